@@ -1,0 +1,120 @@
+"""One session for each environment. `uv run nox` runs them all; `uv run nox -s core` runs one.
+
+Each session syncs an environment of its own under `.nox/` from the one lock, so none can lean on what another installed.
+A session fails if a suite failed, was skipped whole or collected nothing.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "none"
+
+ENVIRONMENTS = Path(".nox")
+UV = os.environ.get("UV") or shutil.which("uv") or "uv"
+MAX_SLIM_PACKAGES = 15
+
+
+@nox.session
+def core(session: nox.Session) -> None:
+    """The core, the built-in model and the workspace itself, with coverage."""
+    sync(session, "--group", "dev")
+    run_suites(session, "tests/core", "tests/minilm", "tests/workspace", "--cov", "--cov-report=term")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Every documented block and every example, run as written."""
+    sync(session, "--group", "dev")
+    run_suites(session, "tests/docs")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, format, types and the floors of the house."""
+    sync(session, "--all-packages", "--group", "lint")
+    run(session, "ruff", "check")
+    run(session, "ruff", "format", "--check")
+    run(session, "mypy", *sorted(str(folder) for folder in Path("packages").glob("*/src")))
+    run(session, "lint-imports")
+
+
+@nox.session
+def slim(session: nox.Session) -> None:
+    """The wheel of alma-core alone, without extras: few packages, and it works."""
+    sync(session, "--package", "alma-core", "--no-editable", "--reinstall-package", "alma-core")
+    count = run(session, "python", "tests/slim/count_packages.py", silent=True)
+    session.log(f"alma-core alone installs {count} packages (at most {MAX_SLIM_PACKAGES})")
+    if int(count) > MAX_SLIM_PACKAGES:
+        session.error("too many packages")
+    sync(session, "--package", "alma-core", "--no-editable", "--group", "test")
+    run_suites(session, "tests/slim")
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """The wheel of alma-core with the lowest versions that it claims to support."""
+    environment = str(environment_of(session))
+    core = ["packages/alma-core", "--group", "packages/alma-core/pyproject.toml:test", "--reinstall-package", "alma-core"]
+    uv(session, "venv", "--clear", environment)
+    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *core)
+    run_suites(session, "tests/slim")
+
+
+@nox.session
+def langchain(session: nox.Session) -> None:
+    """The LangChain adapter."""
+    test_adapter(session, "langchain")
+
+
+@nox.session
+def llamaindex(session: nox.Session) -> None:
+    """The LlamaIndex adapter."""
+    test_adapter(session, "llamaindex")
+
+
+@nox.session
+def crewai(session: nox.Session) -> None:
+    """The CrewAI adapter."""
+    test_adapter(session, "crewai")
+
+
+def test_adapter(session: nox.Session, name: str) -> None:
+    sync(session, "--package", f"alma-{name}", "--group", "test")
+    run_suites(session, f"tests/{name}")
+
+
+def sync(session: nox.Session, *options: str) -> None:
+    """Brings the session's own environment to exactly what the lock says."""
+    uv(session, "sync", "--locked", "--no-default-groups", *options)
+
+
+def uv(session: nox.Session, *arguments: str) -> None:
+    report_of(session).unlink(missing_ok=True)
+    session.run(UV, *arguments, "--quiet", env={"UV_PROJECT_ENVIRONMENT": str(environment_of(session))}, external=True)
+
+
+def run_suites(session: nox.Session, *arguments: str) -> None:
+    """Runs suites given by path; each of them has to run at least one test."""
+    report = f"--junit-xml={report_of(session)}"
+    run(session, "python", "-m", "pytest", "--every-suite-runs", report, *arguments, *session.posargs)
+
+
+def run(session: nox.Session, program: str, *arguments: str, silent: bool = False) -> str:
+    """Runs a program of the session's own environment."""
+    environment = environment_of(session)
+    scripts = environment.absolute() / ("Scripts" if sys.platform == "win32" else "bin")
+    path = os.pathsep.join([str(scripts), os.environ["PATH"]])
+    settings = {"PATH": path, "VIRTUAL_ENV": str(environment.absolute()), "COVERAGE_FILE": str(environment.absolute() / "coverage")}
+    return str(session.run(str(scripts / program), *arguments, env=settings, external=True, silent=silent)).strip()
+
+
+def environment_of(session: nox.Session) -> Path:
+    return ENVIRONMENTS / session.name
+
+
+def report_of(session: nox.Session) -> Path:
+    return ENVIRONMENTS / "reports" / f"{session.name}.xml"

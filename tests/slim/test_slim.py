@@ -1,0 +1,46 @@
+"""alma-core alone, from its wheel, with nothing beyond its four dependencies: it imports, learns and answers."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alma import ALMA
+
+TASK = "Deploy the authentication service"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / ".alma"
+
+
+def learn_once(store: Path) -> None:
+    with ALMA.open(store, project_id="shop") as alma:
+        alma.learn(agent="dev", task=TASK, outcome="success", strategy_used="Blue-green deployment with health checks")
+
+
+@pytest.mark.parametrize("module", ["alma_minilm", "onnxruntime", "tokenizers", "typer"])
+def test_no_extra_is_installed(module: str) -> None:
+    assert importlib.util.find_spec(module) is None
+
+
+def test_what_was_learned_is_found_without_a_model(store: Path) -> None:
+    learn_once(store)
+    with ALMA.open(store, project_id="shop") as alma:
+        memories = alma.retrieve(task=TASK, agent="dev")
+    assert [outcome.strategy_used for outcome in memories.outcomes] == ["Blue-green deployment with health checks"]
+
+
+def test_another_agent_is_shown_nothing(store: Path) -> None:
+    learn_once(store)
+    with ALMA.open(store, project_id="shop") as alma:
+        assert alma.retrieve(task=TASK, agent="stranger").total_items == 0
+
+
+def test_the_command_line_says_which_extra_it_needs() -> None:
+    done = subprocess.run([sys.executable, "-m", "alma", "stats"], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "alma-core[cli]" in done.stderr
+    assert "Traceback" not in done.stderr
