@@ -108,7 +108,11 @@ def run(session: nox.Session, program: str, *arguments: str, silent: bool = Fals
     environment = environment_of(session)
     scripts = environment.absolute() / ("Scripts" if sys.platform == "win32" else "bin")
     path = os.pathsep.join([str(scripts), os.environ["PATH"]])
-    settings = {"PATH": path, "VIRTUAL_ENV": str(environment.absolute()), "COVERAGE_FILE": str(environment.absolute() / "coverage")}
+    settings = {
+        "PATH": path,
+        "VIRTUAL_ENV": str(environment.absolute()),
+        "COVERAGE_FILE": str(environment.absolute() / "coverage"),
+    }
     return str(session.run(str(scripts / program), *arguments, env=settings, external=True, silent=silent)).strip()
 
 

@@ -25,7 +25,9 @@ def tally(report: Path) -> Tally:
     if not report.exists():
         return Tally()
     suites = list(ElementTree.parse(report).iter("testsuite"))
-    tests, failures, errors, skipped = (sum(int(suite.get(key, 0)) for suite in suites) for key in ("tests", "failures", "errors", "skipped"))
+    tests, failures, errors, skipped = (
+        sum(int(suite.get(key, 0)) for suite in suites) for key in ("tests", "failures", "errors", "skipped")
+    )
     return Tally(tests - failures - errors - skipped, failures + errors, skipped)
 
 

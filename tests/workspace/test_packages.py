@@ -1,0 +1,67 @@
+"""The packages of the workspace agree with one another and with the house rules."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MEMBERS = sorted((ROOT / "packages").glob("*/pyproject.toml"))
+PROJECTS = [ROOT / "pyproject.toml", *MEMBERS]
+SUITES = sorted({path.parent.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").glob("*/**/test_*.py")})
+
+
+def read(project: Path) -> dict[str, Any]:
+    return tomllib.loads(project.read_text(encoding="utf-8"))
+
+
+def requirements(project: dict[str, Any]) -> Iterator[str]:
+    yield from project["project"].get("dependencies", [])
+    yield from project.get("build-system", {}).get("requires", [])
+    for group in (project["project"].get("optional-dependencies", {}), project.get("dependency-groups", {})):
+        for members in group.values():
+            yield from (member for member in members if isinstance(member, str))
+
+
+def name_of(project: Path) -> str:
+    return project.parent.name
+
+
+def test_all_packages_have_one_version() -> None:
+    assert {read(project)["project"]["version"] for project in PROJECTS} == {"0.1.0"}
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=name_of)
+def test_every_dependency_has_a_lower_bound(project: Path) -> None:
+    own = re.compile(r"^alma-core\[")  # the root takes the workspace's own core
+    assert [each for each in requirements(read(project)) if ">=" not in each and not own.match(each)] == []
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=name_of)
+def test_all_packages_run_on_the_same_pythons(project: Path) -> None:
+    assert read(project)["project"]["requires-python"] == ">=3.11,<3.14"
+
+
+@pytest.mark.parametrize("project", MEMBERS, ids=name_of)
+def test_a_package_carries_its_types(project: Path) -> None:
+    (module,) = [path for path in (project.parent / "src").iterdir() if path.is_dir()]
+    assert (module / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("project", MEMBERS, ids=name_of)
+def test_a_package_keeps_no_tool_configuration_of_its_own(project: Path) -> None:
+    assert set(read(project)["tool"]) <= {"hatch", "uv"}
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_nox_session_runs_the_suite(suite: str) -> None:
+    called = [
+        [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+        for call in ast.walk(ast.parse((ROOT / "noxfile.py").read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"run_suites", "test_adapter"}
+    ]
+    assert any(f"tests/{suite}" in arguments or suite in arguments for arguments in called)
