@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from offline import block_network
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import run_document
 from run_document import blocks
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from alma import ALMA
 
 TASK = "Deploy the authentication service"

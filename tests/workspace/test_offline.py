@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
+
 from offline import NetworkBlockedError
 
 ELSEWHERE = ("192.0.2.1", 80)  # reserved for documentation
