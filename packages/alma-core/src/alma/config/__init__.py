@@ -1,0 +1,28 @@
+"""A YAML file and the environment, turned into validated `Settings`."""
+
+from alma.config.loading import load_settings
+from alma.config.paths import CONFIG_FILE, check_db_name, project_folder, resolve_storage_dir
+from alma.config.settings import (
+    ChromaSettings,
+    PineconeSettings,
+    PostgresSettings,
+    QdrantSettings,
+    ScoringSettings,
+    ScoringWeights,
+    Settings,
+)
+
+__all__ = [
+    "CONFIG_FILE",
+    "ChromaSettings",
+    "PineconeSettings",
+    "PostgresSettings",
+    "QdrantSettings",
+    "ScoringSettings",
+    "ScoringWeights",
+    "Settings",
+    "check_db_name",
+    "load_settings",
+    "project_folder",
+    "resolve_storage_dir",
+]

@@ -1,0 +1,181 @@
+"""From a file to `Settings`: shape first, key by key, then the values."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from alma.config.nearest import suggestion
+from alma.config.paths import project_folder, resolve_storage_dir
+from alma.config.reading import Plain, read_yaml
+from alma.config.settings import (
+    ChromaSettings,
+    PineconeSettings,
+    PostgresSettings,
+    QdrantSettings,
+    ScoringSettings,
+    ScoringWeights,
+    Settings,
+)
+from alma.config.variables import expand
+from alma.errors import ConfigurationError
+from alma.types.scope import MemoryScope
+
+DEFAULT_STORAGE_DIR = ".alma"
+RESERVED = ("webhooks", "compression", "federation", "graph", "llm", "server", "azure")
+
+_BACKENDS: Mapping[str, type[BaseModel]] = {
+    "postgres": PostgresSettings,
+    "qdrant": QdrantSettings,
+    "pinecone": PineconeSettings,
+    "chroma": ChromaSettings,
+}
+_SECRETS = ("password", "api_key")
+_NESTED_OF_SQLITE = ("storage_dir", "db_name")
+_PLAINER = {
+    "missing": "is missing",
+    "string_type": "must be text; put it in quotes",
+    "tuple_type": "must be a list",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "string_too_short": "must not be empty",
+    "string_pattern_mismatch": "must not contain control characters",
+}
+
+Block = dict[str, Plain]
+
+
+def load_settings(path: str | Path, *, environ: Mapping[str, str] = os.environ) -> Settings:
+    """The settings in the YAML file at `path`, which stand under `alma:` or at the top level.
+
+    Variables are filled from `environ`. A relative `storage_dir` starts at the project folder (see `project_folder`). Whatever
+    is wrong with the file is a `ConfigurationError` that names the file and the key.
+    """
+    file = Path(path)
+    try:
+        block, prefix = _settings_block(read_yaml(file))
+        return _settings(block, prefix, file, environ)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{file}: {error}") from error
+
+
+def _settings_block(content: Plain) -> tuple[Block, str]:
+    if content is None:
+        raise ConfigurationError("the file is empty; it needs at least `project_id: my-project`")
+    if not isinstance(content, dict):
+        raise ConfigurationError(f"the file must hold `key: value` lines, not {_kind(content)}")
+    if "alma" not in content:
+        return content, ""
+    beside = [key for key in content if key != "alma"]
+    if beside:
+        raise ConfigurationError(f"{beside[0]}: stands beside `alma:`, where it is not read; move it under `alma:`")
+    return _mapping(content["alma"], "alma"), "alma."
+
+
+def _settings(block: Block, prefix: str, file: Path, environ: Mapping[str, str]) -> Settings:
+    _check_keys(block, prefix)
+    block = _lift_sqlite(block, prefix)
+    filled = expand(block, environ, prefix.rstrip("."))
+    assert isinstance(filled, dict)
+    _check_scalars(filled, prefix.rstrip("."))
+    storage_dir = filled.get("storage_dir", DEFAULT_STORAGE_DIR)
+    if not isinstance(storage_dir, str):
+        raise ConfigurationError(f"{prefix}storage_dir: must be text; put it in quotes")
+    folder = resolve_storage_dir(storage_dir, project_folder(file, storage_dir))
+    try:
+        return Settings.model_validate(filled | {"storage_dir": folder})
+    except ValidationError as error:
+        raise ConfigurationError(_in_plain_words(error.errors()[0], prefix)) from error
+
+
+def _check_keys(block: Block, prefix: str) -> None:
+    """Refuses keys that nothing reads, at every level."""
+    _check_top(block, prefix)
+    for name, model in _BACKENDS.items():
+        if name in block:
+            _check_block(_mapping(block[name], prefix + name), f"{prefix}{name}.", _keys(model))
+    if "agents" in block:
+        for name, rules in _mapping(block["agents"], f"{prefix}agents").items():
+            key = f"{prefix}agents.{name}"
+            _check_block(_mapping(rules, key), f"{key}.", _keys(MemoryScope))
+    if "scoring" in block:
+        _check_scoring(_mapping(block["scoring"], f"{prefix}scoring"), f"{prefix}scoring.")
+
+
+def _check_scoring(scoring: Block, prefix: str) -> None:
+    _check_block(scoring, prefix, _keys(ScoringSettings))
+    if "weights" in scoring:
+        _check_block(_mapping(scoring["weights"], f"{prefix}weights"), f"{prefix}weights.", _keys(ScoringWeights))
+
+
+def _check_top(block: Block, prefix: str) -> None:
+    for key in block:
+        if key in RESERVED:
+            raise ConfigurationError(f"{prefix}{key}: is not built yet; remove it")
+        owners = [name for name, model in _BACKENDS.items() if key in _keys(model)]
+        if owners:
+            raise ConfigurationError(f"{prefix}{key}: is a setting of {', '.join(owners)}; put it in a block of that name")
+    _check_block(block, prefix, (*Settings.model_fields, "sqlite"))
+
+
+def _check_block(block: Block, prefix: str, known: tuple[str, ...]) -> None:
+    for key in block:
+        if key not in known:
+            raise ConfigurationError(f"{prefix}{key}: unknown key{suggestion(key, known)}; known are {', '.join(known)}")
+
+
+def _lift_sqlite(block: Block, prefix: str) -> Block:
+    """Settings of the embedded backend may stand in a block of their own, as those of the others do."""
+    if "sqlite" not in block:
+        return block
+    nested = _mapping(block["sqlite"], f"{prefix}sqlite")
+    _check_block(nested, f"{prefix}sqlite.", _NESTED_OF_SQLITE)
+    for key in nested:
+        if key in block:
+            raise ConfigurationError(f"{prefix}{key}: is given twice, there and under {prefix}sqlite")
+    return {key: value for key, value in block.items() if key != "sqlite"} | nested
+
+
+def _check_scalars(value: Plain, key: str) -> None:
+    """No setting is a yes or no, so a boolean is always an unquoted word; text never holds NUL or half a surrogate pair."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            _check_scalars(name, f"{key}.{name}")
+            _check_scalars(part, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            _check_scalars(part, f"{key}[{index}]")
+    elif isinstance(value, bool):
+        raise ConfigurationError(f"{key}: true and false mean nothing here; put the word in quotes if it is text")
+    elif isinstance(value, str) and any(mark == "\0" or "\ud800" <= mark <= "\udfff" for mark in value):
+        raise ConfigurationError(f"{key}: has NUL or half a surrogate pair in it")
+
+
+def _mapping(value: Plain, key: str) -> Block:
+    if value is None:
+        raise ConfigurationError(f"{key}: is empty; fill it, write {{}} or remove it")
+    if not isinstance(value, dict):
+        raise ConfigurationError(f"{key}: must hold `key: value` lines, not {_kind(value)}")
+    return value
+
+
+def _keys(model: type[BaseModel]) -> tuple[str, ...]:
+    return tuple(field.alias or name for name, field in model.model_fields.items())
+
+
+def _kind(value: Plain) -> str:
+    return "a list" if isinstance(value, list) else "a single value"
+
+
+def _in_plain_words(error: ErrorDetails, prefix: str) -> str:
+    key = prefix + ".".join(str(part) for part in error["loc"] if part != "[key]")
+    if error["type"] == "missing":
+        return f"{key}: is missing"
+    told = _PLAINER.get(error["type"]) or error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    given = "" if key.endswith(_SECRETS) else f" (it is {str(error['input'])[:60]!r})"
+    return f"{key}: {told}{given}"

@@ -1,0 +1,79 @@
+"""Where a project's files lie. Nothing a configuration says may lead outside the project folder by stealth."""
+
+import os
+import unicodedata
+from pathlib import Path
+
+from alma.errors import ConfigurationError
+
+CONFIG_FILE = Path(".alma", "config.yaml")
+"""Where `alma init` writes the configuration, seen from the project folder."""
+
+_SETTINGS_FOLDERS = {"config", "conf", "settings"}
+_MAX_NAME = 100
+_MAX_NAME_BYTES = 200  # leaves room for the suffixes that SQLite adds
+
+
+def project_folder(config_path: Path, storage_dir: str | Path) -> Path:
+    """The folder that a relative `storage_dir` starts from, absolute.
+
+    The parent of the folder that holds the configuration file, when that folder is kept for settings: hidden as `.alma` is, named
+    `config`, `conf` or `settings`, or the storage folder itself. A file that lies beside the code lies in the project folder.
+    """
+    holder = Path(os.path.abspath(config_path)).parent
+    first = Path(storage_dir).parts[:1]
+    is_for_settings = holder.name.startswith(".") or holder.name in _SETTINGS_FOLDERS or first == (holder.name,)
+    return holder.parent if is_for_settings else holder
+
+
+def resolve_storage_dir(value: str | Path, project_folder: Path) -> Path:
+    """The storage folder, absolute, symbolic links followed; it need not exist yet.
+
+    `~` is the home folder; a relative path starts at `project_folder` and may not leave it by `..`. `ConfigurationError`
+    otherwise, and when a file is in the way.
+    """
+    text = os.fspath(value)
+    if not text.strip():
+        raise ConfigurationError("storage_dir is empty; `.alma` is usual")
+    _refuse_control_characters("storage_dir", text)
+    try:
+        expanded = Path(text).expanduser()
+        root = project_folder.resolve()
+        path = Path(os.path.normpath(root / expanded))
+        if not expanded.is_absolute() and not path.is_relative_to(root):
+            raise ConfigurationError(f"storage_dir {text!r} leads out of {root}; give an absolute path if that is meant")
+        path = path.resolve()
+        _refuse_file_in_the_way(text, path)
+    except (OSError, RuntimeError) as error:
+        raise ConfigurationError(f"storage_dir {text!r} cannot be used: {error}") from error
+    return path
+
+
+def check_db_name(value: str) -> str:
+    """`value` itself, when it is a plain file name of at most 100 characters that stays inside its folder."""
+    if not value.strip():
+        raise ConfigurationError("db_name is empty; `alma.db` is usual")
+    _refuse_control_characters("db_name", value)
+    if any(mark in value for mark in "/\\:") or ".." in value or not value.strip("."):
+        raise ConfigurationError(f"db_name {value!r} must be a plain file name, without `/`, `\\`, `:` or `..`")
+    if value != value.strip():
+        raise ConfigurationError(f"db_name {value!r} begins or ends with a space")
+    if len(value) > _MAX_NAME or len(value.encode()) > _MAX_NAME_BYTES:
+        raise ConfigurationError(f"db_name is longer than {_MAX_NAME} characters: {value[:40]!r}…")
+    return value
+
+
+def has_control_characters(text: str) -> bool:
+    """Whether a control character or half a surrogate pair is in it, neither of which a name holds."""
+    return any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
+
+
+def _refuse_control_characters(key: str, text: str) -> None:
+    if has_control_characters(text):
+        raise ConfigurationError(f"{key} {text!r} has a control character or half a surrogate pair in it")
+
+
+def _refuse_file_in_the_way(text: str, path: Path) -> None:
+    nearest = next((folder for folder in (path, *path.parents) if folder.exists()), None)
+    if nearest is not None and not nearest.is_dir():
+        raise ConfigurationError(f"storage_dir {text!r} must be a folder, but {nearest} is a file")

@@ -1,0 +1,151 @@
+"""What can be configured, as frozen values."""
+
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+from alma.config.nearest import suggestion
+from alma.config.paths import check_db_name, has_control_characters
+from alma.errors import ConfigurationError
+from alma.types.scope import MemoryScope
+
+STORAGES = ("sqlite",)
+STORAGES_TO_COME = ("file", "postgres", "qdrant", "chroma", "pinecone", "azure")
+EMBEDDERS = ("local", "minilm", "auto", "hash", "mock")
+EMBEDDERS_TO_COME = ("sentence-transformers", "openai", "azure")
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+Text = Annotated[str, Field(min_length=1)]
+Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+def _clean_name(value: str) -> str:
+    name = value.strip()
+    if not name:
+        raise ValueError("must not be empty")
+    if has_control_characters(name):
+        raise ValueError("must not contain control characters")
+    return name
+
+
+Name = Annotated[str, Field(max_length=200), AfterValidator(_clean_name)]
+"""Of a project or an agent: 1 to 200 characters, spaces around it do not count."""
+
+
+class _Block(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ScoringWeights(_Block):
+    """How much each factor counts; only their proportions matter."""
+
+    similarity: Weight = 0.4
+    recency: Weight = 0.3
+    success: Weight = 0.2
+    confidence: Weight = 0.1
+
+    @model_validator(mode="after")
+    def _not_all_zero(self) -> Self:
+        if not any((self.similarity, self.recency, self.success, self.confidence)):
+            raise ValueError("at least one weight must be above 0")
+        return self
+
+
+class ScoringSettings(_Block):
+    """How memories are ranked. The recency factor halves every `half_life_days` days; `None` leaves the ranking its default."""
+
+    weights: ScoringWeights = ScoringWeights()
+    half_life_days: Annotated[float, Field(gt=0.0, le=36_500.0, allow_inf_nan=False)] | None = None
+
+
+class PostgresSettings(_Block):
+    """A PostgreSQL server with pgvector."""
+
+    host: Text = "localhost"
+    port: Port = 5432
+    database: Text = "alma"
+    user: Text | None = None
+    password: SecretStr | None = None
+    pool_size: Annotated[int, Field(ge=1)] | None = None
+    schema_: Text | None = Field(default=None, alias="schema")
+    ssl_mode: Text | None = None
+    vector_index_type: Literal["hnsw", "ivfflat"] = "hnsw"
+
+
+class QdrantSettings(_Block):
+    """A Qdrant server."""
+
+    url: Text = "http://localhost:6333"
+    api_key: SecretStr | None = None
+    collection_prefix: Text = "alma"
+
+
+class PineconeSettings(_Block):
+    """A Pinecone index."""
+
+    api_key: SecretStr | None = None
+    environment: Text = "us-east-1-aws"
+    index_name: Text = "alma-memories"
+    host: Text | None = None
+
+
+class ChromaSettings(_Block):
+    """A Chroma folder or server."""
+
+    persist_directory: Text | None = None
+    host: Text | None = None
+    port: Port | None = None
+
+
+class Settings(_Block):
+    """A whole configuration. `storage_dir` is absolute; the blocks of other backends are kept but not used by `sqlite`."""
+
+    project_id: Name
+    storage: str = "sqlite"
+    embedding_provider: str = "auto"
+    storage_dir: Path
+    db_name: str = "alma.db"
+    embedding_dim: Annotated[int, Field(ge=1, le=65_536)] | None = None
+    agents: dict[Name, MemoryScope] = {}
+    scoring: ScoringSettings = ScoringSettings()
+    postgres: PostgresSettings | None = None
+    qdrant: QdrantSettings | None = None
+    pinecone: PineconeSettings | None = None
+    chroma: ChromaSettings | None = None
+
+    @field_validator("storage")
+    @classmethod
+    def _known_storage(cls, value: str) -> str:
+        return _one_of("storage", value, STORAGES, STORAGES_TO_COME)
+
+    @field_validator("embedding_provider")
+    @classmethod
+    def _known_embedder(cls, value: str) -> str:
+        return value if value in EMBEDDERS else _one_of("embedding_provider", value, _all_embedders(), EMBEDDERS_TO_COME)
+
+    @field_validator("storage_dir")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        if not value.is_absolute():
+            raise ValueError("must be an absolute path")
+        return value
+
+    @field_validator("db_name")
+    @classmethod
+    def _plain_name(cls, value: str) -> str:
+        return check_db_name(value)
+
+
+def _all_embedders() -> tuple[str, ...]:
+    return (*EMBEDDERS, *sorted(entry.name for entry in entry_points(group="alma.embedders")))
+
+
+def _one_of(key: str, value: str, built: tuple[str, ...], to_come: tuple[str, ...]) -> str:
+    if value in built:
+        return value
+    choice = f"there is {', '.join(built)} (not built yet: {', '.join(to_come)})"
+    if value in to_come:
+        raise ConfigurationError(f"{key}: {value!r} is not built yet; {choice}")
+    raise ConfigurationError(f"{key}: unknown {value!r}{suggestion(value, built + to_come)}; {choice}")

@@ -1,0 +1,108 @@
+"""Files that are not a decent piece of YAML."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alma.config import load_settings
+from alma.config.reading import MAX_BYTES, read_yaml
+from alma.errors import ConfigurationError
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join(['*' + before] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+MERGE_BOMB = "a: &a {x: 1}\n" + "".join(
+    f"{name}: &{name} {{<<: [{','.join(['*' + before] * 10)}]}}\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("project_id: p\nproject_id: q", "line 2: the key 'project_id' is written twice"),
+        ("agents: {a: {}, a: {}}", "line 1: the key 'a' is written twice"),
+        ("project_id: [", "not readable as YAML: line 1"),
+        ("a: b: c", "not readable as YAML: line 1: mapping values are not allowed here"),
+        ("project_id: p\n\tstorage: x", "not readable as YAML: line 2"),
+        ("a: 1\n---\nb: 2", "not readable as YAML: line 2: but found another document"),
+        ("project_id: *nothing", "not readable as YAML: line 1: found undefined alias"),
+        ("project_id: a\0b", "not readable as YAML"),
+        ("? [a, b]\n: c", "line 1: a key must be plain text"),
+        (
+            "project_id: !!python/object/apply:os.system [ls]",
+            "line 1: the tag '!!python/object/apply:os.system' is not understood",
+        ),
+        ("project_id: !!set {a, b}", "line 1: the tag '!!set' is not understood here"),
+        ("project_id: !!python/name:os.system ''", "line 1: the tag '!!python/name:os.system' is not understood here"),
+        ("project_id: !secret x", "line 1: the tag '!secret' is not understood here"),
+        ("project_id: !!binary aGk=", "line 1: the tag '!!binary' is not understood here"),
+        ("project_id: !!timestamp nonsense", "line 1: the tag '!!timestamp' is not understood here"),
+        ("embedding_dim: !!int ''", "line 1: '' is not a value that its type allows"),
+        ("embedding_dim: !!bool maybe", "line 1: 'maybe' is not a value that its type allows"),
+        (f"embedding_dim: {'9' * 5000}", "is not a value that its type allows"),
+        (BOMB, "more than 10,000 values once its aliases are written out"),
+        (MERGE_BOMB, "more than 10,000 values once its aliases are written out"),
+        ("a: &a [*a]", "more than 10,000 values"),
+        ("[" * 5000, "nested too deeply"),
+        ("a: {<<: 5}", "line 1: `<<` takes a mapping or a list of mappings"),
+    ],
+)
+def test_odd_yaml_is_told_by_line(tmp_path: Path, text: str, expected: str) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_bytes(text.encode())
+    with pytest.raises(ConfigurationError) as caught:
+        read_yaml(path)
+    assert expected in str(caught.value)
+
+
+def test_a_file_that_is_not_utf_8_is_told_by_byte(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_bytes("project_id: é".encode("latin-1"))
+    with pytest.raises(ConfigurationError, match=r"not UTF-8 text \(byte 12\)"):
+        read_yaml(path)
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_bytes(b"#" * (MAX_BYTES + 1))
+    with pytest.raises(ConfigurationError, match="larger than 1,000,000 bytes"):
+        read_yaml(path)
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="not a file"):
+        read_yaml(tmp_path)
+
+
+def test_a_device_is_not_a_file() -> None:
+    with pytest.raises(ConfigurationError, match="not a file"):
+        read_yaml(Path(os.devnull))
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000])
+def test_an_impossible_path_is_a_configuration_error(name: str) -> None:
+    with pytest.raises(ConfigurationError):
+        read_yaml(Path(name))
+
+
+def test_a_file_that_may_not_be_read_is_a_configuration_error(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(ConfigurationError):
+        read_yaml(loop / "config.yaml")
+
+
+@given(
+    st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200)
+    | st.text(alphabet="ab:-{}[]&*<!|>?#'\"\n \t%$,~", max_size=60)
+)
+def test_no_text_makes_anything_but_settings_or_a_configuration_error(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.yaml"
+    path.write_text(text, encoding="utf-8", newline="")
+    with pytest.raises(ConfigurationError):
+        load_settings(path, environ={})
