@@ -6,13 +6,12 @@ one failure, so the last line never says 0 failed when something did.
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(NamedTuple):
     """Numbers of tests of one session."""
 
     passed: int = 0
