@@ -27,9 +27,9 @@ def core(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Every documented block and every example, run as written."""
+    """Every documented block and every example, run as written, and the data of the examples."""
     sync(session, "--group", "dev")
-    run_suites(session, "tests/docs")
+    run_suites(session, "tests/docs", "tests/examples")
 
 
 @nox.session
