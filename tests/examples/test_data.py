@@ -43,7 +43,7 @@ def test_the_data_is_25_tasks_tried_four_times_in_time_order() -> None:
     assert [(run["trial"], run["task_id"]) for run in runs] == [(trial, task) for trial in range(4) for task in range(0, 50, 2)]
     assert all(set(run) == {"task_id", "trial", "task", "strategy", "steps", "success", "error"} for run in runs)
     assert all(run["task"] and run["strategy"] and (run["error"] is None) is run["success"] for run in runs)
-    assert sum(run["success"] for run in runs) == 51
+    assert sum(run["success"] for run in runs) == 49
 
 
 def test_the_data_is_small_and_brings_its_licence() -> None:
@@ -74,7 +74,7 @@ def test_condensing_keeps_what_was_done_and_nothing_that_was_hidden(tmp_path: Pa
     assert [run["task_id"] for run in runs] == [9, 7, 8]
     assert runs[0]["strategy"] == "transfer_to_human_agents without any change"
     assert runs[1]["strategy"] == "search_direct_flight → book_reservation"
-    assert (runs[1]["steps"], runs[1]["error"], runs[1]["task"]) == (3, "Error: no seats", "Please help me")
+    assert (runs[1]["steps"], runs[1]["error"], runs[1]["task"]) == (4, "Error: no seats", "Please help me")
     assert (runs[2]["strategy"], runs[2]["steps"]) == ("answered without any tool", 0)
     assert "SECRET" not in json.dumps(runs)
 
