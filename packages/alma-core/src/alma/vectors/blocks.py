@@ -1,0 +1,86 @@
+"""The vectors of one partition, without gaps, addressed by position."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.vectors.columns import grown_capacity
+
+Integers = NDArray[np.int64]
+Vector = NDArray[np.float32]
+Matrix = NDArray[np.float32]
+Halves = NDArray[np.float16]
+
+
+class Block(Protocol):
+    """Dense vectors that can be searched. Equal vectors get equal scores, bit by bit, wherever they stand. Not thread-safe."""
+
+    def __len__(self) -> int:
+        """How many vectors it holds."""
+
+    def append(self, vectors: Halves, /) -> None:
+        """Adds vectors, shape (n, dimension), at the positions from `len` on."""
+
+    def refill(self, holes: Integers, movers: Integers, /, *, length: int) -> None:
+        """Copies the vectors at `movers` over those at `holes` and forgets all positions from `length` on."""
+
+    def best(self, query: Vector, /, *, limit: int) -> tuple[Integers, Vector]:
+        """Positions, in no order, and inner products of every vector that is not beaten by `limit` others; so more than `limit` when the
+        last place is shared. `limit` is at least 1."""
+
+    def score(self, query: Vector, positions: Integers, /) -> Vector:
+        """Inner products at these positions, as `best` gives them."""
+
+    def vectors(self) -> Halves:
+        """A copy of all vectors, by position."""
+
+    def compact(self) -> None:
+        """Gives spare memory back."""
+
+
+class ExactBlock:
+    """A float32 matrix in numpy, searched row by row. (A matrix product would be faster, but its sums depend on where a row stands.)"""
+
+    __slots__ = ("_length", "_matrix")
+
+    def __init__(self, dimension: int) -> None:
+        self._matrix: Matrix = np.empty((0, dimension), dtype=np.float32)
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, vectors: Halves, /) -> None:
+        needed = self._length + len(vectors)
+        if needed > len(self._matrix):
+            self._reserve(grown_capacity(len(self._matrix), needed))
+        self._matrix[self._length : needed] = vectors
+        self._length = needed
+
+    def refill(self, holes: Integers, movers: Integers, /, *, length: int) -> None:
+        self._matrix[holes] = self._matrix[movers]
+        self._length = length
+
+    def best(self, query: Vector, /, *, limit: int) -> tuple[Integers, Vector]:
+        scores: Vector = np.vecdot(self._matrix[: self._length], query)
+        if self._length <= limit:
+            return np.arange(self._length), scores
+        last_place = self._length - limit
+        positions = np.flatnonzero(scores >= np.partition(scores, last_place)[last_place])
+        return positions, scores[positions]
+
+    def score(self, query: Vector, positions: Integers, /) -> Vector:
+        scores: Vector = np.vecdot(self._matrix[positions], query)
+        return scores
+
+    def vectors(self) -> Halves:
+        return self._matrix[: self._length].astype(np.float16)
+
+    def compact(self) -> None:
+        self._reserve(self._length)
+
+    def _reserve(self, capacity: int) -> None:
+        matrix = np.empty((capacity, self._matrix.shape[1]), dtype=np.float32)
+        matrix[: self._length] = self._matrix[: self._length]
+        self._matrix = matrix

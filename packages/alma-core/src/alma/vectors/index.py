@@ -1,0 +1,273 @@
+"""The vector index of one project: exact in numpy while it is small, flat float16 FAISS above."""
+
+from collections.abc import Sequence
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.errors import ValidationError
+from alma.protocols import PassageScores, VectorChanges
+from alma.vectors.blocks import Block, ExactBlock, Vector
+from alma.vectors.changes import checked, without_repeats
+from alma.vectors.columns import Column
+from alma.vectors.groups import best_of_each, groups
+from alma.vectors.locks import SharedLock
+from alma.vectors.partition import Partition
+from alma.vectors.smallest import smallest
+from alma.vectors.table import PassageTable
+
+Integers = NDArray[np.int64]
+
+FAISS_ABOVE = 20_000
+COMPACT_ABOVE = 1024
+SAMPLES_KEPT = 64
+
+
+class ProjectIndex:
+    """Implements `alma.protocols.VectorIndex`: an exact search over vectors of `dimension` that arrive as float16. Thread-safe.
+
+    Up to `faiss_above` live passages in the project every partition is a float32 numpy matrix; beyond, every partition is a flat
+    float16 FAISS index, and FAISS is imported only then. Both compare the same stored values with a float32 query: their scores differ by
+    rounding alone (below 1e-5), and within one of them equal vectors have equal scores.
+
+    A memory is expected to have all its passages in one partition and with one tie.
+    """
+
+    def __init__(self, dimension: int, *, faiss_above: int = FAISS_ABOVE) -> None:
+        if dimension < 1:
+            raise ValidationError(f"a vector index needs a dimension of at least 1, not {dimension}")
+        self._dimension = dimension
+        self._faiss_above = faiss_above
+        self._lock = SharedLock()
+        self._sampling = Lock()
+        self._clear()
+
+    @property
+    def upto(self) -> int:
+        """Newest journal `seq` held; 0 for an empty index."""
+        return self._upto
+
+    @property
+    def dimension(self) -> int:
+        """Length of the vectors."""
+        return self._dimension
+
+    def __len__(self) -> int:
+        """How many live passages it holds."""
+        return self._table.live_count
+
+    def apply(self, changes: VectorChanges, /) -> None:
+        """Takes changes in journal order; those at or before `upto` are ignored.
+
+        A passage that is held already is replaced. `ValidationError`, and nothing is taken, when the arrays do not fit together or a
+        vector is not finite. Should memory run out half-way, the index is left empty with `upto` 0.
+        """
+        if changes.upto <= self._upto:
+            return
+        changes = checked(changes, self._dimension)
+        with self._lock.writing():
+            if changes.upto <= self._upto:
+                return
+            try:
+                self._take(changes)
+            except BaseException:
+                self._clear()
+                raise
+
+    def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
+        """The `limit` live passages of *each* partition with the greatest cosine: partitions in the given order, within one best first,
+        equal ones by smaller tie. Unknown partitions are left out."""
+        query = self._checked_query(query)
+        if limit < 0:
+            raise ValidationError(f"limit must not be negative: {limit}")
+        with self._lock.reading():
+            found = [partition for partition in self._known(partitions) if len(partition.block)] if limit else []
+            hits = [partition.block.best(query, limit=limit) for partition in found]
+            if not hits:
+                return self._scored(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+            rows = np.concatenate(
+                [partition.rows.values[positions] for partition, (positions, _) in zip(found, hits, strict=True)]
+            )
+            scores = np.concatenate([scores for _, scores in hits])
+            counts = np.array([len(positions) for positions, _ in hits])
+            best = best_of_each(counts, scores, self._table.tie.values[rows], limit=limit)
+            return self._scored(rows[best], scores[best])
+
+    def score(self, query: Vector, /, *, memories: Integers) -> PassageScores:
+        """All live passages of the given memories with their cosine, as `search` gives it. Unknown memories are left out."""
+        query = self._checked_query(query)
+        with self._lock.reading():
+            rows = self._table.of_memories(memories)
+            positions = self._table.position.values[rows].astype(np.int64)
+            scores = np.empty(len(rows), dtype=np.float32)
+            for slot, chosen in groups(self._table.slot.values[rows]):
+                scores[chosen] = self._slots[slot].block.score(query, positions[chosen])
+            return self._scored(rows, scores)
+
+    def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
+        """Memories of the partitions that stand for all of them, by ascending tie, and how many there are.
+
+        All, if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie. The array is shared: not to be written to.
+        """
+        key = (tuple(partitions), all_up_to, otherwise)
+        with self._lock.reading(), self._sampling:
+            if key not in self._samples:
+                if len(self._samples) >= SAMPLES_KEPT:
+                    self._samples.clear()
+                self._samples[key] = self._sample(self._known(partitions), all_up_to, otherwise)
+            return self._samples[key]
+
+    def compact(self) -> None:
+        """Gives back the memory of removed passages, and goes back to numpy when the project has become small."""
+        with self._lock.writing():
+            self._drop_removed()
+            if self._is_flat and self._table.live_count <= self._faiss_above // 2:
+                self._switch(is_flat=False)
+            for partition in self._slots:
+                partition.block.compact()
+
+    def image(self) -> VectorChanges:
+        """All live passages, partition by partition, as one change that makes an equal index when applied to an empty one."""
+        with self._lock.reading():
+            table, slots = self._table, self._slots
+            rows = np.concatenate([np.empty(0, dtype=np.int64), *(partition.rows.values for partition in slots)])
+            return VectorChanges(
+                upto=self._upto,
+                passages=table.passage.values[rows],
+                memories=table.memory.values[rows],
+                partitions=self._numbers.values[table.slot.values[rows]],
+                is_own=table.is_own.values[rows],
+                ties=table.tie.values[rows],
+                vectors=np.concatenate(
+                    [np.empty((0, self._dimension), dtype=np.float16), *(partition.block.vectors() for partition in slots)]
+                ),
+                removed=np.empty(0, dtype=np.int64),
+            )
+
+    def _clear(self) -> None:
+        self._upto = 0
+        self._is_flat = False
+        self._table = PassageTable()
+        self._slots: list[Partition] = []
+        self._numbers = Column(np.int64)
+        self._slot_of: dict[int, int] = {}
+        self._samples: dict[tuple[tuple[int, ...], int, int], tuple[Integers, int]] = {}
+
+    def _take(self, changes: VectorChanges) -> None:
+        added = without_repeats(changes)
+        leaving = self._table.of_passages(np.concatenate([changes.removed, added.passages]))
+        touched = np.concatenate([added.memories, self._table.memory.values[leaving]])
+        before = self._memories(touched)
+        self._remove(leaving)
+        self._switch(is_flat=self._is_flat or self._table.live_count + len(added.passages) > self._faiss_above)
+        self._add(added)
+        self._recount(before, self._memories(touched))
+        if self._table.dead_count > max(COMPACT_ABOVE, len(self._table) // 4):
+            self._drop_removed()
+        self._samples = {}
+        self._upto = changes.upto
+
+    def _remove(self, rows: Integers) -> None:
+        self._table.bury(rows)
+        positions = self._table.position.values[rows].astype(np.int64)
+        for slot, chosen in groups(self._table.slot.values[rows]):
+            self._slots[slot].remove(positions[chosen], self._table)
+
+    def _add(self, added: VectorChanges) -> None:
+        rows = np.arange(len(self._table), len(self._table) + len(added.passages))
+        slots, positions = np.empty_like(rows), np.empty_like(rows)
+        for number, chosen in groups(added.partitions):
+            slot = self._slot(number)
+            slots[chosen] = slot
+            positions[chosen] = self._slots[slot].append(rows[chosen], added.vectors[chosen])
+        self._table.append(
+            passages=added.passages,
+            memories=added.memories,
+            ties=added.ties,
+            is_own=added.is_own,
+            slots=slots,
+            positions=positions,
+        )
+
+    def _memories(self, memories: Integers) -> tuple[Integers, Integers, Integers]:
+        """Slot, memory and tie of those that have a live passage, once for each slot, in no order."""
+        rows = self._table.of_memories(memories)
+        slot, memory = self._table.slot.values[rows], self._table.memory.values[rows]
+        order = np.lexsort((memory, slot))
+        slot, memory = slot[order], memory[order]
+        is_first = np.ones(len(order), dtype=np.bool_)
+        is_first[1:] = (slot[1:] != slot[:-1]) | (memory[1:] != memory[:-1])
+        return slot[is_first].astype(np.int64), memory[is_first], self._table.tie.values[rows[order[is_first]]]
+
+    def _recount(self, before: tuple[Integers, Integers, Integers], after: tuple[Integers, Integers, Integers]) -> None:
+        slots_before, memories_before, _ = before
+        slots_after, memories_after, ties_after = after
+        for slot in np.union1d(slots_before, slots_after).tolist():
+            stays = slots_after == slot
+            self._slots[slot].count_memories(
+                gone=memories_before[slots_before == slot], memories=memories_after[stays], ties=ties_after[stays]
+            )
+
+    def _switch(self, *, is_flat: bool) -> None:
+        if is_flat == self._is_flat:
+            return
+        self._is_flat = is_flat
+        for partition in self._slots:
+            block = self._new_block()
+            block.append(partition.block.vectors())
+            partition.block = block
+
+    def _new_block(self) -> Block:
+        """The place where a partition's way of searching is chosen."""
+        if not self._is_flat:
+            return ExactBlock(self._dimension)
+        from alma.vectors.flat_faiss import FlatFaissBlock
+
+        return FlatFaissBlock(self._dimension)
+
+    def _slot(self, number: int) -> int:
+        slot = self._slot_of.setdefault(number, len(self._slots))
+        if slot == len(self._slots):
+            self._slots.append(Partition(self._new_block()))
+            self._numbers.append(np.array([number]))
+        return slot
+
+    def _drop_removed(self) -> None:
+        if not self._table.dead_count:
+            return
+        new_rows = self._table.compact()
+        for partition in self._slots:
+            partition.rows.replace(new_rows[partition.rows.values])
+
+    def _sample(self, partitions: list[Partition], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
+        count = sum(partition.memory_count for partition in partitions)
+        wanted = count if count <= all_up_to else min(otherwise, count)
+        nearest = [partition.smallest_ties(wanted, self._table) for partition in partitions]
+        ties = np.concatenate([np.empty(0, dtype=np.int64), *(near.ties[:wanted] for near in nearest)])
+        memories = np.concatenate([np.empty(0, dtype=np.int64), *(near.memories[:wanted] for near in nearest)])
+        chosen, _ = smallest(memories, ties, count=wanted)
+        chosen.flags.writeable = False
+        return chosen, count
+
+    def _known(self, partitions: Sequence[int]) -> list[Partition]:
+        return [self._slots[self._slot_of[number]] for number in dict.fromkeys(partitions) if number in self._slot_of]
+
+    def _scored(self, rows: Integers, scores: Vector) -> PassageScores:
+        table = self._table
+        return PassageScores(
+            passages=table.passage.values[rows],
+            memories=table.memory.values[rows],
+            partitions=self._numbers.values[table.slot.values[rows]],
+            ties=table.tie.values[rows],
+            is_own=table.is_own.values[rows],
+            scores=scores,
+        )
+
+    def _checked_query(self, query: Vector) -> Vector:
+        query = np.ascontiguousarray(query, dtype=np.float32)
+        if query.shape != (self._dimension,):
+            raise ValidationError(f"the query has shape {query.shape}, the index holds vectors of {self._dimension} numbers")
+        if not np.isfinite(query).all():
+            raise ValidationError("the query has a number that is not finite")
+        return query

@@ -1,0 +1,86 @@
+"""From a key (a passage or memory number) to the rows that carry it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.vectors.columns import Column
+
+Integers = NDArray[np.int64]
+
+MERGE_ABOVE = 1024
+
+
+class RowLookup:
+    """Finds rows by key with binary search.
+
+    Keys normally ascend and are appended. Those that come late wait in a short sorted list of their own, which is merged when it has
+    outgrown an eighth of the rest: neither an append nor a search ever pays for all rows.
+    """
+
+    __slots__ = ("_keys", "_late_keys", "_late_rows", "_rows")
+
+    def __init__(self) -> None:
+        self._keys = Column(np.int64)
+        self._rows = Column(np.int64)
+        self._late_keys: Integers = np.empty(0, dtype=np.int64)
+        self._late_rows: Integers = np.empty(0, dtype=np.int64)
+
+    def add(self, keys: Integers, rows: Integers) -> None:
+        """Adds one row a key. A key may have many rows."""
+        if not len(keys):
+            return
+        newest = self._keys.values[-1] if len(self._keys) else keys[0]
+        highest = np.maximum.accumulate(np.maximum(keys, newest))
+        in_order = keys == highest
+        if in_order.all():
+            self._keys.append(keys)
+            self._rows.append(rows)
+            return
+        self._keys.append(keys[in_order])
+        self._rows.append(rows[in_order])
+        self._add_late(keys[~in_order], rows[~in_order])
+
+    def find(self, wanted: Integers) -> Integers:
+        """Rows of the wanted keys, which must ascend strictly; unknown keys are left out."""
+        found = _matches(self._keys.values, self._rows.values, wanted)
+        if not len(self._late_keys):
+            return found
+        return np.concatenate([found, _matches(self._late_keys, self._late_rows, wanted)])
+
+    def renumber(self, new_rows: Integers) -> None:
+        """Every row becomes `new_rows[row]`; those that become negative are forgotten."""
+        self._merge()
+        rows = new_rows[self._rows.values]
+        kept = rows >= 0
+        self._keys.replace(self._keys.values[kept])
+        self._rows.replace(rows[kept])
+
+    def _add_late(self, keys: Integers, rows: Integers) -> None:
+        self._late_keys, self._late_rows = _sorted(
+            np.concatenate([self._late_keys, keys]), np.concatenate([self._late_rows, rows])
+        )
+        if len(self._late_keys) > max(MERGE_ABOVE, len(self._keys) // 8):
+            self._merge()
+
+    def _merge(self) -> None:
+        if not len(self._late_keys):
+            return
+        keys, rows = _sorted(
+            np.concatenate([self._keys.values, self._late_keys]), np.concatenate([self._rows.values, self._late_rows])
+        )
+        self._keys.replace(keys)
+        self._rows.replace(rows)
+        self._late_keys = self._late_rows = np.empty(0, dtype=np.int64)
+
+
+def _sorted(keys: Integers, rows: Integers) -> tuple[Integers, Integers]:
+    order = np.argsort(keys, kind="stable")
+    return keys[order], rows[order]
+
+
+def _matches(keys: Integers, rows: Integers, wanted: Integers) -> Integers:
+    first = np.searchsorted(keys, wanted, side="left")
+    counts = np.searchsorted(keys, wanted, side="right") - first
+    before = np.cumsum(counts) - counts
+    total = int(counts.sum())
+    return rows[np.repeat(first - before, counts) + np.arange(total)]

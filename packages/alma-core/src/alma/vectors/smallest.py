@@ -1,0 +1,53 @@
+"""The memories of one partition with the smallest ties, kept up to date as others come and go."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+class SmallestTies:
+    """A prefix of the partition's memories in the order of their ties: any memory that is not in it has no smaller tie than its last.
+
+    `ties` and `memories` are parallel, ascending by tie. `is_complete` says that it holds all of them.
+    """
+
+    __slots__ = ("_capacity", "is_complete", "memories", "ties")
+
+    def __init__(self, memories: Integers, ties: Integers, *, capacity: int) -> None:
+        self._capacity = capacity
+        self.is_complete = True
+        self.memories, self.ties = smallest(memories, ties, count=len(ties))
+        self._trim(capacity)
+
+    def suffices(self, count: int) -> bool:
+        """Whether the first `count` are surely here."""
+        return self.is_complete or len(self.ties) >= count
+
+    def update(self, gone: Integers, memories: Integers, ties: Integers) -> None:
+        """Takes memories out, then others in; those that are in both have a new tie."""
+        if len(gone):
+            stays = ~np.isin(self.memories, gone)
+            self.memories, self.ties = self.memories[stays], self.ties[stays]
+        if not self.is_complete:
+            nearer = ties < self.ties[-1] if len(self.ties) else np.zeros(len(ties), dtype=np.bool_)
+            memories, ties = memories[nearer], ties[nearer]
+        if len(memories):
+            memories, ties = smallest(memories, ties, count=len(ties))
+            places = np.searchsorted(self.ties, ties)
+            self.memories, self.ties = np.insert(self.memories, places, memories), np.insert(self.ties, places, ties)
+            self._trim(2 * self._capacity)
+
+    def _trim(self, most: int) -> None:
+        if len(self.ties) > most:
+            self.memories, self.ties = self.memories[: self._capacity].copy(), self.ties[: self._capacity].copy()
+            self.is_complete = False
+
+
+def smallest(memories: Integers, ties: Integers, *, count: int) -> tuple[Integers, Integers]:
+    """The `count` memories with the smallest ties and these ties, ascending."""
+    if count < len(ties):
+        chosen = np.argpartition(ties, count)[:count]
+        memories, ties = memories[chosen], ties[chosen]
+    order = np.argsort(ties, kind="stable")
+    return memories[order], ties[order]

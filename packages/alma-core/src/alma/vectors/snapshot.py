@@ -1,0 +1,187 @@
+"""An index in a file, so that a process need not read every vector from the database. Never trusted more than it proves.
+
+    magic 8 bytes | blake2b-256 of all that follows | length of the header, uint32 | header, JSON | arrays, little-endian
+
+The header says whose snapshot it is and how many passages follow; the arrays are passages, memories, partitions and ties (int64),
+vectors (float16) and is_own (one byte each), in this order.
+"""
+
+import json
+import logging
+import mmap
+import os
+import struct
+import tempfile
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.errors import AlmaError
+from alma.protocols import VectorChanges
+from alma.types.embedding import Fingerprint
+from alma.vectors.index import ProjectIndex
+
+MAGIC = b"ALMAVEC1"
+DIGEST_SIZE = 32
+PREFIX_SIZE = len(MAGIC) + DIGEST_SIZE + 4
+ALIGNMENT = 64
+BIGGEST_HEADER = 65_536
+
+_log = logging.getLogger("alma")
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotIdentity:
+    """Whose vectors a snapshot holds: one database, one project in it, one embedder."""
+
+    database: str
+    project: str
+    fingerprint: Fingerprint
+
+
+class _UnusableError(AlmaError):
+    """Why a snapshot is not to be used."""
+
+
+def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity) -> None:
+    """Writes a snapshot: under `path` there is the former or the new one, whole, also after a crash or when two processes save at once.
+
+    The index is locked only while it is copied. `OSError` when the folder cannot be written to.
+    """
+    path = Path(path)
+    image = index.image()
+    arrays = _arrays(image)
+    header = _header(image, identity, index.dimension)
+    digest = blake2b(header, digest_size=DIGEST_SIZE)
+    for array in arrays:
+        digest.update(array.data)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(MAGIC + digest.digest() + header)
+            for array in arrays:
+                file.write(array.data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def load(path: Path, identity: SnapshotIdentity, *, newest: int) -> ProjectIndex | None:
+    """The index as it was saved, or None when there is no whole snapshot of this identity up to at most `newest`, the store's last `seq`.
+
+    Why not is logged. Never raises for what the file holds, and allocates only as much as the file is long.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            return _read(file.fileno(), identity, newest)
+    except FileNotFoundError:
+        reason = "there is none"
+    except (AlmaError, OSError, ValueError) as error:
+        reason = str(error)
+    _log.info("vector snapshot %s is not used: %s", path, reason)
+    return None
+
+
+def _header(image: VectorChanges, identity: SnapshotIdentity, dimension: int) -> bytes:
+    """The length of the header and the header, padded so that the arrays behind it are aligned."""
+    facts = {**_identity_facts(identity), "dimension": dimension, "upto": image.upto, "passages": len(image.passages)}
+    text = json.dumps(facts, sort_keys=True).encode()
+    text += b" " * (-(PREFIX_SIZE + len(text)) % ALIGNMENT)
+    return struct.pack("<I", len(text)) + text
+
+
+def _identity_facts(identity: SnapshotIdentity) -> dict[str, Any]:
+    return {
+        "database": identity.database,
+        "project": identity.project,
+        "fingerprint": identity.fingerprint.model_dump(mode="json"),
+    }
+
+
+def _arrays(image: VectorChanges) -> list[NDArray[Any]]:
+    whole = [np.ascontiguousarray(array, dtype="<i8") for array in (image.passages, image.memories, image.partitions, image.ties)]
+    vectors = np.ascontiguousarray(image.vectors, dtype="<f2").view(np.uint8)
+    return [array.view(np.uint8).reshape(-1) for array in [*whole, vectors, image.is_own]]
+
+
+def _read(descriptor: int, identity: SnapshotIdentity, newest: int) -> ProjectIndex:
+    size = os.fstat(descriptor).st_size
+    if size < PREFIX_SIZE:
+        raise _UnusableError(f"it is only {size} bytes long")
+    with mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) as mapped:
+        facts, start = _read_header(mapped, size, identity)
+        if facts["upto"] > newest:
+            raise _UnusableError(f"it is newer than the database: {facts['upto']} > {newest}")
+        view = memoryview(mapped)
+        try:
+            return _restored(view, facts, start, identity.fingerprint.dimension)
+        finally:
+            view.release()
+
+
+def _read_header(mapped: mmap.mmap, size: int, identity: SnapshotIdentity) -> tuple[dict[str, int], int]:
+    if mapped[: len(MAGIC)] != MAGIC:
+        raise _UnusableError("it does not begin as a snapshot")
+    (length,) = struct.unpack("<I", mapped[PREFIX_SIZE - 4 : PREFIX_SIZE])
+    if length > min(BIGGEST_HEADER, size - PREFIX_SIZE):
+        raise _UnusableError(f"its header claims {length} bytes")
+    facts = json.loads(mapped[PREFIX_SIZE : PREFIX_SIZE + length])
+    if not isinstance(facts, dict):
+        raise _UnusableError("its header is no object")
+    for name, expected in {**_identity_facts(identity), "dimension": identity.fingerprint.dimension}.items():
+        if facts.get(name) != expected:
+            raise _UnusableError(f"its {name} is {facts.get(name)!r}, not {expected!r}")
+    for name in ("upto", "passages"):
+        if type(facts.get(name)) is not int or facts[name] < 0:
+            raise _UnusableError(f"its {name} is {facts.get(name)!r}")
+    start = PREFIX_SIZE + length
+    needed = start + facts["passages"] * _bytes_a_passage(facts["dimension"])
+    if needed != size:
+        raise _UnusableError(f"it is {size} bytes long, and should be {needed}")
+    return facts, start
+
+
+def _bytes_a_passage(dimension: int) -> int:
+    return 4 * 8 + 2 * dimension + 1
+
+
+def _restored(view: memoryview, facts: dict[str, int], start: int, dimension: int) -> ProjectIndex:
+    if blake2b(view[PREFIX_SIZE - 4 :], digest_size=DIGEST_SIZE).digest() != view[len(MAGIC) : len(MAGIC) + DIGEST_SIZE]:
+        raise _UnusableError("its checksum is wrong")
+    count = facts["passages"]
+    whole = [np.frombuffer(view, dtype="<i8", count=count, offset=start + 8 * count * place) for place in range(4)]
+    start += 4 * 8 * count
+    vectors = np.frombuffer(view, dtype="<f2", count=count * dimension, offset=start).reshape(count, dimension)
+    is_own = np.frombuffer(view, dtype=np.uint8, count=count, offset=start + 2 * count * dimension)
+    index = ProjectIndex(dimension)
+    index.apply(
+        VectorChanges(
+            upto=facts["upto"],
+            passages=whole[0],
+            memories=whole[1],
+            partitions=whole[2],
+            ties=whole[3],
+            vectors=vectors,
+            is_own=is_own != 0,
+            removed=np.empty(0, dtype=np.int64),
+        )
+    )
+    return index
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
