@@ -159,7 +159,7 @@ def test_a_missing_file_names_the_command_that_makes_one(tmp_path: Path) -> None
         ("project_id: yes", "project_id: true and false mean nothing here"),
         ("project_id: [p]", "project_id: must be text"),
         (f"project_id: {'x' * 201}", "project_id: String should have at most 200 characters"),
-        ('project_id: "a\\u0007b"', "project_id: must not contain control characters"),
+        ('project_id: "a\\u0007b"', "project_id: must not hold characters that cannot be printed"),
         ('project_id: "a\\0b"', "project_id: has NUL"),
         ('project_id: "a\\ud800b"', "project_id: has NUL or half a surrogate pair"),
         ("project_id: p\nagents: [helena]", "agents: must hold `key: value` lines, not a list"),

@@ -44,7 +44,6 @@ _PLAINER = {
     "float_type": "must be a number",
     "float_parsing": "must be a number",
     "string_too_short": "must not be empty",
-    "string_pattern_mismatch": "must not contain control characters",
 }
 
 Block = dict[str, Plain]

@@ -63,13 +63,8 @@ def check_db_name(value: str) -> str:
     return value
 
 
-def has_control_characters(text: str) -> bool:
-    """Whether a control character or half a surrogate pair is in it, neither of which a name holds."""
-    return any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
-
-
 def _refuse_control_characters(key: str, text: str) -> None:
-    if has_control_characters(text):
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
         raise ConfigurationError(f"{key} {text!r} has a control character or half a surrogate pair in it")
 
 

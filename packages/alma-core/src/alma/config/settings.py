@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from alma.config.nearest import suggestion
-from alma.config.paths import check_db_name, has_control_characters
+from alma.config.paths import check_db_name
 from alma.errors import ConfigurationError
 from alma.types.scope import MemoryScope
 
@@ -25,8 +25,8 @@ def _clean_name(value: str) -> str:
     name = value.strip()
     if not name:
         raise ValueError("must not be empty")
-    if has_control_characters(name):
-        raise ValueError("must not contain control characters")
+    if not name.isprintable():
+        raise ValueError("must not hold characters that cannot be printed")
     return name
 
 

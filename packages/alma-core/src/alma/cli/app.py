@@ -1,0 +1,73 @@
+"""The commands under one name, and what happens to errors."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from alma.cli.commands import demo, doctor, init, learn, retrieve, stats, verify
+from alma.cli.exits import EXIT_CODES, exit_code
+from alma.errors import AlmaError
+
+
+class _Commands(typer.core.TyperGroup):
+    """Tells an `AlmaError` in one line on standard error; the exit code says which kind it was."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AlmaError as error:
+            if ctx.params.get("debug"):
+                raise
+            print(f"alma: {' '.join(str(error).split())}", file=sys.stderr)
+            raise typer.Exit(exit_code(error)) from error
+
+
+app = typer.Typer(
+    name="alma",
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from alma.cli.versions import own_version
+
+        print(f"alma {own_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def alma(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
+) -> None:
+    """ALMA: a memory from which agents learn by outcomes.
+
+    \b
+    Start here:
+      alma demo                watch it learn from real runs
+      alma init                make a memory for this project
+      alma learn --agent helena --task "Test the login form" --outcome success --strategy "Empty fields first"
+      alma retrieve "Test the sign-up form" --agent helena
+    """
+
+
+for command in (init.init, demo.demo, learn.learn, retrieve.retrieve, stats.stats, verify.verify, doctor.doctor):
+    app.command()(command)
+
+
+def run() -> None:
+    """Runs the command that the process was started with."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="alma")

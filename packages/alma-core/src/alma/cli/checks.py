@@ -1,0 +1,201 @@
+"""The checks of `alma doctor`. Each looks at one thing and says what it found; none changes anything outside a temporary folder."""
+
+import importlib.util
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from alma.cli.versions import DISTRIBUTION, own_version, version_of
+from alma.errors import AlmaError
+
+if TYPE_CHECKING:
+    from alma.config import Settings
+    from alma.protocols import Embedder
+
+Status = Literal["ok", "FAILED", "info"]
+
+OLDEST_PYTHON = (3, 11)
+OLDEST_SQLITE = (3, 37, 0)
+EXTRAS = {"local": ("alma-minilm", "onnxruntime", "tokenizers"), "cli": ("typer", "rich")}
+SIMILAR = ("How do I reset my password?", "I forgot my password and cannot log in to reset it")
+UNRELATED = "The recipe needs two eggs and a cup of flour"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found."""
+
+    name: str
+    status: Status
+    detail: str
+
+
+class CheckFailedError(Exception):
+    """A check found something wrong; the text says what, and what to do."""
+
+
+Check = Callable[[], str]
+
+
+def examine(settings: "Settings | AlmaError | None", *, config: Path) -> Iterator[Finding]:
+    """All findings, one by one. `settings` are those of `config`, the error that reading it gave, or `None` where there is no such file."""
+    usable = settings if settings is not None and not isinstance(settings, AlmaError) else None
+    provider = usable.embedding_provider if usable else "auto"
+    yield _finding("ALMA", lambda: f"{own_version()}, {Path(__file__).parents[1]}")
+    yield _finding("import alma", check_ownership)
+    yield _finding("Python", check_python)
+    yield _finding("SQLite", check_sqlite)
+    yield _finding("embedder", lambda: check_embedder(provider))
+    yield _finding("round trip", lambda: check_round_trip(provider))
+    yield from _extras()
+    if settings is None:
+        yield Finding("configuration", "info", f"there is no {config}; `alma init` writes one")
+        return
+    yield _finding("configuration", lambda: check_configuration(settings, config))
+    if usable:
+        yield _finding("storage", lambda: check_storage(usable.storage_dir))
+        yield from _database(usable, config)
+
+
+def _finding(name: str, check: Check) -> Finding:
+    try:
+        return Finding(name, "ok", check())
+    except (CheckFailedError, AlmaError, OSError, ImportError) as error:
+        return Finding(name, "FAILED", " ".join(str(error).split()) or type(error).__name__)
+
+
+def check_ownership() -> str:
+    """Nothing else that is installed brings a package `alma`."""
+    others = sorted(set(packages_distributions().get("alma", ())) - {DISTRIBUTION})
+    if others:
+        raise CheckFailedError(
+            f"{', '.join(others)} also installs a package `alma`, and the two overwrite each other; "
+            f"`pip uninstall {' '.join(others)}`, then install alma-core again"
+        )
+    return "belongs to alma-core alone"
+
+
+def check_python() -> str:
+    """Python is new enough."""
+    if sys.version_info < OLDEST_PYTHON:
+        raise CheckFailedError(f"{platform.python_version()} is too old; ALMA needs 3.11 or newer")
+    return f"{platform.python_version()}, {sys.executable}"
+
+
+def check_sqlite() -> str:
+    """SQLite is new enough and has full text."""
+    import sqlite3
+
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise CheckFailedError(f"{sqlite3.sqlite_version} is too old; ALMA needs 3.37 or newer")
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
+    except sqlite3.Error as error:
+        raise CheckFailedError(f"{sqlite3.sqlite_version} was built without FTS5, which full text needs") from error
+    finally:
+        connection.close()
+    return f"{sqlite3.sqlite_version} with FTS5"
+
+
+def check_embedder(provider: str) -> str:
+    """The embedder loads, and knows near from far."""
+    from alma.embedding import create_embedder
+
+    return judge_embedder(create_embedder(provider), provider)
+
+
+def judge_embedder(embedder: "Embedder", provider: str) -> str:
+    """What is said about an embedder whose vectors make sense; `CheckFailedError` if they do not."""
+    import numpy as np
+
+    name = embedder.fingerprint.model
+    vectors = embedder.embed([*SIMILAR, UNRELATED])
+    if vectors.shape != (3, embedder.fingerprint.dimension) or not np.isfinite(vectors).all():
+        raise CheckFailedError(f"{name} gives vectors of shape {vectors.shape}, or values that are not finite")
+    lengths = np.linalg.norm(vectors, axis=1)
+    if np.abs(lengths - 1.0).max() > 1e-2:
+        raise CheckFailedError(f"{name} gives vectors of lengths {lengths.min():.2f} to {lengths.max():.2f}, which should be 1")
+    near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
+    if near <= far:
+        raise CheckFailedError(f"{name} puts like texts at cosine {near:.2f} and unlike ones at {far:.2f}: its model is damaged")
+    return f"{name} ({provider}), {embedder.fingerprint.dimension} dimensions; like texts {near:.2f}, unlike {far:.2f}"
+
+
+def check_round_trip(provider: str) -> str:
+    """What is learned is retrieved, a stranger sees nothing of it, and the store verifies."""
+    from alma import ALMA
+
+    with (
+        tempfile.TemporaryDirectory(prefix="alma-doctor-") as folder,
+        ALMA.open(folder, project_id="doctor", embedding_provider=provider) as alma,
+    ):
+        learned = alma.learn(agent="doctor", task="Test the login form", outcome="success", strategy_used="Empty fields first")
+        if learned.id not in alma.retrieve(task="Test the login form", agent="doctor").ids:
+            raise CheckFailedError("what was learned did not come back")
+        if alma.retrieve(task="Test the login form", agent="stranger").total_items:
+            raise CheckFailedError("an agent sees the memories of another")
+        report = alma.verify()
+        if not report.ok:
+            raise CheckFailedError(f"a new store does not verify: {report.problems[0]}")
+    return "learned, retrieved, kept from strangers, verified"
+
+
+def check_configuration(settings: "Settings | AlmaError", config: Path) -> str:
+    """The configuration could be read."""
+    if isinstance(settings, AlmaError):
+        raise settings
+    return f"{config}, project {settings.project_id!r}"
+
+
+def check_storage(folder: Path) -> str:
+    """The storage folder, or the folder that it would be made in, can be written to."""
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    if nearest != folder:
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise CheckFailedError(f"{folder} does not exist and cannot be made in {nearest}")
+        return f"{folder} will be made"
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"probe")
+    except OSError as error:
+        raise CheckFailedError(f"{folder} cannot be written to: {error}") from error
+    return f"{folder} can be written to"
+
+
+def _database(settings: "Settings", config: Path) -> Iterator[Finding]:
+    path = settings.storage_dir / settings.db_name
+    if path.exists():
+        yield _finding("database", lambda: check_database(config, path))
+    else:
+        yield Finding("database", "info", f"{path} is not made yet")
+
+
+def check_database(config: Path, path: Path) -> str:
+    """The database opens with the configured embedder, and verifies."""
+    from alma import ALMA
+
+    with ALMA.from_config(config) as alma:
+        report = alma.verify()
+        if not report.ok:
+            raise CheckFailedError(f"{path}: {len(report.problems)} problems, the first: {report.problems[0]}")
+        return (
+            f"{path}: {report.memories} memories, {report.records} journal records verified, embedder {alma.get_stats().embedder}"
+        )
+
+
+def _extras() -> Iterator[Finding]:
+    for extra, distributions in EXTRAS.items():
+        found = {name: version_of(name) for name in distributions}
+        told = ", ".join(f"{name} {version}" if version else f"{name} not installed" for name, version in found.items())
+        yield Finding(f"extra {extra}", "info", told)
+    is_there = importlib.util.find_spec("faiss") is not None
+    yield Finding(
+        "FAISS", "info" if is_there else "FAILED", "installed" if is_there else "not installed; large stores need faiss-cpu"
+    )

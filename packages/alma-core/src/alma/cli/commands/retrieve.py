@@ -1,0 +1,51 @@
+"""`alma retrieve`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from alma.cli.options import AgentOption, ConfigOption, JsonOption, config_path
+from alma.cli.output import console, print_json, printable
+from alma.cli.slices import slice_table
+
+if TYPE_CHECKING:
+    from alma.types import MemorySlice
+
+
+def retrieve(
+    task: Annotated[str, typer.Argument(help="What is about to be done.")],
+    agent: AgentOption,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="At most so many of each kind.")] = 5,
+    user_id: Annotated[str | None, typer.Option(help="Whose preferences to respect.")] = None,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print the text for a prompt instead of a table.")] = False,
+    max_tokens: Annotated[int, typer.Option(min=0, help="Budget of that text.")] = 2000,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask what is known before a task.
+
+    \b
+    Examples:
+      alma retrieve "Test the sign-up form" --agent helena
+      alma retrieve "Deploy the auth service" -a victor --prompt --max-tokens 500
+      alma retrieve "Deploy the auth service" -a victor --json
+    """
+    from alma import ALMA
+
+    with ALMA.from_config(config_path(config)) as alma:
+        memories = alma.retrieve(task=task, agent=agent, top_k=top_k, user_id=user_id)
+    if json:
+        print_json({**memories.to_dict(), "prompt": memories.to_prompt(max_tokens=max_tokens)})
+    elif prompt:
+        print(printable(memories.to_prompt(max_tokens=max_tokens)))
+    else:
+        _show(memories)
+
+
+def _show(memories: "MemorySlice") -> None:
+    out = console()
+    if memories.total_items:
+        out.print(slice_table(memories))
+    else:
+        hint = f"; {memories.hint}" if memories.hint else ""
+        out.print(printable(f"Nothing is known about that yet{hint}"), soft_wrap=True)

@@ -1,0 +1,51 @@
+"""Exit codes, and the errors that lead to them."""
+
+from enum import IntEnum
+
+from alma.errors import (
+    AlmaError,
+    ConfigurationError,
+    ConflictError,
+    EmbeddingError,
+    MemoryNotFoundError,
+    ScopeViolationError,
+    StorageError,
+    ValidationError,
+)
+
+
+class Exit(IntEnum):
+    """What the process says when it ends."""
+
+    DONE = 0
+    PROBLEM = 1
+    USAGE = 2
+    STORAGE = 3
+    REFUSED = 4
+    MODEL = 5
+
+
+EXIT_CODES = """Exit codes:
+
+\b
+  0  done
+  1  a problem was found (verify, doctor, demo)
+  2  wrong usage, configuration or value; nothing was stored
+  3  the store cannot be read or written, or is damaged
+  4  refused: not allowed by scope, not there, or in conflict
+  5  the embedding model failed"""
+
+_BY_ERROR: tuple[tuple[type[AlmaError], Exit], ...] = (
+    (ConfigurationError, Exit.USAGE),
+    (ValidationError, Exit.USAGE),
+    (ScopeViolationError, Exit.REFUSED),
+    (MemoryNotFoundError, Exit.REFUSED),
+    (ConflictError, Exit.REFUSED),
+    (EmbeddingError, Exit.MODEL),
+    (StorageError, Exit.STORAGE),
+)
+
+
+def exit_code(error: AlmaError) -> Exit:
+    """The code that tells this error from the others; an error that is two things counts as the first of them."""
+    return next((code for kind, code in _BY_ERROR if isinstance(error, kind)), Exit.PROBLEM)

@@ -1,0 +1,84 @@
+"""`alma init` makes a project, and never harms one that is there."""
+
+from pathlib import Path
+
+import pytest
+
+from alma.config import load_settings
+
+CONFIG = Path(".alma", "config.yaml")
+
+
+def test_it_writes_a_configuration_a_database_and_an_ignore_file(alma, folder: Path) -> None:
+    ended = alma("init", "--embedder", "hash")
+
+    settings = load_settings(CONFIG)
+    assert (settings.project_id, settings.storage_dir) == ("shop", folder.resolve() / ".alma")
+    assert (folder / ".alma" / "alma.db").stat().st_size > 0
+    assert (folder / ".alma" / ".gitignore").read_text() == "*\n"
+    assert "Wrote .alma/config.yaml" in ended.out
+    assert "project 'shop', embedder hash" in ended.out
+
+
+def test_it_says_which_embedder_auto_chose(alma) -> None:
+    assert alma("init", "--json").json["embedder"] != "auto"
+
+
+def test_names_of_any_spelling_survive(alma) -> None:
+    alma(
+        "init", "-e", "hash", "-p", 'Größe "X": # ${HOME}'.replace("${HOME}", "$HOME"), "-a", "yes", "-a", 'a: "b"', "-a", "日本"
+    )
+
+    settings = load_settings(CONFIG)
+    assert settings.project_id == 'Größe "X": # $HOME'
+    assert list(settings.agents) == ["yes", 'a: "b"', "日本"]
+
+
+def test_the_configuration_explains_itself(alma) -> None:
+    alma("init", "-e", "hash")
+    assert all(
+        key in CONFIG.read_text()
+        for key in ("# helena:", "can_learn", "cannot_learn", "share_with", "inherit_from", "${VARIABLE}")
+    )
+
+
+def test_an_existing_configuration_is_not_overwritten(project) -> None:
+    before = CONFIG.read_text()
+    ended = project("init", "--project-id", "other", code=2)
+
+    assert "exists already; use --force" in ended.err
+    assert CONFIG.read_text() == before
+
+
+def test_force_writes_a_new_configuration_and_keeps_the_memories(project) -> None:
+    project("learn", "-a", "helena", "-t", "Deploy", "-o", "success", "-s", "blue-green")
+    project("init", "--force", "-e", "hash", "-p", "shop", "-a", "helena")
+
+    assert "helena" in load_settings(CONFIG).agents
+    assert project("stats", "--json").json["total"] == 1
+
+
+def test_force_with_another_embedder_than_the_database_has_changes_nothing(project) -> None:
+    before = CONFIG.read_text()
+    project("init", "--force", "--embedder", "minilm", code=2)
+    assert CONFIG.read_text() == before
+
+
+@pytest.mark.parametrize(
+    "arguments", [("-p", ""), ("-p", "a\x1bb"), ("-p", "x" * 201), ("-e", "nope"), ("-e", "openai"), ("-a", "")]
+)
+def test_what_would_not_load_is_not_left_behind(alma, folder: Path, arguments: tuple[str, ...]) -> None:
+    alma("init", *arguments, code=2)
+    assert not [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_the_configuration_may_lie_elsewhere(alma, folder: Path) -> None:
+    made = alma("init", "-e", "hash", "-c", "sub/.alma/config.yaml", "--json").json
+
+    assert made["project_id"] == "sub"
+    assert made["database"] == str(folder.resolve() / "sub" / ".alma" / "alma.db")
+
+
+def test_a_folder_that_cannot_be_made_is_told(alma, folder: Path) -> None:
+    (folder / ".alma").write_text("a file in the way")
+    assert "cannot be written" in alma("init", "-e", "hash", code=2).err

@@ -1,0 +1,136 @@
+"""The loop of everyday: learn, then ask."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+LEARN = ("learn", "-a", "helena", "-t", "Test the login form", "-o", "success", "-s", "Empty fields first")
+
+
+def test_what_is_learned_is_retrieved(project) -> None:
+    learned = project(*LEARN, "--json").json
+    found = project("retrieve", "Test the login form", "-a", "helena", "--json").json
+
+    assert [item["memory"]["id"] for item in found["recalled"]] == [learned["id"]]
+    assert found["recalled"][0]["memory"]["strategy_used"] == "Empty fields first"
+    assert "[O1]" in found["prompt"]
+
+
+def test_every_option_of_learn_is_stored(project) -> None:
+    learned = project(
+        *("learn", "-a", "helena", "-t", "Deploy", "-o", "FAILURE", "-s", "kubectl apply", "--task-type", "deploying"),
+        *("--duration-ms", "1500", "--error", "ImagePullBackOff", "--feedback", "too slow", "--json"),
+    ).json
+
+    assert (learned["outcome"], learned["task_type"], learned["duration_ms"]) == ("failure", "deploying", 1500)
+    assert (learned["error_message"], learned["user_feedback"]) == ("ImagePullBackOff", "too slow")
+
+
+def test_learn_says_what_it_did(project) -> None:
+    assert project(*LEARN).out.startswith("Learned success of 'helena': ")
+
+
+def test_the_table_shows_score_and_factors(project) -> None:
+    project(*LEARN)
+    told = project("retrieve", "Test the login form", "-a", "helena").out
+
+    assert all(word in told for word in ("tag", "score", "simil.", "recent", "success", "confid.", "O1", "Empty fields first"))
+
+
+def test_the_prompt_is_printed_alone(project) -> None:
+    project(*LEARN)
+    told = project("retrieve", "Test the login form", "-a", "helena", "--prompt").out
+    whole = project("retrieve", "Test the login form", "-a", "helena", "--json").json["prompt"]
+
+    assert told == f"{whole}\n"
+    assert project("retrieve", "Test the login form", "-a", "helena", "--prompt", "--max-tokens", "1").out == "\n"
+
+
+def test_a_stranger_gets_nothing_and_that_is_no_error(project) -> None:
+    project(*LEARN)
+
+    assert project("retrieve", "Test the login form", "-a", "stranger", "--json").json["recalled"] == []
+    assert "Nothing is known about that yet" in project("retrieve", "Test the login form", "-a", "stranger").out
+
+
+def test_a_misspelt_agent_brings_the_hint(project) -> None:
+    project(*LEARN)
+    assert "helena" in project("retrieve", "Test the login form", "-a", "helana").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("learn", "-a", "helena", "-t", "T", "-o", "maybe", "-s", "S"), 2, "maybe"),
+        (("learn", "-a", "helena", "-t", "", "-o", "success", "-s", "S"), 2, "task"),
+        (("learn", "-a", "helena", "-t", "\udcff", "-o", "success", "-s", "S"), 2, "task"),
+        (("learn", "-a", "helena", "-t", "T", "-o", "success", "-s", "S", "--duration-ms", "-1"), 2, "duration_ms"),
+        (("learn", "-a", "", "-t", "T", "-o", "success", "-s", "S"), 4, "agent"),
+        (("retrieve", "T", "-a", "helena", "--top-k", "-1"), 2, "top_k"),
+        (("retrieve", "", "-a", "helena"), 2, "task"),
+    ],
+)
+def test_a_bad_value_is_told_and_nothing_is_stored(project, arguments: tuple[str, ...], code: int, told: str) -> None:
+    ended = project(*arguments, code=code)
+
+    assert told in ended.err
+    assert ended.out == ""
+    assert project("stats", "--json").json["total"] == 0
+
+
+def test_what_an_agent_may_not_learn_is_refused(alma) -> None:
+    alma("init", "-e", "hash", "-a", "helena")
+    config = Path(".alma", "config.yaml")
+    config.write_text(config.read_text().replace("# cannot_learn: [backend_logic]", "cannot_learn: [backend_logic]"))
+
+    ended = alma("learn", "-a", "helena", "-t", "T", "-o", "success", "-s", "S", "--task-type", "backend_logic", code=4)
+
+    assert "backend_logic" in ended.err
+    assert alma("stats", "--json").json["total"] == 0
+
+
+def test_stored_escape_codes_never_reach_the_terminal(project) -> None:
+    project("learn", "-a", "helena", "-t", "Clear \x1b[2J the screen", "-o", "success", "-s", "[red]as it is[/red]")
+
+    table = project("retrieve", "Clear the screen", "-a", "helena").out
+    assert "\x1b" not in table
+    assert "[red]as it is[/red]" in table
+    assert "\x1b" not in project("retrieve", "Clear the screen", "-a", "helena", "--prompt").out
+
+
+def test_a_folder_below_finds_the_project(project, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(*LEARN)
+    below = folder / "src" / "deep"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+
+    assert project("stats", "--json").json["total"] == 1
+
+
+def test_a_named_configuration_wins(project, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(*LEARN)
+    monkeypatch.chdir(tmp_path)
+
+    assert project("stats", "-c", str(folder / ".alma" / "config.yaml"), "--json").json["total"] == 1
+    project("stats", "--json", code=2)
+
+
+def test_stats_count_by_owner_and_kind(project) -> None:
+    project(*LEARN)
+    project("learn", "-a", "victor", "-t", "Deploy", "-o", "failure", "-s", "by hand")
+
+    counted = project("stats", "--json").json
+    assert (counted["total"], counted["by_agent"]["victor"]) == (2, {"outcome": 1})
+    told = project("stats").out
+    assert "Project 'shop': 2 memories, 2 journal records" in told
+    assert all(name in told for name in ("helena", "victor", "outcome"))
+    assert project("stats", "-a", "victor", "--json").json["total"] == 1
+
+
+def test_json_is_plain_ascii_so_that_every_terminal_takes_it(project) -> None:
+    project("learn", "-a", "helena", "-t", "Größe 日本", "-o", "success", "-s", "S")
+    told = project("retrieve", "Größe 日本", "-a", "helena", "--json").out
+
+    assert told.isascii()
+    assert json.loads(told)["recalled"][0]["memory"]["task_description"] == "Größe 日本"
