@@ -1,7 +1,7 @@
 """Commands run in this process, in an empty folder of their own."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,12 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty current folder called `shop`."""
     place = tmp_path / "shop"
     place.mkdir()
     monkeypatch.chdir(place)
-    yield place
+    return place
 
 
 @pytest.fixture

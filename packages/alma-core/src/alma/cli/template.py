@@ -8,7 +8,7 @@ from pathlib import Path
 from alma.errors import ConfigurationError
 
 _HEAD = """\
-# The memory of this project. Every key: docs/configuration.md. ${VARIABLE} and ${VARIABLE:-default} are filled from the environment.
+# The memory of this project, written by `alma init`. ${VARIABLE} and ${VARIABLE:-default} are filled from the environment.
 alma:
   project_id: %(project_id)s     # a wall: nothing is read across it
   storage: sqlite

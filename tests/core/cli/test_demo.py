@@ -1,0 +1,114 @@
+"""`alma demo` does the main job on real input, and fails when it does not."""
+
+import dataclasses
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA
+from alma.cli import replay
+from alma.cli.replay import Run, first_tries, foresight, is_unseen, percentiles, read_runs
+from alma.types import MemorySlice
+
+FIGURES = {
+    *("ok", "failures", "embedder", "runs_learned", "learn_ms", "retrieve_ms", "memories", "database_bytes"),
+    *("journal_records_verified", "unseen_tasks", "foresight", "prompt", "seconds"),
+}
+
+
+def test_it_learns_80_runs_and_recalls_something_for_every_unseen_task(alma) -> None:
+    found = alma("demo", "--embedder", "hash", "--json").json
+
+    assert set(found) == FIGURES
+    assert (found["ok"], found["failures"], found["runs_learned"]) == (True, [], 80)
+    assert found["journal_records_verified"] >= 80
+    assert [shown["task_id"] for shown in found["unseen_tasks"]] == [8, 18, 28, 38, 48]
+    assert all(shown["recalled"] for shown in found["unseen_tasks"])
+    assert "[O1]" in found["prompt"]
+    assert 0 < found["learn_ms"]["p50"] <= found["learn_ms"]["p95"]
+    assert found["foresight"]["tries"] == 20
+
+
+@pytest.mark.skipif(find_spec("alma_minilm") is None, reason="the extra `local` is not installed")
+def test_the_real_model_recalls_cancellations_for_a_cancellation(alma) -> None:
+    found = alma("demo", "--embedder", "minilm", "--json").json
+
+    assert found["embedder"] != "hash"
+    recalled = next(shown["recalled"] for shown in found["unseen_tasks"] if shown["task_id"] == 18)
+    assert "cancel" in recalled[0]["text"].lower()
+
+
+def test_no_unseen_task_is_among_what_is_recalled(alma) -> None:
+    found = alma("demo", "--embedder", "hash", "--json").json
+    learned = {run.task for run in read_runs() if not is_unseen(run)}
+
+    assert all(
+        item["text"] in learned for shown in found["unseen_tasks"] for item in shown["recalled"] if item["kind"] == "outcome"
+    )
+
+
+def test_people_see_tables_the_prompt_before_and_after_and_figures(alma) -> None:
+    told = alma("demo", "--embedder", "hash").out
+
+    before, after = told.index("before:"), told.index("after:")
+    assert "(nothing: the memory was empty)" in told[before:after]
+    assert "[O1]" in told[after:]
+    assert all(word in told for word in ("score", "simil.", "runs learned", "learn, ms p50 / p95", "retrieve, ms p50 / p95"))
+
+
+def test_a_kept_store_verifies(alma, folder: Path) -> None:
+    alma("demo", "--embedder", "hash", "--keep", "kept")
+
+    config = str(folder / "kept" / ".alma" / "config.yaml")
+    assert alma("verify", "-c", config, "--json").json["ok"] is True
+    assert alma("stats", "-c", config, "--json").json["total"] >= 80
+
+
+def test_a_folder_that_holds_a_store_is_not_used_again(project, folder: Path) -> None:
+    before = project("stats", "--json").json
+    assert "exists already" in project("demo", "--embedder", "hash", "--keep", str(folder), code=2).err
+    assert project("stats", "--json").json == before
+
+
+def test_it_leaves_nothing_behind(alma, folder: Path) -> None:
+    alma("demo", "--embedder", "hash", "--json")
+    assert list(folder.iterdir()) == []
+
+
+def test_it_fails_loudly_when_nothing_is_recalled(alma, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "learn_run", lambda alma, run: None)
+    ended = alma("demo", "--embedder", "hash", "--json", code=1)
+
+    assert ended.json["ok"] is False
+    assert any("nothing is recalled" in failure for failure in ended.json["failures"])
+
+
+def test_it_fails_loudly_when_a_stranger_sees_something(alma, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "STRANGER", replay.AGENT)
+    ended = alma("demo", "--embedder", "hash", code=1)
+
+    assert "FAILED: an agent that learned nothing sees" in ended.out
+
+
+def test_the_unseen_tasks_are_every_fifth_and_all_their_tries() -> None:
+    runs = read_runs()
+    assert len(runs) == 100
+    assert [run.task_id for run in first_tries(filter(is_unseen, runs))] == [8, 18, 28, 38, 48]
+    assert sum(map(is_unseen, runs)) == 20
+
+
+def test_percentiles_are_of_the_nearest_rank() -> None:
+    assert percentiles([5.0, 1.0, 3.0, 2.0, 4.0]) == {"p50": 3.0, "p95": 5.0}
+    assert percentiles([7.0]) == {"p50": 7.0, "p95": 7.0}
+
+
+def test_foresight_counts_agreement_and_the_best_constant_guess(tmp_path: Path) -> None:
+    run = Run(task_id=8, trial=0, task="Cancel my flight", strategy="transfer", steps=1, success=True, error=None)
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash") as alma:
+        replay.learn_run(alma, run)
+        found = alma.retrieve(task=run.task, agent=replay.AGENT)
+    failed = dataclasses.replace(run, success=False)
+    pairs = [(run, found), (failed, found), (failed, found), (run, MemorySlice())]
+
+    assert foresight(pairs) == {"tries": 3, "nearest_outcome_ended_alike": 1, "best_constant_guess": 2}
