@@ -11,6 +11,7 @@ Integers = NDArray[np.int64]
 Vector = NDArray[np.float32]
 Matrix = NDArray[np.float32]
 Halves = NDArray[np.float16]
+Stored = NDArray[np.float32] | NDArray[np.float16]
 
 
 class Block(Protocol):
@@ -29,14 +30,21 @@ class Block(Protocol):
         """Positions, in no order, and inner products of every vector that is not beaten by `limit` others; so more than `limit` when the
         last place is shared. `limit` is at least 1."""
 
-    def score(self, query: Vector, positions: Integers, /) -> Vector:
-        """Inner products at these positions, as `best` gives them."""
-
-    def vectors(self) -> Halves:
-        """A copy of all vectors, by position."""
+    def stored(self) -> Stored:
+        """All vectors by position: not a copy, and only valid until the next change."""
 
     def compact(self) -> None:
         """Gives spare memory back."""
+
+
+class Method(Protocol):
+    """One way to store and compare vectors."""
+
+    def new_block(self, dimension: int, /) -> Block:
+        """An empty block."""
+
+    def products(self, query: Vector, stored: Stored, /) -> Vector:
+        """Inner products with rows of what its blocks store, bit by bit as their `best` finds them."""
 
 
 class ExactBlock:
@@ -70,12 +78,8 @@ class ExactBlock:
         positions = np.flatnonzero(scores >= np.partition(scores, last_place)[last_place])
         return positions, scores[positions]
 
-    def score(self, query: Vector, positions: Integers, /) -> Vector:
-        scores: Vector = np.vecdot(self._matrix[positions], query)
-        return scores
-
-    def vectors(self) -> Halves:
-        return self._matrix[: self._length].astype(np.float16)
+    def stored(self) -> Stored:
+        return self._matrix[: self._length]
 
     def compact(self) -> None:
         self._reserve(self._length)
@@ -84,3 +88,14 @@ class ExactBlock:
         matrix = np.empty((capacity, self._matrix.shape[1]), dtype=np.float32)
         matrix[: self._length] = self._matrix[: self._length]
         self._matrix = matrix
+
+
+class Exact:
+    """The method for small projects: numpy."""
+
+    def new_block(self, dimension: int, /) -> Block:
+        return ExactBlock(dimension)
+
+    def products(self, query: Vector, stored: Stored, /) -> Vector:
+        products: Vector = np.vecdot(stored, query)
+        return products

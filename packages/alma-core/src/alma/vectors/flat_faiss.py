@@ -1,118 +1,119 @@
-"""Flat float16 FAISS. The only module that imports FAISS, and only when the first block is made."""
+"""Flat float16 FAISS. The only module that imports FAISS, and only when the method is first made."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from alma.errors import MissingDependencyError
-from alma.vectors.blocks import Halves, Integers, Vector
+from alma.vectors.blocks import Block, Halves, Integers, Stored, Vector
 
 SPARE_PLACES = 16
-SCORED_AT_ONCE = 2048
+COMPARED_AT_ONCE = 2048
 
 
-@cache
-def load_faiss() -> Any:
-    """The FAISS module. `MissingDependencyError` where it is not installed."""
-    try:
-        import faiss  # type: ignore[import-untyped, unused-ignore] # FAISS ships no types
-    except ImportError as error:
-        message = f"an index of this size needs FAISS, which cannot be imported ({error}): install faiss-cpu"
-        raise MissingDependencyError(message) from error
-    return faiss
+class FlatFaiss:
+    """The method for projects that numpy would search too slowly. `MissingDependencyError` where FAISS is not installed."""
+
+    def __init__(self) -> None:
+        try:
+            import faiss  # type: ignore[import-untyped, unused-ignore] # FAISS ships no types
+        except ImportError as error:
+            message = f"an index of this size needs FAISS, which cannot be imported ({error}): install faiss-cpu"
+            raise MissingDependencyError(message) from error
+        self.faiss: Any = faiss
+
+    def new_block(self, dimension: int, /) -> Block:
+        return FlatFaissBlock(self, dimension)
+
+    def products(self, query: Vector, stored: Stored, /) -> Vector:
+        products = np.empty(len(stored), dtype=np.float32)
+        for start in range(0, len(stored), COMPARED_AT_ONCE):
+            part = stored[start : start + COMPARED_AT_ONCE]
+            index = self.new_index(part.shape[1])
+            index.add_sa_codes(_as_codes(part))
+            found, places = self.search(index, query, len(part))
+            products[start + places] = found
+        return products
+
+    def new_index(self, dimension: int) -> Any:
+        """An empty float16 index for inner products."""
+        return self.faiss.IndexScalarQuantizer(dimension, self.faiss.ScalarQuantizer.QT_fp16, self.faiss.METRIC_INNER_PRODUCT)
+
+    def search(self, index: Any, query: Vector, count: int) -> tuple[Vector, Integers]:
+        """The `count` greatest products, descending, and their positions.
+
+        In one thread: the scan of one query gains nothing from OpenMP, and its idle threads spin on the cores that others need. The setting
+        is the calling thread's own, and is put back.
+        """
+        threads = self.faiss.omp_get_max_threads()
+        self.faiss.omp_set_num_threads(1)
+        try:
+            products, positions = index.search(query[np.newaxis], count)
+        finally:
+            self.faiss.omp_set_num_threads(threads)
+        return products[0], positions[0]
 
 
 class FlatFaissBlock:
-    """Float16 codes in a FAISS scalar quantizer, searched exactly with inner products."""
+    """Float16 codes in a FAISS scalar quantizer, all compared with each query."""
 
-    __slots__ = ("_dimension", "_faiss", "_index", "_peak")
+    __slots__ = ("_dimension", "_index", "_length", "_method", "_peak", "_view")
 
-    def __init__(self, dimension: int) -> None:
-        self._faiss = load_faiss()
+    def __init__(self, method: FlatFaiss, dimension: int) -> None:
+        self._method = method
         self._dimension = dimension
-        self._index = self._new_index()
+        self._length = 0
         self._peak = 0
+        self._view: Halves | None = None
+        self._empty()
 
     def __len__(self) -> int:
-        return int(self._index.ntotal)
+        return self._length
 
     def append(self, vectors: Halves, /) -> None:
-        if len(vectors):
-            self._index.add_sa_codes(_as_codes(vectors))
-            self._peak = max(self._peak, len(self))
+        if not len(vectors):
+            return
+        self._view = None
+        self._index.add_sa_codes(_as_codes(vectors))
+        self._length += len(vectors)
+        self._peak = max(self._peak, self._length)
 
     def refill(self, holes: Integers, movers: Integers, /, *, length: int) -> None:
-        halves = self._halves()
+        halves = self.stored()
         halves[holes] = halves[movers]
+        self._view = None if length else halves[:0].copy()
         self._index.codes.resize(length * self._index.code_size)
-        self._index.ntotal = length
+        self._index.ntotal = self._length = length
 
     def best(self, query: Vector, /, *, limit: int) -> tuple[Integers, Vector]:
-        fetched = min(len(self), limit + SPARE_PLACES)
-        scores, positions = self._search(self._index, query, fetched)
-        while fetched < len(self) and scores[-1] == scores[limit - 1]:
-            fetched = min(len(self), 8 * fetched)
-            scores, positions = self._search(self._index, query, fetched)
+        fetched = min(self._length, limit + SPARE_PLACES)
+        if not fetched:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+        products, positions = self._method.search(self._index, query, fetched)
+        while fetched < self._length and products[-1] == products[limit - 1]:
+            fetched = min(self._length, 8 * fetched)
+            products, positions = self._method.search(self._index, query, fetched)
         if fetched > limit:
-            shared = scores >= scores[limit - 1]
-            return positions[shared], scores[shared]
-        return positions, scores
+            fetched = int(np.count_nonzero(products >= products[limit - 1]))
+        return positions[:fetched], products[:fetched]
 
-    def score(self, query: Vector, positions: Integers, /) -> Vector:
-        halves = self._halves()
-        scores = np.empty(len(positions), dtype=np.float32)
-        for start in range(0, len(positions), SCORED_AT_ONCE):
-            chosen = halves[positions[start : start + SCORED_AT_ONCE]]
-            index = self._new_index()
-            index.add_sa_codes(_as_codes(chosen))
-            found, places = self._search(index, query, len(chosen))
-            scores[start + places] = found
-        return scores
-
-    def vectors(self) -> Halves:
-        return self._halves().copy()
+    def stored(self) -> Halves:
+        if self._view is None:
+            codes = self._method.faiss.rev_swig_ptr(self._index.codes.data(), self._length * self._index.code_size)
+            self._view = codes.view(np.float16).reshape(-1, self._dimension)
+        return self._view
 
     def compact(self) -> None:
-        if self._peak > 2 * len(self):
-            vectors = self.vectors()
-            self._index = self._new_index()
-            self._peak = 0
+        if self._peak > 2 * self._length:
+            vectors = self.stored().copy()
+            self._empty()
             self.append(vectors)
 
-    def _new_index(self) -> Any:
-        return self._faiss.IndexScalarQuantizer(
-            self._dimension, self._faiss.ScalarQuantizer.QT_fp16, self._faiss.METRIC_INNER_PRODUCT
-        )
-
-    def _halves(self) -> Halves:
-        """The codes themselves, not a copy; valid until the next append."""
-        if not len(self):
-            return np.empty((0, self._dimension), dtype=np.float16)
-        codes = self._faiss.rev_swig_ptr(self._index.codes.data(), len(self) * self._index.code_size)
-        halves: Halves = codes.view(np.float16).reshape(-1, self._dimension)
-        return halves
-
-    def _search(self, index: Any, query: Vector, count: int) -> tuple[Vector, Integers]:
-        if not count:
-            return np.empty(0, dtype=np.float32), np.empty(0, dtype=np.int64)
-        with _one_thread(self._faiss):
-            scores, positions = index.search(query[np.newaxis], count)
-        return scores[0], positions[0]
+    def _empty(self) -> None:
+        self._index = self._method.new_index(self._dimension)
+        self._length = self._peak = 0
+        self._view = np.empty((0, self._dimension), dtype=np.float16)
 
 
-@contextmanager
-def _one_thread(faiss: Any) -> Iterator[None]:
-    """A scan of one query gains nothing from OpenMP threads, and idle ones spin on the cores that others need. The setting is the thread's own."""
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
-
-
-def _as_codes(vectors: Halves) -> Any:
+def _as_codes(vectors: Stored) -> Any:
     return np.ascontiguousarray(vectors, dtype="<f2").view(np.uint8)

@@ -1,6 +1,7 @@
 """Working on arrays group by group without a loop over entries."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,15 +9,17 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 Selection = slice | Integers
 
+ALL_BUT_SIGN = np.int64(0x7FFFFFFF)
 
-def groups(labels: NDArray[np.integer]) -> Iterator[tuple[int, Selection]]:
+
+def groups(labels: NDArray[Any]) -> Iterator[tuple[int, Selection]]:
     """Each distinct label, ascending, with where it stands: a slice when its entries are neighbours, else their places, ascending."""
     if not len(labels):
         return
     is_sorted = bool((labels[1:] >= labels[:-1]).all())
     order = None if is_sorted else np.argsort(labels, kind="stable")
     ordered = labels if order is None else labels[order]
-    starts = [0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist()]
+    starts = [0, *(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1).tolist()]
     for start, stop in zip(starts, [*starts[1:], len(labels)], strict=True):
         yield int(ordered[start]), slice(start, stop) if order is None else order[start:stop]
 
@@ -26,7 +29,17 @@ def best_of_each(counts: Integers, scores: NDArray[np.float32], ties: Integers, 
 
     The groups stand one behind the other and have `counts` entries.
     """
-    group = np.repeat(np.arange(len(counts)), counts)
-    order = np.lexsort((ties, -scores, group))
+    keys = (np.repeat(np.arange(len(counts)), counts) << 32) + _descending(scores)
+    order = np.argsort(keys)
+    ordered = keys[order]
+    if bool((ordered[1:] == ordered[:-1]).any()):
+        order = np.lexsort((ties, keys))
     rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     return order[rank < limit]
+
+
+def _descending(scores: NDArray[np.float32]) -> Integers:
+    """Integers from 0 to 2³² - 1 in the opposite order of the scores; equal scores, also 0.0 and -0.0, give equal integers."""
+    bits = (scores + np.float32(0)).view(np.int32).astype(np.int64)
+    ascending = np.where(bits < 0, bits ^ ALL_BUT_SIGN, bits)
+    return ALL_BUT_SIGN - ascending

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.protocols import PassageScores, VectorChanges
-from alma.vectors.blocks import Block, ExactBlock, Vector
+from alma.vectors.blocks import Exact, Method, Stored, Vector
 from alma.vectors.changes import checked, without_repeats
 from alma.vectors.columns import Column
 from alma.vectors.groups import best_of_each, groups
@@ -99,11 +99,7 @@ class ProjectIndex:
         query = self._checked_query(query)
         with self._lock.reading():
             rows = self._table.of_memories(memories)
-            positions = self._table.position.values[rows].astype(np.int64)
-            scores = np.empty(len(rows), dtype=np.float32)
-            for slot, chosen in groups(self._table.slot.values[rows]):
-                scores[chosen] = self._slots[slot].block.score(query, positions[chosen])
-            return self._scored(rows, scores)
+            return self._scored(rows, self._method.products(query, self._stored(rows)))
 
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
         """Memories of the partitions that stand for all of them, by ascending tie, and how many there are.
@@ -122,8 +118,7 @@ class ProjectIndex:
         """Gives back the memory of removed passages, and goes back to numpy when the project has become small."""
         with self._lock.writing():
             self._drop_removed()
-            if self._is_flat and self._table.live_count <= self._faiss_above // 2:
-                self._switch(is_flat=False)
+            self._fit(self._table.live_count)
             for partition in self._slots:
                 partition.block.compact()
 
@@ -132,6 +127,10 @@ class ProjectIndex:
         with self._lock.reading():
             table, slots = self._table, self._slots
             rows = np.concatenate([np.empty(0, dtype=np.int64), *(partition.rows.values for partition in slots)])
+            vectors = np.empty((len(rows), self._dimension), dtype=np.float16)
+            starts = np.cumsum([0, *(len(partition.rows) for partition in slots)])
+            for partition, start in zip(slots, starts[:-1], strict=True):
+                vectors[start : start + len(partition.rows)] = partition.block.stored()
             return VectorChanges(
                 upto=self._upto,
                 passages=table.passage.values[rows],
@@ -139,15 +138,13 @@ class ProjectIndex:
                 partitions=self._numbers.values[table.slot.values[rows]],
                 is_own=table.is_own.values[rows],
                 ties=table.tie.values[rows],
-                vectors=np.concatenate(
-                    [np.empty((0, self._dimension), dtype=np.float16), *(partition.block.vectors() for partition in slots)]
-                ),
+                vectors=vectors,
                 removed=np.empty(0, dtype=np.int64),
             )
 
     def _clear(self) -> None:
         self._upto = 0
-        self._is_flat = False
+        self._method: Method = Exact()
         self._table = PassageTable()
         self._slots: list[Partition] = []
         self._numbers = Column(np.int64)
@@ -160,7 +157,7 @@ class ProjectIndex:
         touched = np.concatenate([added.memories, self._table.memory.values[leaving]])
         before = self._memories(touched)
         self._remove(leaving)
-        self._switch(is_flat=self._is_flat or self._table.live_count + len(added.passages) > self._faiss_above)
+        self._fit(self._table.live_count + len(added.passages))
         self._add(added)
         self._recount(before, self._memories(touched))
         if self._table.dead_count > max(COMPACT_ABOVE, len(self._table) // 4):
@@ -209,27 +206,38 @@ class ProjectIndex:
                 gone=memories_before[slots_before == slot], memories=memories_after[stays], ties=ties_after[stays]
             )
 
-    def _switch(self, *, is_flat: bool) -> None:
-        if is_flat == self._is_flat:
-            return
-        self._is_flat = is_flat
+    def _fit(self, count: int) -> None:
+        """Chooses the method for so many live passages. Here partitions of very many will get an approximate one."""
+        if count > self._faiss_above and isinstance(self._method, Exact):
+            from alma.vectors.flat_faiss import FlatFaiss
+
+            self._switch(FlatFaiss())
+        elif count <= self._faiss_above // 2 and not isinstance(self._method, Exact):
+            self._switch(Exact())
+
+    def _switch(self, method: Method) -> None:
+        self._method = method
         for partition in self._slots:
-            block = self._new_block()
-            block.append(partition.block.vectors())
+            block = method.new_block(self._dimension)
+            block.append(partition.block.stored().astype(np.float16, copy=False))
             partition.block = block
 
-    def _new_block(self) -> Block:
-        """The place where a partition's way of searching is chosen."""
-        if not self._is_flat:
-            return ExactBlock(self._dimension)
-        from alma.vectors.flat_faiss import FlatFaissBlock
-
-        return FlatFaissBlock(self._dimension)
+    def _stored(self, rows: Integers) -> Stored:
+        """The vectors of these rows, as the method stores them."""
+        positions = self._table.position.values[rows].astype(np.int64)
+        parts = list(groups(self._table.slot.values[rows]))
+        taken = [self._slots[slot].block.stored()[positions[chosen]] for slot, chosen in parts]
+        if len(taken) == 1:
+            return taken[0]
+        stored = np.empty((len(rows), self._dimension), dtype=taken[0].dtype if taken else np.float32)
+        for (_, chosen), part in zip(parts, taken, strict=True):
+            stored[chosen] = part
+        return stored
 
     def _slot(self, number: int) -> int:
         slot = self._slot_of.setdefault(number, len(self._slots))
         if slot == len(self._slots):
-            self._slots.append(Partition(self._new_block()))
+            self._slots.append(Partition(self._method.new_block(self._dimension)))
             self._numbers.append(np.array([number]))
         return slot
 

@@ -1,0 +1,100 @@
+"""The sample that stands for all memories of a scope."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from alma.vectors import ProjectIndex
+
+Make = Callable[..., Any]
+
+
+def ties_of(memories: Any) -> Any:
+    """A fixed shuffle: distinct, spread over 64 bits."""
+    return (np.asarray(memories, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)).view(np.int64)
+
+
+def changes(make_changes: Make, upto: int, memories: Any, *, partitions: Any = 0, first: int | None = None, removed: Any = ()) -> Any:
+    memories = np.asarray(memories, dtype=np.int64)
+    vectors = np.zeros((len(memories), 8))
+    first = int(memories[0]) if first is None else first
+    return make_changes(upto, vectors, first=first, memories=memories, ties=ties_of(memories), partitions=partitions, removed=removed)
+
+
+def sample(index: ProjectIndex, partitions: list[int]) -> list[int]:
+    memories, _ = index.sample(partitions=partitions, all_up_to=200, otherwise=100)
+    return list(memories.tolist())
+
+
+def smallest(memories: Any, count: int = 100) -> list[int]:
+    memories = np.asarray(memories)
+    return list(memories[np.argsort(ties_of(memories))][:count].tolist())
+
+
+def test_a_small_scope_is_its_own_sample(make_changes: Make) -> None:
+    index = ProjectIndex(8)
+    index.apply(changes(make_changes, 1, np.arange(200)))
+    assert sample(index, [0]) == smallest(np.arange(200), 200)
+    index.apply(changes(make_changes, 2, [200]))
+    assert sample(index, [0]) == smallest(np.arange(201), 100)
+
+
+def test_new_memories_enter_the_sample_only_with_smaller_ties(make_changes: Make) -> None:
+    index = ProjectIndex(8)
+    index.apply(changes(make_changes, 1, np.arange(5_000)))
+    before = sample(index, [0])
+    for step in range(50):
+        added = np.arange(5_000 + 10 * step, 5_010 + 10 * step)
+        index.apply(changes(make_changes, 2 + step, added))
+        after = sample(index, [0])
+        assert after == smallest(np.concatenate([before, added]))
+        before = after
+    assert before == smallest(np.arange(5_500))
+
+
+def test_memories_of_other_partitions_leave_the_sample_alone(make_changes: Make) -> None:
+    index = ProjectIndex(8)
+    index.apply(changes(make_changes, 1, np.arange(1_000)))
+    before = sample(index, [0])
+    index.apply(changes(make_changes, 2, np.arange(1_000, 9_000), partitions=1))
+    assert sample(index, [0]) == before
+    assert sample(index, [0, 1, 0]) == smallest(np.arange(9_000))
+
+
+def test_removed_memories_make_room_until_the_partition_must_be_read_again(make_changes: Make) -> None:
+    index, held = ProjectIndex(8), np.arange(3_000)
+    index.apply(changes(make_changes, 1, held))
+    for step in range(12):
+        gone = np.array(smallest(held, 60)[::2] + smallest(held, 3_000)[-20:])
+        held = np.setdiff1d(held, gone)
+        index.apply(make_changes(2 + step, removed=gone))
+        assert sample(index, [0]) == smallest(held)
+    assert index.sample(partitions=[0], all_up_to=10, otherwise=5)[1] == len(held)
+
+
+def test_a_memory_counts_once_and_until_its_last_passage_is_gone(make_changes: Make) -> None:
+    index = ProjectIndex(8)
+    index.apply(changes(make_changes, 1, [1, 1, 1, 2], first=10))
+    index.apply(changes(make_changes, 2, [1], first=14))
+    counts = []
+    for step, passage in enumerate([10, 14, 11, 12]):
+        index.apply(make_changes(3 + step, removed=[passage]))
+        counts.append(index.sample(partitions=[0], all_up_to=9, otherwise=9)[1])
+    assert counts == [2, 2, 2, 1]
+
+
+def test_the_shared_answer_cannot_be_written_to(make_changes: Make) -> None:
+    index = ProjectIndex(8)
+    index.apply(changes(make_changes, 1, [1, 2]))
+    memories, _ = index.sample(partitions=[0], all_up_to=9, otherwise=9)
+    with pytest.raises(ValueError, match="read-only"):
+        memories[0] = 5
+
+
+def test_more_scopes_than_are_remembered_are_still_answered(make_changes: Make) -> None:
+    index = ProjectIndex(8)
+    index.apply(changes(make_changes, 1, np.arange(300), partitions=np.arange(300) % 150))
+    counts = [index.sample(partitions=[0, number], all_up_to=9, otherwise=9)[1] for number in range(1, 150)]
+    assert counts == [4] * 149
