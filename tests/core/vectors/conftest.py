@@ -15,7 +15,9 @@ MakeChanges = Callable[..., VectorChanges]
 def make_changes() -> MakeChanges:
     """Makes changes from the vectors; what is not given counts up from the first passage, in partition 0."""
 
-    def make(upto: int, vectors: Any = (), *, first: int = 0, dimension: int = 8, removed: Any = (), **given: Any) -> VectorChanges:
+    def make(
+        upto: int, vectors: Any = (), *, first: int = 0, dimension: int = 8, removed: Any = (), **given: Any
+    ) -> VectorChanges:
         vectors = np.asarray(vectors, dtype=np.float16).reshape(-1, dimension)
         passages = np.asarray(given.pop("passages", np.arange(first, first + len(vectors))), dtype=np.int64)
         memories = np.asarray(given.pop("memories", passages), dtype=np.int64)

@@ -124,7 +124,9 @@ def assert_true(rows: list[tuple[int, int, int, int, bool, float]], history: His
 
 
 @pytest.mark.parametrize("faiss_above", [0, 6, 20_000])
-def test_every_answer_is_that_of_a_search_through_all_passages(faiss_above: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_every_answer_is_that_of_a_search_through_all_passages(
+    faiss_above: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     folder = tmp_path_factory.mktemp("snapshots")
 
     @settings(max_examples=120, deadline=None)

@@ -75,7 +75,9 @@ def test_a_passage_number_may_be_used_again_after_its_removal(index: ProjectInde
     assert len(index.score(ZERO, memories=np.array([2])).passages) == 0
 
 
-def test_equal_scores_are_ordered_by_tie_wherever_the_passages_stand(index: ProjectIndex, make_changes: Make, unit_vectors: Make) -> None:
+def test_equal_scores_are_ordered_by_tie_wherever_the_passages_stand(
+    index: ProjectIndex, make_changes: Make, unit_vectors: Make
+) -> None:
     """Also those that share the last place: which of a thousand equals are returned must not depend on their numbers."""
     vector = unit_vectors(1)
     ties = np.random.default_rng(3).permutation(1_000) - 500
@@ -86,7 +88,9 @@ def test_equal_scores_are_ordered_by_tie_wherever_the_passages_stand(index: Proj
     assert len(set(found.scores.tolist())) == 1
 
 
-def test_scores_do_not_change_when_other_passages_come_and_go(index: ProjectIndex, make_changes: Make, unit_vectors: Make) -> None:
+def test_scores_do_not_change_when_other_passages_come_and_go(
+    index: ProjectIndex, make_changes: Make, unit_vectors: Make
+) -> None:
     vectors, query = unit_vectors(203), unit_vectors(1, seed=9)[0]
     index.apply(make_changes(1, vectors))
     memories = np.arange(100, 203)
@@ -151,7 +155,9 @@ def test_changes_without_passages_only_move_upto(index: ProjectIndex, make_chang
         lambda good: replace(good, vectors=np.where(np.arange(8) == 3, np.float16("-inf"), good.vectors)),
     ],
 )
-def test_changes_that_do_not_fit_are_refused_whole(index: ProjectIndex, make_changes: Make, unit_vectors: Make, spoil: Make) -> None:
+def test_changes_that_do_not_fit_are_refused_whole(
+    index: ProjectIndex, make_changes: Make, unit_vectors: Make, spoil: Make
+) -> None:
     index.apply(make_changes(1, unit_vectors(2)))
     with pytest.raises(ValidationError):
         index.apply(spoil(make_changes(2, unit_vectors(4), first=10, removed=[0])))
@@ -213,7 +219,11 @@ def test_faiss_takes_over_above_twenty_thousand_passages(make_changes: Make, uni
 
 def test_removing_many_passages_gives_their_rows_back(index: ProjectIndex, make_changes: Make, unit_vectors: Make) -> None:
     for step in range(40):
-        index.apply(make_changes(step + 1, unit_vectors(200, seed=step), first=200 * step, removed=np.arange(200 * (step - 1), 200 * step)))
+        index.apply(
+            make_changes(
+                step + 1, unit_vectors(200, seed=step), first=200 * step, removed=np.arange(200 * (step - 1), 200 * step)
+            )
+        )
         assert index.search(ZERO, partitions=[0], limit=300).passages.tolist() == list(range(200 * step, 200 * step + 200))
     assert len(index._table) < 3_000
 
@@ -244,5 +254,8 @@ index.apply(VectorChanges(1, numbers, numbers, numbers % 3, numbers > 0, numbers
 index.search(np.ones(4, np.float32), partitions=[0, 1], limit=3)
 print("faiss" in sys.modules)
 """
-    said = [subprocess.run([sys.executable, "-c", code, count], capture_output=True, text=True, check=True).stdout for count in ("20000", "20001")]
+    said = [
+        subprocess.run([sys.executable, "-c", code, count], capture_output=True, text=True, check=True).stdout
+        for count in ("20000", "20001")
+    ]
     assert said == ["False\n", "True\n"]

@@ -16,11 +16,15 @@ def ties_of(memories: Any) -> Any:
     return (np.asarray(memories, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)).view(np.int64)
 
 
-def changes(make_changes: Make, upto: int, memories: Any, *, partitions: Any = 0, first: int | None = None, removed: Any = ()) -> Any:
+def changes(
+    make_changes: Make, upto: int, memories: Any, *, partitions: Any = 0, first: int | None = None, removed: Any = ()
+) -> Any:
     memories = np.asarray(memories, dtype=np.int64)
     vectors = np.zeros((len(memories), 8))
     first = int(memories[0]) if first is None else first
-    return make_changes(upto, vectors, first=first, memories=memories, ties=ties_of(memories), partitions=partitions, removed=removed)
+    return make_changes(
+        upto, vectors, first=first, memories=memories, ties=ties_of(memories), partitions=partitions, removed=removed
+    )
 
 
 def sample(index: ProjectIndex, partitions: list[int]) -> list[int]:

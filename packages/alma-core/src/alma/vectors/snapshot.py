@@ -84,7 +84,7 @@ def load(path: Path, identity: SnapshotIdentity, *, newest: int) -> ProjectIndex
             return _read(file.fileno(), identity, newest)
     except FileNotFoundError:
         reason = "there is none"
-    except (AlmaError, OSError, ValueError) as error:
+    except (AlmaError, OSError, ValueError, RecursionError) as error:
         reason = str(error)
     _log.info("vector snapshot %s is not used: %s", path, reason)
     return None
@@ -116,15 +116,11 @@ def _read(descriptor: int, identity: SnapshotIdentity, newest: int) -> ProjectIn
     size = os.fstat(descriptor).st_size
     if size < PREFIX_SIZE:
         raise _UnusableError(f"it is only {size} bytes long")
-    with mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) as mapped:
-        facts, start = _read_header(mapped, size, identity)
-        if facts["upto"] > newest:
-            raise _UnusableError(f"it is newer than the database: {facts['upto']} > {newest}")
-        view = memoryview(mapped)
-        try:
-            return _restored(view, facts, start, identity.fingerprint.dimension)
-        finally:
-            view.release()
+    mapped = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)  # goes with the last array that looks into it
+    facts, start = _read_header(mapped, size, identity)
+    if facts["upto"] > newest:
+        raise _UnusableError(f"it is newer than the database: {facts['upto']} > {newest}")
+    return _restored(memoryview(mapped), facts, start, identity.fingerprint.dimension)
 
 
 def _read_header(mapped: mmap.mmap, size: int, identity: SnapshotIdentity) -> tuple[dict[str, int], int]:
