@@ -1,0 +1,115 @@
+"""ALMA: a memory layer that lets agents learn from what happened.
+
+Importing this module loads nothing heavy; what a name needs is loaded when the name is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from alma.errors import (
+        AlmaError,
+        ConfigurationError,
+        ConflictError,
+        CorruptStoreError,
+        EmbedderMismatchError,
+        EmbeddingError,
+        MemoryNotFoundError,
+        MissingDependencyError,
+        ScopeViolationError,
+        StorageError,
+        ValidationError,
+    )
+    from alma.memory.alma import ALMA
+    from alma.types import (
+        AntiPattern,
+        DomainKnowledge,
+        Draft,
+        FeedbackSignal,
+        Heuristic,
+        MemoryScope,
+        MemorySlice,
+        MemoryType,
+        Outcome,
+        Passage,
+        UserPreference,
+        Verdict,
+    )
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ALMA": "alma.memory.alma",
+    **dict.fromkeys(
+        (
+            "AlmaError",
+            "ConfigurationError",
+            "ConflictError",
+            "CorruptStoreError",
+            "EmbedderMismatchError",
+            "EmbeddingError",
+            "MemoryNotFoundError",
+            "MissingDependencyError",
+            "ScopeViolationError",
+            "StorageError",
+            "ValidationError",
+        ),
+        "alma.errors",
+    ),
+    **dict.fromkeys(
+        (
+            "AntiPattern",
+            "DomainKnowledge",
+            "Draft",
+            "FeedbackSignal",
+            "Heuristic",
+            "MemoryScope",
+            "MemorySlice",
+            "MemoryType",
+            "Outcome",
+            "Passage",
+            "UserPreference",
+            "Verdict",
+        ),
+        "alma.types",
+    ),
+}
+
+__all__ = [
+    "ALMA",
+    "AlmaError",
+    "AntiPattern",
+    "ConfigurationError",
+    "ConflictError",
+    "CorruptStoreError",
+    "DomainKnowledge",
+    "Draft",
+    "EmbedderMismatchError",
+    "EmbeddingError",
+    "FeedbackSignal",
+    "Heuristic",
+    "MemoryNotFoundError",
+    "MemoryScope",
+    "MemorySlice",
+    "MemoryType",
+    "MissingDependencyError",
+    "Outcome",
+    "Passage",
+    "ScopeViolationError",
+    "StorageError",
+    "UserPreference",
+    "ValidationError",
+    "Verdict",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'alma' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

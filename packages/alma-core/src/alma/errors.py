@@ -1,0 +1,58 @@
+"""Everything ALMA raises.
+
+    AlmaError
+    ├── ValidationError            an argument is not acceptable; nothing was stored (also a ValueError)
+    ├── ConfigurationError         the configuration or the way ALMA was opened is wrong
+    │   └── MissingDependencyError an optional package is not installed; the message names the extra
+    ├── ScopeViolationError        an agent may not do this here
+    ├── MemoryNotFoundError        no such memory in this project
+    ├── ConflictError              somebody else changed the same thing
+    ├── EmbeddingError             a model failed or returned nonsense
+    │   └── EmbedderMismatchError  the database was made with another embedder (also a ConfigurationError)
+    └── StorageError               the database could not be read or written
+        └── CorruptStoreError      what is stored is damaged
+"""
+
+
+class AlmaError(Exception):
+    """Base of all errors that ALMA raises on purpose."""
+
+
+class ValidationError(AlmaError, ValueError):
+    """An argument is not acceptable. Nothing was stored."""
+
+
+class ConfigurationError(AlmaError):
+    """The configuration, or the way ALMA was opened, is wrong."""
+
+
+class MissingDependencyError(ConfigurationError, ImportError):
+    """An optional package is not installed. The message names the extra to install."""
+
+
+class ScopeViolationError(AlmaError):
+    """An agent may not do this: missing scope, a category it cannot learn, or a memory it does not own."""
+
+
+class MemoryNotFoundError(AlmaError, LookupError):
+    """No such memory in this project."""
+
+
+class ConflictError(AlmaError):
+    """Somebody else changed the same thing, or it was already settled differently."""
+
+
+class EmbeddingError(AlmaError):
+    """A model failed, or returned vectors of a wrong shape or with values that are not finite."""
+
+
+class EmbedderMismatchError(EmbeddingError, ConfigurationError):
+    """The database was made with another embedder than the one it was opened with."""
+
+
+class StorageError(AlmaError):
+    """The database could not be read or written."""
+
+
+class CorruptStoreError(StorageError):
+    """What is stored is damaged."""

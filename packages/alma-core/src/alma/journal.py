@@ -1,0 +1,121 @@
+"""The journal as pure functions: what a record is, how records are chained, and how they are replayed.
+
+`hash = SHA-256(previous ‖ header ‖ digest)` with `digest = SHA-256(salt ‖ payload)`. The header has the project, `seq`, time, actor and
+operation. A record whose payload and salt were purged keeps its digest, so the chain still verifies while nothing can be guessed back from it.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+GENESIS = bytes(32)
+"""What the first record of a project has as the hash of its predecessor."""
+
+SALT_BYTES = 16
+
+RowValues = Mapping[str, Any]
+State = dict[tuple[str, str], dict[str, Any]]
+"""Rows by table and key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row that a call changed: `before` and `after` hold the changed columns; a new row has no `before`, a deleted one no `after`."""
+
+    table: str
+    key: str
+    before: RowValues | None
+    after: RowValues | None
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRecord:
+    """One call. `payload` and `salt` are `None` once purged. `at` is in microseconds since 1970."""
+
+    project: str
+    seq: int
+    at: int
+    actor: str
+    operation: str
+    payload: bytes | None
+    salt: bytes | None
+    digest: bytes
+    hash: bytes
+
+
+class BrokenChainError(Exception):
+    """A record does not follow from the one before it, or does not match its own digest."""
+
+
+class ReplayError(Exception):
+    """A change does not fit the rows that the changes before it left."""
+
+
+def encode_payload(changes: Iterable[Change]) -> bytes:
+    """The changes as canonical JSON in UTF-8: sorted keys, shortest floats. `ValueError` for NaN and infinities."""
+    return _canonical([[change.table, change.key, change.before, change.after] for change in changes])
+
+
+def decode_payload(payload: bytes) -> list[Change]:
+    """The changes that `encode_payload` was given."""
+    return [Change(*item) for item in json.loads(payload)]
+
+
+def payload_digest(salt: bytes, payload: bytes) -> bytes:
+    """What a record keeps of its payload when the payload is purged."""
+    return hashlib.sha256(salt + payload).digest()
+
+
+def record_hash(previous: bytes, *, project: str, seq: int, at: int, actor: str, operation: str, digest: bytes) -> bytes:
+    """The hash that chains a record to its predecessor."""
+    header = _canonical([project, seq, at, actor, operation])
+    return hashlib.sha256(previous + header + digest).digest()
+
+
+def follow(record: JournalRecord, *, previous: bytes, seq: int) -> None:
+    """Checks that a record is number `seq` and follows `previous`. `BrokenChainError` says what is wrong."""
+    if record.seq != seq:
+        raise BrokenChainError(f"record {seq} is missing; the next one is {record.seq}")
+    if record.payload is not None:
+        if record.salt is None or payload_digest(record.salt, record.payload) != record.digest:
+            raise BrokenChainError(f"the payload of record {seq} was changed")
+    expected = record_hash(
+        previous,
+        project=record.project,
+        seq=record.seq,
+        at=record.at,
+        actor=record.actor,
+        operation=record.operation,
+        digest=record.digest,
+    )
+    if expected != record.hash:
+        raise BrokenChainError(f"record {seq} does not follow from the record before it")
+
+
+def replay(changes: Iterable[Change], state: State) -> None:
+    """Applies changes to rows in place. `ReplayError` if one does not fit."""
+    for change in changes:
+        place = (change.table, change.key)
+        row = state.get(place)
+        if change.before is None:
+            if row is not None or change.after is None:
+                raise ReplayError(f"{change.table} {change.key} is made twice")
+            state[place] = dict(change.after)
+        elif row is None or any(row.get(column) != value for column, value in change.before.items()):
+            raise ReplayError(f"{change.table} {change.key} is not what the change expects")
+        elif change.after is None:
+            del state[place]
+        else:
+            row.update(change.after)
+
+
+def reversed_changes(changes: Iterable[Change]) -> Iterator[Change]:
+    """The changes that take the given ones back, last first."""
+    for change in reversed(list(changes)):
+        yield Change(change.table, change.key, change.after, change.before)
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

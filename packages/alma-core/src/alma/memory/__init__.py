@@ -1,0 +1,1 @@
+"""The waist: what ALMA does, one use case a file, behind one façade."""

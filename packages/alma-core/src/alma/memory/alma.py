@@ -1,0 +1,247 @@
+"""`ALMA`, the one object that users hold: a line a method, each use case in a file of its own."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from alma.config import load_settings
+from alma.memory import arguments as args
+from alma.memory import integrity, opening, recall, record, stats, usage
+from alma.memory.room import Room, Store
+from alma.memory.search import ARMS
+from alma.protocols import Clock, Embedder
+from alma.types.identity import utc_now
+from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
+from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
+from alma.types.passages import Draft, Passage
+from alma.types.reports import Stats, UsageReport, VerifyReport
+from alma.types.scope import MemoryScope
+from alma.types.slice import MemorySlice
+
+
+class ALMA:
+    """A project's memory: retrieve before a task, learn after it.
+
+    Open one with `ALMA.open` or `ALMA.from_config`. Threads may share it, and processes may share its folder. Every method that takes an
+    `agent` acts in that agent's scope. Errors are those of `alma.errors`; a call that raises has stored nothing, a call that returned has stored
+    its work durably.
+    """
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    @classmethod
+    def open(
+        cls,
+        storage_dir: str | Path = ".alma",
+        *,
+        project_id: str,
+        agents: Mapping[str, MemoryScope | Mapping[str, object]] | None = None,
+        embedding_provider: str | Embedder = "auto",
+        embedding_dim: int | None = None,
+        db_name: str = "alma.db",
+        clock: Clock = utc_now,
+    ) -> Self:
+        """The memory in a folder, made if it is not there yet; no configuration file needed.
+
+        `embedding_provider` is a name or an `Embedder`; `auto` takes the one that the database was made with, and for a new one the best that is
+        installed. `agents` has the rules of those agents that have any.
+        """
+        name = args.checked_name(project_id, "project_id")
+        store = opening.open_store(
+            storage_dir, db_name=db_name, embedder=embedding_provider, embedding_dim=embedding_dim, agents=agents, scoring=None, clock=clock
+        )
+        return cls(store.room(name))
+
+    @classmethod
+    def from_config(cls, path: str | Path = ".alma/config.yaml", *, clock: Clock = utc_now) -> Self:
+        """The memory that a configuration file describes. `ConfigurationError` names the file and the key that is wrong."""
+        settings = load_settings(path)
+        store = opening.open_store(
+            settings.storage_dir,
+            db_name=settings.db_name,
+            embedder=settings.embedding_provider,
+            embedding_dim=settings.embedding_dim,
+            agents=settings.agents,
+            scoring=settings.scoring,
+            clock=clock,
+        )
+        return cls(store.room(settings.project_id))
+
+    def for_project(self, project_id: str) -> Self:
+        """The memory of another project in the same store. Closing either closes both."""
+        return type(self)(self._store.room(args.checked_name(project_id, "project_id")))
+
+    def close(self) -> None:
+        """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<ALMA project {self.project_id!r} in {self._store.storage.path}>"
+
+    @property
+    def project_id(self) -> str:
+        """The project whose memory this is."""
+        return self._room.name
+
+    @property
+    def agents(self) -> Mapping[str, MemoryScope]:
+        """The rules of the agents that have any."""
+        return self._store.agents
+
+    @property
+    def _store(self) -> Store:
+        return self._room.store
+
+    def retrieve(
+        self,
+        task: str | None = None,
+        agent: str | None = None,
+        *,
+        query: str | None = None,
+        top_k: int = 5,
+        user_id: str | None = None,
+        include_shared: bool = True,
+        profile: str | None = None,
+        weights: Mapping[str, float] | None = None,
+        arms: Collection[str] = ARMS,
+    ) -> MemorySlice:
+        """What matters for a task: at most `top_k` memories of each kind that `agent` may read, best first.
+
+        Preferences come with the `user_id` they belong to. `query` is another name for `task`. `profile="recall"` ranks by similarity
+        alone; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see what each contributes. Writes nothing.
+        """
+        return recall.retrieve(
+            self._room,
+            task=query if task is None else task,
+            agent=agent,
+            top_k=top_k,
+            user_id=user_id,
+            include_shared=include_shared,
+            profile=profile,
+            weights=weights,
+            arms=arms,
+        )
+
+    def learn(
+        self,
+        agent: str,
+        task: str,
+        outcome: str | bool | Verdict,
+        strategy_used: str | None = None,
+        *,
+        task_type: str | None = None,
+        duration_ms: float | None = None,
+        error_message: str | None = None,
+        feedback: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        timestamp: datetime | None = None,
+    ) -> Outcome:
+        """Records how a task went. `outcome` is "success", "failure", "partial" or "unverified" in any case, or `True` or `False`.
+
+        Without a `task_type` the nearest of the agent's configured categories is taken. `timestamp` is when it happened, now by default.
+        `ScopeViolationError` for what the agent may not learn.
+        """
+        given = {name: value for name, value in locals().items() if name != "self"}
+        return record.learn(self._room, given)
+
+    def learn_many(self, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
+        """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`."""
+        return record.learn_many(self._room, items)
+
+    def add_user_preference(
+        self,
+        user_id: str,
+        category: str,
+        preference: str,
+        source: str = "explicit_instruction",
+        *,
+        agent: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> UserPreference:
+        """Records what a user wants. Read only with that `user_id`, by any agent of the project."""
+        return record.user_preference(
+            self._room, user_id=user_id, category=category, preference=preference, source=source, agent=agent, metadata=metadata
+        )
+
+    def add_domain_knowledge(
+        self,
+        agent: str,
+        domain: str,
+        fact: str,
+        source: str = "user_stated",
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        passages: Sequence[Passage] | None = None,
+    ) -> DomainKnowledge:
+        """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; without, it is cut by itself.
+
+        `ScopeViolationError` if the agent may not learn in that domain.
+        """
+        return record.domain_knowledge(
+            self._room, agent=agent, domain=domain, fact=fact, source=source, metadata=metadata, passages=passages
+        )
+
+    def add_anti_pattern(
+        self, agent: str, pattern: str, why_bad: str, better_alternative: str | None = None, *, metadata: Mapping[str, Any] | None = None
+    ) -> AntiPattern:
+        """Records what not to do, why, and what to do instead."""
+        return record.anti_pattern(
+            self._room, agent=agent, pattern=pattern, why_bad=why_bad, better_alternative=better_alternative, metadata=metadata
+        )
+
+    def add_heuristic(self, agent: str, condition: str, strategy: str, *, metadata: Mapping[str, Any] | None = None) -> Heuristic:
+        """Records a strategy that somebody states; it has no record of successes yet."""
+        return record.heuristic(self._room, agent=agent, condition=condition, strategy=strategy, metadata=metadata)
+
+    def add_many(self, memories: Iterable[Memory | Draft]) -> list[str]:
+        """Records memories of any kinds in one transaction, all or none, and gives their ids."""
+        return record.add_many(self._room, memories)
+
+    def record_usage(
+        self,
+        retrieved_memory_ids: Sequence[str],
+        used_memory_ids: Sequence[str] | None = None,
+        memory_type: MemoryType | str | None = None,
+        agent: str | None = None,
+        *,
+        user_id: str | None = None,
+    ) -> UsageReport:
+        """Counts what was used of what was shown; what was shown and not used counts as passed over.
+
+        `used_memory_ids=None` says that nobody knows: nothing is counted. `memory_type` is not needed, ids are unique; ids that the agent
+        cannot see are reported and logged, not raised.
+        """
+        return usage.record_usage(self._room, retrieved=retrieved_memory_ids, used=used_memory_ids, agent=agent, user_id=user_id)
+
+    def record_feedback(
+        self,
+        memory_id: str,
+        memory_type: MemoryType | str | None = None,
+        signal: FeedbackSignal | str | None = None,
+        agent: str | None = None,
+        *,
+        user_id: str | None = None,
+    ) -> None:
+        """Counts what somebody said about a memory: "used", "ignored", "thumbs_up" or "thumbs_down". `memory_type` is not needed."""
+        usage.record_feedback(self._room, memory_id=memory_id, signal=signal, agent=agent, user_id=user_id)
+
+    def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
+        """A memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""
+        return usage.get(self._room, memory_id, agent=agent, user_id=user_id)
+
+    def get_stats(self, agent: str | None = None) -> Stats:
+        """How much the project holds, or how much one agent owns in it."""
+        return stats.get_stats(self._room, agent=agent)
+
+    def verify(self) -> VerifyReport:
+        """Checks the whole store: every journal chain, every row against its journal, every vector. Reads only; finds, never mends."""
+        return integrity.verify(self._store)

@@ -1,0 +1,121 @@
+"""What callers give, checked once at the door. Bad input is a clear error and nothing is stored."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from alma.errors import ScopeViolationError, ValidationError
+from alma.text import fault_in, shortened
+from alma.types.identity import as_utc
+from alma.types.kinds import Verdict
+
+LONGEST_TEXT = 200_000
+LONGEST_NAME = 200
+LARGEST_TOP_K = 1_000
+LARGEST_METADATA = 100_000
+
+
+def checked_text(value: object, name: str, *, limit: int = LONGEST_TEXT) -> str:
+    """`value` without space around it: a text that says something, can be stored, and is at most `limit` characters long."""
+    if not isinstance(value, str):
+        raise ValidationError(f"{name} must be a text, not {shortened(repr(value), 60)}")
+    text = value.strip()
+    if not text:
+        raise ValidationError(f"{name} is empty")
+    if len(text) > limit:
+        raise ValidationError(f"{name} has {len(text):,} characters; at most {limit:,} are kept, so shorten or split it")
+    if fault := fault_in(text):
+        raise ValidationError(f"{name} cannot be stored: {fault}")
+    return text
+
+
+def optional_text(value: object, name: str, *, limit: int = LONGEST_TEXT) -> str | None:
+    """As `checked_text`; `None` for `None` and for an empty text."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    return checked_text(value, name, limit=limit)
+
+
+def checked_name(value: object, name: str) -> str:
+    """The name of an agent, user, project or category: one line, at most 200 characters."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise ScopeViolationError(f"{name} is missing; there is no default, since memories belong to somebody")
+    text = checked_text(value, name, limit=LONGEST_NAME)
+    if not text.isprintable():
+        raise ValidationError(f"{name} {text!r} holds a character that cannot be printed")
+    return text
+
+
+def checked_count(value: object, name: str, *, largest: int = LARGEST_TOP_K) -> int:
+    """A whole number from 1 to `largest`."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValidationError(f"{name} must be a whole number, not {value!r}")
+    if not 1 <= value <= largest:
+        raise ValidationError(f"{name} is {value}; it must be from 1 to {largest}")
+    return value
+
+
+def checked_verdict(value: object) -> Verdict:
+    """A verdict in any case, or `True` or `False`. Anything else is an error, never a silent failure."""
+    if isinstance(value, bool):
+        return Verdict.SUCCESS if value else Verdict.FAILURE
+    try:
+        return Verdict(str(value).strip().lower()) if isinstance(value, str) else _no_verdict(value)
+    except ValueError:
+        return _no_verdict(value)
+
+
+def _no_verdict(value: object) -> Verdict:
+    words = ", ".join(repr(verdict.value) for verdict in Verdict)
+    raise ValidationError(f"outcome {shortened(repr(value), 60)} is none of {words}, True and False")
+
+
+def checked_duration(value: object) -> int | None:
+    """Milliseconds, 0 or more, rounded to whole ones."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
+        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {shortened(repr(value), 60)}")
+    return round(value)
+
+
+def checked_time(value: object, name: str) -> datetime | None:
+    """An aware UTC time; a naive one is taken as UTC."""
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise ValidationError(f"{name} must be a datetime, not {shortened(repr(value), 60)}")
+    try:
+        return as_utc(value)
+    except OverflowError as error:
+        raise ValidationError(f"{name} {value!r} cannot be told in UTC") from error
+
+
+def checked_metadata(value: object) -> dict[str, Any]:
+    """A mapping that JSON can carry, as plain values, at most 100,000 characters as JSON."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValidationError(f"metadata must be a mapping, not {shortened(repr(value), 60)}")
+    try:
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValidationError(f"metadata must hold what JSON can carry: {error}") from error
+    if len(text) > LARGEST_METADATA:
+        raise ValidationError(f"metadata has {len(text):,} characters as JSON; at most {LARGEST_METADATA:,} are kept")
+    if fault := fault_in(text) or (r"\u0000" in text and "it holds a NUL character") or None:
+        raise ValidationError(f"metadata cannot be stored: {fault}")
+    plain: dict[str, Any] = json.loads(text)
+    return plain
+
+
+def checked_ids(value: object, name: str) -> list[str]:
+    """Distinct ids in the order given. One bare text is an error, not a list of letters."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ValidationError(f"{name} must be a list of ids, not {shortened(repr(value), 60)}")
+    ids: Sequence[object] = list(value)
+    for item in ids:
+        if not isinstance(item, str):
+            raise ValidationError(f"{name} holds {shortened(repr(item), 60)}, which is no id")
+    return list(dict.fromkeys(str(item) for item in ids))

@@ -1,0 +1,84 @@
+"""Opening: from settings to a store with its embedder, made on first use."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError as PydanticError
+
+from alma.config import ScoringSettings, check_db_name, resolve_storage_dir
+from alma.embedding import create_embedder, embedder_for
+from alma.errors import ConfigurationError, EmbedderMismatchError
+from alma.memory import arguments as args
+from alma.memory.room import Store
+from alma.memory.texts import TextVectors
+from alma.protocols import Clock, Embedder
+from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
+from alma.storage.store import SQLStorage
+from alma.types.scope import MemoryScope
+
+_LOG = logging.getLogger("alma")
+AUTO = "auto"
+
+
+def open_store(
+    storage_dir: str | Path,
+    *,
+    db_name: str,
+    embedder: str | Embedder,
+    embedding_dim: int | None,
+    agents: Mapping[str, MemoryScope | Mapping[str, object]] | None,
+    scoring: ScoringSettings | None,
+    clock: Clock,
+) -> Store:
+    """The store in a folder, made if it is not there yet. A relative folder is relative to the current one."""
+    path = resolve_storage_dir(storage_dir, Path.cwd()) / check_db_name(db_name)
+    scopes = {args.checked_name(name, "agent"): _scope(name, rules) for name, rules in (agents or {}).items()}
+    scoring = scoring or ScoringSettings()
+    profile = Profile.of(scoring.weights.model_dump(), scoring.half_life_days or DEFAULT_HALF_LIFE_DAYS)
+    if not path.exists():
+        _make(path, embedder, embedding_dim, clock)
+    storage = SQLStorage(path, at=clock())
+    try:
+        texts = _texts(storage, embedder, embedding_dim)
+    except BaseException:
+        storage.close()
+        raise
+    return Store(storage, texts, clock, scopes, profile)
+
+
+def _make(path: Path, embedder: str | Embedder, dimension: int | None, clock: Clock) -> None:
+    chosen = create_embedder(embedder, dimension=dimension) if isinstance(embedder, str) else embedder
+    SQLStorage.create(path, chosen.fingerprint, at=clock())
+    _LOG.info("made %s with the embedder %s (%d dimensions)", path, chosen.fingerprint.model, chosen.fingerprint.dimension)
+
+
+def _texts(storage: SQLStorage, embedder: str | Embedder, dimension: int | None) -> TextVectors:
+    recorded = storage.fingerprint
+    if embedder == AUTO:
+        if dimension is not None and dimension != recorded.dimension:
+            raise _mismatch(storage, f"{dimension} dimensions are configured")
+        return TextVectors(recorded, lambda: embedder_for(recorded))
+    chosen = create_embedder(embedder, dimension=dimension) if isinstance(embedder, str) else embedder
+    if chosen.fingerprint != recorded:
+        raise _mismatch(storage, f"it was opened with {chosen.fingerprint.model} ({chosen.fingerprint.dimension} dimensions)")
+    return TextVectors(recorded, lambda: chosen)
+
+
+def _mismatch(storage: SQLStorage, but: str) -> EmbedderMismatchError:
+    recorded = storage.fingerprint
+    return EmbedderMismatchError(
+        f"{storage.path} was made with {recorded.model} {recorded.revision} ({recorded.dimension} dimensions, {recorded.precision}), but {but}; "
+        "vectors of two models do not compare. Open it with the embedder it was made with (`auto` does), or run `alma reindex`"
+    )
+
+
+def _scope(name: str, rules: MemoryScope | Mapping[str, object]) -> MemoryScope:
+    if isinstance(rules, MemoryScope):
+        return rules
+    try:
+        return MemoryScope.model_validate(rules)
+    except PydanticError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ConfigurationError(f"agents.{name}.{place}: {first['msg']}") from error

@@ -1,0 +1,118 @@
+"""What the use cases stand on: one project of one open store."""
+
+import hashlib
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from alma.memory.texts import TextVectors
+from alma.protocols import Clock
+from alma.scoring import Profile
+from alma.storage.project import SQLProject
+from alma.storage.store import SQLStorage
+from alma.types.identity import to_micros
+from alma.types.scope import MemoryScope
+from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
+
+_LOG = logging.getLogger("alma")
+
+SNAPSHOT_FROM = 20_000
+"""A smaller index is quicker read from the database than kept in a file of its own."""
+
+
+class IndexCache:
+    """The vector index of one project, brought up to date before each use, kept in a snapshot between processes when it is large."""
+
+    def __init__(self, project: SQLProject, *, identity: SnapshotIdentity, path: Path) -> None:
+        self._project = project
+        self._identity = identity
+        self._path = path
+        self._index: ProjectIndex | None = None
+        self._saved_upto = 0
+        self._lock = threading.Lock()
+
+    def current(self) -> ProjectIndex:
+        """The index with everything that any process has written so far."""
+        head = self._project.head()
+        index = self._index
+        if index is None or index.upto < head:
+            index = self._catch_up(head)
+        return index
+
+    def _catch_up(self, head: int) -> ProjectIndex:
+        with self._lock:
+            if self._index is None:
+                self._index = self._loaded(head) or ProjectIndex(self._identity.fingerprint.dimension)
+            if self._index.upto < head:
+                self._index.apply(self._project.changes(after=self._index.upto))
+            return self._index
+
+    def _loaded(self, head: int) -> ProjectIndex | None:
+        index = load(self._path, self._identity, newest=head)
+        self._saved_upto = index.upto if index else 0
+        return index
+
+    def save(self) -> None:
+        """Writes the snapshot, if that will spare the next process much."""
+        with self._lock:
+            index = self._index
+            if index is None or len(index) < SNAPSHOT_FROM or index.upto == self._saved_upto:
+                return
+            try:
+                save(index, self._path, self._identity)
+            except OSError as error:
+                _LOG.warning("the vector snapshot %s was not written: %s; the next process reads the database instead", self._path, error)
+            else:
+                self._saved_upto = index.upto
+
+
+@dataclass(slots=True)
+class Store:
+    """An open database with everything that its projects share."""
+
+    storage: SQLStorage
+    texts: TextVectors
+    clock: Clock
+    agents: Mapping[str, MemoryScope]
+    profile: Profile
+    projects: dict[str, "Room"] = field(default_factory=dict)
+
+    def room(self, name: str) -> "Room":
+        """The project of that name, the same one for every caller."""
+        return self.projects.setdefault(name, self._room(name)) if name not in self.projects else self.projects[name]
+
+    def _room(self, name: str) -> "Room":
+        project = self.storage.project(name)
+        identity = SnapshotIdentity(self.storage.id, name, self.texts.fingerprint)
+        index = IndexCache(project, identity=identity, path=self._snapshot_path(name))
+        return Room(self, project, index)
+
+    def _snapshot_path(self, name: str) -> Path:
+        digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
+        return self.storage.path.with_name(f"{self.storage.path.name}.{digest}.index")
+
+    def close(self) -> None:
+        """Keeps what is worth keeping and closes the database."""
+        for room in self.projects.values():
+            room.index.save()
+        self.storage.close()
+
+
+@dataclass(slots=True)
+class Room:
+    """One project of an open store."""
+
+    store: Store
+    project: SQLProject
+    index: IndexCache
+
+    @property
+    def name(self) -> str:
+        """The project's name."""
+        return self.project.name
+
+    def now(self) -> int:
+        """The present in microseconds since 1970."""
+        return to_micros(self.store.clock())

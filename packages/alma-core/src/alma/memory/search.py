@@ -1,0 +1,109 @@
+"""Two searches side by side, each candidate of one scored exactly in the other, and the background that both are judged against."""
+
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.memory.room import Room
+from alma.protocols import PassageScores, TextScores
+from alma.retrieval import fusion
+from alma.types.kinds import MemoryType
+from alma.types.partition import Partition
+from alma.vectors import ProjectIndex
+
+ALL_UP_TO = 2_000
+"""A scope of at most so many memories is searched whole, and is its own background."""
+
+SAMPLE = 1_000
+HITS = 100
+"""How many candidates each arm of a larger scope contributes at least."""
+
+ALWAYS_HOLD = frozenset({MemoryType.USER_PREFERENCE.value})
+"""What a user wants holds for every task: such memories are ranked, but never left out as beside the point."""
+
+DENSE = "dense"
+TEXT = "text"
+ARMS = (DENSE, TEXT)
+
+_ARMS_SIDE_BY_SIDE = ThreadPoolExecutor(max_workers=4, thread_name_prefix="alma-search")
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is searched for: a vector and words."""
+
+    vector: NDArray[np.float32]
+    words: Sequence[str]
+    arms: Collection[str] = ARMS
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The relevant memories with their similarity, as parallel arrays. `is_all` says that no memory of the scope was left out."""
+
+    memories: Integers
+    partitions: Integers
+    ties: Integers
+    similarities: Floats
+    is_all: bool
+
+
+def search(room: Room, index: ProjectIndex, question: Question, scope: Sequence[Partition], *, hits: int = HITS) -> Found:
+    """The memories of the scope that say something on the question."""
+    partitions = [partition.row for partition in scope]
+    background, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
+    is_all = population <= ALL_UP_TO
+    if is_all:
+        text = room.project.search_text(question.words, partitions=partitions, limit=None)
+        passages = index.score(question.vector, memories=background)
+    else:
+        candidates = _candidates(room, index, question, partitions, hits)
+        passages = index.score(question.vector, memories=np.union1d(candidates, background))
+        text = room.project.score_text(question.words, memories=passages.memories)
+    return _judged(question, passages, text, background, scope, is_all)
+
+
+def _candidates(room: Room, index: ProjectIndex, question: Question, partitions: Sequence[int], hits: int) -> Integers:
+    near = None
+    if DENSE in question.arms:
+        near = _ARMS_SIDE_BY_SIDE.submit(index.search, question.vector, partitions=partitions, limit=hits)
+    matching = np.empty(0, dtype=np.int64)
+    if TEXT in question.arms:
+        matching = room.project.search_text(question.words, partitions=partitions, limit=2 * hits).memories
+    return np.union1d(matching, near.result().memories) if near else matching
+
+
+def _judged(
+    question: Question, passages: PassageScores, text: TextScores, background: Integers, scope: Sequence[Partition], is_all: bool
+) -> Found:
+    memories, first = np.unique(passages.memories, return_index=True)
+    cosines = fusion.pooled(passages, memories)
+    matches = _aligned(text, memories)
+    of_background = np.isin(memories, background)
+    z_scores = []
+    if DENSE in question.arms:
+        z_scores.append((fusion.standardised(cosines, cosines[of_background], fusion.DENSE), fusion.DENSE))
+    if TEXT in question.arms:
+        z_scores.append((fusion.standardised(matches, matches[of_background], fusion.TEXT), fusion.TEXT))
+    shares = matches / text.mass if text.mass > 0 else np.zeros(len(memories))
+    partitions = passages.partitions[first]
+    kept = fusion.relevant(cosines, shares) | np.isin(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
+    kept &= np.isin(partitions, [partition.row for partition in scope])
+    similarities = fusion.similarity(fusion.fused(z_scores))
+    return Found(memories[kept], partitions[kept], passages.ties[first][kept], similarities[kept], is_all)
+
+
+def _aligned(text: TextScores, memories: Integers) -> Floats:
+    """The text scores of the memories, 0 where nothing matched. Memories that the vector index has not seen yet are left out."""
+    result = np.zeros(len(memories))
+    if len(memories):
+        places = np.searchsorted(memories, text.memories).clip(max=len(memories) - 1)
+        known = memories[places] == text.memories
+        result[places[known]] = text.scores[known]
+    return result

@@ -1,0 +1,74 @@
+"""From texts to vectors, each text once: newest ones remembered, stored ones read, the rest embedded in one batch."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.errors import EmbeddingError
+from alma.protocols import Embedder
+from alma.storage.project import SQLProject
+from alma.types.embedding import Fingerprint
+
+REMEMBERED = 1024
+
+Loader = Callable[[], Embedder]
+
+
+class TextVectors:
+    """The vectors of a database's embedder, which is loaded when it is first needed. Shared by all projects of a store; thread-safe."""
+
+    def __init__(self, fingerprint: Fingerprint, load: Loader) -> None:
+        self.fingerprint = fingerprint
+        self._load = load
+        self._embedder: Embedder | None = None
+        self._recent: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, texts: Sequence[str], project: SQLProject) -> dict[str, bytes]:
+        """The float16 vector of each text. `EmbeddingError` if the model fails or gives what no vector can be."""
+        found = self._remembered(texts)
+        found |= project.vectors([text for text in texts if text not in found])
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        if missing:
+            found |= zip(missing, self._embed(missing), strict=True)
+        self._remember(found)
+        return found
+
+    def query(self, text: str, project: SQLProject) -> NDArray[np.float32]:
+        """The vector of a query, as exact as stored ones are."""
+        return np.frombuffer(self.of([text], project)[text], dtype="<f2").astype(np.float32)
+
+    def unit_rows(self, texts: Sequence[str], project: SQLProject) -> NDArray[np.float32]:
+        """The vectors of the texts as rows."""
+        found = self.of(texts, project)
+        return np.stack([np.frombuffer(found[text], dtype="<f2") for text in texts]).astype(np.float32)
+
+    def _embed(self, texts: Sequence[str]) -> list[bytes]:
+        vectors = self._loaded().embed(texts)
+        expected = (len(texts), self.fingerprint.dimension)
+        if vectors.shape != expected:
+            raise EmbeddingError(f"{self.fingerprint.model} gave vectors of shape {vectors.shape}, not {expected}; nothing was stored")
+        if not np.isfinite(vectors).all():
+            raise EmbeddingError(f"{self.fingerprint.model} gave a vector with values that are not finite; nothing was stored")
+        return [row.tobytes() for row in vectors.astype("<f2")]
+
+    def _loaded(self) -> Embedder:
+        with self._lock:
+            if self._embedder is None:
+                self._embedder = self._load()
+            return self._embedder
+
+    def _remembered(self, texts: Sequence[str]) -> dict[str, bytes]:
+        with self._lock:
+            return {text: self._recent[text] for text in texts if text in self._recent}
+
+    def _remember(self, vectors: dict[str, bytes]) -> None:
+        with self._lock:
+            for text, vector in vectors.items():
+                self._recent[text] = vector
+                self._recent.move_to_end(text)
+            while len(self._recent) > REMEMBERED:
+                self._recent.popitem(last=False)

@@ -1,0 +1,92 @@
+"""What became of memories that were shown."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from alma.errors import MemoryNotFoundError, ValidationError
+from alma.memory import arguments as args
+from alma.memory.room import Room
+from alma.memory.scopes import readable
+from alma.text import shortened
+from alma.types.kinds import FeedbackSignal
+from alma.types.memories import AnyMemory
+from alma.types.reports import UsageReport
+
+_LOG = logging.getLogger("alma")
+_COLUMNS = {
+    FeedbackSignal.USED: "used",
+    FeedbackSignal.IGNORED: "ignored",
+    FeedbackSignal.THUMBS_UP: "thumbs_up",
+    FeedbackSignal.THUMBS_DOWN: "thumbs_down",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    known: list[str]
+    unknown: list[str]
+
+
+def record_usage(room: Room, *, retrieved: object, used: object, agent: object, user_id: object) -> UsageReport:
+    """Counts what was used; what was shown and not used counts as ignored, unless nobody said what was used (`used` is `None`)."""
+    reader = args.checked_name(agent, "agent")
+    used_ids = None if used is None else args.checked_ids(used, "used_memory_ids")
+    shown = [*args.checked_ids(retrieved, "retrieved_memory_ids"), *(used_ids or ())]
+    found = _visible(room, dict.fromkeys(shown), reader, user_id)
+    if found.unknown:
+        _LOG.warning("record_usage: %r sees no memories %s; nothing was counted for them", reader, ", ".join(map(repr, found.unknown)))
+    was_used = [memory_id for memory_id in found.known if memory_id in (used_ids or ())]
+    rest = [memory_id for memory_id in found.known if memory_id not in was_used]
+    ignored = rest if used_ids is not None else []
+    if was_used or ignored:
+        with room.project.write(actor=reader, operation="record_usage", at=room.now()) as write:
+            for memory_id in was_used:
+                write.count_usage(memory_id, {"used": 1})
+            for memory_id in ignored:
+                write.count_usage(memory_id, {"ignored": 1})
+    neutral = rest if used_ids is None else []
+    return UsageReport(used=tuple(was_used), ignored=tuple(ignored), neutral=tuple(neutral), unknown=tuple(found.unknown))
+
+
+def record_feedback(room: Room, *, memory_id: object, signal: object, agent: object, user_id: object) -> None:
+    """Counts what somebody said about a memory that the agent can see. `MemoryNotFoundError` if it sees none of that id."""
+    reader = args.checked_name(agent, "agent")
+    column = _COLUMNS[_checked_signal(signal)]
+    ids = args.checked_ids([memory_id], "memory_id")
+    if not _visible(room, ids, reader, user_id).known:
+        raise MemoryNotFoundError(f"{reader!r} sees no memory {memory_id!r} in project {room.name!r}")
+    with room.project.write(actor=reader, operation="record_feedback", at=room.now()) as write:
+        write.count_usage(ids[0], {column: 1})
+
+
+def get(room: Room, memory_id: object, *, agent: object = None, user_id: object = None) -> AnyMemory:
+    """A memory by id: any of the project, or with `agent` only one that this agent can see. `MemoryNotFoundError` otherwise."""
+    (wanted,) = args.checked_ids([memory_id], "memory_id")
+    found = room.project.find(wanted)
+    if found is not None and agent is not None:
+        reader = args.checked_name(agent, "agent")
+        found = found if _visible(room, [wanted], reader, user_id).known else None
+    if found is None or found.is_archived:
+        raise MemoryNotFoundError(f"project {room.name!r} has no memory {wanted!r}" + (f" that {agent!r} can see" if agent else ""))
+    return room.project.memories([found.memory])[found.memory]
+
+
+def _checked_signal(signal: object) -> FeedbackSignal:
+    try:
+        return FeedbackSignal(signal)
+    except ValueError as error:
+        words = ", ".join(repr(known.value) for known in FeedbackSignal)
+        raise ValidationError(f"signal {shortened(repr(signal), 60)} is none of {words}") from error
+
+
+def _visible(room: Room, ids: Iterable[str], agent: str, user_id: object) -> _Sorted:
+    """Which of the ids are memories that the agent can see. A preference is seen with the id of its user."""
+    user = args.checked_name(user_id, "user_id") if user_id is not None else None
+    scope = {partition.row for partition in readable(room, agent=agent, user_id=user)}
+    result = _Sorted([], [])
+    for memory_id in ids:
+        found = room.project.find(memory_id)
+        is_seen = found is not None and not found.is_archived and found.partition.row in scope
+        (result.known if is_seen else result.unknown).append(memory_id)
+    return result

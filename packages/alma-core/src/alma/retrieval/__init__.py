@@ -1,0 +1,1 @@
+"""Retrieval as pure functions: what two searches found becomes one order. No I/O, no clock."""

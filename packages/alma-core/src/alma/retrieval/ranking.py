@@ -1,0 +1,88 @@
+"""From similarities to a slice: the best of each kind, equal ones folded, ties broken by content."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alma import scoring
+from alma.protocols import Candidate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A memory that may be returned: its similarity, and how many equal ones it stands for."""
+
+    memory: int
+    similarity: float
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A memory that is returned, with its score and the factors behind it."""
+
+    memory: int
+    kind: str
+    score: float
+    factors: Mapping[str, float]
+    copies: int
+    tie: bytes
+
+
+def contenders(
+    similarities: "Floats", *, memories: "Integers", groups: "Integers", ties: "Integers", limit: int
+) -> tuple[list[Contender], int]:
+    """The `limit` most similar memories of each group, equal content folded into the newest; and the least number found in a group.
+
+    All arrays are parallel. Equal similarities are ordered by tie, which is the content's hash; `memories` ascend with time of writing.
+    """
+    order = np.lexsort((-memories, ties, -similarities))
+    keys = np.stack([groups[order], ties[order]])
+    _, first, copies = np.unique(keys, axis=1, return_index=True, return_counts=True)
+    best_first = np.argsort(first)
+    chosen, copies = order[first[best_first]], copies[best_first]
+    result: list[Contender] = []
+    least = limit
+    for group in np.unique(groups):
+        of_group = np.flatnonzero(groups[chosen] == group)[:limit]
+        least = min(least, len(of_group))
+        result += [Contender(int(memories[chosen[i]]), float(similarities[chosen[i]]), int(copies[i])) for i in of_group]
+    return result, least
+
+
+def ranked(
+    found: Sequence[Contender], candidates: Sequence[Candidate], *, kinds: Mapping[int, str], profile: scoring.Profile, now: int, top_k: int
+) -> list[Ranked]:
+    """The contenders that still exist, scored, at most `top_k` of each kind, best first. `kinds` tells the kind of each partition."""
+    stored = {candidate.memory: candidate for candidate in candidates}
+    scored = [
+        _scored(contender, stored[contender.memory], kinds[stored[contender.memory].partition], profile, now)
+        for contender in found
+        if contender.memory in stored
+    ]
+    scored.sort(key=lambda item: (-item.score, item.tie, item.memory))
+    taken: dict[str, int] = {}
+    result = []
+    for item in scored:
+        taken[item.kind] = taken.get(item.kind, 0) + 1
+        if taken[item.kind] <= top_k:
+            result.append(item)
+    return result
+
+
+def _scored(contender: Contender, candidate: Candidate, kind: str, profile: scoring.Profile, now: int) -> Ranked:
+    factors = {
+        "similarity": contender.similarity,
+        "recency": scoring.recency(candidate.seen_at, now, profile.half_life_days),
+        "success": scoring.success(kind, candidate.successes, candidate.trials),
+        "confidence": candidate.confidence,
+    }
+    return Ranked(contender.memory, kind, profile.score(factors), factors, contender.copies, candidate.content_hash)

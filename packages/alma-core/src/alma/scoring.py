@@ -1,0 +1,58 @@
+"""The four factors of a score. Each is in [0, 1]; the weights of a profile add up to 1."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from alma.errors import ValidationError
+
+FACTORS = ("similarity", "recency", "success", "confidence")
+DEFAULT_WEIGHTS: Mapping[str, float] = {"similarity": 0.4, "recency": 0.3, "success": 0.2, "confidence": 0.1}
+RECALL_WEIGHTS: Mapping[str, float] = {"similarity": 1.0, "recency": 0.0, "success": 0.0, "confidence": 0.0}
+DEFAULT_HALF_LIFE_DAYS = 30.0
+
+_DAY = 86_400_000_000  # microseconds
+_FAILURE_WORTH = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How retrieval weighs the factors, and how fast recency fades."""
+
+    weights: Mapping[str, float]
+    half_life_days: float = DEFAULT_HALF_LIFE_DAYS
+
+    @classmethod
+    def of(cls, weights: Mapping[str, float], half_life_days: float = DEFAULT_HALF_LIFE_DAYS) -> "Profile":
+        """A profile with the weights brought to a sum of 1; factors not named weigh 0. `ValidationError` for bad weights."""
+        unknown = set(weights) - set(FACTORS)
+        if unknown:
+            raise ValidationError(f"there is no factor {sorted(unknown)[0]!r} to weigh; there are {', '.join(FACTORS)}")
+        total = sum(weights.values())
+        if not all(0 <= weight < float("inf") for weight in weights.values()) or not 0 < total < float("inf"):
+            raise ValidationError(f"the weights {dict(weights)!r} must be numbers of 0 or more, not all 0")
+        return cls({factor: weights.get(factor, 0.0) / total for factor in FACTORS}, half_life_days)
+
+    def score(self, factors: Mapping[str, float]) -> float:
+        """The weighted sum of the factors, in [0, 1]."""
+        return sum(self.weights[factor] * factors[factor] for factor in FACTORS)
+
+
+def recency(seen_at: int, now: int, half_life_days: float) -> float:
+    """`0.5 ** (age / half-life)`: 1 for what was just seen (or lies in the future), towards 0. Times in microseconds."""
+    return float(0.5 ** (max(now - seen_at, 0) / _DAY / half_life_days))
+
+
+def success(kind: str, successes: float | None, trials: float | None) -> float:
+    """How well a memory did.
+
+    A heuristic: the mean of a Beta(1, 1) prior after its record, `(s + 1) / (n + 2)`. An outcome: 1 for a success, 0.3 for a failure, since what
+    failed is worth recalling too, between for what lies between. An anti-pattern: `n / (n + 1)`, how established the warning is. Others, which
+    have no record: 1.
+    """
+    if kind == "outcome":
+        return _FAILURE_WORTH + (1 - _FAILURE_WORTH) * (0.5 if successes is None else successes)
+    if successes is None or trials is None:
+        return 1.0
+    if kind == "anti_pattern":
+        return trials / (trials + 1)
+    return (successes + 1) / (trials + 2)

@@ -1,0 +1,1 @@
+"""SQLite: tables, transactions, full text, migrations. Rows never leave this room."""

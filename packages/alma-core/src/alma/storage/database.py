@@ -1,0 +1,192 @@
+"""One SQLite file: made whole or not at all, opened with the settings that durability needs, a connection for each thread."""
+
+import os
+import sqlite3
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from alma.errors import ConfigurationError, CorruptStoreError, StorageError
+
+OLDEST_SQLITE = (3, 37, 0)
+BUSY_SECONDS = 30.0
+
+_HEADER = b"SQLite format 3\x00"
+_SETTINGS = (
+    "PRAGMA synchronous=FULL",
+    "PRAGMA temp_store=MEMORY",
+    "PRAGMA cache_size=-16000",
+    "PRAGMA secure_delete=ON",
+    "PRAGMA trusted_schema=OFF",
+)
+
+
+class Database:
+    """Connections to one file. Every thread gets its own; `close` closes all of them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.writing = threading.Lock()
+        self._local = threading.local()
+        self._all: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
+        self._is_closed = False
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection, in autocommit."""
+        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if found is None:
+            found = self._local.connection = self._connect()
+        elif self._is_closed:
+            raise StorageError(f"{self.path} was closed; open ALMA again")
+        return found
+
+    def _connect(self) -> sqlite3.Connection:
+        with self._guard, storage_errors(self.path):
+            if self._is_closed:
+                raise StorageError(f"{self.path} was closed; open ALMA again")
+            connection = connect(self.path)
+            self._all.append(connection)
+            return connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """One write transaction: all of it lands, or none. Threads of this process queue here, other processes in SQLite."""
+        with self.writing, storage_errors(self.path):
+            connection = self.connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, with driver errors translated."""
+        with storage_errors(self.path):
+            yield self.connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """A read transaction: everything read in it is of one moment."""
+        with storage_errors(self.path):
+            connection = self.connection
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Closes the connections of all threads, after a write under way has landed."""
+        with self.writing, self._guard:
+            self._is_closed = True
+            for connection in self._all:
+                connection.close()
+            self._all.clear()
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection in autocommit, usable from the thread that asks and closable from any."""
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256)
+    for setting in _SETTINGS:
+        connection.execute(setting)
+    return connection
+
+
+def create_database(path: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Makes the file whole under a temporary name, then gives it its own; an existing file, also one made meanwhile, is left alone."""
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
+        try:
+            draft.touch(mode=0o600, exist_ok=False)
+            _fill(draft, fill)
+            _give_name(draft, path)
+        finally:
+            for leftover in (draft, Path(f"{draft}-wal"), Path(f"{draft}-shm")):
+                leftover.unlink(missing_ok=True)
+
+
+def _fill(draft: Path, fill: Callable[[sqlite3.Connection], None]) -> None:
+    connection = connect(draft)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        fill(connection)
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def _give_name(draft: Path, path: Path) -> None:
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without hard links
+        if not path.exists():
+            draft.replace(path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def check_file(path: Path) -> None:
+    """`CorruptStoreError` if the file cannot be a whole database; `ConfigurationError` if this Python's SQLite is too old."""
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise ConfigurationError(f"SQLite {sqlite3.sqlite_version} is too old; ALMA needs 3.37 or newer")
+    with storage_errors(path):
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            header = file.read(100)
+        has_log = _size(Path(f"{path}-wal")) > 0
+    if len(header) < 100 or not header.startswith(_HEADER):
+        raise CorruptStoreError(f"{path} is not an ALMA database ({size} bytes); move it away or restore it from a backup")
+    page_size = int.from_bytes(header[16:18], "big")
+    expected = int.from_bytes(header[28:32], "big") * (65536 if page_size == 1 else page_size)
+    if size < expected and not has_log:
+        raise CorruptStoreError(f"{path} is cut short: {size} of {expected} bytes are left; restore it from a backup")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turns what the driver and the file system raise into errors of ALMA."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise _translated(error, path) from error
+    except sqlite3.DatabaseError as error:
+        raise CorruptStoreError(f"{path} is damaged ({error}); restore it from a backup, or see `alma verify`") from error
+    except sqlite3.Error as error:
+        raise StorageError(f"{path}: {error}") from error
+    except OSError as error:
+        raise StorageError(f"{path} cannot be used: {error.strerror or error}") from error
+
+
+def _translated(error: sqlite3.OperationalError, path: Path) -> StorageError:
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return StorageError(f"{path} was locked by another process for more than {BUSY_SECONDS:.0f} s; try again")
+    if "malformed" in text or "not a database" in text:
+        return CorruptStoreError(f"{path} is damaged ({text}); restore it from a backup")
+    return StorageError(f"{path}: {text}")

@@ -1,0 +1,86 @@
+"""Numbered migrations, run in order, recorded by name. What has been released is never edited; a change of the tables is a new function."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from alma.errors import ConfigurationError
+
+Migration = Callable[[sqlite3.Connection], None]
+
+
+def m001_first_layout(connection: sqlite3.Connection) -> None:
+    """The tables of ALMA 0.1."""
+    for statement in _FIRST_LAYOUT.split(";\n"):
+        connection.execute(statement)
+
+
+MIGRATIONS: Sequence[Migration] = (m001_first_layout,)
+
+
+def applied_migrations(connection: sqlite3.Connection) -> set[str]:
+    """The names of those that were run; empty for a file without our tables."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migration'").fetchone():
+        return set()
+    return {name for (name,) in connection.execute("SELECT name FROM migration")}
+
+
+def missing_migrations(connection: sqlite3.Connection) -> list[Migration]:
+    """Those still to run. `ConfigurationError` for a database that a newer ALMA made."""
+    applied = applied_migrations(connection)
+    unknown = applied - {migration.__name__ for migration in MIGRATIONS}
+    if unknown:
+        raise ConfigurationError(f"the database was made by a newer ALMA (it knows {sorted(unknown)[0]}); upgrade alma-core")
+    return [migration for migration in MIGRATIONS if migration.__name__ not in applied]
+
+
+def migrate(connection: sqlite3.Connection, *, at: int) -> None:
+    """Runs what is missing, inside the caller's transaction. `at` is in microseconds since 1970."""
+    for migration in missing_migrations(connection):
+        migration(connection)
+        connection.execute("INSERT INTO migration (name, applied_at) VALUES (?, ?)", (migration.__name__, at))
+
+
+_FIRST_LAYOUT = """\
+CREATE TABLE store (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE migration (name TEXT NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT;
+CREATE TABLE project (row INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, head_seq INTEGER NOT NULL, head_hash BLOB NOT NULL) STRICT;
+CREATE TABLE partition (
+    row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, is_user INTEGER NOT NULL, owner TEXT NOT NULL, kind TEXT NOT NULL,
+    UNIQUE (project, is_user, owner, kind)
+) STRICT;
+CREATE TABLE memory (
+    row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, id TEXT NOT NULL, partition INTEGER NOT NULL, agent TEXT NOT NULL, body BLOB NOT NULL,
+    confidence REAL NOT NULL, successes REAL, trials REAL, seen_at INTEGER NOT NULL, created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL, archived_at INTEGER, content_hash BLOB NOT NULL, evidence TEXT, seq INTEGER NOT NULL,
+    UNIQUE (project, id)
+) STRICT;
+CREATE INDEX memory_partition ON memory (partition, archived_at, seen_at);
+CREATE INDEX memory_evidence ON memory (evidence) WHERE evidence IS NOT NULL;
+CREATE TABLE passage (
+    row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, memory INTEGER NOT NULL, position INTEGER NOT NULL, speaker BLOB NOT NULL,
+    time INTEGER, is_own INTEGER NOT NULL, text BLOB NOT NULL, keywords BLOB NOT NULL, text_hash BLOB, is_live INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    UNIQUE (memory, position)
+) STRICT;
+CREATE INDEX passage_seq ON passage (project, seq);
+CREATE TABLE vector (
+    row INTEGER PRIMARY KEY, project INTEGER NOT NULL, text_hash BLOB NOT NULL, vector BLOB NOT NULL, checksum BLOB NOT NULL,
+    UNIQUE (project, text_hash)
+) STRICT;
+CREATE TABLE usage (
+    memory INTEGER PRIMARY KEY, used INTEGER NOT NULL, ignored INTEGER NOT NULL, thumbs_up INTEGER NOT NULL, thumbs_down INTEGER NOT NULL
+) STRICT;
+CREATE TABLE evidence (
+    row INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, task_class TEXT NOT NULL,
+    strategy_hash BLOB NOT NULL, strategy BLOB NOT NULL, successes REAL NOT NULL, trials REAL NOT NULL, operative_successes REAL NOT NULL,
+    operative_trials REAL NOT NULL, observed_at INTEGER NOT NULL, heuristic TEXT, anti_pattern TEXT,
+    UNIQUE (project, agent, task_class, strategy_hash), UNIQUE (project, id)
+) STRICT;
+CREATE TABLE record (
+    project INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, body BLOB NOT NULL,
+    updated_at INTEGER NOT NULL, PRIMARY KEY (project, kind, key)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE journal (
+    project INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, operation TEXT NOT NULL, payload BLOB,
+    salt BLOB, digest BLOB NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (project, seq)
+) STRICT"""

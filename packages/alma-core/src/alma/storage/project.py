@@ -1,0 +1,170 @@
+"""One project of a store: what the use cases read and write."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.errors import CorruptStoreError
+from alma.journal import GENESIS
+from alma.protocols import Candidate, PartitionCount, Place, TextScores, VectorChanges
+from alma.storage import compiled, fulltext
+from alma.storage.database import Database
+from alma.storage.rows import memory_from, text_hash
+from alma.storage.seal import Seal
+from alma.storage.writing import PartitionKey, Write
+from alma.types.identity import from_micros
+from alma.types.memories import AnyMemory
+from alma.types.partition import Partition
+
+
+class SQLProject:
+    """A project's tables. It exists in the file from its first write on; until then it reads as empty."""
+
+    def __init__(self, database: Database, name: str, *, dimension: int, seal: Seal) -> None:
+        self.name = name
+        self._database = database
+        self._dimension = dimension
+        self._seal = seal
+        self._row: int | None = None
+        self._partitions: dict[int, Partition] = {}
+        self._rows: dict[PartitionKey, int] = {}
+
+    def head(self) -> int:
+        """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
+        with self._database.reading() as connection:
+            row = self._find(connection)
+            return 0 if row is None else int(connection.execute(compiled.PROJECT_HEAD, {"project": row}).fetchone()[0])
+
+    def partitions(self) -> Mapping[int, Partition]:
+        """All partitions by row, those that other processes made too."""
+        with self._database.reading() as connection:
+            row = self._find(connection)
+            if row is not None:
+                self._refresh_partitions(connection, row)
+        return self._partitions
+
+    def changes(self, *, after: int) -> VectorChanges:
+        """What the vector index must take in that holds everything up to `after`."""
+        with self._database.snapshot() as connection:
+            project = self._find(connection)
+            upto = 0 if project is None else int(connection.execute(compiled.PROJECT_HEAD, {"project": project}).fetchone()[0])
+            rows = connection.execute(compiled.VECTOR_CHANGES, {"project": project, "after": after, "upto": upto}).fetchall()
+        return self._vector_changes(rows, upto)
+
+    def candidates(self, memories: Sequence[int]) -> list[Candidate]:
+        """What ranking needs of the memories that are not archived, in no order."""
+        with self._database.reading() as connection:
+            found = connection.execute(compiled.CANDIDATES, {"rows": json.dumps(memories)}).fetchall()
+        return [Candidate(*row) for row in found]
+
+    def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
+        """The memories themselves, by row."""
+        partitions = self.partitions()
+        with self._database.reading() as connection:
+            found = connection.execute(compiled.MEMORIES, {"rows": json.dumps(rows)}).fetchall()
+        return {row: self._memory(partitions[partition], values) for row, partition, *values in found}
+
+    def find(self, memory_id: str) -> Place | None:
+        """Where a memory is kept; `None` if there is none in this project."""
+        with self._database.reading() as connection:
+            found = connection.execute(compiled.MEMORY_PLACE, {"project": self._find(connection), "id": memory_id}).fetchone()
+        if found is None:
+            return None
+        row, partition, archived_at = found
+        return Place(row, self.partitions()[partition], archived_at is not None)
+
+    def vectors(self, texts: Sequence[str]) -> dict[str, bytes]:
+        """The stored float16 vectors of those of the texts that have one."""
+        found: dict[str, bytes] = {}
+        with self._database.reading() as connection:
+            project = self._find(connection)
+            if project is None:
+                return found
+            for text in texts:
+                row = connection.execute(compiled.VECTOR_BY_HASH, {"project": project, "text_hash": text_hash(text)}).fetchone()
+                if row is not None:
+                    found[text] = self._seal.open(row[0], place="vector.vector")
+        return found
+
+    def counts(self) -> list[PartitionCount]:
+        """How many memories each partition holds, archived ones left out, with the times of the oldest and the newest."""
+        partitions = self.partitions()
+        with self._database.reading() as connection:
+            rows = connection.execute(compiled.COUNTS, {"project": self._find(connection)}).fetchall()
+        return [PartitionCount(partitions[row], count, from_micros(oldest), from_micros(newest)) for row, count, oldest, newest in rows]
+
+    def search_text(self, words: Sequence[str], *, partitions: Sequence[int], limit: int | None) -> TextScores:
+        """The best memories of the partitions for these words, best first."""
+        with self._database.reading() as connection:
+            return fulltext.search(connection, self._find(connection), words, partitions=partitions, limit=limit)
+
+    def score_text(self, words: Sequence[str], *, memories: NDArray[np.int64]) -> TextScores:
+        """The score of those of the given memories that have any of the words."""
+        with self._database.reading() as connection:
+            return fulltext.score(connection, self._find(connection), words, memories=memories)
+
+    @contextmanager
+    def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
+        """One call's write: everything done to it lands together with its journal record, or nothing does."""
+        with self._database.transaction() as connection:
+            found = connection.execute(compiled.PROJECT_BY_NAME, {"name": self.name}).fetchone()
+            row, seq, head = found or self._create(connection)
+            self._refresh_partitions(connection, row)
+            write = Write(connection, self.name, row, seq + 1, head, actor, operation, at, self._seal, self._rows)
+            yield write
+            write.finish()
+
+    def _create(self, connection: sqlite3.Connection) -> tuple[int, int, bytes]:
+        row = connection.execute(compiled.PROJECT_INSERT, {"name": self.name, "head_seq": 0, "head_hash": GENESIS}).lastrowid
+        assert row is not None
+        fulltext.create(connection, row)
+        return row, 0, GENESIS
+
+    def _find(self, connection: sqlite3.Connection) -> int | None:
+        if self._row is None:
+            found = connection.execute(compiled.PROJECT_BY_NAME, {"name": self.name}).fetchone()
+            self._row = None if found is None or connection.in_transaction else found[0]
+            return None if found is None else int(found[0])
+        return self._row
+
+    def _refresh_partitions(self, connection: sqlite3.Connection, project: int) -> None:
+        newest = max(self._partitions, default=0)
+        for row, is_user, owner, kind in connection.execute(compiled.PARTITIONS, {"project": project, "after": newest}):
+            self._partitions[row] = Partition(row, bool(is_user), owner, kind)
+            self._rows[bool(is_user), owner, kind] = row
+
+    def _memory(self, partition: Partition, values: Sequence[object]) -> AnyMemory:
+        names = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
+        fields = dict(zip(names, values, strict=True))
+        fields["body"] = self._seal.open(fields["body"], place="memory.body")  # type: ignore[arg-type] # a blob column
+        return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
+
+    def _vector_changes(self, rows: Sequence[tuple[int, int, int, int, bytes, int, bytes | None]], upto: int) -> VectorChanges:
+        live = [row for row in rows if row[5]]
+        vectors = b"".join(self._vector(row) for row in live)
+        return VectorChanges(
+            upto=upto,
+            passages=_integers(row[0] for row in live),
+            memories=_integers(row[1] for row in live),
+            partitions=_integers(row[2] for row in live),
+            is_own=np.array([bool(row[3]) for row in live], dtype=np.bool_),
+            ties=_integers(int.from_bytes(row[4][:8], "big", signed=True) for row in live),
+            vectors=np.frombuffer(vectors, dtype="<f2").reshape(len(live), self._dimension),
+            removed=_integers(row[0] for row in rows if not row[5]),
+        )
+
+    def _vector(self, row: tuple[int, int, int, int, bytes, int, bytes | None]) -> bytes:
+        if row[6] is None:
+            raise CorruptStoreError(f"the vector of passage {row[0]} in project {self.name!r} is missing; see `alma verify`")
+        vector = self._seal.open(row[6], place="vector.vector")
+        if len(vector) != 2 * self._dimension:
+            raise CorruptStoreError(f"the vector of passage {row[0]} in project {self.name!r} has {len(vector)} bytes; see `alma verify`")
+        return vector
+
+
+def _integers(values: Iterator[int]) -> NDArray[np.int64]:
+    return np.fromiter(values, dtype=np.int64)

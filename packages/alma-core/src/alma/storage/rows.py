@@ -1,0 +1,146 @@
+"""Values of ALMA as rows, and back. A *logical* row is what the journal holds: plain JSON values, text ids, no row numbers, no vectors."""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from alma.errors import CorruptStoreError
+from alma.types.identity import from_micros, to_micros
+from alma.types.memories import MEMORY_CLASSES, AnyMemory, Memory, UserPreference
+from alma.types.passages import Passage
+
+Row = dict[str, Any]
+
+_COLUMNS = frozenset(Memory.model_fields)
+_TIMES = {
+    "heuristic": "last_validated",
+    "outcome": "timestamp",
+    "user_preference": "timestamp",
+    "domain_knowledge": "last_verified",
+    "anti_pattern": "last_seen",
+}
+_CIRCUMSTANCES = frozenset({"metadata", "duration_ms", "source"})
+_COUNTS: Mapping[str, Mapping[str, str]] = {
+    "heuristic": {"occurrence_count": "trials", "success_count": "successes"},
+    "anti_pattern": {"occurrence_count": "trials"},
+}
+_BODY_FIELDS: Mapping[str, tuple[str, ...]] = {
+    kind: tuple(name for name in cls.model_fields if name not in {*_COLUMNS, _TIMES[kind], *_COUNTS.get(kind, ())} or name == "metadata")
+    for kind, cls in MEMORY_CLASSES.items()
+}
+
+
+def owner_of(memory: Memory) -> tuple[bool, str]:
+    """Whose memory it is: whether the owner is a user, and the name."""
+    return (True, memory.user_id) if isinstance(memory, UserPreference) else (False, memory.agent)
+
+
+def memory_row(memory: Memory, *, evidence: str | None = None) -> Row:
+    """The logical row of a memory."""
+    body = {name: value for name in _BODY_FIELDS[memory.kind] if (value := getattr(memory, name)) not in (None, {})}
+    is_user, owner = owner_of(memory)
+    return {
+        "id": memory.id,
+        "kind": memory.kind,
+        "is_user": is_user,
+        "owner": owner,
+        "agent": memory.agent,
+        "body": body,
+        "confidence": memory.confidence,
+        "successes": memory.successes,
+        "trials": memory.trials,
+        "seen_at": to_micros(memory.seen_at),
+        "created_at": to_micros(memory.created_at),
+        "updated_at": to_micros(memory.updated_at),
+        "archived_at": None,
+        "content_hash": content_hash(memory.kind, body),
+        "evidence": evidence,
+    }
+
+
+def content_hash(kind: str, body: Mapping[str, Any]) -> str:
+    """What a memory says, as 32 hexadecimal digits: equal for equal kind and content, whoever owns it, whenever and however long it took."""
+    content = [kind, {name: value for name, value in body.items() if name not in _CIRCUMSTANCES}]
+    return hashlib.blake2b(json.dumps(content, ensure_ascii=False, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def memory_from(
+    *,
+    project: str,
+    kind: str,
+    id: str,  # noqa: A002 - the field's name
+    agent: str,
+    body: bytes,
+    confidence: float,
+    successes: float | None,
+    trials: float | None,
+    seen_at: int,
+    created_at: int,
+    updated_at: int,
+) -> AnyMemory:
+    """The memory of a row. `CorruptStoreError` if the body is not what was written."""
+    try:
+        fields: dict[str, Any] = json.loads(body)
+        counts = {"successes": successes, "trials": trials}
+        for name, column in _COUNTS.get(kind, {}).items():
+            fields[name] = int(counts[column] or 0)
+        fields[_TIMES[kind]] = from_micros(seen_at)
+        return MEMORY_CLASSES[kind](  # type: ignore[return-value] # the classes are the members of the union
+            id=id,
+            agent=agent,
+            project_id=project,
+            confidence=confidence,
+            created_at=from_micros(created_at),
+            updated_at=from_micros(updated_at),
+            **fields,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptStoreError(f"memory {id} is damaged: {error}; see `alma verify`") from error
+
+
+def passage_row(memory_id: str, passage: Passage, text_hash: bytes | None) -> Row:
+    """The logical row of a passage; without a hash it has no vector."""
+    return {
+        "memory": memory_id,
+        "position": passage.position,
+        "speaker": passage.speaker,
+        "time": None if passage.time is None else to_micros(passage.time),
+        "is_own": passage.is_own,
+        "text": passage.text,
+        "keywords": passage.keywords,
+        "text_hash": text_hash.hex() if text_hash else None,
+        "is_live": True,
+    }
+
+
+def passage_key(memory_id: str, position: int) -> str:
+    """The key of a passage in the journal."""
+    return f"{memory_id}/{position}"
+
+
+def text_hash(text: str) -> bytes:
+    """What a text's vector is stored under: 16 bytes."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def vector_checksum(vector: bytes) -> bytes:
+    """8 bytes by which a damaged vector shows."""
+    return hashlib.blake2b(vector, digest_size=8).digest()
+
+
+def named(cursor: sqlite3.Cursor, values: Sequence[Any]) -> Row:
+    """The values of a row by column."""
+    return dict(zip((column[0] for column in cursor.description), values, strict=True))
+
+
+def dump_body(body: Mapping[str, Any]) -> bytes:
+    """A body as it is stored: compact JSON in UTF-8."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def moment(micros: int | None) -> datetime | None:
+    """A time column as a time."""
+    return None if micros is None else from_micros(micros)

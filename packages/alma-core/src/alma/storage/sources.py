@@ -1,0 +1,129 @@
+"""The statements of the hot paths, written over the tables, and their compiler.
+
+`python -m alma.storage.sources` writes `compiled.py`, so that no process pays for building them or for importing SQLModel; a test holds the
+two together.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Insert, Table, Update, and_, bindparam, func, insert, literal_column, select, update
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.sql import ClauseElement
+
+from alma.storage import tables
+from alma.storage.tables import SQLModel
+
+_STORE, _PROJECT, _PARTITION, _MEMORY, _PASSAGE, _VECTOR, _USAGE, _EVIDENCE, _RECORD, _JOURNAL = (
+    SQLModel.metadata.tables[name]
+    for name in ("store", "project", "partition", "memory", "passage", "vector", "usage", "evidence", "record", "journal")
+)
+_m, _p, _v, _u = _MEMORY.c, _PASSAGE.c, _VECTOR.c, _USAGE.c
+
+
+def sources() -> dict[str, ClauseElement]:
+    """Every statement by the name of its constant."""
+    return {
+        "STORE_VALUES": select(_STORE.c.key, _STORE.c.value),
+        "STORE_INSERT": _inserting(_STORE),
+        "PROJECT_NAMES": select(_PROJECT.c.name).order_by(_PROJECT.c.name),
+        "PROJECT_BY_NAME": select(_PROJECT.c.row, _PROJECT.c.head_seq, _PROJECT.c.head_hash).where(_PROJECT.c.name == _given("name")),
+        "PROJECT_HEAD": select(_PROJECT.c.head_seq).where(_PROJECT.c.row == _given("project")),
+        "PROJECT_INSERT": _inserting(_PROJECT, "row"),
+        "PROJECT_ADVANCE": _updating(_PROJECT, "row", "head_seq", "head_hash"),
+        "PARTITIONS": select(_PARTITION.c.row, _PARTITION.c.is_user, _PARTITION.c.owner, _PARTITION.c.kind)
+        .where(_PARTITION.c.project == _given("project"), _PARTITION.c.row > _given("after"))
+        .order_by(_PARTITION.c.row),
+        "PARTITION_INSERT": _inserting(_PARTITION, "row"),
+        "MEMORY_INSERT": _inserting(_MEMORY, "row"),
+        "MEMORY_UPDATE": _updating(
+            _MEMORY,
+            "row",
+            *("body", "confidence", "successes", "trials", "seen_at", "updated_at", "archived_at", "content_hash", "evidence", "seq"),
+        ),
+        "MEMORY_BY_ID": select(_MEMORY).where(_m.project == _given("project"), _m.id == _given("id")),
+        "MEMORY_PLACE": select(_m.row, _m.partition, _m.archived_at).where(_m.project == _given("project"), _m.id == _given("id")),
+        "PASSAGE_INSERT": _inserting(_PASSAGE, "row"),
+        "PASSAGES_OF": select(_PASSAGE).where(_p.memory == _given("memory")).order_by(_p.position),
+        "VECTOR_INSERT": _inserting(_VECTOR, "row").prefix_with("OR IGNORE"),
+        "VECTOR_BY_HASH": select(_v.vector).where(_v.project == _given("project"), _v.text_hash == _given("text_hash")),
+        "VECTOR_CHANGES": select(_p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector)
+        .select_from(
+            _PASSAGE.join(_MEMORY, _m.row == _p.memory).outerjoin(
+                _VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash)
+            )
+        )
+        .where(_p.project == _given("project"), _p.seq > _given("after"), _p.seq <= _given("upto"), _p.text_hash.is_not(None))
+        .order_by(_p.seq, _p.row),
+        "CANDIDATES": select(
+            *(_m.row, _m.partition, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.content_hash),
+            *(func.coalesce(column, literal_column("0")) for column in (_u.used, _u.ignored, _u.thumbs_up, _u.thumbs_down)),
+        )
+        .select_from(_MEMORY.outerjoin(_USAGE, _u.memory == _m.row))
+        .where(_m.row.in_(_rows_given()), _m.archived_at.is_(None)),
+        "MEMORIES": select(
+            *(_m.row, _m.partition, _m.id, _m.agent, _m.body, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.created_at, _m.updated_at)
+        ).where(_m.row.in_(_rows_given())),
+        "COUNTS": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
+        .where(_m.project == _given("project"), _m.archived_at.is_(None))
+        .group_by(_m.partition),
+        "USAGE_BY_MEMORY": select(_USAGE).where(_u.memory == _given("memory")),
+        "USAGE_INSERT": _inserting(_USAGE),
+        "USAGE_UPDATE": _updating(_USAGE, "memory", "used", "ignored", "thumbs_up", "thumbs_down"),
+        "EVIDENCE_BY_KEY": select(_EVIDENCE).where(
+            _EVIDENCE.c.project == _given("project"),
+            _EVIDENCE.c.agent == _given("agent"),
+            _EVIDENCE.c.task_class == _given("task_class"),
+        ),
+        "EVIDENCE_INSERT": _inserting(_EVIDENCE, "row"),
+        "EVIDENCE_UPDATE": _updating(
+            _EVIDENCE,
+            "row",
+            *("successes", "trials", "operative_successes", "operative_trials", "observed_at", "heuristic", "anti_pattern"),
+        ),
+        "RECORD_BY_KEY": select(_RECORD.c.version, _RECORD.c.body).where(
+            _RECORD.c.project == _given("project"), _RECORD.c.kind == _given("kind"), _RECORD.c.key == _given("key")
+        ),
+        "RECORD_INSERT": _inserting(_RECORD),
+        "RECORD_UPDATE": update(_RECORD)
+        .values({name: _given(name) for name in ("version", "body", "updated_at")})
+        .where(
+            _RECORD.c.project == _given("of_project"),
+            _RECORD.c.kind == _given("of_kind"),
+            _RECORD.c.key == _given("of_key"),
+            _RECORD.c.version == _given("of_version"),
+        ),
+        "JOURNAL_INSERT": _inserting(_JOURNAL),
+        "JOURNAL_OF": select(_JOURNAL).where(_JOURNAL.c.project == _given("project")).order_by(_JOURNAL.c.seq),
+    }
+
+
+def _given(name: str) -> Any:
+    return bindparam(name)
+
+
+def _rows_given() -> Any:
+    """The row numbers that a JSON array names."""
+    return select(func.json_each(_given("rows")).table_valued("value").c.value)
+
+
+def _inserting(table: Table, *left_out: str) -> Insert:
+    return insert(table).values({column.name: _given(column.name) for column in table.c if column.name not in left_out})
+
+
+def _updating(table: Table, key: str, *columns: str) -> Update:
+    return update(table).values({name: _given(name) for name in columns}).where(table.c[key] == _given(f"of_{key}"))
+
+
+def compile_sources() -> str:
+    """The text of `compiled.py`."""
+    dialect = sqlite.dialect(paramstyle="named")
+    lines = ['"""Made by `python -m alma.storage.sources` from `sources.py`. Do not edit."""', ""]
+    for name, source in sources().items():
+        sql = " ".join(str(source.compile(dialect=dialect)).split())
+        lines.append(f"{name} = {sql!r}  # noqa: E501")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    Path(tables.__file__).with_name("compiled.py").write_text(compile_sources(), encoding="utf-8")

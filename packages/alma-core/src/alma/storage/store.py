@@ -1,0 +1,76 @@
+"""The SQL store: one database file with many projects."""
+
+import sqlite3
+import uuid
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError as PydanticError
+
+from alma.errors import CorruptStoreError
+from alma.storage import compiled
+from alma.storage.database import Database, check_file, create_database, storage_errors
+from alma.storage.migrations import migrate, missing_migrations
+from alma.storage.project import SQLProject
+from alma.storage.seal import OpenSeal, Seal
+from alma.types.embedding import Fingerprint
+from alma.types.identity import to_micros
+
+
+class SQLStorage:
+    """The truth: every memory, its passages and vectors, the evidence, and the journal. Shared by threads and processes."""
+
+    def __init__(self, path: Path, *, at: datetime, seal: Seal | None = None) -> None:
+        """Opens a database that exists and brings its tables up to date. `StorageError` if it cannot, `CorruptStoreError` if it is damaged."""
+        check_file(path)
+        self.path = path
+        self.database = Database(path)
+        self.seal = seal or OpenSeal()
+        try:
+            with self.database.reading() as connection:
+                outdated = missing_migrations(connection)
+            if outdated:
+                with self.database.transaction() as connection:
+                    migrate(connection, at=to_micros(at))
+            self.id, self.fingerprint = self._identity()
+        except BaseException:
+            self.database.close()
+            raise
+
+    @classmethod
+    def create(cls, path: Path, fingerprint: Fingerprint, *, at: datetime) -> None:
+        """Makes the database if there is none yet: whole, or not at all."""
+
+        def fill(connection: sqlite3.Connection) -> None:
+            migrate(connection, at=to_micros(at))
+            connection.execute(compiled.STORE_INSERT, {"key": "id", "value": str(uuid.uuid4())})
+            connection.execute(compiled.STORE_INSERT, {"key": "embedder", "value": fingerprint.model_dump_json()})
+
+        create_database(path, fill)
+
+    def project(self, name: str) -> SQLProject:
+        """One project of this store; made by its first write."""
+        return SQLProject(self.database, name, dimension=self.fingerprint.dimension, seal=self.seal)
+
+    def project_names(self) -> list[str]:
+        """The projects that hold anything."""
+        with self.database.reading() as connection:
+            return [name for (name,) in connection.execute(compiled.PROJECT_NAMES)]
+
+    def size(self) -> int:
+        """Bytes on disk, the write-ahead log included."""
+        with storage_errors(self.path):
+            files = (self.path, Path(f"{self.path}-wal"))
+            return sum(file.stat().st_size for file in files if file.exists())
+
+    def close(self) -> None:
+        """Closes all connections. Using the store afterwards is a `StorageError`."""
+        self.database.close()
+
+    def _identity(self) -> tuple[str, Fingerprint]:
+        with self.database.reading() as connection:
+            values = dict(connection.execute(compiled.STORE_VALUES).fetchall())
+        try:
+            return values["id"], Fingerprint.model_validate_json(values["embedder"])
+        except (KeyError, PydanticError) as error:
+            raise CorruptStoreError(f"{self.path} does not say which embedder made it; restore it from a backup") from error

@@ -1,0 +1,163 @@
+"""The tables, declared once. Private to this room: rows never leave it.
+
+`row` columns are handles of one database file. Everything a user or the journal sees is keyed by text ids. Columns of type BLOB with text in
+them have passed the seal.
+"""
+
+from sqlalchemy import Index, LargeBinary, UniqueConstraint, text
+from sqlmodel import Field, SQLModel
+
+
+class StoreTable(SQLModel, table=True):
+    """What holds for the whole database: its id, its embedder."""
+
+    __tablename__ = "store"
+    key: str = Field(primary_key=True)
+    value: str
+
+
+class MigrationTable(SQLModel, table=True):
+    """The migrations that were run, by name."""
+
+    __tablename__ = "migration"
+    name: str = Field(primary_key=True)
+    applied_at: int
+
+
+class ProjectTable(SQLModel, table=True):
+    """A project and the head of its journal."""
+
+    __tablename__ = "project"
+    row: int = Field(primary_key=True)
+    name: str = Field(unique=True)
+    head_seq: int
+    head_hash: bytes
+
+
+class PartitionTable(SQLModel, table=True):
+    """An owner and a kind inside a project. `is_user` tells a user from an agent of the same name."""
+
+    __tablename__ = "partition"
+    __table_args__ = (UniqueConstraint("project", "is_user", "owner", "kind"),)
+    row: int = Field(primary_key=True)
+    project: int
+    is_user: int
+    owner: str
+    kind: str
+
+
+class MemoryTable(SQLModel, table=True):
+    """A memory: what ranking needs in columns of its own, the rest as JSON in `body`. Times in microseconds."""
+
+    __tablename__ = "memory"
+    __table_args__ = (
+        UniqueConstraint("project", "id"),
+        Index("memory_partition", "partition", "archived_at", "seen_at"),
+        Index("memory_evidence", "evidence", sqlite_where=text("evidence IS NOT NULL")),
+    )
+    row: int = Field(primary_key=True)
+    project: int
+    id: str
+    partition: int
+    agent: str
+    body: bytes = Field(sa_type=LargeBinary)
+    confidence: float
+    successes: float | None
+    trials: float | None
+    seen_at: int
+    created_at: int
+    updated_at: int
+    archived_at: int | None
+    content_hash: bytes = Field(sa_type=LargeBinary)
+    evidence: str | None
+    seq: int
+
+
+class PassageTable(SQLModel, table=True):
+    """A piece of a memory. Without a `text_hash` it has no vector. `seq` is the record that last added it to the indexes or removed it."""
+
+    __tablename__ = "passage"
+    __table_args__ = (UniqueConstraint("memory", "position"), Index("passage_seq", "project", "seq"))
+    row: int = Field(primary_key=True)
+    project: int
+    memory: int
+    position: int
+    speaker: bytes
+    time: int | None
+    is_own: int
+    text: bytes = Field(sa_type=LargeBinary)
+    keywords: bytes = Field(sa_type=LargeBinary)
+    text_hash: bytes | None = Field(sa_type=LargeBinary)
+    is_live: int
+    seq: int
+
+
+class VectorTable(SQLModel, table=True):
+    """The vector of a text under the database's embedder: float16, little-endian. `checksum` tells damage."""
+
+    __tablename__ = "vector"
+    __table_args__ = (UniqueConstraint("project", "text_hash"),)
+    row: int = Field(primary_key=True)
+    project: int
+    text_hash: bytes = Field(sa_type=LargeBinary)
+    vector: bytes = Field(sa_type=LargeBinary)
+    checksum: bytes = Field(sa_type=LargeBinary)
+
+
+class UsageTable(SQLModel, table=True):
+    """How often a memory was used, passed over, and praised or blamed by a person."""
+
+    __tablename__ = "usage"
+    memory: int = Field(primary_key=True)
+    used: int
+    ignored: int
+    thumbs_up: int
+    thumbs_down: int
+
+
+class EvidenceTable(SQLModel, table=True):
+    """The counts behind rules, per agent, class of task, and strategy: lifetime, and operative (discounted) as of `observed_at`."""
+
+    __tablename__ = "evidence"
+    __table_args__ = (UniqueConstraint("project", "agent", "task_class", "strategy_hash"), UniqueConstraint("project", "id"))
+    row: int = Field(primary_key=True)
+    project: int
+    id: str
+    agent: str
+    task_class: str
+    strategy_hash: bytes = Field(sa_type=LargeBinary)
+    strategy: bytes = Field(sa_type=LargeBinary)
+    successes: float
+    trials: float
+    operative_successes: float
+    operative_trials: float
+    observed_at: int
+    heuristic: str | None
+    anti_pattern: str | None
+
+
+class RecordTable(SQLModel, table=True):
+    """A small versioned record of some module: sessions, checkpoints, work items, episodes."""
+
+    __tablename__ = "record"
+    project: int = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    version: int
+    body: bytes = Field(sa_type=LargeBinary)
+    updated_at: int
+
+
+class JournalTable(SQLModel, table=True):
+    """The log of a project. `payload` and `salt` are erased when a memory they name is purged."""
+
+    __tablename__ = "journal"
+    project: int = Field(primary_key=True)
+    seq: int = Field(primary_key=True)
+    at: int
+    actor: str
+    operation: str
+    payload: bytes | None = Field(sa_type=LargeBinary)
+    salt: bytes | None = Field(sa_type=LargeBinary)
+    digest: bytes = Field(sa_type=LargeBinary)
+    hash: bytes = Field(sa_type=LargeBinary)

@@ -1,0 +1,150 @@
+"""A write: one call of the façade, one transaction, one journal record that lists every row it changed."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from alma import journal
+from alma.errors import ConflictError, MemoryNotFoundError
+from alma.storage import compiled, fulltext
+from alma.storage.rows import Row, dump_body, memory_row, named, passage_key, passage_row, text_hash, vector_checksum
+from alma.storage.seal import Seal
+from alma.types.memories import Memory
+from alma.types.passages import Passage
+
+PartitionKey = tuple[bool, str, str]
+"""Whether the owner is a user, the owner, the kind."""
+
+
+@dataclass(slots=True)
+class Write:
+    """Gathers the changes of one call. Used inside an open transaction and closed by `finish`, which writes the journal record."""
+
+    connection: sqlite3.Connection
+    project: str
+    row: int
+    seq: int
+    previous: bytes
+    actor: str
+    operation: str
+    at: int
+    seal: Seal
+    partitions: Mapping[PartitionKey, int]
+    new_partitions: dict[PartitionKey, int] = field(default_factory=dict)
+    changes: list[journal.Change] = field(default_factory=list)
+
+    def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None) -> None:
+        """Stores a memory with its passages; those whose text is in `vectors` get its float16 vector. `ConflictError` if the id is taken."""
+        row = memory_row(memory, evidence=evidence)
+        partition = self._partition((row["is_user"], row["owner"], row["kind"]))
+        memory_number = self._insert_memory(row, partition)
+        self.changes.append(journal.Change("memory", memory.id, None, row))
+        for passage in passages:
+            self._insert_passage(memory.id, memory_number, passage, vectors.get(passage.text))
+        fulltext.insert(self.connection, self.row, memory_number, partition, passages)
+
+    def count_usage(self, memory_id: str, counts: Mapping[str, int]) -> None:
+        """Adds to the usage counts of a memory. `MemoryNotFoundError` if there is none."""
+        number = self.find(memory_id)["row"]
+        found = _one(self.connection.execute(compiled.USAGE_BY_MEMORY, {"memory": number}))
+        if found is None:
+            after = {name: counts.get(name, 0) for name in ("used", "ignored", "thumbs_up", "thumbs_down")}
+            self.connection.execute(compiled.USAGE_INSERT, {"memory": number, **after})
+            self.changes.append(journal.Change("usage", memory_id, None, after))
+            return
+        before = {name: found[name] for name in counts}
+        changed = {name: found[name] + count for name, count in counts.items()}
+        self.connection.execute(compiled.USAGE_UPDATE, {**found, **changed, "of_memory": number})
+        self.changes.append(journal.Change("usage", memory_id, before, changed))
+
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
+        """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now."""
+        found = self.connection.execute(compiled.RECORD_BY_KEY, {"project": self.row, "kind": kind, "key": key}).fetchone()
+        if (found[0] if found else 0) != version:
+            raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is at version {found[0] if found else 0}, not {version}")
+        after = {"version": version + 1, "body": dict(body), "updated_at": self.at}
+        columns = {"version": version + 1, "body": self._sealed(dump_body(body), "record.body"), "updated_at": self.at}
+        if found is None:
+            self.connection.execute(compiled.RECORD_INSERT, {"project": self.row, "kind": kind, "key": key, **columns})
+            self.changes.append(journal.Change("record", f"{kind}/{key}", None, after))
+            return
+        place = {"of_project": self.row, "of_kind": kind, "of_key": key, "of_version": version}
+        self.connection.execute(compiled.RECORD_UPDATE, {**columns, **place})
+        before = {"version": version, "body": json.loads(self.seal.open(found[1], place="record.body"))}
+        self.changes.append(journal.Change("record", f"{kind}/{key}", before, after))
+
+    def find(self, memory_id: str) -> Row:
+        """The row of a memory. `MemoryNotFoundError` if there is none."""
+        found = _one(self.connection.execute(compiled.MEMORY_BY_ID, {"project": self.row, "id": memory_id}))
+        if found is None:
+            raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
+        return found
+
+    def finish(self) -> None:
+        """Writes the journal record, if anything was changed."""
+        if not self.changes:
+            return
+        payload = journal.encode_payload(self.changes)
+        salt = os.urandom(journal.SALT_BYTES)
+        digest = journal.payload_digest(salt, payload)
+        header = {"seq": self.seq, "at": self.at, "actor": self.actor, "operation": self.operation}
+        head = journal.record_hash(self.previous, project=self.project, digest=digest, **header)
+        sealed = self._sealed(payload, "journal.payload")
+        self.connection.execute(
+            compiled.JOURNAL_INSERT, {**header, "project": self.row, "payload": sealed, "salt": salt, "digest": digest, "hash": head}
+        )
+        self.connection.execute(compiled.PROJECT_ADVANCE, {"of_row": self.row, "head_seq": self.seq, "head_hash": head})
+
+    def _insert_memory(self, row: Row, partition: int) -> int:
+        columns = {
+            **row,
+            "project": self.row,
+            "partition": partition,
+            "body": self._sealed(dump_body(row["body"]), "memory.body"),
+            "content_hash": bytes.fromhex(row["content_hash"]),
+            "seq": self.seq,
+        }
+        try:
+            number = self.connection.execute(compiled.MEMORY_INSERT, columns).lastrowid
+        except sqlite3.IntegrityError as error:
+            raise ConflictError(f"there is a memory {row['id']!r} already; nothing was stored") from error
+        assert number is not None
+        return number
+
+    def _insert_passage(self, memory_id: str, memory_number: int, passage: Passage, vector: bytes | None) -> None:
+        digest = None if vector is None else text_hash(passage.text)
+        row = passage_row(memory_id, passage, digest)
+        sealed = {name: self._sealed(row[name].encode(), f"passage.{name}") for name in ("speaker", "text", "keywords")}
+        self.connection.execute(
+            compiled.PASSAGE_INSERT,
+            {**row, **sealed, "project": self.row, "memory": memory_number, "text_hash": digest, "seq": self.seq},
+        )
+        if digest is not None and vector is not None:
+            self._insert_vector(digest, vector)
+        self.changes.append(journal.Change("passage", passage_key(memory_id, passage.position), None, row))
+
+    def _insert_vector(self, digest: bytes, vector: bytes) -> None:
+        sealed = self._sealed(vector, "vector.vector")
+        columns = {"project": self.row, "text_hash": digest, "vector": sealed, "checksum": vector_checksum(vector)}
+        self.connection.execute(compiled.VECTOR_INSERT, columns)
+
+    def _partition(self, key: PartitionKey) -> int:
+        number = self.partitions.get(key) or self.new_partitions.get(key)
+        if number is None:
+            is_user, owner, kind = key
+            columns = {"project": self.row, "is_user": is_user, "owner": owner, "kind": kind}
+            number = self.connection.execute(compiled.PARTITION_INSERT, columns).lastrowid
+            assert number is not None
+            self.new_partitions[key] = number
+        return number
+
+    def _sealed(self, data: bytes, place: str) -> bytes:
+        return self.seal.seal(data, place=place)
+
+
+def _one(cursor: sqlite3.Cursor) -> Row | None:
+    values = cursor.fetchone()
+    return None if values is None else named(cursor, values)

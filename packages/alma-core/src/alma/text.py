@@ -1,0 +1,89 @@
+"""Words, pieces and cleaning of text. Text from users and tools is data: nothing here interprets it."""
+
+import re
+import unicodedata
+
+PASSAGE_CHARS = 800
+"""A passage is at most this long: some 200 word pieces of English, which a 256-token model takes in whole."""
+
+_WORD = re.compile(r"[^\W_]+")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_SPACE = re.compile(r"\s+")
+_UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+STOPWORDS = frozenset(
+    """
+    a about above after again against all also am an and any are as at be because been before being below between both but by can could did
+    do does doing down during each few for from further get got had has have having he her here hers herself him himself his how i if in
+    into is it its itself just let like me might more most must my myself no nor not now of off on once only or other our ours ourselves
+    out over own please s same she should so some such t than that the their theirs them themselves then there these they this those
+    through to too under until up upon us very was we were what when where which while who whom why will with would you your yours yourself
+    yourselves d ll m re ve
+    """.split()  # noqa: SIM905 - a list of words reads best as words
+)
+"""English words that say nothing about what a text is about. Dropped from queries only, never from what is stored."""
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order: runs of letters and digits, lower case."""
+    return _WORD.findall(text.lower())
+
+
+def telling_words(text: str) -> list[str]:
+    """The distinct words that say what a text is about, in order; all of them if there are only stop words."""
+    distinct = dict.fromkeys(words(text))
+    return [word for word in distinct if word not in STOPWORDS] or list(distinct)
+
+
+def normalised(text: str) -> str:
+    """The words alone, for telling whether two texts say the same in the same words."""
+    return " ".join(words(unicodedata.normalize("NFKC", text)))
+
+
+def one_line(text: str) -> str:
+    """The text on one line, without control, line-separating or direction-changing characters."""
+    return _SPACE.sub(" ", _UNSAFE.sub(" ", text)).strip()
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text, or its beginning with an ellipsis, at most `limit` characters."""
+    return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"
+
+
+def fault_in(text: str) -> str | None:
+    """Why a text cannot be stored, or `None`: NUL characters and lone surrogates survive neither UTF-8 nor SQL."""
+    if "\x00" in text:
+        return "it holds a NUL character"
+    if _SURROGATE.search(text):
+        return "it holds half of a surrogate pair, which is not valid Unicode"
+    return None
+
+
+def estimate_tokens(text: str) -> int:
+    """A guess at the tokens of a text for a model whose tokenizer is unknown: a token per 4 ASCII characters and one per other character."""
+    ascii_count = len(text.encode("ascii", "ignore"))
+    return -(-ascii_count // 4) + len(text) - ascii_count
+
+
+def split_passages(text: str, limit: int = PASSAGE_CHARS) -> list[str]:
+    """The text in pieces of at most `limit` characters, cut at sentences, else between words, else anywhere. At least one piece."""
+    if len(text) <= limit:
+        return [text]
+    pieces: list[str] = []
+    for sentence in _SENTENCE_END.split(text):
+        if pieces and len(pieces[-1]) + 1 + len(sentence) <= limit:
+            pieces[-1] = f"{pieces[-1]} {sentence}"
+        else:
+            pieces.extend(_cut(sentence, limit))
+    return [piece for piece in pieces if piece.strip()] or [text[:limit]]
+
+
+def _cut(sentence: str, limit: int) -> list[str]:
+    pieces = []
+    while len(sentence) > limit:
+        space = sentence.rfind(" ", limit // 2, limit + 1)
+        end = space if space > 0 else limit
+        pieces.append(sentence[:end])
+        sentence = sentence[end:].lstrip()
+    return [*pieces, sentence]

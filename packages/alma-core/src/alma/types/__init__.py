@@ -1,0 +1,44 @@
+"""The values that ALMA takes and gives."""
+
+from alma.types.embedding import Fingerprint
+from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
+from alma.types.memories import (
+    AntiPattern,
+    AnyMemory,
+    DomainKnowledge,
+    Heuristic,
+    Memory,
+    Outcome,
+    UserPreference,
+    memory_from_json,
+)
+from alma.types.passages import Draft, Passage
+from alma.types.recalled import Factors, Recalled
+from alma.types.reports import Problem, Stats, UsageReport, VerifyReport
+from alma.types.scope import MemoryScope
+from alma.types.slice import MemorySlice
+
+__all__ = [
+    "AntiPattern",
+    "AnyMemory",
+    "DomainKnowledge",
+    "Draft",
+    "Factors",
+    "FeedbackSignal",
+    "Fingerprint",
+    "Heuristic",
+    "Memory",
+    "MemoryScope",
+    "MemorySlice",
+    "MemoryType",
+    "Outcome",
+    "Passage",
+    "Problem",
+    "Recalled",
+    "Stats",
+    "UsageReport",
+    "UserPreference",
+    "Verdict",
+    "VerifyReport",
+    "memory_from_json",
+]

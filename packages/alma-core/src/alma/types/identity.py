@@ -1,0 +1,47 @@
+"""Ids and times: UUIDv7 text, aware UTC, microseconds."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def utc_now() -> datetime:
+    """The present, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def as_utc(moment: datetime) -> datetime:
+    """The same moment in UTC; a naive one is taken as UTC already."""
+    if moment.tzinfo is UTC:
+        return moment
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)
+
+
+def to_micros(moment: datetime) -> int:
+    """Microseconds since 1970, exact."""
+    return (as_utc(moment) - EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """The moment that `to_micros` was given."""
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def new_id(moment: datetime | None = None) -> str:
+    """A fresh UUIDv7 (RFC 9562, section 5.7) as text: 48 bits of Unix milliseconds, then 74 random bits."""
+    millis = to_micros(moment or utc_now()) // 1000 & (1 << 48) - 1
+    random = int.from_bytes(os.urandom(10), "big")
+    bits = millis << 80 | 0x7 << 76 | (random >> 68 & 0xFFF) << 64 | 0b10 << 62 | random & (1 << 62) - 1
+    digits = f"{bits:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+UtcDatetime = Annotated[datetime, AfterValidator(as_utc)]
+"""A datetime that is always aware UTC; a naive one is taken as UTC."""

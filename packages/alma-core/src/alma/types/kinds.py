@@ -1,0 +1,31 @@
+"""The closed sets of words that ALMA uses."""
+
+from enum import StrEnum
+
+
+class MemoryType(StrEnum):
+    """The built-in kinds of memory."""
+
+    HEURISTIC = "heuristic"
+    OUTCOME = "outcome"
+    USER_PREFERENCE = "user_preference"
+    DOMAIN_KNOWLEDGE = "domain_knowledge"
+    ANTI_PATTERN = "anti_pattern"
+
+
+class Verdict(StrEnum):
+    """How a task or a step ended. `unverified` where nobody judged it."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    PARTIAL = "partial"
+    UNVERIFIED = "unverified"
+
+
+class FeedbackSignal(StrEnum):
+    """What a person or an agent said about a memory that it was shown."""
+
+    USED = "used"
+    IGNORED = "ignored"
+    THUMBS_UP = "thumbs_up"
+    THUMBS_DOWN = "thumbs_down"

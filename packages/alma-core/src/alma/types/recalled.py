@@ -1,0 +1,37 @@
+"""One retrieved memory with the numbers behind it."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from alma.types.memories import AnyMemory
+
+Factor = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+
+
+class Factors(BaseModel):
+    """The parts of a score, each in [0, 1], their weights, which add up to 1, and the multiplier that measured usefulness gives.
+
+    `score = usefulness * sum(weights[f] * f)` over similarity, recency, success and confidence.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    similarity: Factor
+    recency: Factor
+    success: Factor
+    confidence: Factor
+    usefulness: float = 1.0
+    weights: dict[str, float]
+
+
+class Recalled(BaseModel):
+    """One memory of a slice: the tag by which a prompt cites it, its score, the factors behind it, and how many equal ones it stands for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tag: str
+    memory: AnyMemory
+    score: float
+    factors: Factors
+    copies: int = 1

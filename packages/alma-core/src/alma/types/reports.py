@@ -1,0 +1,67 @@
+"""What the façade's administrative calls return."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Report(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class UsageReport(_Report):
+    """What `record_usage` counted. `unknown` are ids that are no memory which the agent can see: nothing was counted for them."""
+
+    used: tuple[str, ...]
+    ignored: tuple[str, ...]
+    neutral: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+class Stats(_Report):
+    """What a project holds. `by_agent` counts memories by agent and kind; preferences stand under their `user:` names."""
+
+    project_id: str
+    total: int
+    by_kind: dict[str, int]
+    by_agent: dict[str, dict[str, int]]
+    journal_records: int
+    database_bytes: int
+    embedder: str
+    oldest: datetime | None = None
+    newest: datetime | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        """`stats["total"]` as well as `stats.total`."""
+        return getattr(self, name)
+
+
+class Problem(_Report):
+    """One thing that is not as it should be: where, what, and how to mend it if that is known."""
+
+    project_id: str | None
+    place: str
+    what: str
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        where = f"{self.project_id}: {self.place}" if self.project_id else self.place
+        return f"{where}: {self.what}"
+
+
+class VerifyReport(_Report):
+    """What `verify` looked at and found. `heads` has the newest hash of each project's chain: keep it elsewhere to notice a rewritten one."""
+
+    problems: tuple[Problem, ...]
+    projects: int
+    records: int
+    memories: int
+    vectors: int
+    purged: int = 0
+    heads: dict[str, str]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems

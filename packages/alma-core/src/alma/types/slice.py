@@ -1,0 +1,102 @@
+"""What a retrieval returns."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from alma.text import estimate_tokens
+from alma.types.identity import UtcDatetime, utc_now
+from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
+from alma.types.prompt import TokenCounter, render_prompt
+from alma.types.recalled import Recalled
+
+_CITATION = re.compile(r"\[([A-Z]\d{1,4})\]")
+
+class MemorySlice(BaseModel):
+    """The memories that matter for one task, best first.
+
+    Iterating gives the memories in rank order, `len()` counts them; `recalled` has them with scores. `hint` says what may be wrong when
+    the slice is empty for a reason that a person can mend.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    query: str = ""
+    agent: str = ""
+    project_id: str = ""
+    retrieved_at: UtcDatetime = Field(default_factory=utc_now)
+    recalled: tuple[Recalled, ...] = ()
+    hint: str | None = None
+
+    def __iter__(self) -> Iterator[AnyMemory]:  # type: ignore[override] # a slice is its memories, not its fields
+        return (item.memory for item in self.recalled)
+
+    def __len__(self) -> int:
+        return len(self.recalled)
+
+    @property
+    def heuristics(self) -> list[Heuristic]:
+        """The strategies, best first."""
+        return [memory for memory in self if isinstance(memory, Heuristic)]
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """What happened before, best first."""
+        return [memory for memory in self if isinstance(memory, Outcome)]
+
+    @property
+    def preferences(self) -> list[UserPreference]:
+        """What the user wants, best first."""
+        return [memory for memory in self if isinstance(memory, UserPreference)]
+
+    @property
+    def domain_knowledge(self) -> list[DomainKnowledge]:
+        """The facts, best first."""
+        return [memory for memory in self if isinstance(memory, DomainKnowledge)]
+
+    @property
+    def anti_patterns(self) -> list[AntiPattern]:
+        """The warnings, best first."""
+        return [memory for memory in self if isinstance(memory, AntiPattern)]
+
+    @property
+    def custom(self) -> dict[str, list[Memory]]:
+        """Memories of kinds that users registered, by kind."""
+        return {}
+
+    @property
+    def total_items(self) -> int:
+        """How many memories there are."""
+        return len(self.recalled)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids in rank order."""
+        return [item.memory.id for item in self.recalled]
+
+    def to_prompt(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> str:
+        """The slice as reference notes for a prompt, at most `max_tokens` by `count_tokens`; "" if there is nothing to say or no room.
+
+        The same slice gives the same bytes. Whole items are left out, least first, never cut. `ValueError` if `max_tokens` is negative.
+        """
+        return render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
+
+    def cited(self, text: str) -> list[str]:
+        """The ids of the memories whose tags, such as [H1], stand in `text`, in rank order. Tags of no memory of this slice are ignored."""
+        tags = set(_CITATION.findall(text))
+        return [item.memory.id for item in self.recalled if item.tag in tags]
+
+    def to_json(self) -> str:
+        """The whole slice as JSON; `from_json` gives an equal slice back."""
+        return self.model_dump_json()
+
+    @classmethod
+    def from_json(cls, data: str | bytes) -> "MemorySlice":
+        """The slice that `to_json` wrote. A `pydantic.ValidationError` if it is none."""
+        return cls.model_validate_json(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The slice as plain values that `json.dumps` takes."""
+        return self.model_dump(mode="json")
