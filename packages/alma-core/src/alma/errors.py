@@ -1,16 +1,16 @@
 """Everything ALMA raises.
 
-    AlmaError
-    ├── ValidationError            an argument is not acceptable; nothing was stored (also a ValueError)
-    ├── ConfigurationError         the configuration or the way ALMA was opened is wrong
-    │   └── MissingDependencyError an optional package is not installed; the message names the extra
-    ├── ScopeViolationError        an agent may not do this here
-    ├── MemoryNotFoundError        no such memory in this project
-    ├── ConflictError              somebody else changed the same thing
-    ├── EmbeddingError             a model failed or returned nonsense
-    │   └── EmbedderMismatchError  the database was made with another embedder (also a ConfigurationError)
-    └── StorageError               the database could not be read or written
-        └── CorruptStoreError      what is stored is damaged
+AlmaError
+├── ValidationError            an argument is not acceptable; nothing was stored (also a ValueError)
+├── ConfigurationError         the configuration or the way ALMA was opened is wrong
+│   └── MissingDependencyError an optional package is not installed; the message names the extra
+├── ScopeViolationError        an agent may not do this here
+├── MemoryNotFoundError        no such memory in this project
+├── ConflictError              somebody else changed the same thing
+├── EmbeddingError             a model failed or returned nonsense
+│   └── EmbedderMismatchError  the database was made with another embedder (also a ConfigurationError)
+└── StorageError               the database could not be read or written
+    └── CorruptStoreError      what is stored is damaged
 """
 
 

@@ -78,9 +78,8 @@ def follow(record: JournalRecord, *, previous: bytes, seq: int) -> None:
     """Checks that a record is number `seq` and follows `previous`. `BrokenChainError` says what is wrong."""
     if record.seq != seq:
         raise BrokenChainError(f"record {seq} is missing; the next one is {record.seq}")
-    if record.payload is not None:
-        if record.salt is None or payload_digest(record.salt, record.payload) != record.digest:
-            raise BrokenChainError(f"the payload of record {seq} was changed")
+    if record.payload is not None and (record.salt is None or payload_digest(record.salt, record.payload) != record.digest):
+        raise BrokenChainError(f"the payload of record {seq} was changed")
     expected = record_hash(
         previous,
         project=record.project,

@@ -6,7 +6,7 @@ Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from alma.types.embedding import Fingerprint
 from alma.types.partition import Partition

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from alma import __version__
 from alma.cli.commands import demo, doctor, init, learn, retrieve, stats, verify
 from alma.cli.exits import EXIT_CODES, exit_code
 from alma.errors import AlmaError
@@ -37,9 +38,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from alma.cli.versions import own_version
-
-        print(f"alma {own_version()}")
+        print(f"alma {__version__}")
         raise typer.Exit
 
 

@@ -11,7 +11,8 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from alma.cli.versions import DISTRIBUTION, own_version, version_of
+from alma import __version__
+from alma.cli.versions import DISTRIBUTION, version_of
 from alma.errors import AlmaError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def examine(settings: "Settings | AlmaError | None", *, config: Path) -> Iterato
     """All findings, one by one. `settings` are those of `config`, the error that reading it gave, or `None` where there is no such file."""
     usable = settings if settings is not None and not isinstance(settings, AlmaError) else None
     provider = usable.embedding_provider if usable else "auto"
-    yield _finding("ALMA", lambda: f"{own_version()}, {Path(__file__).parents[1]}")
+    yield _finding("ALMA", lambda: f"{__version__}, {Path(__file__).parents[1]}")
     yield _finding("import alma", check_ownership)
     yield _finding("Python", check_python)
     yield _finding("SQLite", check_sqlite)

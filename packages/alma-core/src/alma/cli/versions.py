@@ -5,11 +5,6 @@ from importlib.metadata import PackageNotFoundError, version
 DISTRIBUTION = "alma-core"
 
 
-def own_version() -> str:
-    """The version of ALMA."""
-    return version_of(DISTRIBUTION) or "of a source tree that is not installed"
-
-
 def version_of(distribution: str) -> str | None:
     """The installed version, `None` if it is not installed."""
     try:

@@ -51,7 +51,13 @@ class ALMA:
         """
         name = args.checked_name(project_id, "project_id")
         store = opening.open_store(
-            storage_dir, db_name=db_name, embedder=embedding_provider, embedding_dim=embedding_dim, agents=agents, scoring=None, clock=clock
+            storage_dir,
+            db_name=db_name,
+            embedder=embedding_provider,
+            embedding_dim=embedding_dim,
+            agents=agents,
+            scoring=None,
+            clock=clock,
         )
         return cls(store.room(name))
 
@@ -191,7 +197,13 @@ class ALMA:
         )
 
     def add_anti_pattern(
-        self, agent: str, pattern: str, why_bad: str, better_alternative: str | None = None, *, metadata: Mapping[str, Any] | None = None
+        self,
+        agent: str,
+        pattern: str,
+        why_bad: str,
+        better_alternative: str | None = None,
+        *,
+        metadata: Mapping[str, Any] | None = None,
     ) -> AntiPattern:
         """Records what not to do, why, and what to do instead."""
         return record.anti_pattern(

@@ -70,7 +70,6 @@ def _profile(room: Room, profile: str | None, weights: Mapping[str, float] | Non
 def _ordered(
     room: Room, task: str, agent: str, scope: Sequence[Partition], arms: Collection[str], profile: Profile, now: int, top_k: int
 ) -> list[Ranked]:
-    index = room.index.current()
     names = {partition.owner for partition in scope if not partition.is_user} | {agent}
     vector = room.store.texts.query(without_names(task, names), room.project)
     question = Question(vector, query_words(task), arms)
@@ -107,7 +106,9 @@ def _groups(found: Found, kinds: Mapping[int, str]) -> "np.ndarray[tuple[int], n
     return np.array([numbers[kinds[int(row)]] for row in rows], dtype=np.int64)[inverse]
 
 
-def _recalled(room: Room, order: Sequence[Ranked], scope: Sequence[Partition], reader: str, profile: Profile) -> tuple[Recalled, ...]:
+def _recalled(
+    room: Room, order: Sequence[Ranked], scope: Sequence[Partition], reader: str, profile: Profile
+) -> tuple[Recalled, ...]:
     stored = room.project.memories([item.memory for item in order])
     pairs = [(item, _told_apart(stored[item.memory], reader)) for item in order if item.memory in stored]
     tags = tags_for([memory for _, memory in pairs])

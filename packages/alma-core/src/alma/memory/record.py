@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-
 from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
@@ -83,7 +82,9 @@ def add(room: Room, memory: Memory, passages: Sequence[Passage] | None = None, *
     _store(room, [entry], actor=memory.agent, operation=operation)
 
 
-def user_preference(room: Room, *, user_id: str, category: str, preference: str, source: str, agent: str | None, metadata: Any) -> UserPreference:
+def user_preference(
+    room: Room, *, user_id: str, category: str, preference: str, source: str, agent: str | None, metadata: Any
+) -> UserPreference:
     """A user's preference, stored."""
     source = args.checked_text(source, "source", limit=args.LONGEST_NAME)
     memory = UserPreference(
@@ -114,7 +115,9 @@ def domain_knowledge(
     return memory
 
 
-def anti_pattern(room: Room, *, agent: str, pattern: str, why_bad: str, better_alternative: str | None, metadata: Any) -> AntiPattern:
+def anti_pattern(
+    room: Room, *, agent: str, pattern: str, why_bad: str, better_alternative: str | None, metadata: Any
+) -> AntiPattern:
     """A warning, stored."""
     memory = AntiPattern(
         **_base(room, args.checked_name(agent, "agent"), metadata, "user_stated"),
@@ -169,13 +172,26 @@ def _arguments(item: object, number: int) -> Mapping[str, Any]:
     unknown = set(item) - LEARN_ARGUMENTS
     missing = {"agent", "task", "outcome"} - set(item)
     if unknown or missing:
-        fault = f"has no argument {sorted(missing)[0]!r}" if missing else f"has an argument {sorted(map(str, unknown))[0]!r} too many"
+        fault = (
+            f"has no argument {sorted(missing)[0]!r}" if missing else f"has an argument {sorted(map(str, unknown))[0]!r} too many"
+        )
         raise ValidationError(f"item {number} {fault}; nothing was stored")
     return item
 
 
 LEARN_ARGUMENTS = frozenset(
-    {"agent", "task", "outcome", "strategy_used", "task_type", "duration_ms", "error_message", "feedback", "metadata", "timestamp"}
+    {
+        "agent",
+        "task",
+        "outcome",
+        "strategy_used",
+        "task_type",
+        "duration_ms",
+        "error_message",
+        "feedback",
+        "metadata",
+        "timestamp",
+    }
 )
 
 
@@ -187,7 +203,9 @@ def _checked_entry(room: Room, item: object) -> _Entry:
         raise ValidationError(f"a memory or a draft is needed, not {item!r:.60}")
     _check_fields(memory)
     if memory.project_id not in ("", room.name):
-        raise ValidationError(f"memory {memory.id} belongs to project {memory.project_id!r}, not to {room.name!r}; nothing was stored")
+        raise ValidationError(
+            f"memory {memory.id} belongs to project {memory.project_id!r}, not to {room.name!r}; nothing was stored"
+        )
     if isinstance(memory, DomainKnowledge):
         check_may_learn(room, memory.agent, memory.domain)
     elif isinstance(memory, Outcome) and memory.task_type:

@@ -63,7 +63,9 @@ class IndexCache:
             try:
                 save(index, self._path, self._identity)
             except OSError as error:
-                _LOG.warning("the vector snapshot %s was not written: %s; the next process reads the database instead", self._path, error)
+                _LOG.warning(
+                    "the vector snapshot %s was not written: %s; the next process reads the database instead", self._path, error
+                )
             else:
                 self._saved_upto = index.upto
 

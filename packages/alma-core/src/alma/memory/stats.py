@@ -11,7 +11,11 @@ from alma.types.reports import Stats
 def get_stats(room: Room, *, agent: object = None) -> Stats:
     """What the project holds, or what one agent owns in it."""
     owner = None if agent is None else args.checked_name(agent, "agent")
-    counts = [count for count in room.project.counts() if owner is None or (count.partition.owner == owner and not count.partition.is_user)]
+    counts = [
+        count
+        for count in room.project.counts()
+        if owner is None or (count.partition.owner == owner and not count.partition.is_user)
+    ]
     by_kind: Counter[str] = Counter()
     by_agent: dict[str, dict[str, int]] = {}
     for count in counts:

@@ -50,7 +50,9 @@ class TextVectors:
         vectors = self._loaded().embed(texts)
         expected = (len(texts), self.fingerprint.dimension)
         if vectors.shape != expected:
-            raise EmbeddingError(f"{self.fingerprint.model} gave vectors of shape {vectors.shape}, not {expected}; nothing was stored")
+            raise EmbeddingError(
+                f"{self.fingerprint.model} gave vectors of shape {vectors.shape}, not {expected}; nothing was stored"
+            )
         if not np.isfinite(vectors).all():
             raise EmbeddingError(f"{self.fingerprint.model} gave a vector with values that are not finite; nothing was stored")
         return [row.tobytes() for row in vectors.astype("<f2")]

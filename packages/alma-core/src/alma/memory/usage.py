@@ -35,7 +35,9 @@ def record_usage(room: Room, *, retrieved: object, used: object, agent: object, 
     shown = [*args.checked_ids(retrieved, "retrieved_memory_ids"), *(used_ids or ())]
     found = _visible(room, dict.fromkeys(shown), reader, user_id)
     if found.unknown:
-        _LOG.warning("record_usage: %r sees no memories %s; nothing was counted for them", reader, ", ".join(map(repr, found.unknown)))
+        _LOG.warning(
+            "record_usage: %r sees no memories %s; nothing was counted for them", reader, ", ".join(map(repr, found.unknown))
+        )
     was_used = [memory_id for memory_id in found.known if memory_id in (used_ids or ())]
     rest = [memory_id for memory_id in found.known if memory_id not in was_used]
     ignored = rest if used_ids is not None else []
@@ -68,13 +70,15 @@ def get(room: Room, memory_id: object, *, agent: object = None, user_id: object 
         reader = args.checked_name(agent, "agent")
         found = found if _visible(room, [wanted], reader, user_id).known else None
     if found is None or found.is_archived:
-        raise MemoryNotFoundError(f"project {room.name!r} has no memory {wanted!r}" + (f" that {agent!r} can see" if agent else ""))
+        raise MemoryNotFoundError(
+            f"project {room.name!r} has no memory {wanted!r}" + (f" that {agent!r} can see" if agent else "")
+        )
     return room.project.memories([found.memory])[found.memory]
 
 
 def _checked_signal(signal: object) -> FeedbackSignal:
     try:
-        return FeedbackSignal(signal)
+        return FeedbackSignal(str(signal))
     except ValueError as error:
         words = ", ".join(repr(known.value) for known in FeedbackSignal)
         raise ValidationError(f"signal {shortened(repr(signal), 60)} is none of {words}") from error

@@ -73,7 +73,8 @@ def _damped(places: "Integers", values: "Floats", count: int) -> "Floats":
     for rank, share in enumerate(DAMPING):
         at = np.minimum(starts + rank, ends - 1)
         total[found] += share * values[at[found]]
-    return total / sum(DAMPING)
+    mean: Floats = total / sum(DAMPING)
+    return mean
 
 
 def standardised(scores: "Floats", background: "Floats", arm: Arm) -> "Floats":

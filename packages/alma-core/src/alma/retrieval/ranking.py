@@ -59,7 +59,13 @@ def contenders(
 
 
 def ranked(
-    found: Sequence[Contender], candidates: Sequence[Candidate], *, kinds: Mapping[int, str], profile: scoring.Profile, now: int, top_k: int
+    found: Sequence[Contender],
+    candidates: Sequence[Candidate],
+    *,
+    kinds: Mapping[int, str],
+    profile: scoring.Profile,
+    now: int,
+    top_k: int,
 ) -> list[Ranked]:
     """The contenders that still exist, scored, at most `top_k` of each kind, best first. `kinds` tells the kind of each partition."""
     stored = {candidate.memory: candidate for candidate in candidates}

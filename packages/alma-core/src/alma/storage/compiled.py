@@ -1,34 +1,37 @@
 """Made by `python -m alma.storage.sources` from `sources.py`. Do not edit."""
 
-STORE_VALUES = 'SELECT store."key", store.value FROM store'  # noqa: E501
-STORE_INSERT = 'INSERT INTO store ("key", value) VALUES (:key, :value)'  # noqa: E501
-PROJECT_NAMES = 'SELECT project.name FROM project ORDER BY project.name'  # noqa: E501
-PROJECT_BY_NAME = 'SELECT project."row", project.head_seq, project.head_hash FROM project WHERE project.name = :name'  # noqa: E501
-PROJECT_HEAD = 'SELECT project.head_seq FROM project WHERE project."row" = :project'  # noqa: E501
-PROJECT_INSERT = 'INSERT INTO project (name, head_seq, head_hash) VALUES (:name, :head_seq, :head_hash)'  # noqa: E501
-PROJECT_ADVANCE = 'UPDATE project SET head_seq=:head_seq, head_hash=:head_hash WHERE project."row" = :of_row'  # noqa: E501
-PARTITIONS = 'SELECT partition."row", partition.is_user, partition.owner, partition.kind FROM partition WHERE partition.project = :project AND partition."row" > :after ORDER BY partition."row"'  # noqa: E501
-PARTITION_INSERT = 'INSERT INTO partition (project, is_user, owner, kind) VALUES (:project, :is_user, :owner, :kind)'  # noqa: E501
-MEMORY_INSERT = 'INSERT INTO memory (project, id, partition, agent, body, confidence, successes, trials, seen_at, created_at, updated_at, archived_at, content_hash, evidence, seq) VALUES (:project, :id, :partition, :agent, :body, :confidence, :successes, :trials, :seen_at, :created_at, :updated_at, :archived_at, :content_hash, :evidence, :seq)'  # noqa: E501
-MEMORY_UPDATE = 'UPDATE memory SET body=:body, confidence=:confidence, successes=:successes, trials=:trials, seen_at=:seen_at, updated_at=:updated_at, archived_at=:archived_at, content_hash=:content_hash, evidence=:evidence, seq=:seq WHERE memory."row" = :of_row'  # noqa: E501
-MEMORY_BY_ID = 'SELECT memory."row", memory.project, memory.id, memory.partition, memory.agent, memory.body, memory.confidence, memory.successes, memory.trials, memory.seen_at, memory.created_at, memory.updated_at, memory.archived_at, memory.content_hash, memory.evidence, memory.seq FROM memory WHERE memory.project = :project AND memory.id = :id'  # noqa: E501
-MEMORY_PLACE = 'SELECT memory."row", memory.partition, memory.archived_at FROM memory WHERE memory.project = :project AND memory.id = :id'  # noqa: E501
-PASSAGE_INSERT = 'INSERT INTO passage (project, memory, position, speaker, time, is_own, text, keywords, text_hash, is_live, seq) VALUES (:project, :memory, :position, :speaker, :time, :is_own, :text, :keywords, :text_hash, :is_live, :seq)'  # noqa: E501
-PASSAGES_OF = 'SELECT passage."row", passage.project, passage.memory, passage.position, passage.speaker, passage.time, passage.is_own, passage.text, passage.keywords, passage.text_hash, passage.is_live, passage.seq FROM passage WHERE passage.memory = :memory ORDER BY passage.position'  # noqa: E501
-VECTOR_INSERT = 'INSERT OR IGNORE INTO vector (project, text_hash, vector, checksum) VALUES (:project, :text_hash, :vector, :checksum)'  # noqa: E501
-VECTOR_BY_HASH = 'SELECT vector.vector FROM vector WHERE vector.project = :project AND vector.text_hash = :text_hash'  # noqa: E501
-VECTOR_CHANGES = 'SELECT passage."row", passage.memory, memory.partition, passage.is_own, memory.content_hash, passage.is_live, vector.vector FROM passage JOIN memory ON memory."row" = passage.memory LEFT OUTER JOIN vector ON vector.project = passage.project AND vector.text_hash = passage.text_hash WHERE passage.project = :project AND passage.seq > :after AND passage.seq <= :upto AND passage.text_hash IS NOT NULL ORDER BY passage.seq, passage."row"'  # noqa: E501
-CANDIDATES = 'SELECT memory."row", memory.partition, memory.confidence, memory.successes, memory.trials, memory.seen_at, memory.content_hash, coalesce(usage.used, 0) AS coalesce_1, coalesce(usage.ignored, 0) AS coalesce_2, coalesce(usage.thumbs_up, 0) AS coalesce_3, coalesce(usage.thumbs_down, 0) AS coalesce_4 FROM memory LEFT OUTER JOIN usage ON usage.memory = memory."row" WHERE memory."row" IN (SELECT anon_1.value FROM json_each(:rows) AS anon_1) AND memory.archived_at IS NULL'  # noqa: E501
-MEMORIES = 'SELECT memory."row", memory.partition, memory.id, memory.agent, memory.body, memory.confidence, memory.successes, memory.trials, memory.seen_at, memory.created_at, memory.updated_at FROM memory WHERE memory."row" IN (SELECT anon_1.value FROM json_each(:rows) AS anon_1)'  # noqa: E501
-COUNTS = 'SELECT memory.partition, count(*) AS count_1, min(memory.created_at) AS min_1, max(memory.created_at) AS max_1 FROM memory WHERE memory.project = :project AND memory.archived_at IS NULL GROUP BY memory.partition'  # noqa: E501
-USAGE_BY_MEMORY = 'SELECT usage.memory, usage.used, usage.ignored, usage.thumbs_up, usage.thumbs_down FROM usage WHERE usage.memory = :memory'  # noqa: E501
-USAGE_INSERT = 'INSERT INTO usage (memory, used, ignored, thumbs_up, thumbs_down) VALUES (:memory, :used, :ignored, :thumbs_up, :thumbs_down)'  # noqa: E501
-USAGE_UPDATE = 'UPDATE usage SET used=:used, ignored=:ignored, thumbs_up=:thumbs_up, thumbs_down=:thumbs_down WHERE usage.memory = :of_memory'  # noqa: E501
-EVIDENCE_BY_KEY = 'SELECT evidence."row", evidence.project, evidence.id, evidence.agent, evidence.task_class, evidence.strategy_hash, evidence.strategy, evidence.successes, evidence.trials, evidence.operative_successes, evidence.operative_trials, evidence.observed_at, evidence.heuristic, evidence.anti_pattern FROM evidence WHERE evidence.project = :project AND evidence.agent = :agent AND evidence.task_class = :task_class'  # noqa: E501
-EVIDENCE_INSERT = 'INSERT INTO evidence (project, id, agent, task_class, strategy_hash, strategy, successes, trials, operative_successes, operative_trials, observed_at, heuristic, anti_pattern) VALUES (:project, :id, :agent, :task_class, :strategy_hash, :strategy, :successes, :trials, :operative_successes, :operative_trials, :observed_at, :heuristic, :anti_pattern)'  # noqa: E501
-EVIDENCE_UPDATE = 'UPDATE evidence SET successes=:successes, trials=:trials, operative_successes=:operative_successes, operative_trials=:operative_trials, observed_at=:observed_at, heuristic=:heuristic, anti_pattern=:anti_pattern WHERE evidence."row" = :of_row'  # noqa: E501
-RECORD_BY_KEY = 'SELECT record.version, record.body FROM record WHERE record.project = :project AND record.kind = :kind AND record."key" = :key'  # noqa: E501
-RECORD_INSERT = 'INSERT INTO record (project, kind, "key", version, body, updated_at) VALUES (:project, :kind, :key, :version, :body, :updated_at)'  # noqa: E501
-RECORD_UPDATE = 'UPDATE record SET version=:version, body=:body, updated_at=:updated_at WHERE record.project = :of_project AND record.kind = :of_kind AND record."key" = :of_key AND record.version = :of_version'  # noqa: E501
-JOURNAL_INSERT = 'INSERT INTO journal (project, seq, at, actor, operation, payload, salt, digest, hash) VALUES (:project, :seq, :at, :actor, :operation, :payload, :salt, :digest, :hash)'  # noqa: E501
-JOURNAL_OF = 'SELECT journal.project, journal.seq, journal.at, journal.actor, journal.operation, journal.payload, journal.salt, journal.digest, journal.hash FROM journal WHERE journal.project = :project ORDER BY journal.seq'  # noqa: E501
+# ruff: noqa
+# fmt: off
+
+STORE_VALUES = 'SELECT store."key", store.value FROM store'
+STORE_INSERT = 'INSERT INTO store ("key", value) VALUES (:key, :value)'
+PROJECT_NAMES = 'SELECT project.name FROM project ORDER BY project.name'
+PROJECT_BY_NAME = 'SELECT project."row", project.head_seq, project.head_hash FROM project WHERE project.name = :name'
+PROJECT_HEAD = 'SELECT project.head_seq FROM project WHERE project."row" = :project'
+PROJECT_INSERT = 'INSERT INTO project (name, head_seq, head_hash) VALUES (:name, :head_seq, :head_hash)'
+PROJECT_ADVANCE = 'UPDATE project SET head_seq=:head_seq, head_hash=:head_hash WHERE project."row" = :of_row'
+PARTITIONS = 'SELECT partition."row", partition.is_user, partition.owner, partition.kind FROM partition WHERE partition.project = :project AND partition."row" > :after ORDER BY partition."row"'
+PARTITION_INSERT = 'INSERT INTO partition (project, is_user, owner, kind) VALUES (:project, :is_user, :owner, :kind)'
+MEMORY_INSERT = 'INSERT INTO memory (project, id, partition, agent, body, confidence, successes, trials, seen_at, created_at, updated_at, archived_at, content_hash, evidence, seq) VALUES (:project, :id, :partition, :agent, :body, :confidence, :successes, :trials, :seen_at, :created_at, :updated_at, :archived_at, :content_hash, :evidence, :seq)'
+MEMORY_UPDATE = 'UPDATE memory SET body=:body, confidence=:confidence, successes=:successes, trials=:trials, seen_at=:seen_at, updated_at=:updated_at, archived_at=:archived_at, content_hash=:content_hash, evidence=:evidence, seq=:seq WHERE memory."row" = :of_row'
+MEMORY_BY_ID = 'SELECT memory."row", memory.project, memory.id, memory.partition, memory.agent, memory.body, memory.confidence, memory.successes, memory.trials, memory.seen_at, memory.created_at, memory.updated_at, memory.archived_at, memory.content_hash, memory.evidence, memory.seq FROM memory WHERE memory.project = :project AND memory.id = :id'
+MEMORY_PLACE = 'SELECT memory."row", memory.partition, memory.archived_at FROM memory WHERE memory.project = :project AND memory.id = :id'
+PASSAGE_INSERT = 'INSERT INTO passage (project, memory, position, speaker, time, is_own, text, keywords, text_hash, is_live, seq) VALUES (:project, :memory, :position, :speaker, :time, :is_own, :text, :keywords, :text_hash, :is_live, :seq)'
+PASSAGES_OF = 'SELECT passage."row", passage.project, passage.memory, passage.position, passage.speaker, passage.time, passage.is_own, passage.text, passage.keywords, passage.text_hash, passage.is_live, passage.seq FROM passage WHERE passage.memory = :memory ORDER BY passage.position'
+VECTOR_INSERT = 'INSERT OR IGNORE INTO vector (project, text_hash, vector, checksum) VALUES (:project, :text_hash, :vector, :checksum)'
+VECTOR_BY_HASH = 'SELECT vector.vector FROM vector WHERE vector.project = :project AND vector.text_hash = :text_hash'
+VECTOR_CHANGES = 'SELECT passage."row", passage.memory, memory.partition, passage.is_own, memory.content_hash, passage.is_live, vector.vector FROM passage JOIN memory ON memory."row" = passage.memory LEFT OUTER JOIN vector ON vector.project = passage.project AND vector.text_hash = passage.text_hash WHERE passage.project = :project AND passage.seq > :after AND passage.seq <= :upto AND passage.text_hash IS NOT NULL ORDER BY passage.seq, passage."row"'
+CANDIDATES = 'SELECT memory."row", memory.partition, memory.confidence, memory.successes, memory.trials, memory.seen_at, memory.content_hash, coalesce(usage.used, 0) AS coalesce_1, coalesce(usage.ignored, 0) AS coalesce_2, coalesce(usage.thumbs_up, 0) AS coalesce_3, coalesce(usage.thumbs_down, 0) AS coalesce_4 FROM memory LEFT OUTER JOIN usage ON usage.memory = memory."row" WHERE memory."row" IN (SELECT anon_1.value FROM json_each(:rows) AS anon_1) AND memory.archived_at IS NULL'
+MEMORIES = 'SELECT memory."row", memory.partition, memory.id, memory.agent, memory.body, memory.confidence, memory.successes, memory.trials, memory.seen_at, memory.created_at, memory.updated_at FROM memory WHERE memory."row" IN (SELECT anon_1.value FROM json_each(:rows) AS anon_1)'
+COUNTS = 'SELECT memory.partition, count(*) AS count_1, min(memory.created_at) AS min_1, max(memory.created_at) AS max_1 FROM memory WHERE memory.project = :project AND memory.archived_at IS NULL GROUP BY memory.partition'
+USAGE_BY_MEMORY = 'SELECT usage.memory, usage.used, usage.ignored, usage.thumbs_up, usage.thumbs_down FROM usage WHERE usage.memory = :memory'
+USAGE_INSERT = 'INSERT INTO usage (memory, used, ignored, thumbs_up, thumbs_down) VALUES (:memory, :used, :ignored, :thumbs_up, :thumbs_down)'
+USAGE_UPDATE = 'UPDATE usage SET used=:used, ignored=:ignored, thumbs_up=:thumbs_up, thumbs_down=:thumbs_down WHERE usage.memory = :of_memory'
+EVIDENCE_BY_KEY = 'SELECT evidence."row", evidence.project, evidence.id, evidence.agent, evidence.task_class, evidence.strategy_hash, evidence.strategy, evidence.successes, evidence.trials, evidence.operative_successes, evidence.operative_trials, evidence.observed_at, evidence.heuristic, evidence.anti_pattern FROM evidence WHERE evidence.project = :project AND evidence.agent = :agent AND evidence.task_class = :task_class'
+EVIDENCE_INSERT = 'INSERT INTO evidence (project, id, agent, task_class, strategy_hash, strategy, successes, trials, operative_successes, operative_trials, observed_at, heuristic, anti_pattern) VALUES (:project, :id, :agent, :task_class, :strategy_hash, :strategy, :successes, :trials, :operative_successes, :operative_trials, :observed_at, :heuristic, :anti_pattern)'
+EVIDENCE_UPDATE = 'UPDATE evidence SET successes=:successes, trials=:trials, operative_successes=:operative_successes, operative_trials=:operative_trials, observed_at=:observed_at, heuristic=:heuristic, anti_pattern=:anti_pattern WHERE evidence."row" = :of_row'
+RECORD_BY_KEY = 'SELECT record.version, record.body FROM record WHERE record.project = :project AND record.kind = :kind AND record."key" = :key'
+RECORD_INSERT = 'INSERT INTO record (project, kind, "key", version, body, updated_at) VALUES (:project, :kind, :key, :version, :body, :updated_at)'
+RECORD_UPDATE = 'UPDATE record SET version=:version, body=:body, updated_at=:updated_at WHERE record.project = :of_project AND record.kind = :of_kind AND record."key" = :of_key AND record.version = :of_version'
+JOURNAL_INSERT = 'INSERT INTO journal (project, seq, at, actor, operation, payload, salt, digest, hash) VALUES (:project, :seq, :at, :actor, :operation, :payload, :salt, :digest, :hash)'
+JOURNAL_OF = 'SELECT journal.project, journal.seq, journal.at, journal.actor, journal.operation, journal.payload, journal.salt, journal.digest, journal.hash FROM journal WHERE journal.project = :project ORDER BY journal.seq'

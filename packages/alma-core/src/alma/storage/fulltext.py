@@ -73,7 +73,9 @@ def search(
     return _scores(rows.fetchall(), _mass(connection, table, counts))
 
 
-def score(connection: sqlite3.Connection, project: int | None, words: Sequence[str], *, memories: NDArray[np.int64]) -> TextScores:
+def score(
+    connection: sqlite3.Connection, project: int | None, words: Sequence[str], *, memories: NDArray[np.int64]
+) -> TextScores:
     """The scores of those of the memories that have any of the words, in no order."""
     if project is None or not words:
         return _scores([], 0.0)

@@ -95,7 +95,10 @@ class SQLProject:
         partitions = self.partitions()
         with self._database.reading() as connection:
             rows = connection.execute(compiled.COUNTS, {"project": self._find(connection)}).fetchall()
-        return [PartitionCount(partitions[row], count, from_micros(oldest), from_micros(newest)) for row, count, oldest, newest in rows]
+        return [
+            PartitionCount(partitions[row], count, from_micros(oldest), from_micros(newest))
+            for row, count, oldest, newest in rows
+        ]
 
     def search_text(self, words: Sequence[str], *, partitions: Sequence[int], limit: int | None) -> TextScores:
         """The best memories of the partitions for these words, best first."""
@@ -162,7 +165,9 @@ class SQLProject:
             raise CorruptStoreError(f"the vector of passage {row[0]} in project {self.name!r} is missing; see `alma verify`")
         vector = self._seal.open(row[6], place="vector.vector")
         if len(vector) != 2 * self._dimension:
-            raise CorruptStoreError(f"the vector of passage {row[0]} in project {self.name!r} has {len(vector)} bytes; see `alma verify`")
+            raise CorruptStoreError(
+                f"the vector of passage {row[0]} in project {self.name!r} has {len(vector)} bytes; see `alma verify`"
+            )
         return vector
 
 

@@ -28,7 +28,9 @@ _COUNTS: Mapping[str, Mapping[str, str]] = {
     "anti_pattern": {"occurrence_count": "trials"},
 }
 _BODY_FIELDS: Mapping[str, tuple[str, ...]] = {
-    kind: tuple(name for name in cls.model_fields if name not in {*_COLUMNS, _TIMES[kind], *_COUNTS.get(kind, ())} or name == "metadata")
+    kind: tuple(
+        name for name in cls.model_fields if name not in {*_COLUMNS, _TIMES[kind], *_COUNTS.get(kind, ())} or name == "metadata"
+    )
     for kind, cls in MEMORY_CLASSES.items()
 }
 

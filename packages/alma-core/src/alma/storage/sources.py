@@ -12,10 +12,9 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage import tables
-from alma.storage.tables import SQLModel
 
 _STORE, _PROJECT, _PARTITION, _MEMORY, _PASSAGE, _VECTOR, _USAGE, _EVIDENCE, _RECORD, _JOURNAL = (
-    SQLModel.metadata.tables[name]
+    tables.metadata.tables[name]
     for name in ("store", "project", "partition", "memory", "passage", "vector", "usage", "evidence", "record", "journal")
 )
 _m, _p, _v, _u = _MEMORY.c, _PASSAGE.c, _VECTOR.c, _USAGE.c
@@ -27,7 +26,9 @@ def sources() -> dict[str, ClauseElement]:
         "STORE_VALUES": select(_STORE.c.key, _STORE.c.value),
         "STORE_INSERT": _inserting(_STORE),
         "PROJECT_NAMES": select(_PROJECT.c.name).order_by(_PROJECT.c.name),
-        "PROJECT_BY_NAME": select(_PROJECT.c.row, _PROJECT.c.head_seq, _PROJECT.c.head_hash).where(_PROJECT.c.name == _given("name")),
+        "PROJECT_BY_NAME": select(_PROJECT.c.row, _PROJECT.c.head_seq, _PROJECT.c.head_hash).where(
+            _PROJECT.c.name == _given("name")
+        ),
         "PROJECT_HEAD": select(_PROJECT.c.head_seq).where(_PROJECT.c.row == _given("project")),
         "PROJECT_INSERT": _inserting(_PROJECT, "row"),
         "PROJECT_ADVANCE": _updating(_PROJECT, "row", "head_seq", "head_hash"),
@@ -39,10 +40,23 @@ def sources() -> dict[str, ClauseElement]:
         "MEMORY_UPDATE": _updating(
             _MEMORY,
             "row",
-            *("body", "confidence", "successes", "trials", "seen_at", "updated_at", "archived_at", "content_hash", "evidence", "seq"),
+            *(
+                "body",
+                "confidence",
+                "successes",
+                "trials",
+                "seen_at",
+                "updated_at",
+                "archived_at",
+                "content_hash",
+                "evidence",
+                "seq",
+            ),
         ),
         "MEMORY_BY_ID": select(_MEMORY).where(_m.project == _given("project"), _m.id == _given("id")),
-        "MEMORY_PLACE": select(_m.row, _m.partition, _m.archived_at).where(_m.project == _given("project"), _m.id == _given("id")),
+        "MEMORY_PLACE": select(_m.row, _m.partition, _m.archived_at).where(
+            _m.project == _given("project"), _m.id == _given("id")
+        ),
         "PASSAGE_INSERT": _inserting(_PASSAGE, "row"),
         "PASSAGES_OF": select(_PASSAGE).where(_p.memory == _given("memory")).order_by(_p.position),
         "VECTOR_INSERT": _inserting(_VECTOR, "row").prefix_with("OR IGNORE"),
@@ -62,7 +76,19 @@ def sources() -> dict[str, ClauseElement]:
         .select_from(_MEMORY.outerjoin(_USAGE, _u.memory == _m.row))
         .where(_m.row.in_(_rows_given()), _m.archived_at.is_(None)),
         "MEMORIES": select(
-            *(_m.row, _m.partition, _m.id, _m.agent, _m.body, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.created_at, _m.updated_at)
+            *(
+                _m.row,
+                _m.partition,
+                _m.id,
+                _m.agent,
+                _m.body,
+                _m.confidence,
+                _m.successes,
+                _m.trials,
+                _m.seen_at,
+                _m.created_at,
+                _m.updated_at,
+            )
         ).where(_m.row.in_(_rows_given())),
         "COUNTS": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
         .where(_m.project == _given("project"), _m.archived_at.is_(None))
@@ -118,10 +144,16 @@ def _updating(table: Table, key: str, *columns: str) -> Update:
 def compile_sources() -> str:
     """The text of `compiled.py`."""
     dialect = sqlite.dialect(paramstyle="named")
-    lines = ['"""Made by `python -m alma.storage.sources` from `sources.py`. Do not edit."""', ""]
+    lines = [
+        '"""Made by `python -m alma.storage.sources` from `sources.py`. Do not edit."""',
+        "",
+        "# ruff: noqa",
+        "# fmt: off",
+        "",
+    ]
     for name, source in sources().items():
         sql = " ".join(str(source.compile(dialect=dialect)).split())
-        lines.append(f"{name} = {sql!r}  # noqa: E501")
+        lines.append(f"{name} = {sql!r}")
     return "\n".join([*lines, ""])
 
 

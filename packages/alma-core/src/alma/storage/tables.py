@@ -161,3 +161,6 @@ class JournalTable(SQLModel, table=True):
     salt: bytes | None = Field(sa_type=LargeBinary)
     digest: bytes = Field(sa_type=LargeBinary)
     hash: bytes = Field(sa_type=LargeBinary)
+
+
+metadata = SQLModel.metadata

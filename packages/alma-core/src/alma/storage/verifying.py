@@ -110,7 +110,9 @@ class _Project:
             self._replay(record, state)
             previous, expected = record.hash, record.seq + 1
         if (expected - 1, previous) != (head_seq, head_hash):
-            self._report(f"journal record {head_seq}", f"the newest record should be {head_seq}; the journal ends at {expected - 1}")
+            self._report(
+                f"journal record {head_seq}", f"the newest record should be {head_seq}; the journal ends at {expected - 1}"
+            )
         self.findings.heads[self.name] = previous.hex()
 
     def _record(self, values: tuple[Any, ...]) -> JournalRecord:
@@ -156,7 +158,18 @@ class _Project:
 
     def _memory(self, row: Row, partitions: dict[int, Partition]) -> Row:
         partition = partitions[row["partition"]]
-        plain = ("id", "agent", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at", "evidence")
+        plain = (
+            "id",
+            "agent",
+            "confidence",
+            "successes",
+            "trials",
+            "seen_at",
+            "created_at",
+            "updated_at",
+            "archived_at",
+            "evidence",
+        )
         return {
             **{name: row[name] for name in plain},
             "kind": partition.kind,
@@ -212,7 +225,9 @@ class _Project:
                 self._report(f"vector {digest.hex()}", f"is missing; it belongs to {self._users_of(digest, ids)}")
 
     def _users_of(self, digest: bytes, ids: dict[int, str]) -> str:
-        rows = self.connection.execute("SELECT memory FROM passage WHERE project = ? AND text_hash = ? LIMIT 3", (self.row, digest))
+        rows = self.connection.execute(
+            "SELECT memory FROM passage WHERE project = ? AND text_hash = ? LIMIT 3", (self.row, digest)
+        )
         return ", ".join(f"memory {ids.get(memory, memory)}" for (memory,) in rows) or "no memory"
 
     def _check_full_text(self) -> None:

@@ -36,7 +36,9 @@ class Write:
     new_partitions: dict[PartitionKey, int] = field(default_factory=dict)
     changes: list[journal.Change] = field(default_factory=list)
 
-    def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None) -> None:
+    def add(
+        self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
+    ) -> None:
         """Stores a memory with its passages; those whose text is in `vectors` get its float16 vector. `ConflictError` if the id is taken."""
         row = memory_row(memory, evidence=evidence)
         partition = self._partition((row["is_user"], row["owner"], row["kind"]))
@@ -64,7 +66,9 @@ class Write:
         """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now."""
         found = self.connection.execute(compiled.RECORD_BY_KEY, {"project": self.row, "kind": kind, "key": key}).fetchone()
         if (found[0] if found else 0) != version:
-            raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is at version {found[0] if found else 0}, not {version}")
+            raise ConflictError(
+                f"{kind} {key!r} was changed meanwhile: it is at version {found[0] if found else 0}, not {version}"
+            )
         after = {"version": version + 1, "body": dict(body), "updated_at": self.at}
         columns = {"version": version + 1, "body": self._sealed(dump_body(body), "record.body"), "updated_at": self.at}
         if found is None:
@@ -90,11 +94,29 @@ class Write:
         payload = journal.encode_payload(self.changes)
         salt = os.urandom(journal.SALT_BYTES)
         digest = journal.payload_digest(salt, payload)
-        header = {"seq": self.seq, "at": self.at, "actor": self.actor, "operation": self.operation}
-        head = journal.record_hash(self.previous, project=self.project, digest=digest, **header)
+        head = journal.record_hash(
+            self.previous,
+            project=self.project,
+            seq=self.seq,
+            at=self.at,
+            actor=self.actor,
+            operation=self.operation,
+            digest=digest,
+        )
         sealed = self._sealed(payload, "journal.payload")
         self.connection.execute(
-            compiled.JOURNAL_INSERT, {**header, "project": self.row, "payload": sealed, "salt": salt, "digest": digest, "hash": head}
+            compiled.JOURNAL_INSERT,
+            {
+                "project": self.row,
+                "seq": self.seq,
+                "at": self.at,
+                "actor": self.actor,
+                "operation": self.operation,
+                "payload": sealed,
+                "salt": salt,
+                "digest": digest,
+                "hash": head,
+            },
         )
         self.connection.execute(compiled.PROJECT_ADVANCE, {"of_row": self.row, "head_seq": self.seq, "head_hash": head})
 

@@ -45,5 +45,6 @@ def passages_of(memory: Memory) -> tuple[Passage, ...]:
     """The passages of a memory that came without any: its text in pieces that a model can take in whole, keywords on the first."""
     pieces = split_passages(memory.text)
     return tuple(
-        Passage(text=piece, position=position, keywords="" if position else memory.keywords) for position, piece in enumerate(pieces)
+        Passage(text=piece, position=position, keywords="" if position else memory.keywords)
+        for position, piece in enumerate(pieces)
     )

@@ -18,11 +18,22 @@ REQUEST = "When a note helps you, cite its tag, such as [H1]."
 ITEM_CHARS = 600
 """No text of an item is shown beyond this length."""
 
-_SECTIONS = {"H": "What worked", "A": "What to avoid", "P": "What the user wants", "K": "What is known", "O": "What happened before"}
+_SECTIONS = {
+    "H": "What worked",
+    "A": "What to avoid",
+    "P": "What the user wants",
+    "K": "What is known",
+    "O": "What happened before",
+}
 _LETTERS: dict[type[Memory], str] = {Heuristic: "H", AntiPattern: "A", UserPreference: "P", DomainKnowledge: "K", Outcome: "O"}
 _TAG_LIKE = re.compile(r"\[([A-Za-z]\d+)\]")
 _FENCE_LIKE = re.compile(r"<{2,}|>{2,}")
-_VERDICTS = {Verdict.SUCCESS: "Succeeded", Verdict.FAILURE: "Failed", Verdict.PARTIAL: "Partly done", Verdict.UNVERIFIED: "Unverified"}
+_VERDICTS = {
+    Verdict.SUCCESS: "Succeeded",
+    Verdict.FAILURE: "Failed",
+    Verdict.PARTIAL: "Partly done",
+    Verdict.UNVERIFIED: "Unverified",
+}
 
 
 def tags_for(memories: Sequence[Memory]) -> list[str]:

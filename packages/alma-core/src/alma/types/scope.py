@@ -1,5 +1,6 @@
 """Who may learn what, and who may read whom."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,7 +29,7 @@ class MemoryScope(BaseModel):
         return self.share_with is not None and (reader in self.share_with or EVERYONE in self.share_with)
 
 
-def may_read(reader: str, owner: str, scopes: dict[str, MemoryScope]) -> bool:
+def may_read(reader: str, owner: str, scopes: Mapping[str, MemoryScope]) -> bool:
     """Whether `reader` sees the memories of `owner`, both agents of one project. Fails closed: unknown agents share nothing."""
     if reader == owner:
         return True

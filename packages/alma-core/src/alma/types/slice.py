@@ -14,6 +14,7 @@ from alma.types.recalled import Recalled
 
 _CITATION = re.compile(r"\[([A-Z]\d{1,4})\]")
 
+
 class MemorySlice(BaseModel):
     """The memories that matter for one task, best first.
 

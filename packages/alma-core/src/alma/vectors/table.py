@@ -91,4 +91,5 @@ def ascending(values: Integers) -> Integers:
     values = np.asarray(values, dtype=np.int64)
     if len(values) < 2 or bool((values[1:] > values[:-1]).all()):
         return values
-    return np.unique(values)
+    values = np.sort(values)
+    return values[np.concatenate([[True], values[1:] != values[:-1]])]
