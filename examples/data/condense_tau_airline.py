@@ -34,7 +34,7 @@ def read_runs(source: Path) -> list[Run]:
 def condense(run: Run) -> Run:
     messages = run["traj"]
     calls = [call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()]
-    failures = [clean(message["content"]) for message in messages if is_failed_call(message)]
+    failures = [clean(message["content"]).removeprefix("Error: ") for message in messages if is_failed_call(message)]
     succeeded = run["reward"] >= 1
     return {
         "task_id": run["task_id"],

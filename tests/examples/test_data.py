@@ -74,7 +74,7 @@ def test_condensing_keeps_what_was_done_and_nothing_that_was_hidden(tmp_path: Pa
     assert [run["task_id"] for run in runs] == [9, 7, 8]
     assert runs[0]["strategy"] == "transfer_to_human_agents without any change"
     assert runs[1]["strategy"] == "search_direct_flight → book_reservation"
-    assert (runs[1]["steps"], runs[1]["error"], runs[1]["task"]) == (4, "Error: no seats", "Please help me")
+    assert (runs[1]["steps"], runs[1]["error"], runs[1]["task"]) == (4, "no seats", "Please help me")
     assert (runs[2]["strategy"], runs[2]["steps"]) == ("answered without any tool", 0)
     assert "SECRET" not in json.dumps(runs)
 

@@ -12,7 +12,7 @@ from alma.cli.replay import Run, first_tries, foresight, is_unseen, percentiles,
 from alma.types import MemorySlice
 
 FIGURES = {
-    *("ok", "failures", "embedder", "runs_learned", "learn_ms", "retrieve_ms", "memories", "database_bytes"),
+    *("ok", "failures", "embedder", "runs_learned", "learn_ms", "retrieve_ms", "memories", "store_bytes"),
     *("journal_records_verified", "unseen_tasks", "foresight", "prompt", "seconds"),
 }
 
@@ -25,7 +25,8 @@ def test_it_learns_80_runs_and_recalls_something_for_every_unseen_task(alma) -> 
     assert found["journal_records_verified"] >= 80
     assert [shown["task_id"] for shown in found["unseen_tasks"]] == [8, 18, 28, 38, 48]
     assert all(shown["recalled"] for shown in found["unseen_tasks"])
-    assert "[O1]" in found["prompt"]
+    assert found["prompt"]["before"] == ""
+    assert "[O1]" in found["prompt"]["after"]
     assert 0 < found["learn_ms"]["p50"] <= found["learn_ms"]["p95"]
     assert found["foresight"]["tries"] == 20
 
@@ -54,7 +55,7 @@ def test_people_see_tables_the_prompt_before_and_after_and_figures(alma) -> None
     before, after = told.index("before:"), told.index("after:")
     assert "(nothing: the memory was empty)" in told[before:after]
     assert "[O1]" in told[after:]
-    assert all(word in told for word in ("score", "simil.", "runs learned", "learn, ms p50 / p95", "retrieve, ms p50 / p95"))
+    assert all(word in told for word in ("score", "sim.", "runs learned", "learn, ms p50 / p95", "retrieve, ms p50 / p95"))
 
 
 def test_a_kept_store_verifies(alma, folder: Path) -> None:

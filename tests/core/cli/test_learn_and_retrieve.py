@@ -35,7 +35,7 @@ def test_the_table_shows_score_and_factors(project) -> None:
     project(*LEARN)
     told = project("retrieve", "Test the login form", "-a", "helena").out
 
-    assert all(word in told for word in ("tag", "score", "simil.", "recent", "success", "confid.", "O1", "Empty fields first"))
+    assert all(word in told for word in ("tag", "score", "sim.", "rec.", "succ.", "conf.", "O1", "Empty fields first"))
 
 
 def test_the_prompt_is_printed_alone(project) -> None:

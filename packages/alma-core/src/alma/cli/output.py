@@ -30,7 +30,13 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=SIMPLE_HEAD, title=Text(printable(title)) if title else None, title_justify="left", pad_edge=False)
+    made = Table(
+        box=SIMPLE_HEAD,
+        title=Text(printable(title)) if title else None,
+        title_justify="left",
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left", overflow="fold")
     for row in rows:

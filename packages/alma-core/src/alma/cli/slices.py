@@ -1,4 +1,4 @@
-"""A slice as a table: what was recalled, and the factors behind its rank."""
+"""A slice as a table: what was recalled, its score, and the factors behind it (similarity, recency, success, confidence)."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from alma.types.recalled import Recalled
 
 FACTORS = ("similarity", "recency", "success", "confidence")
-_COLUMNS = ("tag", "what", "score", "simil.", "recent", "success", "confid.")
+_COLUMNS = ("tag", "what", "score", "sim.", "rec.", "succ.", "conf.")
 
 
 def slice_table(memories: "MemorySlice", *, title: str | None = None) -> "Table":

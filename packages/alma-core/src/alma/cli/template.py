@@ -51,12 +51,13 @@ def write_config(path: Path, text: str) -> None:
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        try:
+            draft.write_text(text, encoding="utf-8")
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be written: {error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def hide_from_git(folder: Path) -> None:

@@ -32,8 +32,7 @@ class Demonstration:
     """What the replay gave: figures for the end, slices to show, and what went wrong."""
 
     figures: dict[str, Any]
-    before: "MemorySlice"
-    after: tuple[tuple[Run, "MemorySlice"], ...]
+    slices: tuple[tuple[Run, "MemorySlice"], ...]
     failures: tuple[str, ...]
 
 
@@ -76,28 +75,30 @@ def _demonstrate(folder: Path, runs: list[Run], *, embedder: str, is_quiet: bool
     learned = [run for run in runs if not replay.is_unseen(run)]
     unseen = [run for run in runs if replay.is_unseen(run)]
     with ALMA.from_config(config) as alma:
-        before = _recall(alma, unseen[0])
+        before = {run: _recall(alma, run) for run in replay.first_tries(unseen)}
         learn_times = _learn(alma, learned, is_quiet=is_quiet)
         answers = [replay.timed(partial(_recall, alma, run)) for run in unseen]
         stranger = alma.retrieve(task=unseen[0].task, agent=replay.STRANGER, top_k=TOP_K)
         report = alma.verify()
-        stats = alma.get_stats()
+        memories = alma.get_stats().total
     pairs = list(zip(unseen, (found for found, _ in answers), strict=True))
-    after = tuple((run, found) for run, found in pairs if run in replay.first_tries(unseen))
+    slices = tuple((run, found) for run, found in pairs if run in before)
+    best, found = max(slices, key=lambda pair: max((item.score for item in pair[1].recalled), default=0.0))
     figures = {
         "embedder": made["embedder"],
         "runs_learned": len(learned),
         "learn_ms": replay.percentiles(learn_times),
         "retrieve_ms": replay.percentiles([spent for _, spent in answers]),
-        "memories": stats.total,
-        "database_bytes": stats.database_bytes,
+        "memories": memories,
+        "store_bytes": sum(path.stat().st_size for path in config.parent.glob("alma.db*")),
         "journal_records_verified": report.records,
-        "unseen_tasks": [replay.slice_figures(run, found) for run, found in after],
+        "unseen_tasks": [replay.slice_figures(run, found) for run, found in slices],
         "foresight": replay.foresight(pairs),
-        "prompt": after[0][1].to_prompt(),
+        "prompt": {"task": best.task, "before": before[best].to_prompt(), "after": found.to_prompt()},
         "seconds": round(perf_counter() - start, 2),
     }
-    return Demonstration(figures, before, after, _failures(pairs, before, stranger, report.problems))
+    failures = _failures(pairs, list(before.values()), stranger, report.problems)
+    return Demonstration(figures, slices, failures)
 
 
 def _recall(alma: "ALMA", run: Run) -> "MemorySlice":
@@ -112,10 +113,10 @@ def _learn(alma: "ALMA", runs: list[Run], *, is_quiet: bool) -> list[float]:
 
 
 def _failures(
-    pairs: list[tuple[Run, "MemorySlice"]], before: "MemorySlice", stranger: "MemorySlice", problems: tuple[object, ...]
+    pairs: list[tuple[Run, "MemorySlice"]], before: list["MemorySlice"], stranger: "MemorySlice", problems: tuple[object, ...]
 ) -> tuple[str, ...]:
     failures = [f"nothing is recalled for: {run.task}" for run, found in pairs if not found.total_items]
-    if before.total_items:
+    if any(found.total_items for found in before):
         failures.append("an empty memory recalled something")
     if stranger.total_items:
         failures.append(f"an agent that learned nothing sees {stranger.total_items} memories of another")
@@ -125,14 +126,14 @@ def _failures(
 def _show(shown: Demonstration, keep: Path | None) -> None:
     out = console()
     out.print("\nTasks that it has not seen, and what it recalls for them", style="bold")
-    for run, found in shown.after:
+    for run, found in shown.slices:
         out.print(slice_table(found, title=f"“{run.task}”") if found.total_items else printable(f"“{run.task}”: nothing"))
-    run, found = shown.after[0]
-    out.print(printable(f"The prompt block for “{run.task}”"), style="bold")
+    prompt = shown.figures["prompt"]
+    out.print(printable(f"The prompt block for “{prompt['task']}”, the one it knows most about"), style="bold")
     out.print("before:", style="bold")
-    out.print(shown.before.to_prompt() or "(nothing: the memory was empty)")
+    out.print(prompt["before"] or "(nothing: the memory was empty)")
     out.print("after:", style="bold")
-    out.print(printable(found.to_prompt()), soft_wrap=True)
+    out.print(printable(prompt["after"]), soft_wrap=True)
     _show_figures(shown.figures)
     if keep is not None:
         out.print(f"\nThe store is in {keep}: alma verify --config {keep / CONFIG_FILE}", soft_wrap=True)
@@ -145,12 +146,12 @@ def _show_figures(figures: dict[str, Any]) -> None:
     rows = [
         ("embedder", figures["embedder"]),
         ("runs learned", figures["runs_learned"]),
-        ("learn, ms p50 / p95", "{p50:.1f} / {p95:.1f}".format_map(figures["learn_ms"])),
-        ("retrieve, ms p50 / p95", "{p50:.1f} / {p95:.1f}".format_map(figures["retrieve_ms"])),
-        ("store", f"{figures['database_bytes'] / 1024:,.0f} kB, {figures['memories']} memories"),
+        ("learn, ms p50 / p95 (with embedding)", "{p50:.1f} / {p95:.1f}".format_map(figures["learn_ms"])),
+        ("retrieve, ms p50 / p95 (with embedding)", "{p50:.1f} / {p95:.1f}".format_map(figures["retrieve_ms"])),
+        ("store", f"{figures['store_bytes'] / 1024:,.0f} kB, {figures['memories']} memories"),
         ("verified", f"{figures['journal_records_verified']} journal records"),
         ("nearest outcome ended like the unseen try", f"{foresight['nearest_outcome_ended_alike']} of {foresight['tries']}"),
-        ("the best constant guess", f"{foresight['best_constant_guess']} of {foresight['tries']}"),
+        ("the best guess without memory", f"{foresight['best_constant_guess']} of {foresight['tries']}"),
         ("all in all", f"{figures['seconds']:.1f} s"),
     ]
     console().print(table(("figure", "value"), rows))
