@@ -7,7 +7,10 @@ from alma import ALMA
 with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop") as alma:
     alma.learn(agent="dev", task="Write the login test", outcome="success", strategy_used="Wait for the button to be enabled")
     alma.add_domain_knowledge(
-        agent="dev", domain="authentication", fact="Login tokens expire after 24 hours", source="user_stated"
+        agent="dev",
+        domain="authentication",
+        fact="The login page asks for a captcha after three wrong passwords",
+        source="user_stated",
     )
     alma.add_anti_pattern(
         agent="dev",
