@@ -26,4 +26,4 @@ with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop
     assert all(tag in prompt for tag in ("[O1]", "[K1]", "[A1]", "[P1]"))
 
     answer = "I wait for a condition, as [A1] says."
-    alma.record_usage(retrieved_memory_ids=memories.ids, used_memory_ids=memories.cited(answer), agent="dev")
+    alma.record_usage(retrieved_memory_ids=memories.ids, used_memory_ids=memories.cited(answer), agent="dev", user_id="ada")

@@ -68,8 +68,13 @@ def test_a_kept_store_verifies(alma, folder: Path) -> None:
 
 def test_a_folder_that_holds_a_store_is_not_used_again(project, folder: Path) -> None:
     before = project("stats", "--json").json
-    assert "exists already" in project("demo", "--embedder", "hash", "--keep", str(folder), code=2).err
+    assert "holds a store already" in project("demo", "--embedder", "hash", "--keep", str(folder), code=2).err
     assert project("stats", "--json").json == before
+
+
+def test_a_demo_that_could_not_start_can_be_started_again(alma) -> None:
+    alma("demo", "--embedder", "openai", "--keep", "kept", code=2)
+    alma("demo", "--embedder", "hash", "--keep", "kept")
 
 
 def test_it_leaves_nothing_behind(alma, folder: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 from alma.cli import checks
 from alma.cli.checks import CheckFailedError, check_ownership, judge_embedder
 from alma.embedding import create_embedder
+from alma.errors import ConfigurationError
+from alma.storage import engine
 from alma.types.embedding import Fingerprint
 
 CONFIG = Path(".alma", "config.yaml")
@@ -144,6 +146,6 @@ def test_an_old_python_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_old_sqlite_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "OLDEST_SQLITE", (99, 0, 0))
-    with pytest.raises(CheckFailedError, match="too old"):
+    monkeypatch.setattr(engine, "OLDEST_SQLITE", (99, 0, 0))
+    with pytest.raises(ConfigurationError, match=r"too old; ALMA needs 99\.0 or newer"):
         checks.check_sqlite()

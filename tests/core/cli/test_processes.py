@@ -62,6 +62,25 @@ def test_an_error_has_its_code_one_line_and_no_traceback(tmp_path: Path) -> None
     assert "Traceback" not in ended.stderr
 
 
+def test_a_current_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    script = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, [sys.executable, '-m', 'alma', 'stats'])"
+    (tmp_path / "gone").mkdir()
+    ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path / "gone", capture_output=True, text=True)
+
+    assert ended.returncode == 3
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_reader_that_went_away_is_no_crash(project: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "alma", "stats", "--json"], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()
+
+
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     assert "Traceback" in alma("--debug", "stats", folder=tmp_path).stderr
 

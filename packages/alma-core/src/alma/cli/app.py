@@ -12,13 +12,13 @@ from alma.errors import AlmaError
 
 
 class _Commands(typer.core.TyperGroup):
-    """Tells an `AlmaError` in one line on standard error; the exit code says which kind it was."""
+    """Tells an error in one line on standard error; the exit code says which kind it was."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except AlmaError as error:
-            if ctx.params.get("debug"):
+        except (AlmaError, OSError) as error:
+            if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
             print(f"alma: {' '.join(str(error).split())}", file=sys.stderr)
             raise typer.Exit(exit_code(error)) from error

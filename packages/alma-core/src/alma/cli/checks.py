@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Status = Literal["ok", "FAILED", "info"]
 
 OLDEST_PYTHON = (3, 11)
-OLDEST_SQLITE = (3, 37, 0)
 EXTRAS = {"local": ("alma-minilm", "onnxruntime", "tokenizers"), "cli": ("typer", "rich")}
 SIMILAR = ("How do I reset my password?", "I forgot my password and cannot log in to reset it")
 UNRELATED = "The recipe needs two eggs and a cup of flour"
@@ -91,18 +90,9 @@ def check_python() -> str:
 
 def check_sqlite() -> str:
     """SQLite is new enough and has full text."""
-    import sqlite3
+    from alma.storage.engine import check_engine
 
-    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-        raise CheckFailedError(f"{sqlite3.sqlite_version} is too old; ALMA needs 3.37 or newer")
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(words)")
-    except sqlite3.Error as error:
-        raise CheckFailedError(f"{sqlite3.sqlite_version} was built without FTS5, which full text needs") from error
-    finally:
-        connection.close()
-    return f"{sqlite3.sqlite_version} with FTS5"
+    return f"{check_engine()} with FTS5"
 
 
 def check_embedder(provider: str) -> str:

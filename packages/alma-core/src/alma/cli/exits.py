@@ -3,7 +3,6 @@
 from enum import IntEnum
 
 from alma.errors import (
-    AlmaError,
     ConfigurationError,
     ConflictError,
     EmbeddingError,
@@ -35,7 +34,7 @@ EXIT_CODES = """Exit codes:
   4  refused: not allowed by scope, not there, or in conflict
   5  the embedding model failed"""
 
-_BY_ERROR: tuple[tuple[type[AlmaError], Exit], ...] = (
+_BY_ERROR: tuple[tuple[type[Exception], Exit], ...] = (
     (ConfigurationError, Exit.USAGE),
     (ValidationError, Exit.USAGE),
     (ScopeViolationError, Exit.REFUSED),
@@ -43,9 +42,10 @@ _BY_ERROR: tuple[tuple[type[AlmaError], Exit], ...] = (
     (ConflictError, Exit.REFUSED),
     (EmbeddingError, Exit.MODEL),
     (StorageError, Exit.STORAGE),
+    (OSError, Exit.STORAGE),
 )
 
 
-def exit_code(error: AlmaError) -> Exit:
+def exit_code(error: Exception) -> Exit:
     """The code that tells this error from the others; an error that is two things counts as the first of them."""
     return next((code for kind, code in _BY_ERROR if isinstance(error, kind)), Exit.PROBLEM)

@@ -68,8 +68,10 @@ def _demonstrate(folder: Path, runs: list[Run], *, embedder: str, is_quiet: bool
     from alma import ALMA
 
     config = folder / CONFIG_FILE
-    if config.parent.exists():
-        raise ConfigurationError(f"{config.parent} exists already; the demo starts with an empty memory, so give another folder")
+    if config.exists() or any(config.parent.glob("*.db")):
+        raise ConfigurationError(
+            f"{config.parent} holds a store already; the demo starts with an empty one, so give another folder"
+        )
     start = perf_counter()
     made = make_project(config, project_id=PROJECT, agents=[], embedder=embedder)
     learned = [run for run in runs if not replay.is_unseen(run)]

@@ -12,7 +12,7 @@ def learn(
     agent: AgentOption,
     task: Annotated[str, typer.Option("--task", "-t", help="What was to be done.")],
     outcome: Annotated[str, typer.Option("--outcome", "-o", help="success, failure, partial or unverified.")],
-    strategy: Annotated[str, typer.Option("--strategy", "-s", help="What was tried.")],
+    strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="What was tried.")] = None,
     task_type: Annotated[str | None, typer.Option(help="The class of the task.")] = None,
     duration_ms: Annotated[int | None, typer.Option(help="How long it took, in milliseconds.")] = None,
     error: Annotated[str | None, typer.Option(help="What went wrong.")] = None,
