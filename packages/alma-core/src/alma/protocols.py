@@ -110,11 +110,23 @@ class PartitionCount:
 
 @dataclass(frozen=True, slots=True)
 class TextScores:
-    """Scored memories, as parallel arrays. A memory that is not listed scored 0. `mass` is the score of one that matches every word once."""
+    """Memories by full text, as parallel arrays. Scores are shares in [0, 1) of what a perfect match would have; one not listed has 0."""
 
     memories: "Integers"
-    scores: "Vector"
-    mass: float
+    scores: "NDArray[np.float64]"
+
+
+class TextQuery(Protocol):
+    """The words of one question, put to the full text of one project."""
+
+    def all(self) -> TextScores:
+        """Every memory of the scope that has any of the words, in no order."""
+
+    def candidates(self, limit: int) -> "Integers":
+        """At most `limit` memories of the scope that are likely to score best."""
+
+    def score(self, memories: "Integers") -> TextScores:
+        """Those of the given memories that have any of the words, in no order, scored as `all` scores them."""
 
 
 class VectorIndex(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.memory.room import Room
-from alma.protocols import PassageScores, TextScores
+from alma.protocols import PassageScores, TextQuery, TextScores
 from alma.retrieval import fusion
 from alma.types.kinds import MemoryType
 from alma.types.partition import Partition
@@ -32,6 +32,8 @@ _ARMS_SIDE_BY_SIDE = ThreadPoolExecutor(max_workers=4, thread_name_prefix="alma-
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+_NOTHING = TextScores(np.empty(0, dtype=np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +61,22 @@ def search(room: Room, index: ProjectIndex, question: Question, scope: Sequence[
     partitions = [partition.row for partition in scope]
     background, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
     is_all = population <= ALL_UP_TO
-    if is_all:
-        text = room.project.search_text(question.words, partitions=partitions, limit=None)
-        passages = index.score(question.vector, memories=background)
-    else:
-        candidates = _candidates(room, index, question, partitions, hits)
-        passages = index.score(question.vector, memories=np.union1d(candidates, background))
-        text = room.project.score_text(question.words, memories=passages.memories)
-    return _judged(question, passages, text, background, scope, is_all)
+    with room.project.text_query(question.words if TEXT in question.arms else (), partitions=partitions) as text:
+        if is_all:
+            matches = text.all() if text else _NOTHING
+            passages = index.score(question.vector, memories=background)
+        else:
+            candidates = _candidates(index, question, text, partitions, hits)
+            passages = index.score(question.vector, memories=np.union1d(candidates, background))
+            matches = text.score(np.unique(passages.memories)) if text else _NOTHING
+    return _judged(question, passages, matches, background, scope, is_all)
 
 
-def _candidates(room: Room, index: ProjectIndex, question: Question, partitions: Sequence[int], hits: int) -> Integers:
+def _candidates(index: ProjectIndex, question: Question, text: TextQuery | None, partitions: Sequence[int], hits: int) -> Integers:
     near = None
     if DENSE in question.arms:
         near = _ARMS_SIDE_BY_SIDE.submit(index.search, question.vector, partitions=partitions, limit=hits)
-    matching = np.empty(0, dtype=np.int64)
-    if TEXT in question.arms:
-        matching = room.project.search_text(question.words, partitions=partitions, limit=2 * hits).memories
+    matching = text.candidates(2 * hits) if text else _NOTHING.memories
     return np.union1d(matching, near.result().memories) if near else matching
 
 
@@ -84,19 +85,14 @@ def _judged(
 ) -> Found:
     memories, first = np.unique(passages.memories, return_index=True)
     cosines = fusion.pooled(passages, memories)
-    matches = _aligned(text, memories)
+    shares = _aligned(text, memories)
     of_background = np.isin(memories, background)
-    z_scores = []
-    if DENSE in question.arms:
-        z_scores.append((fusion.standardised(cosines, cosines[of_background], fusion.DENSE), fusion.DENSE))
-    if TEXT in question.arms:
-        z_scores.append((fusion.standardised(matches, matches[of_background], fusion.TEXT), fusion.TEXT))
-    shares = matches / text.mass if text.mass > 0 else np.zeros(len(memories))
+    arms = [(scores, arm) for name, scores, arm in ((DENSE, cosines, fusion.DENSE), (TEXT, shares, fusion.TEXT)) if name in question.arms]
+    z = fusion.fused([(fusion.standardised(scores, scores[of_background], arm), arm) for scores, arm in arms])
     partitions = passages.partitions[first]
     kept = fusion.relevant(cosines, shares) | np.isin(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
     kept &= np.isin(partitions, [partition.row for partition in scope])
-    similarities = fusion.similarity(fusion.fused(z_scores))
-    return Found(memories[kept], partitions[kept], passages.ties[first][kept], similarities[kept], is_all)
+    return Found(memories[kept], partitions[kept], passages.ties[first][kept], fusion.similarity(z)[kept], is_all)
 
 
 def _aligned(text: TextScores, memories: Integers) -> Floats:

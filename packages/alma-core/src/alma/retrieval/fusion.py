@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-DAMPING = (1.0, 0.5, 0.25)
-"""What a memory's best, second and third passage count for."""
+SECOND_SHARE = 0.3
+THIRD_SHARE = 0.1
+"""What a memory's second and third passage add, for as much as they are nearer than unrelated ones usually are."""
 
 PRIOR_COUNT = 20.0
 """So many imagined memories, scored as unrelated ones usually are, steady the background of a small scope."""
+
+LEAST_DEVIATION = 0.02
 
 MIDDLE = 2.0
 """The z at which similarity is one half."""
@@ -28,63 +31,58 @@ MIDDLE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """How the scores of unrelated memories usually lie in one arm, the least deviation that is believed, and the arm's weight."""
+    """How the scores of unrelated memories usually lie in one arm, and what the arm weighs."""
 
     usual_mean: float
     usual_deviation: float
-    least_deviation: float
-    weight: float
+    weight: float = 1.0
 
 
-DENSE = Arm(usual_mean=0.1, usual_deviation=0.1, least_deviation=0.04, weight=1.0)
-TEXT = Arm(usual_mean=0.3, usual_deviation=1.2, least_deviation=0.4, weight=1.0)
+DENSE = Arm(usual_mean=0.12, usual_deviation=0.12)
+TEXT = Arm(usual_mean=0.03, usual_deviation=0.06)
 
-LEAST_COSINE = 0.25
-LEAST_SHARE = 0.3
-"""A memory below both, in cosine and in share of the query's idf mass that matched, is not about the query at all."""
+LEAST_COSINE = 0.2
+LEAST_SHARE = 0.1
+"""A memory below both, in cosine and in share of what full text could score, is not about the question at all."""
 
 
 def relevant(cosines: "Floats", shares: "Floats") -> "NDArray[np.bool_]":
-    """Which memories say anything on the query, by absolute evidence; z-scores cannot tell, since something is always the best."""
+    """Which memories say anything on the question, by absolute evidence; z-scores cannot tell, since something is always the best."""
     return (cosines >= LEAST_COSINE) | (shares >= LEAST_SHARE)
 
 
 def pooled(scores: PassageScores, memories: "Integers") -> "Floats":
-    """One score a memory: the damped mean of its three best passages. `memories` ascend; one without a passage scores 0.
+    """One score a memory: its best passage, and a damped share of the next two. `memories` ascend; one without a passage scores 0.
 
-    Passages that a memory does not have are taken to be as good as its last, so that short and long memories compare.
+    A passage that a memory does not have adds nothing, nor does an unrelated one, so that short and long memories compare.
     """
     places = np.searchsorted(memories, scores.memories)
     values = scores.scores.astype(np.float64)
-    if len(np.unique(places)) == len(places):
+    if len(values) == len(memories):
         result = np.zeros(len(memories))
         result[places] = values
         return result
-    return _damped(places, values, len(memories))
-
-
-def _damped(places: "Integers", values: "Floats", count: int) -> "Floats":
     order = np.lexsort((-values, places))
     places, values = places[order], values[order]
-    starts = np.searchsorted(places, np.arange(count))
-    ends = np.searchsorted(places, np.arange(count), side="right")
-    total = np.zeros(count)
-    found = ends > starts
-    for rank, share in enumerate(DAMPING):
-        at = np.minimum(starts + rank, ends - 1)
-        total[found] += share * values[at[found]]
-    mean: Floats = total / sum(DAMPING)
-    return mean
+    starts = np.searchsorted(places, np.arange(len(memories)))
+    counts = np.diff(np.append(starts, len(places)))
+    total = np.zeros(len(memories))
+    for rank, share in enumerate((1.0, SECOND_SHARE, THIRD_SHARE)):
+        has = counts > rank
+        found = values[starts[has] + rank]
+        total[has] += share * (found if rank == 0 else np.maximum(found - DENSE.usual_mean, 0.0))
+    return total
 
 
 def standardised(scores: "Floats", background: "Floats", arm: Arm) -> "Floats":
-    """The scores as deviations from a background, whose mean and variance are shrunk to what is usual in the arm."""
-    count = len(background)
-    total = count + PRIOR_COUNT
+    """The scores as deviations from a background, whose mean and variance are shrunk to what is usual in the arm.
+
+    The pooled moments of the background and `PRIOR_COUNT` imagined scores of the usual mean and deviation.
+    """
+    total = len(background) + PRIOR_COUNT
     mean = (background.sum() + PRIOR_COUNT * arm.usual_mean) / total
-    spread = ((background - mean) ** 2).sum() + PRIOR_COUNT * (arm.usual_deviation**2 + (arm.usual_mean - mean) ** 2)
-    deviation = max(float(np.sqrt(spread / total)), arm.least_deviation)
-    return (scores - mean) / deviation
+    squares = ((background - mean) ** 2).sum() + PRIOR_COUNT * (arm.usual_deviation**2 + (arm.usual_mean - mean) ** 2)
+    return (scores - mean) / max(float(np.sqrt(squares / total)), LEAST_DEVIATION)
 
 
 def fused(z_scores: "list[tuple[Floats, Arm]]") -> "Floats":

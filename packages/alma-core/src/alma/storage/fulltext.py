@@ -1,7 +1,13 @@
 """Full text: one FTS5 table a project, a cache in the same transaction as the rows. One document a memory, under its row number.
 
-FTS5's BM25 has no smoothing: where every second memory holds a word, the word counts nothing, and the very first memory counts nothing at all. So
-each table also holds a few documents of a private filler word, under negative numbers: a prior on how rare a word usually is.
+A score is a *share*: the BM25 that a memory reached of the most that BM25 gives to these words, in [0, 1). It is the sum of each word's idf times
+a factor below k1 + 1 = 2.2 (Robertson and Zaragoza 2009, "The probabilistic relevance framework"), so the most is 2.2 times the idf of all words.
+
+FTS5's idf has no smoothing: in a store of one memory no word counts anything. So each table also holds a few documents of a private filler word,
+under negative numbers: a prior on how rare a word usually is.
+
+What costs is BM25 of each row that matches, some microseconds; matching alone is a hundred times cheaper. So a search in a large scope first adds up the idf
+of the words that are present, and only the best by that, and those that the caller names, are scored.
 """
 
 import json
@@ -18,12 +24,15 @@ from alma.types.passages import Passage
 OTHER_WEIGHT = 0.5
 """What a word of another speaker weighs beside one of the owner's."""
 
-MATCH_BUDGET = 2_000
-"""A search ranks about so many memories at most: in a large project common words are left to the scoring of what rarer ones found."""
+COMMON_FROM = 4_000
+"""A word that more memories hold does not lead to candidates, unless all words of the query are as common; it counts when they are scored."""
 
+MOST_PER_WORD = 2.2
 FILLERS = 16
-FILLER_WORDS = 500
+FILLER_WORDS = 100
 _FILLER = "almafillerword"
+
+Integers = NDArray[np.int64]
 
 
 def create(connection: sqlite3.Connection, project: int) -> None:
@@ -49,72 +58,73 @@ def documents(connection: sqlite3.Connection, project: int) -> set[int]:
     return {row for (row,) in connection.execute(f"SELECT id FROM text_{project:d}_docsize WHERE id > 0")}  # noqa: S608 - a number
 
 
-def search(
-    connection: sqlite3.Connection, project: int | None, words: Sequence[str], *, partitions: Sequence[int], limit: int | None
-) -> TextScores:
-    """The memories of the partitions that have any of the words, best first; with a `limit`, of a few thousand that have the rarer ones."""
-    if project is None or not words or not partitions:
-        return _scores([], 0.0)
-    table = f"text_{project:d}"
-    counts = _counts(connection, table, words)
-    chosen = list(words) if limit is None else _rarest(counts)
-    scope = f" AND partition : ({_any_of(f'p{partition:d}' for partition in partitions)})"
-    query = f"{{own other}} : ({_any_of(chosen)}){scope}"
-    if limit is not None and counts[chosen[0]] > MATCH_BUDGET:
-        rows = connection.execute(
-            f"SELECT rowid, -{_rank(table)} FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?",  # noqa: S608
-            (query, limit),
+class TextQuery:
+    """The words of one question, put to one project. `partitions` limits what is found; `None` is all of the project."""
+
+    def __init__(self, connection: sqlite3.Connection, project: int, words: Sequence[str], partitions: Sequence[int] | None) -> None:
+        self._connection = connection
+        self._table = f"text_{project:d}"
+        self._words = words
+        self._scope = "" if partitions is None else f" AND partition : {_any_of(f'p{row:d}' for row in partitions)}"
+        self._counts = {word: self._count(word) for word in words}
+        self._total = int(connection.execute(f"SELECT count(*) FROM {self._table}_docsize").fetchone()[0])  # noqa: S608 - a number
+
+    def all(self) -> TextScores:
+        """Every memory of the scope that has any of the words, in no order."""
+        query = f"SELECT rowid, -{self._rank} FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 - a number
+        return self._scores(self._connection.execute(query, (f"{_texts_with(self._words)}{self._scope}",)).fetchall())
+
+    def candidates(self, limit: int) -> Integers:
+        """The memories of the scope in which the most idf of the words is present, best first, newer before older among equals."""
+        rows, weights = [], []
+        for word in self._leading_words():
+            found = self._holding(word)
+            rows.append(found)
+            weights.append(np.full(len(found), self._idf(word)))
+        if not rows:
+            return np.empty(0, dtype=np.int64)
+        memories, inverse = np.unique(np.concatenate(rows), return_inverse=True)
+        sums = np.bincount(inverse, weights=np.concatenate(weights), minlength=len(memories))
+        return memories[np.lexsort((-memories, -sums))[:limit]]
+
+    def score(self, memories: Integers) -> TextScores:
+        """Those of the memories that have any of the words, in no order."""
+        query = (
+            f"SELECT rowid, -{self._rank} FROM {self._table} "  # noqa: S608 - a number
+            f"WHERE {self._table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"
         )
-    else:
-        rows = connection.execute(
-            f"SELECT rowid, -{_rank(table)} AS score FROM {table} WHERE {table} MATCH ? ORDER BY score DESC LIMIT ?",  # noqa: S608
-            (query, -1 if limit is None else limit),
+        return self._scores(self._connection.execute(query, (_texts_with(self._words), json.dumps(memories.tolist()))).fetchall())
+
+    @property
+    def _rank(self) -> str:
+        return f"bm25({self._table}, 1.0, {OTHER_WEIGHT}, 0.0)"
+
+    def _count(self, word: str) -> int:
+        """How many memories of the project hold a word, counted no further than just beyond what is common."""
+        query = f"SELECT count(*) FROM (SELECT 1 FROM {self._table} WHERE {self._table} MATCH ? LIMIT {COMMON_FROM + 1})"  # noqa: S608
+        return int(self._connection.execute(query, (_texts_with([word]),)).fetchone()[0])
+
+    def _leading_words(self) -> list[str]:
+        present = sorted((word for word in self._words if self._counts[word]), key=lambda word: self._counts[word])
+        return [word for word in present if self._counts[word] <= COMMON_FROM] or present[:1]
+
+    def _holding(self, word: str) -> Integers:
+        """The newest memories of the scope that hold a word."""
+        query = (
+            f"SELECT group_concat(rowid) FROM (SELECT rowid FROM {self._table} "  # noqa: S608 - a number
+            f"WHERE {self._table} MATCH ? ORDER BY rowid DESC LIMIT {COMMON_FROM})"
         )
-    return _scores(rows.fetchall(), _mass(connection, table, counts))
+        listed = self._connection.execute(query, (f"{_texts_with([word])}{self._scope}",)).fetchone()[0]
+        return np.fromstring(listed or "", dtype=np.int64, sep=",")
 
+    def _idf(self, word: str) -> float:
+        count = self._counts[word]
+        return max(math.log((self._total - count + 0.5) / (count + 0.5)), 1e-6)
 
-def score(
-    connection: sqlite3.Connection, project: int | None, words: Sequence[str], *, memories: NDArray[np.int64]
-) -> TextScores:
-    """The scores of those of the memories that have any of the words, in no order."""
-    if project is None or not words:
-        return _scores([], 0.0)
-    table = f"text_{project:d}"
-    rows = connection.execute(
-        f"SELECT rowid, -{_rank(table)} FROM {table} "  # noqa: S608 - numbers
-        f"WHERE {table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))",
-        (f"{{own other}} : ({_any_of(words)})", json.dumps(memories.tolist())),
-    )
-    return _scores(rows.fetchall(), _mass(connection, table, _counts(connection, table, words)))
-
-
-def _rank(table: str) -> str:
-    return f"bm25({table}, 1.0, {OTHER_WEIGHT}, 0.0)"
-
-
-def _counts(connection: sqlite3.Connection, table: str, words: Sequence[str]) -> Mapping[str, int]:
-    """How many memories hold each word, counted no further than just beyond the budget."""
-    query = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT {MATCH_BUDGET + 1})"  # noqa: S608 - numbers
-    return {word: connection.execute(query, (f"{{own other}} : {_any_of([word])}",)).fetchone()[0] for word in words}
-
-
-def _rarest(counts: Mapping[str, int]) -> list[str]:
-    """The rarest words that occur, as many as fit into the budget, but one at least."""
-    chosen: list[str] = []
-    total = 0
-    for word in sorted(counts, key=lambda word: counts[word] or math.inf):
-        total += counts[word]
-        if chosen and total > MATCH_BUDGET:
-            break
-        chosen.append(word)
-    return chosen
-
-
-def _mass(connection: sqlite3.Connection, table: str, counts: Mapping[str, int]) -> float:
-    """The sum of the words' idf, as BM25 in FTS5 has it; words beyond the budget count nothing unless all are."""
-    total = connection.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]  # noqa: S608 - a number
-    telling = [count for count in counts.values() if count <= MATCH_BUDGET] or list(counts.values())
-    return sum(max(math.log((total - count + 0.5) / (count + 0.5)), 1e-6) for count in telling)
+    def _scores(self, rows: Sequence[tuple[int, float]]) -> TextScores:
+        most = MOST_PER_WORD * sum(self._idf(word) for word in self._words)
+        scores = np.fromiter((row[1] for row in rows), dtype=np.float64, count=len(rows))
+        return TextScores(np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows)), scores / most if rows else scores)
 
 
 def _columns(partition: int, passages: Sequence[Passage]) -> tuple[str, str, str]:
@@ -123,13 +133,9 @@ def _columns(partition: int, passages: Sequence[Passage]) -> tuple[str, str, str
     return own, "\n".join(text for text in others if text), f"p{partition:d}"
 
 
+def _texts_with(words: Iterable[str]) -> str:
+    return f"{{own other}} : {_any_of(words)}"
+
+
 def _any_of(words: Iterable[str]) -> str:
     return "(" + " OR ".join('"' + word.replace('"', '""') + '"' for word in words) + ")"
-
-
-def _scores(rows: Sequence[tuple[int, float]], mass: float) -> TextScores:
-    return TextScores(
-        memories=np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows)),
-        scores=np.fromiter((row[1] for row in rows), dtype=np.float32, count=len(rows)),
-        mass=mass,
-    )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from alma.errors import CorruptStoreError
 from alma.journal import GENESIS
-from alma.protocols import Candidate, PartitionCount, Place, TextScores, VectorChanges
+from alma.protocols import Candidate, PartitionCount, Place, VectorChanges
 from alma.storage import compiled, fulltext
 from alma.storage.database import Database
 from alma.storage.rows import memory_from, text_hash
@@ -100,15 +100,13 @@ class SQLProject:
             for row, count, oldest, newest in rows
         ]
 
-    def search_text(self, words: Sequence[str], *, partitions: Sequence[int], limit: int | None) -> TextScores:
-        """The best memories of the partitions for these words, best first."""
+    @contextmanager
+    def text_query(self, words: Sequence[str], *, partitions: Sequence[int]) -> Iterator[fulltext.TextQuery | None]:
+        """The words put to the full text of these partitions; `None` where there are no words or nothing was ever written."""
         with self._database.reading() as connection:
-            return fulltext.search(connection, self._find(connection), words, partitions=partitions, limit=limit)
-
-    def score_text(self, words: Sequence[str], *, memories: NDArray[np.int64]) -> TextScores:
-        """The score of those of the given memories that have any of the words."""
-        with self._database.reading() as connection:
-            return fulltext.score(connection, self._find(connection), words, memories=memories)
+            project = self._find(connection)
+            scope = None if len(partitions) == len(self._partitions) else partitions
+            yield fulltext.TextQuery(connection, project, words, scope) if project is not None and words else None
 
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
