@@ -1,6 +1,8 @@
 """`alma doctor` finds what is wrong, and says so loudly."""
 
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +151,28 @@ def test_an_old_sqlite_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "OLDEST_SQLITE", (99, 0, 0))
     with pytest.raises(ConfigurationError, match=r"too old; ALMA needs 99\.0 or newer"):
         checks.check_sqlite()
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks.os, "access", lambda path, mode: False)
+    with pytest.raises(CheckFailedError, match="does not exist and cannot be made"):
+        checks.check_storage(tmp_path / "a" / "b")
+
+
+def test_a_full_or_read_only_folder_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checks.tempfile, "TemporaryFile", refuse)
+    with pytest.raises(CheckFailedError, match="No space left on device"):
+        checks.check_storage(tmp_path)
+
+
+def test_a_database_that_does_not_verify_is_a_failure(project) -> None:
+    project("learn", "-a", "helena", "-t", "Deploy", "-o", "success", "-s", "by hand")
+    with closing(sqlite3.connect(Path(".alma", "alma.db"), isolation_level=None)) as connection:
+        connection.execute("DELETE FROM journal")
+    found = project("doctor", "--json", code=1).json
+
+    assert found["failed"] == ["database"]
+    assert "the first: shop" in detail(found, "database")

@@ -82,3 +82,16 @@ def test_the_configuration_may_lie_elsewhere(alma, folder: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_told(alma, folder: Path) -> None:
     (folder / ".alma").write_text("a file in the way")
     assert "cannot be written" in alma("init", "-e", "hash", code=2).err
+
+
+def test_an_ignore_file_that_cannot_be_written_is_told(alma, folder: Path) -> None:
+    (folder / ".alma").mkdir()
+    (folder / ".alma" / ".gitignore").symlink_to(folder / "nowhere" / "file")
+    assert ".gitignore cannot be written" in alma("init", "-e", "hash", code=2).err
+
+
+def test_an_ignore_file_of_the_user_is_left_alone(alma, folder: Path) -> None:
+    (folder / ".alma").mkdir()
+    (folder / ".alma" / ".gitignore").write_text("*.db\n")
+    alma("init", "-e", "hash")
+    assert (folder / ".alma" / ".gitignore").read_text() == "*.db\n"

@@ -26,15 +26,19 @@ def _row(item: "Recalled") -> tuple[str, ...]:
 
 
 def told(memory: "AnyMemory") -> str:
-    """A memory in a line or two for a person."""
-    parts = [memory.text]
-    if memory.kind == "outcome":
-        parts = [
-            f"{memory.outcome.value}: {memory.task_description}",
-            f"  by {memory.strategy_used}" if memory.strategy_used else "",
-        ]
-    elif memory.kind == "anti_pattern" and memory.better_alternative:
-        parts.append(f"  instead {memory.better_alternative}")
+    """A memory in a line for a person, and what belongs to it in further ones."""
+    details = [_detail(memory)]
     if shared := memory.metadata.get("shared_from"):
-        parts.append(f"  from {shared}")
-    return "\n".join(" ".join(part.split()) if not part.startswith("  ") else part for part in parts if part)
+        details.append(f"from {shared}")
+    first = f"{memory.outcome.value}: {memory.text}" if memory.kind == "outcome" else memory.text
+    return "\n  ".join(" ".join(line.split()) for line in (first, *details) if line)
+
+
+def _detail(memory: "AnyMemory") -> str:
+    if memory.kind == "outcome" and memory.strategy_used:
+        return f"by {memory.strategy_used}"
+    if memory.kind == "anti_pattern" and memory.better_alternative:
+        return f"instead {memory.better_alternative}"
+    if memory.kind == "heuristic" and memory.occurrence_count:
+        return f"worked {memory.success_count} of {memory.occurrence_count} times"
+    return ""
