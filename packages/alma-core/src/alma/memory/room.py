@@ -46,7 +46,8 @@ class IndexCache:
             if self._index is None:
                 self._index = self._loaded(head) or ProjectIndex(self._identity.fingerprint.dimension)
             if self._index.upto < head:
-                self._index.apply(self._project.changes(after=self._index.upto))
+                for changes in self._project.changes(after=self._index.upto):
+                    self._index.apply(changes)
             return self._index
 
     def _loaded(self, head: int) -> ProjectIndex | None:

@@ -67,12 +67,16 @@ def search(room: Room, index: ProjectIndex, question: Question, scope: Sequence[
             passages = index.score(question.vector, memories=background)
         else:
             candidates = _candidates(index, question, text, partitions, hits)
-            passages = index.score(question.vector, memories=np.union1d(candidates, background))
-            matches = text.score(np.unique(passages.memories)) if text else _NOTHING
+            rows = np.union1d(candidates, background)
+            scoring = _ARMS_SIDE_BY_SIDE.submit(index.score, question.vector, memories=rows)
+            matches = text.score(rows) if text else _NOTHING
+            passages = scoring.result()
     return _judged(question, passages, matches, background, scope, is_all)
 
 
-def _candidates(index: ProjectIndex, question: Question, text: TextQuery | None, partitions: Sequence[int], hits: int) -> Integers:
+def _candidates(
+    index: ProjectIndex, question: Question, text: TextQuery | None, partitions: Sequence[int], hits: int
+) -> Integers:
     near = None
     if DENSE in question.arms:
         near = _ARMS_SIDE_BY_SIDE.submit(index.search, question.vector, partitions=partitions, limit=hits)
@@ -87,7 +91,11 @@ def _judged(
     cosines = fusion.pooled(passages, memories)
     shares = _aligned(text, memories)
     of_background = np.isin(memories, background)
-    arms = [(scores, arm) for name, scores, arm in ((DENSE, cosines, fusion.DENSE), (TEXT, shares, fusion.TEXT)) if name in question.arms]
+    arms = [
+        (scores, arm)
+        for name, scores, arm in ((DENSE, cosines, fusion.DENSE), (TEXT, shares, fusion.TEXT))
+        if name in question.arms
+    ]
     z = fusion.fused([(fusion.standardised(scores, scores[of_background], arm), arm) for scores, arm in arms])
     partitions = passages.partitions[first]
     kept = fusion.relevant(cosines, shares) | np.isin(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])

@@ -82,7 +82,8 @@ def standardised(scores: "Floats", background: "Floats", arm: Arm) -> "Floats":
     total = len(background) + PRIOR_COUNT
     mean = (background.sum() + PRIOR_COUNT * arm.usual_mean) / total
     squares = ((background - mean) ** 2).sum() + PRIOR_COUNT * (arm.usual_deviation**2 + (arm.usual_mean - mean) ** 2)
-    return (scores - mean) / max(float(np.sqrt(squares / total)), LEAST_DEVIATION)
+    z: Floats = (scores - mean) / max(float(np.sqrt(squares / total)), LEAST_DEVIATION)
+    return z
 
 
 def fused(z_scores: "list[tuple[Floats, Arm]]") -> "Floats":

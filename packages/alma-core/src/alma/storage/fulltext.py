@@ -6,14 +6,15 @@ a factor below k1 + 1 = 2.2 (Robertson and Zaragoza 2009, "The probabilistic rel
 FTS5's idf has no smoothing: in a store of one memory no word counts anything. So each table also holds a few documents of a private filler word,
 under negative numbers: a prior on how rare a word usually is.
 
-What costs is BM25 of each row that matches, some microseconds; matching alone is a hundred times cheaper. So a search in a large scope first adds up the idf
-of the words that are present, and only the best by that, and those that the caller names, are scored.
+What costs is BM25 of each row that matches, some microseconds; matching alone is a hundred times cheaper. So a search in a large scope first
+adds up the idf of the words that are present, and only the best by that, and those that the caller names, are scored.
 """
 
 import json
 import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,8 @@ OTHER_WEIGHT = 0.5
 """What a word of another speaker weighs beside one of the owner's."""
 
 COMMON_FROM = 4_000
-"""A word that more memories hold does not lead to candidates, unless all words of the query are as common; it counts when they are scored."""
+COMMON_SHARE = 0.04
+"""A word that more memories hold than both, a number and a share of the project, is left out of a query that has rarer ones."""
 
 MOST_PER_WORD = 2.2
 FILLERS = 16
@@ -61,30 +63,31 @@ def documents(connection: sqlite3.Connection, project: int) -> set[int]:
 class TextQuery:
     """The words of one question, put to one project. `partitions` limits what is found; `None` is all of the project."""
 
-    def __init__(self, connection: sqlite3.Connection, project: int, words: Sequence[str], partitions: Sequence[int] | None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, project: int, words: Sequence[str], partitions: Sequence[int] | None
+    ) -> None:
         self._connection = connection
         self._table = f"text_{project:d}"
-        self._words = words
         self._scope = "" if partitions is None else f" AND partition : {_any_of(f'p{row:d}' for row in partitions)}"
-        self._counts = {word: self._count(word) for word in words}
-        self._total = int(connection.execute(f"SELECT count(*) FROM {self._table}_docsize").fetchone()[0])  # noqa: S608 - a number
+        self._total = int(self._one(f"SELECT count(*) FROM {self._table}_docsize"))  # noqa: S608 - a number
+        self._common_from = max(COMMON_FROM, int(COMMON_SHARE * self._total))
+        self._counts = self._telling({word: self._count(word) for word in words})
+        self._match = _texts_with(self._counts)
 
     def all(self) -> TextScores:
         """Every memory of the scope that has any of the words, in no order."""
         query = f"SELECT rowid, -{self._rank} FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 - a number
-        return self._scores(self._connection.execute(query, (f"{_texts_with(self._words)}{self._scope}",)).fetchall())
+        return self._scores(self._connection.execute(query, (f"{self._match}{self._scope}",)).fetchall())
 
     def candidates(self, limit: int) -> Integers:
         """The memories of the scope in which the most idf of the words is present, best first, newer before older among equals."""
-        rows, weights = [], []
-        for word in self._leading_words():
-            found = self._holding(word)
-            rows.append(found)
-            weights.append(np.full(len(found), self._idf(word)))
-        if not rows:
+        present = [word for word, count in self._counts.items() if count]
+        if not present:
             return np.empty(0, dtype=np.int64)
+        rows = [self._holding(word) for word in present]
+        weights = np.repeat([self._idf(word) for word in present], [len(found) for found in rows])
         memories, inverse = np.unique(np.concatenate(rows), return_inverse=True)
-        sums = np.bincount(inverse, weights=np.concatenate(weights), minlength=len(memories))
+        sums = np.bincount(inverse, weights=weights, minlength=len(memories))
         return memories[np.lexsort((-memories, -sums))[:limit]]
 
     def score(self, memories: Integers) -> TextScores:
@@ -93,38 +96,42 @@ class TextQuery:
             f"SELECT rowid, -{self._rank} FROM {self._table} "  # noqa: S608 - a number
             f"WHERE {self._table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"
         )
-        return self._scores(self._connection.execute(query, (_texts_with(self._words), json.dumps(memories.tolist()))).fetchall())
+        return self._scores(self._connection.execute(query, (self._match, json.dumps(memories.tolist()))).fetchall())
 
     @property
     def _rank(self) -> str:
         return f"bm25({self._table}, 1.0, {OTHER_WEIGHT}, 0.0)"
 
+    def _one(self, query: str, *values: str) -> Any:
+        return self._connection.execute(query, values).fetchone()[0]
+
     def _count(self, word: str) -> int:
         """How many memories of the project hold a word, counted no further than just beyond what is common."""
-        query = f"SELECT count(*) FROM (SELECT 1 FROM {self._table} WHERE {self._table} MATCH ? LIMIT {COMMON_FROM + 1})"  # noqa: S608
-        return int(self._connection.execute(query, (_texts_with([word]),)).fetchone()[0])
+        query = f"SELECT count(*) FROM (SELECT 1 FROM {self._table} WHERE {self._table} MATCH ? LIMIT {self._common_from + 1})"  # noqa: S608
+        return int(self._one(query, _texts_with([word])))
 
-    def _leading_words(self) -> list[str]:
-        present = sorted((word for word in self._words if self._counts[word]), key=lambda word: self._counts[word])
-        return [word for word in present if self._counts[word] <= COMMON_FROM] or present[:1]
+    def _telling(self, counts: Mapping[str, int]) -> Mapping[str, int]:
+        """The words that are not common; if all are, the rarest, or the first of those whose counting was cut short."""
+        telling = {word: count for word, count in counts.items() if count <= self._common_from}
+        rarest = min(counts, key=lambda word: counts[word])
+        return telling if any(telling.values()) else {**telling, rarest: counts[rarest]}
 
     def _holding(self, word: str) -> Integers:
-        """The newest memories of the scope that hold a word."""
-        query = (
-            f"SELECT group_concat(rowid) FROM (SELECT rowid FROM {self._table} "  # noqa: S608 - a number
-            f"WHERE {self._table} MATCH ? ORDER BY rowid DESC LIMIT {COMMON_FROM})"
-        )
-        listed = self._connection.execute(query, (f"{_texts_with([word])}{self._scope}",)).fetchone()[0]
-        return np.fromstring(listed or "", dtype=np.int64, sep=",")
+        """The memories of the scope that hold a word; of a common one the newest."""
+        newest = f" ORDER BY rowid DESC LIMIT {self._common_from}" if self._counts[word] > self._common_from else ""
+        query = f"SELECT group_concat(rowid) FROM (SELECT rowid FROM {self._table} WHERE {self._table} MATCH ?{newest})"  # noqa: S608
+        return np.fromstring(self._one(query, f"{_texts_with([word])}{self._scope}") or "", dtype=np.int64, sep=",")
 
     def _idf(self, word: str) -> float:
         count = self._counts[word]
         return max(math.log((self._total - count + 0.5) / (count + 0.5)), 1e-6)
 
     def _scores(self, rows: Sequence[tuple[int, float]]) -> TextScores:
-        most = MOST_PER_WORD * sum(self._idf(word) for word in self._words)
+        most = MOST_PER_WORD * sum(map(self._idf, self._counts))
         scores = np.fromiter((row[1] for row in rows), dtype=np.float64, count=len(rows))
-        return TextScores(np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows)), scores / most if rows else scores)
+        return TextScores(
+            np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows)), scores / most if rows else scores
+        )
 
 
 def _columns(partition: int, passages: Sequence[Passage]) -> tuple[str, str, str]:

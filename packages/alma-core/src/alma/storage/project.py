@@ -20,6 +20,11 @@ from alma.types.identity import from_micros
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
 
+CHUNK = 4096
+
+ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None]
+"""Seq, passage, memory, partition, is_own, content hash, is_live, vector."""
+
 
 class SQLProject:
     """A project's tables. It exists in the file from its first write on; until then it reads as empty."""
@@ -47,13 +52,20 @@ class SQLProject:
                 self._refresh_partitions(connection, row)
         return self._partitions
 
-    def changes(self, *, after: int) -> VectorChanges:
-        """What the vector index must take in that holds everything up to `after`."""
+    def changes(self, *, after: int) -> Iterator[VectorChanges]:
+        """What the vector index must take in that holds everything up to `after`, in journal order, some thousand passages at a time."""
         with self._database.snapshot() as connection:
             project = self._find(connection)
             upto = 0 if project is None else int(connection.execute(compiled.PROJECT_HEAD, {"project": project}).fetchone()[0])
-            rows = connection.execute(compiled.VECTOR_CHANGES, {"project": project, "after": after, "upto": upto}).fetchall()
-        return self._vector_changes(rows, upto)
+            cursor = connection.execute(compiled.VECTOR_CHANGES, {"project": project, "after": after, "upto": upto})
+            rows: list[ChangeRow] = []
+            while found := cursor.fetchmany(CHUNK):
+                rows += found
+                whole = next((at for at in range(len(rows) - 1, 0, -1) if rows[at][0] != rows[at - 1][0]), 0)
+                if whole:
+                    yield self._vector_changes(rows[:whole], rows[whole - 1][0])
+                    rows = rows[whole:]
+            yield self._vector_changes(rows, upto)
 
     def candidates(self, memories: Sequence[int]) -> list[Candidate]:
         """What ranking needs of the memories that are not archived, in no order."""
@@ -144,27 +156,27 @@ class SQLProject:
         fields["body"] = self._seal.open(fields["body"], place="memory.body")  # type: ignore[arg-type] # a blob column
         return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
 
-    def _vector_changes(self, rows: Sequence[tuple[int, int, int, int, bytes, int, bytes | None]], upto: int) -> VectorChanges:
-        live = [row for row in rows if row[5]]
+    def _vector_changes(self, rows: Sequence[ChangeRow], upto: int) -> VectorChanges:
+        live = [row for row in rows if row[6]]
         vectors = b"".join(self._vector(row) for row in live)
         return VectorChanges(
             upto=upto,
-            passages=_integers(row[0] for row in live),
-            memories=_integers(row[1] for row in live),
-            partitions=_integers(row[2] for row in live),
-            is_own=np.array([bool(row[3]) for row in live], dtype=np.bool_),
-            ties=_integers(int.from_bytes(row[4][:8], "big", signed=True) for row in live),
+            passages=_integers(row[1] for row in live),
+            memories=_integers(row[2] for row in live),
+            partitions=_integers(row[3] for row in live),
+            is_own=np.array([bool(row[4]) for row in live], dtype=np.bool_),
+            ties=_integers(int.from_bytes(row[5][:8], "big", signed=True) for row in live),
             vectors=np.frombuffer(vectors, dtype="<f2").reshape(len(live), self._dimension),
-            removed=_integers(row[0] for row in rows if not row[5]),
+            removed=_integers(row[1] for row in rows if not row[6]),
         )
 
-    def _vector(self, row: tuple[int, int, int, int, bytes, int, bytes | None]) -> bytes:
-        if row[6] is None:
-            raise CorruptStoreError(f"the vector of passage {row[0]} in project {self.name!r} is missing; see `alma verify`")
-        vector = self._seal.open(row[6], place="vector.vector")
+    def _vector(self, row: ChangeRow) -> bytes:
+        if row[7] is None:
+            raise CorruptStoreError(f"the vector of passage {row[1]} in project {self.name!r} is missing; see `alma verify`")
+        vector = self._seal.open(row[7], place="vector.vector")
         if len(vector) != 2 * self._dimension:
             raise CorruptStoreError(
-                f"the vector of passage {row[0]} in project {self.name!r} has {len(vector)} bytes; see `alma verify`"
+                f"the vector of passage {row[1]} in project {self.name!r} has {len(vector)} bytes; see `alma verify`"
             )
         return vector
 

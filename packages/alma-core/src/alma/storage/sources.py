@@ -13,9 +13,9 @@ from sqlalchemy.sql import ClauseElement
 
 from alma.storage import tables
 
-_STORE, _PROJECT, _PARTITION, _MEMORY, _PASSAGE, _VECTOR, _USAGE, _EVIDENCE, _RECORD, _JOURNAL = (
+_STORE, _PROJECT, _PARTITION, _MEMORY, _PASSAGE, _VECTOR, _USAGE, _RECORD, _JOURNAL = (
     tables.metadata.tables[name]
-    for name in ("store", "project", "partition", "memory", "passage", "vector", "usage", "evidence", "record", "journal")
+    for name in ("store", "project", "partition", "memory", "passage", "vector", "usage", "record", "journal")
 )
 _m, _p, _v, _u = _MEMORY.c, _PASSAGE.c, _VECTOR.c, _USAGE.c
 
@@ -37,31 +37,14 @@ def sources() -> dict[str, ClauseElement]:
         .order_by(_PARTITION.c.row),
         "PARTITION_INSERT": _inserting(_PARTITION, "row"),
         "MEMORY_INSERT": _inserting(_MEMORY, "row"),
-        "MEMORY_UPDATE": _updating(
-            _MEMORY,
-            "row",
-            *(
-                "body",
-                "confidence",
-                "successes",
-                "trials",
-                "seen_at",
-                "updated_at",
-                "archived_at",
-                "content_hash",
-                "evidence",
-                "seq",
-            ),
-        ),
         "MEMORY_BY_ID": select(_MEMORY).where(_m.project == _given("project"), _m.id == _given("id")),
         "MEMORY_PLACE": select(_m.row, _m.partition, _m.archived_at).where(
             _m.project == _given("project"), _m.id == _given("id")
         ),
         "PASSAGE_INSERT": _inserting(_PASSAGE, "row"),
-        "PASSAGES_OF": select(_PASSAGE).where(_p.memory == _given("memory")).order_by(_p.position),
         "VECTOR_INSERT": _inserting(_VECTOR, "row").prefix_with("OR IGNORE"),
         "VECTOR_BY_HASH": select(_v.vector).where(_v.project == _given("project"), _v.text_hash == _given("text_hash")),
-        "VECTOR_CHANGES": select(_p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector)
+        "VECTOR_CHANGES": select(_p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector)
         .select_from(
             _PASSAGE.join(_MEMORY, _m.row == _p.memory).outerjoin(
                 _VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash)
@@ -96,17 +79,6 @@ def sources() -> dict[str, ClauseElement]:
         "USAGE_BY_MEMORY": select(_USAGE).where(_u.memory == _given("memory")),
         "USAGE_INSERT": _inserting(_USAGE),
         "USAGE_UPDATE": _updating(_USAGE, "memory", "used", "ignored", "thumbs_up", "thumbs_down"),
-        "EVIDENCE_BY_KEY": select(_EVIDENCE).where(
-            _EVIDENCE.c.project == _given("project"),
-            _EVIDENCE.c.agent == _given("agent"),
-            _EVIDENCE.c.task_class == _given("task_class"),
-        ),
-        "EVIDENCE_INSERT": _inserting(_EVIDENCE, "row"),
-        "EVIDENCE_UPDATE": _updating(
-            _EVIDENCE,
-            "row",
-            *("successes", "trials", "operative_successes", "operative_trials", "observed_at", "heuristic", "anti_pattern"),
-        ),
         "RECORD_BY_KEY": select(_RECORD.c.version, _RECORD.c.body).where(
             _RECORD.c.project == _given("project"), _RECORD.c.kind == _given("kind"), _RECORD.c.key == _given("key")
         ),
