@@ -1,0 +1,38 @@
+"""A partition's memories with the smallest ties, as memories come, go and change."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alma.vectors.smallest import SmallestTies
+
+memories_with_ties = st.dictionaries(st.integers(0, 60), st.integers(-40, 40), max_size=25)
+
+
+def columns(memories: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array(list(memories), dtype=np.int64), np.array(list(memories.values()), dtype=np.int64)
+
+
+@given(
+    first=memories_with_ties,
+    updates=st.lists(st.tuples(st.sets(st.integers(0, 60)), memories_with_ties), max_size=8),
+    capacity=st.integers(0, 12),
+)
+def test_what_it_holds_is_always_the_beginning_of_all_memories_by_tie(
+    first: dict[int, int], updates: list[tuple[set[int], dict[int, int]]], capacity: int
+) -> None:
+    held = dict(first)
+    nearest = SmallestTies(*columns(first), capacity=capacity)
+    for gone, come in updates:
+        leaving = [memory for memory in held if memory in gone or memory in come]
+        nearest.update(np.array(leaving, dtype=np.int64), *columns(come))
+        held = {memory: tie for memory, tie in held.items() if memory not in leaving} | come
+        count = len(nearest.ties)
+        assert nearest.ties.tolist() == sorted(held.values())[:count]
+        assert [held[memory] for memory in nearest.memories.tolist()] == nearest.ties.tolist()
+        assert len(set(nearest.memories.tolist())) == count
+        assert nearest.suffices(count)
+        assert nearest.is_complete == nearest.suffices(count + 1)
+        if nearest.is_complete:
+            assert count == len(held)
+        assert count <= max(2 * capacity, capacity)
