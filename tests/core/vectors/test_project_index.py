@@ -150,6 +150,8 @@ def test_changes_without_passages_only_move_upto(index: ProjectIndex, make_chang
         lambda good: replace(good, vectors=good.vectors[:, :7]),
         lambda good: replace(good, vectors=good.vectors[:3]),
         lambda good: replace(good, ties=good.ties[:3]),
+        lambda good: replace(good, removed=np.array([[0]])),
+        lambda good: replace(good, passages=good.passages[:, np.newaxis]),
         lambda good: replace(good, is_own=good.is_own[:, np.newaxis]),
         lambda good: replace(good, vectors=np.where(np.arange(8) == 3, np.float16("nan"), good.vectors)),
         lambda good: replace(good, vectors=np.where(np.arange(8) == 3, np.float16("-inf"), good.vectors)),

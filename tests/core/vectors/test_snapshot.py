@@ -291,3 +291,19 @@ save(index, Path(sys.argv[1]), identity)
 """
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == -9
     assert load(path, IDENTITY, newest=7) is not None
+
+
+def test_what_a_killed_process_left_long_ago_is_cleared_away_and_nothing_else(index: ProjectIndex, tmp_path: Path) -> None:
+    path = tmp_path / "vectors[1].snapshot"
+    save(index, path, IDENTITY)
+    old, young, other = tmp_path / f".{path.name}.a.tmp", tmp_path / f".{path.name}.b.tmp", tmp_path / ".vectors1.snapshot.c.tmp"
+    for file in (old, young, other):
+        file.touch()
+    for file in (old, other):
+        os.utime(file, (path.stat().st_mtime - 7200,) * 2)
+    save(index, path, IDENTITY)
+    assert sorted(tmp_path.iterdir()) == sorted([path, young, other])
+
+
+def test_only_the_owner_may_read_a_snapshot(path: Path) -> None:
+    assert os.name == "nt" or path.stat().st_mode & 0o077 == 0

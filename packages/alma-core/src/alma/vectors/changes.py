@@ -15,12 +15,14 @@ EXPONENT = 0x7C00
 def checked(changes: VectorChanges, dimension: int) -> VectorChanges:
     """The same with arrays of the promised types. `ValidationError` when shapes differ or a vector is not finite."""
     count = len(changes.passages)
-    vectors: Halves = np.asarray(changes.vectors, dtype=np.float16)
+    vectors: Halves = np.ascontiguousarray(changes.vectors, dtype=np.float16)
     if not count and not vectors.size:
         vectors = vectors.reshape(0, dimension)
     if vectors.shape != (count, dimension):
         raise ValidationError(f"{count} passages need vectors of shape {(count, dimension)}, not {vectors.shape}")
-    for name in ("memories", "partitions", "is_own", "ties"):
+    if np.ndim(changes.removed) != 1:
+        raise ValidationError(f"removed passages need one dimension, not shape {np.shape(changes.removed)}")
+    for name in ("passages", "memories", "partitions", "is_own", "ties"):
         if np.shape(getattr(changes, name)) != (count,):
             raise ValidationError(f"{count} passages need as many {name}, not shape {np.shape(getattr(changes, name))}")
     if not _is_finite(vectors):

@@ -6,6 +6,8 @@ The header says whose snapshot it is and how many passages follow; the arrays ar
 vectors (float16) and is_own (one byte each), in this order.
 """
 
+import contextlib
+import glob
 import json
 import logging
 import mmap
@@ -30,6 +32,7 @@ DIGEST_SIZE = 32
 PREFIX_SIZE = len(MAGIC) + DIGEST_SIZE + 4
 ALIGNMENT = 64
 BIGGEST_HEADER = 65_536
+LEFTOVER_SECONDS = 3600
 
 _log = logging.getLogger("alma")
 
@@ -67,6 +70,7 @@ def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity) -> None:
                 file.write(array.data)
             file.flush()
             os.fsync(file.fileno())
+        _remove_leftovers(path, newer=temporary)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -171,6 +175,15 @@ def _restored(view: memoryview, facts: dict[str, int], start: int, dimension: in
         )
     )
     return index
+
+
+def _remove_leftovers(path: Path, *, newer: str) -> None:
+    """Deletes what savers that were killed have left behind: temporary files much older than ours, so that no living one loses its own."""
+    now = os.stat(newer).st_mtime
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with contextlib.suppress(OSError):
+            if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+                leftover.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
