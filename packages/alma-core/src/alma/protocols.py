@@ -3,14 +3,18 @@
 Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaque, never shown to users, never used to break a tie.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from alma.types.embedding import Fingerprint
+from alma.types.memories import AnyMemory, Memory
 from alma.types.partition import Partition
+from alma.types.passages import Passage
 from alma.types.prompt import TokenCounter as TokenCounter  # one method, so a callable; its home is beside its only user
+from alma.types.reports import VerifyReport
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,6 +131,94 @@ class TextQuery(Protocol):
 
     def score(self, memories: "Integers") -> TextScores:
         """Those of the given memories that have any of the words, in no order, scored as `all` scores them."""
+
+
+class Write(Protocol):
+    """One call's changes to a project. They land together with the journal record that lists them, or not at all."""
+
+    def add(
+        self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
+    ) -> None:
+        """Stores a memory with its passages; those whose text is in `vectors` get that float16 vector. `ConflictError` if the id is taken."""
+
+    def count_usage(self, memory_id: str, counts: Mapping[str, int]) -> None:
+        """Adds to used, ignored, thumbs_up or thumbs_down of a memory. `MemoryNotFoundError` if there is none."""
+
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
+        """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now."""
+
+
+class Memories(Protocol):
+    """What a project holds, for looking things up."""
+
+    def find(self, memory_id: str) -> Place | None:
+        """Where a memory is kept; `None` if there is none in this project."""
+
+    def memories(self, rows: Sequence[int]) -> Mapping[int, AnyMemory]:
+        """The memories themselves, by row. Unknown rows are left out."""
+
+    def partitions(self) -> Mapping[int, Partition]:
+        """All partitions by row, those that other processes made too."""
+
+    def counts(self) -> Sequence[PartitionCount]:
+        """How many memories each partition holds, archived ones left out."""
+
+    def record(self, kind: str, key: str) -> tuple[int, dict[str, Any]]:
+        """Version and body of a small record; version 0 and an empty body if there is none."""
+
+
+class Searchable(Protocol):
+    """What a project holds, for retrieval."""
+
+    def head(self) -> int:
+        """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
+
+    def changes(self, *, after: int) -> Iterator[VectorChanges]:
+        """What a vector index must take in that holds everything up to `after`, in journal order, all of one moment."""
+
+    def vectors(self, texts: Sequence[str]) -> Mapping[str, bytes]:
+        """The stored float16 vectors of those of the texts that have one."""
+
+    def candidates(self, memories: Sequence[int]) -> Sequence[Candidate]:
+        """What ranking needs of the memories that are not archived, in no order."""
+
+    def text_query(self, words: Sequence[str], *, partitions: Sequence[int]) -> AbstractContextManager[TextQuery | None]:
+        """The words put to the full text of these partitions; `None` where there are no words or nothing was ever written."""
+
+
+class Project(Memories, Searchable, Protocol):
+    """One project of a store. It exists from its first write on; until then it reads as empty. Thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """The project's name."""
+
+    def write(self, *, actor: str, operation: str, at: int) -> AbstractContextManager[Write]:
+        """One call's write, under the project's lock. `at` is in microseconds since 1970. An exception inside undoes all of it."""
+
+
+class Store(Protocol):
+    """The truth: every memory of every project, its vectors, and the journals. Shared by threads and processes."""
+
+    @property
+    def id(self) -> str:
+        """What no other database has."""
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The embedder that the database was made with."""
+
+    def project(self, name: str) -> Project:
+        """One project; made by its first write."""
+
+    def size(self) -> int:
+        """Bytes on disk."""
+
+    def verify(self) -> VerifyReport:
+        """What is wrong with what is stored. Reads only."""
+
+    def close(self) -> None:
+        """Lets go of the database. Using it afterwards is a `StorageError`."""
 
 
 class VectorIndex(Protocol):

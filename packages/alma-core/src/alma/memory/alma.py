@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from alma.config import load_settings
 from alma.memory import arguments as args
-from alma.memory import integrity, opening, recall, record, stats, usage
-from alma.memory.room import Room, Store
+from alma.memory import opening, recall, record, stats, usage
+from alma.memory.room import OpenStore, Room
 from alma.memory.search import ARMS
 from alma.protocols import Clock, Embedder
 from alma.types.identity import utc_now
@@ -91,7 +91,7 @@ class ALMA:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<ALMA project {self.project_id!r} in {self._store.storage.path}>"
+        return f"<ALMA project {self.project_id!r} in {self._store.folder}>"
 
     @property
     def project_id(self) -> str:
@@ -104,7 +104,7 @@ class ALMA:
         return self._store.agents
 
     @property
-    def _store(self) -> Store:
+    def _store(self) -> OpenStore:
         return self._room.store
 
     def retrieve(
@@ -256,4 +256,4 @@ class ALMA:
 
     def verify(self) -> VerifyReport:
         """Checks the whole store: every journal chain, every row against its journal, every vector. Reads only; finds, never mends."""
-        return integrity.verify(self._store)
+        return self._store.storage.verify()

@@ -10,7 +10,7 @@ from alma.config import ScoringSettings, check_db_name, resolve_storage_dir
 from alma.embedding import create_embedder, embedder_for
 from alma.errors import ConfigurationError, EmbedderMismatchError
 from alma.memory import arguments as args
-from alma.memory.room import Store
+from alma.memory.room import OpenStore
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Embedder
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
@@ -30,7 +30,7 @@ def open_store(
     agents: Mapping[str, MemoryScope | Mapping[str, object]] | None,
     scoring: ScoringSettings | None,
     clock: Clock,
-) -> Store:
+) -> OpenStore:
     """The store in a folder, made if it is not there yet. A relative folder is relative to the current one."""
     path = resolve_storage_dir(storage_dir, Path.cwd()) / check_db_name(db_name)
     scopes = {args.checked_name(name, "agent"): _scope(name, rules) for name, rules in (agents or {}).items()}
@@ -44,7 +44,7 @@ def open_store(
     except BaseException:
         storage.close()
         raise
-    return Store(storage, texts, clock, scopes, profile)
+    return OpenStore(storage, path.parent, texts, clock, scopes, profile)
 
 
 def _make(path: Path, embedder: str | Embedder, dimension: int | None, clock: Clock) -> None:

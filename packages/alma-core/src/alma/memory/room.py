@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from alma.memory.texts import TextVectors
-from alma.protocols import Clock
+from alma.protocols import Clock, Project, Store
 from alma.scoring import Profile
-from alma.storage.project import SQLProject
-from alma.storage.store import SQLStorage
 from alma.types.identity import to_micros
 from alma.types.scope import MemoryScope
 from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
@@ -25,7 +23,7 @@ SNAPSHOT_FROM = 20_000
 class IndexCache:
     """The vector index of one project, brought up to date before each use, kept in a snapshot between processes when it is large."""
 
-    def __init__(self, project: SQLProject, *, identity: SnapshotIdentity, path: Path) -> None:
+    def __init__(self, project: Project, *, identity: SnapshotIdentity, path: Path) -> None:
         self._project = project
         self._identity = identity
         self._path = path
@@ -72,10 +70,11 @@ class IndexCache:
 
 
 @dataclass(slots=True)
-class Store:
+class OpenStore:
     """An open database with everything that its projects share."""
 
-    storage: SQLStorage
+    storage: Store
+    folder: Path
     texts: TextVectors
     clock: Clock
     agents: Mapping[str, MemoryScope]
@@ -94,7 +93,7 @@ class Store:
 
     def _snapshot_path(self, name: str) -> Path:
         digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
-        return self.storage.path.with_name(f"{self.storage.path.name}.{digest}.index")
+        return self.folder / f"{self.storage.id}.{digest}.index"
 
     def close(self) -> None:
         """Keeps what is worth keeping and closes the database."""
@@ -107,8 +106,8 @@ class Store:
 class Room:
     """One project of an open store."""
 
-    store: Store
-    project: SQLProject
+    store: OpenStore
+    project: Project
     index: IndexCache
 
     @property

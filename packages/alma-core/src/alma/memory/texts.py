@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import EmbeddingError
-from alma.protocols import Embedder
-from alma.storage.project import SQLProject
+from alma.protocols import Embedder, Project
 from alma.types.embedding import Fingerprint
 
 REMEMBERED = 1024
@@ -27,7 +26,7 @@ class TextVectors:
         self._recent: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, texts: Sequence[str], project: SQLProject) -> dict[str, bytes]:
+    def of(self, texts: Sequence[str], project: Project) -> dict[str, bytes]:
         """The float16 vector of each text. `EmbeddingError` if the model fails or gives what no vector can be."""
         found = self._remembered(texts)
         found |= project.vectors([text for text in texts if text not in found])
@@ -37,11 +36,11 @@ class TextVectors:
         self._remember(found)
         return found
 
-    def query(self, text: str, project: SQLProject) -> NDArray[np.float32]:
+    def query(self, text: str, project: Project) -> NDArray[np.float32]:
         """The vector of a query, as exact as stored ones are."""
         return np.frombuffer(self.of([text], project)[text], dtype="<f2").astype(np.float32)
 
-    def unit_rows(self, texts: Sequence[str], project: SQLProject) -> NDArray[np.float32]:
+    def unit_rows(self, texts: Sequence[str], project: Project) -> NDArray[np.float32]:
         """The vectors of the texts as rows."""
         found = self.of(texts, project)
         return np.stack([np.frombuffer(found[text], dtype="<f2") for text in texts]).astype(np.float32)

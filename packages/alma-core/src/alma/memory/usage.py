@@ -33,7 +33,7 @@ def record_usage(room: Room, *, retrieved: object, used: object, agent: object, 
     reader = args.checked_name(agent, "agent")
     used_ids = None if used is None else args.checked_ids(used, "used_memory_ids")
     shown = [*args.checked_ids(retrieved, "retrieved_memory_ids"), *(used_ids or ())]
-    found = _visible(room, dict.fromkeys(shown), reader, user_id)
+    found = _visible(room, dict.fromkeys(shown), reader, user_id, preferences=True)
     if found.unknown:
         _LOG.warning(
             "record_usage: %r sees no memories %s; nothing was counted for them", reader, ", ".join(map(repr, found.unknown))
@@ -56,7 +56,7 @@ def record_feedback(room: Room, *, memory_id: object, signal: object, agent: obj
     reader = args.checked_name(agent, "agent")
     column = _COLUMNS[_checked_signal(signal)]
     ids = args.checked_ids([memory_id], "memory_id")
-    if not _visible(room, ids, reader, user_id).known:
+    if not _visible(room, ids, reader, user_id, preferences=True).known:
         raise MemoryNotFoundError(f"{reader!r} sees no memory {memory_id!r} in project {room.name!r}")
     with room.project.write(actor=reader, operation="record_feedback", at=room.now()) as write:
         write.count_usage(ids[0], {column: 1})
@@ -84,13 +84,17 @@ def _checked_signal(signal: object) -> FeedbackSignal:
         raise ValidationError(f"signal {shortened(repr(signal), 60)} is none of {words}") from error
 
 
-def _visible(room: Room, ids: Iterable[str], agent: str, user_id: object) -> _Sorted:
-    """Which of the ids are memories that the agent can see. A preference is seen with the id of its user."""
+def _visible(room: Room, ids: Iterable[str], agent: str, user_id: object, *, preferences: bool = False) -> _Sorted:
+    """Which of the ids are memories that the agent can see; with `preferences` also those of users it was shown and now names by id alone."""
     user = args.checked_name(user_id, "user_id") if user_id is not None else None
     scope = {partition.row for partition in readable(room, agent=agent, user_id=user)}
     result = _Sorted([], [])
     for memory_id in ids:
         found = room.project.find(memory_id)
-        is_seen = found is not None and not found.is_archived and found.partition.row in scope
+        is_seen = (
+            found is not None
+            and not found.is_archived
+            and (found.partition.row in scope or (preferences and found.partition.is_user))
+        )
         (result.known if is_seen else result.unknown).append(memory_id)
     return result

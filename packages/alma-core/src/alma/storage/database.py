@@ -18,7 +18,6 @@ _SETTINGS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA temp_store=MEMORY",
     "PRAGMA cache_size=-16000",
-    "PRAGMA mmap_size=268435456",
     "PRAGMA secure_delete=ON",
     "PRAGMA trusted_schema=OFF",
 )

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +112,13 @@ class SQLProject:
             PartitionCount(partitions[row], count, from_micros(oldest), from_micros(newest))
             for row, count, oldest, newest in rows
         ]
+
+    def record(self, kind: str, key: str) -> tuple[int, dict[str, Any]]:
+        """Version and body of a small record; version 0 and an empty body if there is none."""
+        with self._database.reading() as connection:
+            place = {"project": self._find(connection), "kind": kind, "key": key}
+            found = connection.execute(compiled.RECORD_BY_KEY, place).fetchone()
+        return (0, {}) if found is None else (found[0], json.loads(self._seal.open(found[1], place="record.body")))
 
     @contextmanager
     def text_query(self, words: Sequence[str], *, partitions: Sequence[int]) -> Iterator[fulltext.TextQuery | None]:

@@ -13,8 +13,10 @@ from alma.storage.database import Database, check_file, create_database, storage
 from alma.storage.migrations import migrate, missing_migrations
 from alma.storage.project import SQLProject
 from alma.storage.seal import OpenSeal, Seal
+from alma.storage.verifying import verify
 from alma.types.embedding import Fingerprint
 from alma.types.identity import to_micros
+from alma.types.reports import VerifyReport
 
 
 class SQLStorage:
@@ -62,6 +64,10 @@ class SQLStorage:
         with storage_errors(self.path):
             files = (self.path, Path(f"{self.path}-wal"))
             return sum(file.stat().st_size for file in files if file.exists())
+
+    def verify(self) -> VerifyReport:
+        """What is wrong with what is stored. Reads only, and lets others write meanwhile."""
+        return verify(self.database, seal=self.seal, dimension=self.fingerprint.dimension)
 
     def close(self) -> None:
         """Closes all connections. Using the store afterwards is a `StorageError`."""

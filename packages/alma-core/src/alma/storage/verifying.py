@@ -9,9 +9,9 @@ from typing import Any
 from alma import journal
 from alma.journal import BrokenChainError, JournalRecord, ReplayError, State
 from alma.storage import compiled, fulltext
+from alma.storage.database import Database
 from alma.storage.rows import Row, named, passage_key, text_hash, vector_checksum
 from alma.storage.seal import Seal
-from alma.storage.store import SQLStorage
 from alma.types.partition import Partition
 from alma.types.reports import Problem, VerifyReport
 
@@ -33,15 +33,15 @@ class _Findings:
             self.problems.append(Problem(project_id=project, place=place, what=what))
 
 
-def verify(storage: SQLStorage) -> VerifyReport:
+def verify(database: Database, *, seal: Seal, dimension: int) -> VerifyReport:
     """What is wrong with the database, each problem with its place. Of one moment, while others may go on writing."""
     findings = _Findings()
-    with storage.database.snapshot() as connection:
+    with database.snapshot() as connection:
         _check(lambda: _check_file(connection, findings), findings)
         projects: list[tuple[int, str, int, bytes]] = []
         _check(lambda: projects.extend(connection.execute("SELECT row, name, head_seq, head_hash FROM project")), findings)
         for row, name, head_seq, head_hash in projects:
-            project = _Project(connection, storage.seal, storage.fingerprint.dimension, row, name, findings)
+            project = _Project(connection, seal, dimension, row, name, findings)
             _check(lambda project=project, head=(head_seq, head_hash): project.check(*head), findings, name)  # type: ignore[misc]
     return VerifyReport(
         problems=tuple(findings.problems),
