@@ -92,4 +92,6 @@ def ascending(values: Integers) -> Integers:
     if len(values) < 2 or bool((values[1:] > values[:-1]).all()):
         return values
     values = np.sort(values)
-    return values[np.concatenate([[True], values[1:] != values[:-1]])]
+    is_new = np.ones(len(values), dtype=np.bool_)
+    is_new[1:] = values[1:] != values[:-1]
+    return values[is_new]
