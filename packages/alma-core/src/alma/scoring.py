@@ -11,7 +11,7 @@ RECALL_WEIGHTS: Mapping[str, float] = {"similarity": 1.0, "recency": 0.0, "succe
 DEFAULT_HALF_LIFE_DAYS = 30.0
 
 _DAY = 86_400_000_000  # microseconds
-_FAILURE_WORTH = 0.3
+_FAILURE_WORTH = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ def recency(seen_at: int, now: int, half_life_days: float) -> float:
 def success(kind: str, successes: float | None, trials: float | None) -> float:
     """How well a memory did.
 
-    A heuristic: the mean of a Beta(1, 1) prior after its record, `(s + 1) / (n + 2)`. An outcome: 1 for a success, 0.3 for a failure, since what
-    failed is worth recalling too, between for what lies between. An anti-pattern: `n / (n + 1)`, how established the warning is. Others, which
+    A heuristic: the mean of a Beta(1, 1) prior after its record, `(s + 1) / (n + 2)`. An outcome: 1 for a success, 0.7 for a failure, since what
+    failed and why is nearly as telling, between for what lies between. An anti-pattern: `n / (n + 1)`, how established the warning is. Others, which
     have no record: 1.
     """
     if kind == "outcome":
