@@ -1,5 +1,6 @@
 """What the index does with memory and with the threads of its libraries."""
 
+import sys
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from alma.errors import MissingDependencyError
 from alma.vectors import ProjectIndex
 from alma.vectors.flat_faiss import FlatFaiss
 
@@ -58,3 +60,14 @@ def test_faiss_searches_in_one_thread_and_its_setting_is_put_back() -> None:
         assert (listening.threads, faiss.omp_get_max_threads()) == (1, 3)
     finally:
         faiss.omp_set_num_threads(before)
+
+
+def test_without_faiss_a_large_project_says_what_to_install(
+    make_changes: Make, unit_vectors: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    index = ProjectIndex(8, faiss_above=10)
+    index.apply(make_changes(1, unit_vectors(10)))
+    with pytest.raises(MissingDependencyError, match="install faiss-cpu"):
+        index.apply(make_changes(2, unit_vectors(1), first=10))
+    assert (index.upto, len(index)) == (0, 0)

@@ -61,7 +61,8 @@ class ProjectIndex:
         """Takes changes in journal order; those at or before `upto` are ignored.
 
         A passage that is held already is replaced. `ValidationError`, and nothing is taken, when the arrays do not fit together or a
-        vector is not finite. Should memory run out half-way, the index is left empty with `upto` 0.
+        vector is not finite. When it fails half-way (no memory, no FAISS), the index is left
+        empty with `upto` 0, to be filled anew.
         """
         if changes.upto <= self._upto:
             return
