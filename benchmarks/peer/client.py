@@ -1,0 +1,84 @@
+"""The reference as a subject of measurement, seen from this process."""
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import benchmarks
+from benchmarks.texts import Task
+
+ROOT = Path(benchmarks.__file__).parent.parent
+
+
+class PeerError(Exception):
+    """The reference could not be measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the driver tells of a block: milliseconds of each call, items found in all, calls of the embedder."""
+
+    ms: list[float]
+    found: int
+    encodes: int
+
+
+class Peer:
+    """The reference in the environment of another Python, which needs `alma-memory` 0.11, numpy and faiss-cpu."""
+
+    def __init__(self, python: Path, folder: Path) -> None:
+        self._encodes = 0
+        self._command = [str(python), "-m", "benchmarks.peer.driver", str(folder)]
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        self._reply()
+
+    def learn(self, tasks: Sequence[Task]) -> list[float]:
+        """Durable, one call a task."""
+        return self._ask("learn", [[task.task, task.strategy, task.succeeded] for task in tasks]).ms
+
+    def retrieve(self, queries: Sequence[str]) -> list[float]:
+        """One call a query. A reference that finds nothing at all would be measured for nothing: an error."""
+        answer = self._ask("retrieve", list(queries))
+        if queries and not answer.found:
+            raise PeerError(f"none of the reference's {len(queries)} retrievals found anything; its figures would mean nothing")
+        return answer.ms
+
+    @property
+    def encodes(self) -> int:
+        """How often its embedder was called."""
+        return self._encodes
+
+    def close(self) -> None:
+        """Ends the other process."""
+        if self._process.stdin:
+            self._process.stdin.close()
+        self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def _ask(self, do: str, items: Sequence[Any]) -> "Answer":
+        if not self._process.stdin:
+            raise PeerError("the reference has no standard input")
+        print(json.dumps({"do": do, "items": items}), file=self._process.stdin, flush=True)
+        answer = Answer(**self._reply())
+        self._encodes += answer.encodes
+        return answer
+
+    def _reply(self) -> dict[str, Any]:
+        line = self._process.stdout.readline() if self._process.stdout else ""
+        if not line:
+            raise PeerError(f"the reference ended with {self._process.wait()}; `{' '.join(self._command)}` says why")
+        reply: dict[str, Any] = json.loads(line)
+        return reply

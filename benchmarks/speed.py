@@ -1,0 +1,306 @@
+"""How quick ALMA is, and beside it the public reference in the same run: `python -m benchmarks.speed --data FILE [--peer PYTHON]`.
+
+Texts are real (LongMemEval turns cut to the length of a task), vectors are hashed and the same for both, and making them is not counted.
+Subjects take turns in small blocks, so that whatever else the machine does hits all of them alike.
+"""
+
+import argparse
+import os
+import platform
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.progress import Progress
+
+from benchmarks import gates
+from benchmarks.arguments import positive
+from benchmarks.gates import Gate
+from benchmarks.measures import percentile
+from benchmarks.peer.client import Peer, PeerError
+from benchmarks.probe import disk, probe
+from benchmarks.records import DataError
+from benchmarks.screen import wide_console
+from benchmarks.subject import AlmaSubject, Subject
+from benchmarks.texts import RealTexts, Task
+
+SIZES = (1_000, 10_000, 100_000)
+PEER_SIZE = 10_000
+ROUNDS = 20
+BLOCK = 15
+PEER = "reference"
+PROBES = 40
+
+
+@dataclass(slots=True)
+class Times:
+    """Milliseconds of each call that was measured on one subject."""
+
+    learn: list[float] = field(default_factory=list)
+    retrieve: list[float] = field(default_factory=list)
+    encodes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """How many memories were stored in bulk, in what time, with how much text."""
+
+    count: int
+    seconds: float
+    text_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is measured, with which texts. `fresh` are tasks that no store holds yet."""
+
+    sizes: Sequence[int]
+    passages: int
+    peer: Path | None
+    peer_size: int
+    rounds: int
+    block: int
+    texts: RealTexts
+    tasks: Sequence[Task]
+    fresh: Sequence[Task]
+
+    @property
+    def queries(self) -> Iterator[str]:
+        """Questions of people and tasks nobody has done yet, in turn, for ever."""
+        questions = self.texts.questions
+        number = 0
+        while True:
+            yield questions[number % len(questions)]
+            yield self.fresh[number % len(self.fresh)].task
+            number += 1
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the benchmark as the command line says. Ends the process with 1 and a message if it cannot."""
+    options = _parser().parse_args(arguments)
+    console = wide_console()
+    try:
+        plan = _plan(options)
+        with tempfile.TemporaryDirectory(prefix="speed-", dir=options.dir) as folder, Progress(console=console) as progress:
+            result = measure(plan, Path(folder), progress)
+    except (DataError, PeerError) as error:
+        sys.exit(str(error))
+    gates.show(console, result, f"Speed, embedding not counted; {_machine()}")
+    if options.json:
+        gates.write_json(options.json, result, machine=_machine(), sizes=list(plan.sizes), rounds=plan.rounds, block=plan.block)
+
+
+def measure(plan: Plan, folder: Path, progress: Progress) -> list[Gate]:
+    """Fills the stores, takes turns between them, then looks at each from a new process."""
+    with ExitStack() as stack:
+        stores = {size: AlmaSubject(_made(folder / f"alma-{size}")) for size in plan.sizes}
+        for store in stores.values():
+            stack.callback(store.close)
+        fillings = {size: _filled(store, plan.tasks[:size], progress) for size, store in stores.items()}
+        subjects: dict[str, Subject] = {str(size): store for size, store in stores.items()}
+        if plan.peer:
+            peer = Peer(plan.peer, _made(folder / PEER))
+            stack.callback(peer.close)
+            _fill_peer(peer, plan.tasks[: plan.peer_size], progress)
+            subjects[PEER] = peer
+        times = _take_turns(plan, subjects, progress)
+        passages = _passages(plan, folder, progress) if plan.passages else []
+    result = _task_gates(plan, times, fillings)
+    result += passages
+    for size, filling in fillings.items():
+        result += _seen_from_outside(
+            stores[size].folder, size, filling.text_bytes + _bytes(plan.fresh[: plan.rounds * plan.block]), plan
+        )
+    return result
+
+
+def _take_turns(plan: Plan, subjects: Mapping[str, Subject], progress: Progress) -> dict[str, Times]:
+    """Every subject learns a block and answers a block, round after round. The first answer of each is not counted: it loads an index."""
+    times = {name: Times() for name in subjects}
+    queries = plan.queries
+    for subject in subjects.values():
+        subject.retrieve(plan.texts.questions[:5])
+    for number in progress.track(range(plan.rounds), description="Taking turns"):
+        tasks = plan.fresh[number * plan.block : (number + 1) * plan.block]
+        asked = [next(queries) for _ in range(plan.block)]
+        for name, subject in subjects.items():
+            before = subject.encodes
+            times[name].learn += subject.learn(tasks)
+            times[name].encodes += subject.encodes - before
+            times[name].retrieve += subject.retrieve(asked)
+    return times
+
+
+def _task_gates(plan: Plan, times: Mapping[str, Times], fillings: Mapping[int, Filling]) -> list[Gate]:
+    result = []
+    peer = times.get(PEER)
+    for size in plan.sizes:
+        mine = times[str(size)]
+        result += _retrieve_gates(size, mine, peer if size == plan.peer_size else None)
+        result += _learn_gates(size, mine, peer if size == plan.peer_size else None)
+        filling = fillings[size]
+        result.append(
+            Gate(f"learn_many, up to {size:,}", filling.count / filling.seconds, "/s", limit=5_000, more_is_better=True)
+        )
+    low, high = plan.sizes[0], plan.sizes[-1]
+    if low < high:
+        growth = percentile(times[str(high)].learn, 0.5) / percentile(times[str(low)].learn, 0.5)
+        result.append(Gate(f"learn p50, {high:,} over {low:,}", growth, "×", limit=1.3))
+    return result
+
+
+def _retrieve_gates(size: int, mine: Times, peer: Times | None) -> list[Gate]:
+    limits = {10_000: (3.0, None, 4.2, None), 100_000: (5.0, 15.0, 71.0, 116.0)}
+    middle, slow, usual_middle, usual_slow = limits.get(size, (None, None, None, None))
+    return [
+        Gate(
+            f"retrieve {name}, {size:,} memories",
+            percentile(mine.retrieve, share),
+            "ms",
+            limit=limit,
+            reference=percentile(peer.retrieve, share) if peer else usual,
+            is_same_run=peer is not None,
+        )
+        for name, share, limit, usual in (("p50", 0.5, middle, usual_middle), ("p95", 0.95, slow, usual_slow))
+    ]
+
+
+def _learn_gates(size: int, mine: Times, peer: Times | None) -> list[Gate]:
+    result = [
+        Gate(
+            f"learn {name}, {size:,} memories",
+            percentile(mine.learn, share),
+            "ms",
+            reference=percentile(peer.learn, share) if peer else None,
+            is_same_run=peer is not None,
+        )
+        for name, share in (("p50", 0.5), ("p95", 0.95))
+    ]
+    rate, theirs = _rate(mine.learn), _rate(peer.learn) if peer else None
+    result.append(
+        Gate(f"learn, {size:,} memories", rate, "/s", reference=theirs, is_same_run=peer is not None, more_is_better=True)
+    )
+    if theirs:
+        result.append(Gate(f"learn against the reference, {size:,} memories", rate / theirs, "×", limit=4.0, more_is_better=True))
+    result.append(
+        Gate(
+            f"calls of the embedder a learn, {size:,} memories",
+            mine.encodes / len(mine.learn),
+            "",
+            limit=1.0,
+            reference=peer.encodes / len(peer.learn) if peer else None,
+            is_same_run=peer is not None,
+        )
+    )
+    return result
+
+
+def _passages(plan: Plan, folder: Path, progress: Progress) -> list[Gate]:
+    """A store of facts, each one passage of up to 600 characters."""
+    texts = plan.texts.passages(plan.passages)
+    store = AlmaSubject(_made(folder / "alma-passages"))
+    try:
+        task = progress.add_task(f"{len(texts):,} passages", total=len(texts))
+        seconds = store.fill_facts(texts, lambda count: progress.advance(task, count))
+        store.retrieve(plan.texts.questions[:5])
+        queries = plan.queries
+        times = store.retrieve([next(queries) for _ in range(plan.rounds * plan.block)])
+    finally:
+        store.close()
+    name = f"{len(texts):,} passages of {sum(map(len, texts)) // len(texts)} characters"
+    return [
+        Gate(f"retrieve p50, {name}", percentile(times, 0.5), "ms", limit=10.0),
+        Gate(f"retrieve p95, {name}", percentile(times, 0.95), "ms"),
+        Gate(f"add_many, up to {name}", len(texts) / seconds, "/s", more_is_better=True),
+    ]
+
+
+def _seen_from_outside(folder: Path, size: int, text_bytes: int, plan: Plan) -> list[Gate]:
+    """A closed store: its disk, and a new process that opens it."""
+    taken = disk(folder, text_bytes)
+    queries = plan.queries
+    seen = probe(folder, [next(queries) for _ in range(PROBES)])
+    count = size + plan.rounds * plan.block
+    return [
+        Gate(f"open in a new process, {size:,} memories", seen.open_seconds, "s"),
+        Gate(f"first retrieve there, {size:,} memories", seen.first_seconds, "s"),
+        Gate(
+            f"resident memory there, {size:,} memories",
+            seen.resident_mb,
+            "MB",
+            limit=250.0 if size == 100_000 else None,
+            reference=755.0 if size == 100_000 else None,
+        ),
+        Gate(f"of it not mapped from files, {size:,} memories", seen.private_mb, "MB"),
+        Gate(f"disk a memory, {size:,} memories", taken.files / count / 1e3, "kB", reference=2.5),
+        Gate(f"of it neither text nor journal, {size:,} memories", taken.overhead / count / 1e3, "kB", limit=2.0),
+    ]
+
+
+def _filled(store: AlmaSubject, tasks: Sequence[Task], progress: Progress) -> Filling:
+    task = progress.add_task(f"{len(tasks):,} memories", total=len(tasks))
+    seconds = store.fill(tasks, lambda count: progress.advance(task, count))
+    return Filling(len(tasks), seconds, _bytes(tasks))
+
+
+def _fill_peer(peer: Peer, tasks: Sequence[Task], progress: Progress) -> None:
+    for start in progress.track(range(0, len(tasks), 100), description=f"{len(tasks):,} memories of the reference"):
+        peer.learn(tasks[start : start + 100])
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _bytes(tasks: Sequence[Task]) -> int:
+    return sum(task.size for task in tasks)
+
+
+def _rate(milliseconds: Sequence[float]) -> float:
+    return 1e3 * len(milliseconds) / sum(milliseconds)
+
+
+def _machine() -> str:
+    load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"
+    return f"{os.cpu_count()} cores, {load}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    texts = RealTexts(options.data)
+    sizes = sorted(set(options.sizes))
+    most = max(*sizes, options.peer_size if options.peer else 0)
+    tasks = texts.tasks(most + options.rounds * options.block)
+    return Plan(
+        sizes=sizes,
+        passages=options.passages,
+        peer=options.peer,
+        peer_size=options.peer_size,
+        rounds=options.rounds,
+        block=options.block,
+        texts=texts,
+        tasks=tasks[:most],
+        fresh=tasks[most:],
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="a LongMemEval file, for its texts")
+    parser.add_argument("--sizes", type=positive, nargs="+", default=list(SIZES), metavar="N", help="memories in each store")
+    parser.add_argument("--passages", type=int, default=0, metavar="N", help="also a store of so many passages of 600 characters")
+    parser.add_argument("--peer", type=Path, metavar="PYTHON", help="a Python that has alma-memory 0.11, numpy and faiss-cpu")
+    parser.add_argument("--peer-size", type=positive, default=PEER_SIZE, metavar="N", help="memories in the reference's store")
+    parser.add_argument("--rounds", type=positive, default=ROUNDS, help=f"turns that each subject has (default: {ROUNDS})")
+    parser.add_argument("--block", type=positive, default=BLOCK, help=f"calls of each sort a turn (default: {BLOCK})")
+    parser.add_argument("--dir", type=Path, metavar="FOLDER", help="where the stores are made: the disk that is measured")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Real texts for the measurements of speed: what users and assistants wrote in LongMemEval, cut to the length of a task."""
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.records import DataError, read_records
+
+TASK_CHARS = 160
+STRATEGY_CHARS = 80
+STRATEGIES = 200
+PASSAGE_CHARS = 600
+FAILURE_EVERY = 5
+
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task that was done: what, by which strategy, and whether it went well."""
+
+    task: str
+    strategy: str
+    succeeded: bool
+
+    @property
+    def size(self) -> int:
+        """The bytes of its texts."""
+        return len(self.task.encode()) + len(self.strategy.encode())
+
+
+class RealTexts:
+    """The texts of a LongMemEval file, each once, users' before assistants', shuffled by a fixed seed. `DataError` if there are too few."""
+
+    def __init__(self, path: Path) -> None:
+        records = read_records(path)
+        if "haystack_sessions" not in records[0]:
+            raise DataError(f"{path} is no LongMemEval file with haystacks")
+        self._path = path
+        self._user = _distinct(records, "user")
+        self._assistant = _distinct(records, "assistant")
+        self.questions = [str(record["question"]) for record in records]
+
+    def tasks(self, count: int) -> list[Task]:
+        """So many distinct tasks. Strategies recur, as they do in an agent's life; every fifth task failed."""
+        strategies = self._first(STRATEGIES, STRATEGY_CHARS)
+        texts = self._first(count, TASK_CHARS)
+        return [
+            Task(text, strategies[number * 7 % len(strategies)], number % FAILURE_EVERY != 0) for number, text in enumerate(texts)
+        ]
+
+    def passages(self, count: int) -> list[str]:
+        """So many distinct passages of up to 600 characters."""
+        return self._first(count, PASSAGE_CHARS)
+
+    def _first(self, count: int, chars: int) -> list[str]:
+        found: dict[str, None] = {}
+        for text in (*self._user, *self._assistant):
+            found.update(dict.fromkeys(_pieces(text, chars)))
+            if len(found) >= count:
+                break
+        if len(found) < count:
+            raise DataError(
+                f"{self._path} has {len(found):,} texts of {chars} characters, {count:,} are needed; use fewer sizes or more data"
+            )
+        chosen = list(found)[:count]
+        random.Random(0).shuffle(chosen)
+        return chosen
+
+
+def _distinct(records: list[dict[str, Any]], role: str) -> list[str]:
+    turns = (turn for record in records for session in record["haystack_sessions"] for turn in session if turn["role"] == role)
+    texts = list(dict.fromkeys(_SPACE.sub(" ", turn["content"]).strip() for turn in turns))
+    random.Random(1).shuffle(texts)
+    return texts
+
+
+def _pieces(text: str, chars: int) -> Iterator[str]:
+    """The text cut at spaces into pieces of at most so many characters; scraps are left out."""
+    while len(text) > chars // 4:
+        end = len(text) if len(text) <= chars else max(text.rfind(" ", 0, chars), chars // 2)
+        yield text[:end].strip()
+        text = text[end:].strip()
