@@ -173,6 +173,9 @@ class Searchable(Protocol):
     def head(self) -> int:
         """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
 
+    def head_at(self, seq: int) -> str:
+        """The hash of a journal record in hexadecimal, "" if there is none: it tells two histories of one project apart."""
+
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """What a vector index must take in that holds everything up to `after`, in journal order, all of one moment."""
 

@@ -1,8 +1,10 @@
 """What callers give, checked once at the door. Bad input is a clear error and nothing is stored."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 
 from alma.errors import ScopeViolationError, ValidationError
@@ -14,12 +16,25 @@ LONGEST_TEXT = 200_000
 LONGEST_NAME = 200
 LARGEST_TOP_K = 1_000
 LARGEST_METADATA = 100_000
+DEEPEST_METADATA = 100
+
+_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_JSON_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_NESTING = {"{": 1, "[": 1, "}": -1, "]": -1}
+
+
+def told(value: object) -> str:
+    """A value as a message shows it: at most 60 characters, and never an error of its own."""
+    try:
+        return shortened(repr(value), 60)
+    except (ValueError, RecursionError):  # Python refuses to write out very large numbers
+        return f"a very large {type(value).__name__}"
 
 
 def checked_text(value: object, name: str, *, limit: int = LONGEST_TEXT) -> str:
     """`value` without space around it: a text that says something, can be stored, and is at most `limit` characters long."""
     if not isinstance(value, str):
-        raise ValidationError(f"{name} must be a text, not {shortened(repr(value), 60)}")
+        raise ValidationError(f"{name} must be a text, not {told(value)}")
     text = value.strip()
     if not text:
         raise ValidationError(f"{name} is empty")
@@ -38,9 +53,19 @@ def optional_text(value: object, name: str, *, limit: int = LONGEST_TEXT) -> str
 
 
 def checked_name(value: object, name: str) -> str:
-    """The name of an agent, user, project or category: one line, at most 200 characters."""
+    """The name of an agent, user or project: one line, at most 200 characters. `ScopeViolationError` if there is none."""
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ScopeViolationError(f"{name} is missing; there is no default, since memories belong to somebody")
+    return checked_label(value, name)
+
+
+def optional_label(value: object, name: str) -> str | None:
+    """As `checked_label`; `None` for `None` and for an empty text."""
+    return None if optional_text(value, name, limit=LONGEST_NAME) is None else checked_label(value, name)
+
+
+def checked_label(value: object, name: str) -> str:
+    """A category, a source or the like: one line that can be printed, at most 200 characters."""
     text = checked_text(value, name, limit=LONGEST_NAME)
     if not text.isprintable():
         raise ValidationError(f"{name} {text!r} holds a character that cannot be printed")
@@ -50,9 +75,9 @@ def checked_name(value: object, name: str) -> str:
 def checked_count(value: object, name: str, *, largest: int = LARGEST_TOP_K) -> int:
     """A whole number from 1 to `largest`."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValidationError(f"{name} must be a whole number, not {value!r}")
+        raise ValidationError(f"{name} must be a whole number, not {told(value)}")
     if not 1 <= value <= largest:
-        raise ValidationError(f"{name} is {value}; it must be from 1 to {largest}")
+        raise ValidationError(f"{name} is {told(value)}; it must be from 1 to {largest}")
     return value
 
 
@@ -68,7 +93,7 @@ def checked_verdict(value: object) -> Verdict:
 
 def _no_verdict(value: object) -> Verdict:
     words = ", ".join(repr(verdict.value) for verdict in Verdict)
-    raise ValidationError(f"outcome {shortened(repr(value), 60)} is none of {words}, True and False")
+    raise ValidationError(f"outcome {told(value)} is none of {words}, True and False")
 
 
 def checked_duration(value: object) -> int | None:
@@ -76,7 +101,7 @@ def checked_duration(value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
-        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {shortened(repr(value), 60)}")
+        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {told(value)}")
     return round(value)
 
 
@@ -85,7 +110,7 @@ def checked_time(value: object, name: str) -> datetime | None:
     if value is None:
         return None
     if not isinstance(value, datetime):
-        raise ValidationError(f"{name} must be a datetime, not {shortened(repr(value), 60)}")
+        raise ValidationError(f"{name} must be a datetime, not {told(value)}")
     try:
         return as_utc(value)
     except OverflowError as error:
@@ -93,29 +118,44 @@ def checked_time(value: object, name: str) -> datetime | None:
 
 
 def checked_metadata(value: object) -> dict[str, Any]:
-    """A mapping that JSON can carry, as plain values, at most 100,000 characters as JSON."""
+    """A mapping that JSON can carry, as plain values, at most 100,000 characters as JSON and 100 levels deep."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ValidationError(f"metadata must be a mapping, not {shortened(repr(value), 60)}")
+        raise ValidationError(f"metadata must be a mapping, not {told(value)}")
     try:
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValidationError(f"metadata must hold what JSON can carry: {error}") from error
     if len(text) > LARGEST_METADATA:
         raise ValidationError(f"metadata has {len(text):,} characters as JSON; at most {LARGEST_METADATA:,} are kept")
-    if fault := fault_in(text) or (r"\u0000" in text and "it holds a NUL character") or None:
+    if fault := fault_in(text) or ("it holds a NUL character" if _JSON_NUL.search(text) else None):
         raise ValidationError(f"metadata cannot be stored: {fault}")
+    if (depth := _depth(text)) > DEEPEST_METADATA:
+        raise ValidationError(f"metadata is nested {depth} levels deep; at most {DEEPEST_METADATA} are kept")
     plain: dict[str, Any] = json.loads(text)
     return plain
+
+
+def _depth(text: str) -> int:
+    return max(accumulate(_NESTING.get(character, 0) for character in _JSON_TEXT.sub("", text)))
+
+
+def checked_items(value: object, name: str) -> Iterable[Any]:
+    """A list, or anything else that gives one item after another. One bare text or mapping is an error, not many items."""
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        raise ValidationError(f"{name} must be a list, not {told(value)}")
+    return value
 
 
 def checked_ids(value: object, name: str) -> list[str]:
     """Distinct ids in the order given. One bare text is an error, not a list of letters."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ValidationError(f"{name} must be a list of ids, not {shortened(repr(value), 60)}")
+        raise ValidationError(f"{name} must be a list of ids, not {told(value)}")
     ids: Sequence[object] = list(value)
     for item in ids:
         if not isinstance(item, str):
-            raise ValidationError(f"{name} holds {shortened(repr(item), 60)}, which is no id")
+            raise ValidationError(f"{name} holds {told(item)}, which is no id")
+        if fault := fault_in(item):
+            raise ValidationError(f"{name} holds {told(item)}, which is no id: {fault}")
     return list(dict.fromkeys(str(item) for item in ids))

@@ -1,6 +1,7 @@
 """Opening: from settings to a store with its embedder, made on first use."""
 
 import logging
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Embedder
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
 from alma.storage.store import SQLStorage
+from alma.types.embedding import Fingerprint
 from alma.types.scope import MemoryScope
 
 _LOG = logging.getLogger("alma")
@@ -32,6 +34,8 @@ def open_store(
     clock: Clock,
 ) -> OpenStore:
     """The store in a folder, made if it is not there yet. A relative folder is relative to the current one."""
+    _check_types(storage_dir=storage_dir, db_name=db_name, embedding_dim=embedding_dim, agents=agents)
+    _check_embedder(embedder, embedding_dim)
     path = resolve_storage_dir(storage_dir, Path.cwd()) / check_db_name(db_name)
     scopes = {args.checked_name(name, "agent"): _scope(name, rules) for name, rules in (agents or {}).items()}
     scoring = scoring or ScoringSettings()
@@ -45,6 +49,28 @@ def open_store(
         storage.close()
         raise
     return OpenStore(storage, path.parent, texts, clock, scopes, profile)
+
+
+def _check_types(**given: object) -> None:
+    wanted: Mapping[str, tuple[type, ...]] = {
+        "storage_dir": (str, os.PathLike),
+        "db_name": (str,),
+        "embedding_dim": (int, type(None)),
+        "agents": (Mapping, type(None)),
+    }
+    for name, value in given.items():
+        if not isinstance(value, wanted[name]) or isinstance(value, bool):
+            raise ConfigurationError(f"{name} must be a {wanted[name][0].__name__}, not {args.told(value)}")
+
+
+def _check_embedder(embedder: object, dimension: int | None) -> None:
+    if isinstance(embedder, str):
+        return
+    fingerprint = getattr(embedder, "fingerprint", None)
+    if not isinstance(fingerprint, Fingerprint):
+        raise ConfigurationError(f"embedding_provider must be a name or an embedder, not {args.told(embedder)}")
+    if dimension not in (None, fingerprint.dimension):
+        raise ConfigurationError(f"the embedder gives {fingerprint.dimension} dimensions, but embedding_dim is {dimension}")
 
 
 def _make(path: Path, embedder: str | Embedder, dimension: int | None, clock: Clock) -> None:

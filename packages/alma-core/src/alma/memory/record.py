@@ -1,21 +1,25 @@
 """Recording: what happened, what is known, what is wanted."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from alma.errors import ValidationError
+from alma.errors import ScopeViolationError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.memory.scopes import check_may_learn, inferred_category
 from alma.types.identity import new_id
-from alma.types.memories import AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
+from alma.types.memories import MEMORY_CLASSES, AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
 from alma.types.passages import Draft, Passage, embedded, passages_of
 
 STATED_CONFIDENCE = 1.0
 GUESSED_CONFIDENCE = 0.8
 STATED_SOURCES = frozenset({"user_stated", "explicit_instruction"})
+LABELS = frozenset({"category", "domain", "source", "task_type"})
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +30,16 @@ class _Entry:
 
 def outcome_from(room: Room, now: datetime, given: Mapping[str, Any]) -> Outcome:
     """The outcome that the arguments of `learn` describe, checked against the agent's rules."""
-    agent = args.checked_name(given["agent"], "agent")
-    task = args.checked_text(given["task"], "task")
-    task_type = args.optional_text(given.get("task_type"), "task_type", limit=args.LONGEST_NAME)
-    metadata = args.checked_metadata(given.get("metadata"))
-    if task_type is None:
-        task_type = inferred_category(room, agent, task)
-        metadata = metadata if task_type is None else {**metadata, "task_type_inferred": True}
-    if task_type is not None:
-        check_may_learn(room, agent, task_type)
-    return Outcome(
+    agent = args.checked_name(given.get("agent"), "agent")
+    outcome = Outcome(
         id=new_id(now),
         agent=agent,
         project_id=room.name,
-        metadata=metadata,
+        metadata=args.checked_metadata(given.get("metadata")),
         created_at=now,
         updated_at=now,
-        task_type=task_type,
-        task_description=task,
+        task_type=args.optional_label(given.get("task_type"), "task_type"),
+        task_description=args.checked_text(given["task"], "task"),
         outcome=args.checked_verdict(given["outcome"]),
         strategy_used=args.optional_text(given.get("strategy_used"), "strategy_used") or "",
         duration_ms=args.checked_duration(given.get("duration_ms")),
@@ -51,6 +47,19 @@ def outcome_from(room: Room, now: datetime, given: Mapping[str, Any]) -> Outcome
         user_feedback=args.optional_text(given.get("feedback"), "feedback"),
         timestamp=args.checked_time(given.get("timestamp"), "timestamp") or now,
     )
+    return _permitted(room, outcome)
+
+
+def _permitted(room: Room, outcome: Outcome) -> Outcome:
+    """The outcome, with the nearest of its agent's categories if it has none. `ScopeViolationError` if the agent may not learn it."""
+    if outcome.task_type is None:
+        nearest = inferred_category(room, outcome.agent, outcome.task_description)
+        if nearest is None:
+            return outcome
+        metadata = {**outcome.metadata, "task_type_inferred": True}
+        outcome = outcome.model_copy(update={"task_type": nearest, "metadata": metadata})
+    check_may_learn(room, outcome.agent, outcome.task_type or "")
+    return outcome
 
 
 def learn(room: Room, given: Mapping[str, Any]) -> Outcome:
@@ -63,7 +72,7 @@ def learn(room: Room, given: Mapping[str, Any]) -> Outcome:
 def learn_many(room: Room, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
     """Stores many outcomes in one transaction: all or none."""
     now = room.store.clock()
-    outcomes = [outcome_from(room, now, _arguments(item, number)) for number, item in enumerate(items)]
+    outcomes = _each(args.checked_items(items, "items"), lambda item: outcome_from(room, now, _arguments(item)))
     entries = [_Entry(outcome, passages_of(outcome)) for outcome in outcomes]
     _store(room, entries, actor=_common_actor(outcome.agent for outcome in outcomes), operation="learn_many")
     return outcomes
@@ -71,14 +80,14 @@ def learn_many(room: Room, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
 
 def add_many(room: Room, items: Iterable[Memory | Draft]) -> list[str]:
     """Stores memories of any kinds in one transaction, and gives their ids."""
-    entries = [_checked_entry(room, item) for item in items]
+    entries = _each(args.checked_items(items, "memories"), lambda item: _checked_entry(room, item))
     _store(room, entries, actor=_common_actor(entry.memory.agent for entry in entries), operation="add_many")
     return [entry.memory.id for entry in entries]
 
 
 def add(room: Room, memory: Memory, passages: Sequence[Passage] | None = None, *, operation: str) -> None:
     """Stores one memory."""
-    entry = _checked_entry(room, Draft(memory=memory, passages=tuple(passages)) if passages else memory)
+    entry = _checked_entry(room, Draft(memory=memory, passages=_checked_passages(passages)) if passages else memory)
     _store(room, [entry], actor=memory.agent, operation=operation)
 
 
@@ -86,11 +95,11 @@ def user_preference(
     room: Room, *, user_id: str, category: str, preference: str, source: str, agent: str | None, metadata: Any
 ) -> UserPreference:
     """A user's preference, stored."""
-    source = args.checked_text(source, "source", limit=args.LONGEST_NAME)
+    source = args.checked_label(source, "source")
     memory = UserPreference(
-        **_base(room, args.checked_name(agent, "agent") if agent else "", metadata, source),
+        **_base(room, "" if agent is None else args.checked_name(agent, "agent"), metadata, source),
         user_id=args.checked_name(user_id, "user_id"),
-        category=args.checked_text(category, "category", limit=args.LONGEST_NAME),
+        category=args.checked_label(category, "category"),
         preference=args.checked_text(preference, "preference"),
         source=source,
         timestamp=room.store.clock(),
@@ -103,10 +112,10 @@ def domain_knowledge(
     room: Room, *, agent: str, domain: str, fact: str, source: str, metadata: Any, passages: Sequence[Passage] | None
 ) -> DomainKnowledge:
     """A fact, stored."""
-    source = args.checked_text(source, "source", limit=args.LONGEST_NAME)
+    source = args.checked_label(source, "source")
     memory = DomainKnowledge(
         **_base(room, args.checked_name(agent, "agent"), metadata, source),
-        domain=args.checked_text(domain, "domain", limit=args.LONGEST_NAME),
+        domain=args.checked_label(domain, "domain"),
         fact=args.checked_text(fact, "fact"),
         source=source,
         last_verified=room.store.clock(),
@@ -166,16 +175,24 @@ def _base(room: Room, agent: str, metadata: Any, source: str) -> dict[str, Any]:
     }
 
 
-def _arguments(item: object, number: int) -> Mapping[str, Any]:
+def _each(items: Iterable[Item], make: Callable[[Item], Result]) -> list[Result]:
+    """What is made of each item. An error says which item it is about."""
+    made = []
+    for number, item in enumerate(items):
+        try:
+            made.append(make(item))
+        except (ValidationError, ScopeViolationError) as error:
+            raise type(error)(f"item {number}: {error}; nothing was stored") from error
+    return made
+
+
+def _arguments(item: object) -> Mapping[str, Any]:
     if not isinstance(item, Mapping):
-        raise ValidationError(f"item {number} must be a mapping of the arguments of learn(), not {item!r:.60}")
-    unknown = set(item) - LEARN_ARGUMENTS
-    missing = {"agent", "task", "outcome"} - set(item)
-    if unknown or missing:
-        fault = (
-            f"has no argument {sorted(missing)[0]!r}" if missing else f"has an argument {sorted(map(str, unknown))[0]!r} too many"
-        )
-        raise ValidationError(f"item {number} {fault}; nothing was stored")
+        raise ValidationError(f"a mapping of the arguments of learn() is needed, not {args.told(item)}")
+    for name in {"task", "outcome"} - set(item):
+        raise ValidationError(f"there is no argument {name!r}")
+    for name in set(item) - LEARN_ARGUMENTS:
+        raise ValidationError(f"{args.told(name)} is no argument of learn()")
     return item
 
 
@@ -199,39 +216,46 @@ def _checked_entry(room: Room, item: object) -> _Entry:
     """A memory that a caller made, held to the same rules as one that ALMA makes, and put into this project."""
     draft = item if isinstance(item, Draft) else None
     memory = draft.memory if draft else item
-    if not isinstance(memory, Memory):
-        raise ValidationError(f"a memory or a draft is needed, not {item!r:.60}")
-    _check_fields(memory)
+    if not isinstance(memory, Memory) or MEMORY_CLASSES.get(memory.kind) is not type(memory):
+        raise ValidationError(f"a memory of a known kind or a draft is needed, not {args.told(item)}")
     if memory.project_id not in ("", room.name):
-        raise ValidationError(
-            f"memory {memory.id} belongs to project {memory.project_id!r}, not to {room.name!r}; nothing was stored"
-        )
-    if isinstance(memory, DomainKnowledge):
-        check_may_learn(room, memory.agent, memory.domain)
-    elif isinstance(memory, Outcome) and memory.task_type:
-        check_may_learn(room, memory.agent, memory.task_type)
-    placed = memory.model_copy(update={"project_id": room.name})
-    return _Entry(placed, _positions(draft.passages) if draft else passages_of(placed))
+        raise ValidationError(f"memory {memory.id} belongs to project {memory.project_id!r}, not to {room.name!r}")
+    placed = memory.model_copy(update={"project_id": room.name, **_checked_fields(memory)})
+    if isinstance(placed, DomainKnowledge):
+        check_may_learn(room, placed.agent, placed.domain)
+    elif isinstance(placed, Outcome):
+        placed = _permitted(room, placed)
+    return _Entry(placed, _checked_passages(draft.passages) if draft else passages_of(placed))
 
 
-def _check_fields(memory: Memory) -> None:
-    if not isinstance(memory, UserPreference) or memory.agent:
-        args.checked_name(memory.agent, "agent")
-    args.checked_text(memory.text, f"the text of a {memory.kind}", limit=2 * args.LONGEST_TEXT)
-    args.checked_metadata(memory.metadata)
-    for name in type(memory).model_fields:
+def _checked_fields(memory: Memory) -> dict[str, Any]:
+    """The fields that are put in order: names without space around them, metadata as plain values."""
+    args.checked_label(memory.id, "id")
+    if not 0 <= memory.confidence <= 1:
+        raise ValidationError(f"confidence is {memory.confidence}; it must be from 0 to 1")
+    for name, field in type(memory).model_fields.items():
         value = getattr(memory, name)
-        if isinstance(value, str) and value:
-            args.checked_text(value, name)
+        if isinstance(value, str) and (value or field.is_required()):
+            (args.checked_label if name in LABELS else args.checked_text)(value, name)
+    fields: dict[str, Any] = {"metadata": args.checked_metadata(memory.metadata)}
+    if isinstance(memory, UserPreference):
+        fields["user_id"] = args.checked_name(memory.user_id, "user_id")
+    if memory.agent or not isinstance(memory, UserPreference):
+        fields["agent"] = args.checked_name(memory.agent, "agent")
+    return fields
 
 
-def _positions(passages: Sequence[Passage]) -> Sequence[Passage]:
-    positions = [passage.position for passage in passages]
-    if len(set(positions)) != len(positions):
-        raise ValidationError("two passages of a draft have the same position; nothing was stored")
-    for passage in passages:
+def _checked_passages(passages: object) -> tuple[Passage, ...]:
+    found = tuple(args.checked_items(passages, "passages"))
+    for passage in found:
+        if not isinstance(passage, Passage):
+            raise ValidationError(f"passages must hold passages, not {args.told(passage)}")
         args.checked_text(passage.text, "the text of a passage")
-    return passages
+        args.optional_text(passage.keywords, "the keywords of a passage")
+        args.optional_label(passage.speaker, "the speaker of a passage")
+    if len({passage.position for passage in found}) != len(found):
+        raise ValidationError("two passages of one memory have the same position")
+    return found
 
 
 def _common_actor(agents: Iterable[str]) -> str:

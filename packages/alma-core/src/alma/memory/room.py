@@ -49,7 +49,7 @@ class IndexCache:
             return self._index
 
     def _loaded(self, head: int) -> ProjectIndex | None:
-        index = load(self._path, self._identity, newest=head)
+        index = load(self._path, self._identity, newest=head, head_at=self._project.head_at)
         self._saved_upto = index.upto if index else 0
         return index
 
@@ -60,7 +60,7 @@ class IndexCache:
             if index is None or len(index) < SNAPSHOT_FROM or index.upto == self._saved_upto:
                 return
             try:
-                save(index, self._path, self._identity)
+                save(index, self._path, self._identity, head_at=self._project.head_at)
             except OSError as error:
                 _LOG.warning(
                     "the vector snapshot %s was not written: %s; the next process reads the database instead", self._path, error

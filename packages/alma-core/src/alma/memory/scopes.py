@@ -1,5 +1,6 @@
 """Who may learn what and read whom, applied. Fails closed."""
 
+import logging
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -8,6 +9,8 @@ from alma.memory.room import Room
 from alma.text import normalised
 from alma.types.partition import Partition
 from alma.types.scope import MemoryScope, may_read
+
+_LOG = logging.getLogger("alma")
 
 NEAR_CATEGORY = 0.3
 """Below this cosine a task belongs to none of an agent's categories."""
@@ -58,10 +61,14 @@ def _categories(scope: MemoryScope) -> tuple[str, ...]:
 
 
 def unknown_agent_hint(room: Room, agent: str) -> str | None:
-    """A question that helps whoever misspelt an agent's name, if nothing is kept for this one and another is spelt nearly so."""
+    """A question that helps whoever misspelt an agent's name, if nothing is kept for this one and another is spelt nearly so. Logged too."""
     known = {partition.owner for partition in room.project.partitions().values() if not partition.is_user}
     if agent in known:
         return None
     by_case = {name.casefold(): name for name in known}
     near: Sequence[str] = get_close_matches(agent.casefold(), by_case, n=1, cutoff=0.75)
-    return f"no memories of {agent!r}; did you mean {by_case[near[0]]!r}?" if near else None
+    if not near:
+        return None
+    hint = f"no memories of {agent!r}; did you mean {by_case[near[0]]!r}?"
+    _LOG.warning("%s", hint)
+    return hint

@@ -87,7 +87,7 @@ def _candidates(
 def _judged(
     question: Question, passages: PassageScores, text: TextScores, background: Integers, scope: Sequence[Partition], is_all: bool
 ) -> Found:
-    memories, first = np.unique(passages.memories, return_index=True)
+    memories, first = _distinct(passages.memories)
     cosines = fusion.pooled(passages, memories)
     shares = _aligned(text, memories)
     of_background = np.isin(memories, background)
@@ -101,6 +101,13 @@ def _judged(
     kept = fusion.relevant(cosines, shares) | np.isin(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
     kept &= np.isin(partitions, [partition.row for partition in scope])
     return Found(memories[kept], partitions[kept], passages.ties[first][kept], fusion.similarity(z)[kept], is_all)
+
+
+def _distinct(memories: Integers) -> tuple[Integers, Integers]:
+    """The memories once each, ascending, and where each stands first."""
+    if (memories[1:] > memories[:-1]).all():
+        return memories, np.arange(len(memories))
+    return np.unique(memories, return_index=True)
 
 
 def _aligned(text: TextScores, memories: Integers) -> Floats:

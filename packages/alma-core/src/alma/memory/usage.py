@@ -3,12 +3,12 @@
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.memory.scopes import readable
-from alma.text import shortened
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
 from alma.types.reports import UsageReport
@@ -76,12 +76,12 @@ def get(room: Room, memory_id: object, *, agent: object = None, user_id: object 
     return room.project.memories([found.memory])[found.memory]
 
 
-def _checked_signal(signal: object) -> FeedbackSignal:
+def _checked_signal(signal: Any) -> FeedbackSignal:
     try:
-        return FeedbackSignal(str(signal))
+        return FeedbackSignal(signal)
     except ValueError as error:
         words = ", ".join(repr(known.value) for known in FeedbackSignal)
-        raise ValidationError(f"signal {shortened(repr(signal), 60)} is none of {words}") from error
+        raise ValidationError(f"signal {args.told(signal)} is none of {words}") from error
 
 
 def _visible(room: Room, ids: Iterable[str], agent: str, user_id: object, *, preferences: bool = False) -> _Sorted:

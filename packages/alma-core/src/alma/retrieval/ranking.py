@@ -45,17 +45,21 @@ def contenders(
     All arrays are parallel. Equal similarities are ordered by tie, which is the content's hash; `memories` ascend with time of writing.
     """
     order = np.lexsort((-memories, ties, -similarities))
-    keys = np.stack([groups[order], ties[order]])
-    _, first, copies = np.unique(keys, axis=1, return_index=True, return_counts=True)
-    best_first = np.argsort(first)
-    chosen, copies = order[first[best_first]], copies[best_first]
+    open_groups = dict.fromkeys(np.unique(groups).tolist(), 0)
     result: list[Contender] = []
-    least = limit
-    for group in np.unique(groups):
-        of_group = np.flatnonzero(groups[chosen] == group)[:limit]
-        least = min(least, len(of_group))
-        result += [Contender(int(memories[chosen[i]]), float(similarities[chosen[i]]), int(copies[i])) for i in of_group]
-    return result, least
+    seen: set[tuple[int, int]] = set()
+    for memory, group, tie, similarity in zip(
+        memories[order].tolist(), groups[order].tolist(), ties[order].tolist(), similarities[order].tolist(), strict=True
+    ):
+        if open_groups[group] == limit or (group, tie) in seen:
+            continue
+        seen.add((group, tie))
+        open_groups[group] += 1
+        copies = int(np.count_nonzero((ties == tie) & (groups == group)))
+        result.append(Contender(memory, similarity, copies))
+        if min(open_groups.values()) == limit:
+            break
+    return result, min(open_groups.values(), default=0)
 
 
 def ranked(

@@ -29,4 +29,5 @@ RECORD_BY_KEY = 'SELECT record.version, record.body FROM record WHERE record.pro
 RECORD_INSERT = 'INSERT INTO record (project, kind, "key", version, body, updated_at) VALUES (:project, :kind, :key, :version, :body, :updated_at)'
 RECORD_UPDATE = 'UPDATE record SET version=:version, body=:body, updated_at=:updated_at WHERE record.project = :of_project AND record.kind = :of_kind AND record."key" = :of_key AND record.version = :of_version'
 JOURNAL_INSERT = 'INSERT INTO journal (project, seq, at, actor, operation, payload, salt, digest, hash) VALUES (:project, :seq, :at, :actor, :operation, :payload, :salt, :digest, :hash)'
+JOURNAL_HASH = 'SELECT journal.hash FROM journal WHERE journal.project = :project AND journal.seq = :seq'
 JOURNAL_OF = 'SELECT journal.project, journal.seq, journal.at, journal.actor, journal.operation, journal.payload, journal.salt, journal.digest, journal.hash FROM journal WHERE journal.project = :project ORDER BY journal.seq'

@@ -45,6 +45,12 @@ class SQLProject:
             row = self._find(connection)
             return 0 if row is None else int(connection.execute(compiled.PROJECT_HEAD, {"project": row}).fetchone()[0])
 
+    def head_at(self, seq: int) -> str:
+        """The hash of a journal record in hexadecimal, "" if there is none."""
+        with self._database.reading() as connection:
+            found = connection.execute(compiled.JOURNAL_HASH, {"project": self._find(connection), "seq": seq}).fetchone()
+        return "" if found is None else found[0].hex()
+
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row, those that other processes made too."""
         with self._database.reading() as connection:

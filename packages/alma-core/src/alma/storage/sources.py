@@ -92,6 +92,7 @@ def sources() -> dict[str, ClauseElement]:
             _RECORD.c.version == _given("of_version"),
         ),
         "JOURNAL_INSERT": _inserting(_JOURNAL),
+        "JOURNAL_HASH": select(_JOURNAL.c.hash).where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq == _given("seq")),
         "JOURNAL_OF": select(_JOURNAL).where(_JOURNAL.c.project == _given("project")).order_by(_JOURNAL.c.seq),
     }
 

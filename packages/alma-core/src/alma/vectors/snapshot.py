@@ -14,6 +14,7 @@ import mmap
 import os
 import struct
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -46,11 +47,20 @@ class SnapshotIdentity:
     fingerprint: Fingerprint
 
 
+HeadAt = Callable[[int], str]
+"""The journal's hash at a seq, which tells two histories of one database apart."""
+
+
+def no_history(seq: int) -> str:
+    """For an index whose source has no history."""
+    return ""
+
+
 class _UnusableError(AlmaError):
     """Why a snapshot is not to be used."""
 
 
-def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity) -> None:
+def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity, *, head_at: HeadAt = no_history) -> None:
     """Writes a snapshot: under `path` there is the former or the new one, whole, also after a crash or when two processes save at once.
 
     The index is locked only while it is copied. `OSError` when the folder cannot be written to.
@@ -58,7 +68,7 @@ def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity) -> None:
     path = Path(path)
     image = index.image()
     arrays = _arrays(image)
-    header = _header(image, identity, index.dimension)
+    header = _header(image, identity, index.dimension, head_at(image.upto))
     digest = blake2b(header, digest_size=DIGEST_SIZE)
     for array in arrays:
         digest.update(array.data)
@@ -78,14 +88,14 @@ def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity) -> None:
     _sync_folder(path.parent)
 
 
-def load(path: Path, identity: SnapshotIdentity, *, newest: int) -> ProjectIndex | None:
+def load(path: Path, identity: SnapshotIdentity, *, newest: int, head_at: HeadAt = no_history) -> ProjectIndex | None:
     """The index as it was saved, or None when there is no whole snapshot of this identity up to at most `newest`, the store's last `seq`.
 
     Why not is logged. Never raises for what the file holds, and allocates only as much as the file is long.
     """
     try:
         with Path(path).open("rb") as file:
-            return _read(file.fileno(), identity, newest)
+            return _read(file.fileno(), identity, newest, head_at)
     except FileNotFoundError:
         reason = "there is none"
     except (AlmaError, OSError, ValueError, RecursionError) as error:
@@ -94,9 +104,15 @@ def load(path: Path, identity: SnapshotIdentity, *, newest: int) -> ProjectIndex
     return None
 
 
-def _header(image: VectorChanges, identity: SnapshotIdentity, dimension: int) -> bytes:
+def _header(image: VectorChanges, identity: SnapshotIdentity, dimension: int, head: str) -> bytes:
     """The length of the header and the header, padded so that the arrays behind it are aligned."""
-    facts = {**_identity_facts(identity), "dimension": dimension, "upto": image.upto, "passages": len(image.passages)}
+    facts = {
+        **_identity_facts(identity),
+        "dimension": dimension,
+        "upto": image.upto,
+        "head": head,
+        "passages": len(image.passages),
+    }
     text = json.dumps(facts, sort_keys=True).encode()
     text += b" " * (-(PREFIX_SIZE + len(text)) % ALIGNMENT)
     return struct.pack("<I", len(text)) + text
@@ -116,7 +132,7 @@ def _arrays(image: VectorChanges) -> list[NDArray[Any]]:
     return [array.view(np.uint8).reshape(-1) for array in [*whole, vectors, image.is_own]]
 
 
-def _read(descriptor: int, identity: SnapshotIdentity, newest: int) -> ProjectIndex:
+def _read(descriptor: int, identity: SnapshotIdentity, newest: int, head_at: HeadAt) -> ProjectIndex:
     size = os.fstat(descriptor).st_size
     if size < PREFIX_SIZE:
         raise _UnusableError(f"it is only {size} bytes long")
@@ -124,10 +140,12 @@ def _read(descriptor: int, identity: SnapshotIdentity, newest: int) -> ProjectIn
     facts, start = _read_header(mapped, size, identity)
     if facts["upto"] > newest:
         raise _UnusableError(f"it is newer than the database: {facts['upto']} > {newest}")
+    if facts.get("head") != head_at(facts["upto"]):
+        raise _UnusableError("it belongs to another history of the database, which was restored from a backup since")
     return _restored(memoryview(mapped), facts, start, identity.fingerprint.dimension)
 
 
-def _read_header(mapped: mmap.mmap, size: int, identity: SnapshotIdentity) -> tuple[dict[str, int], int]:
+def _read_header(mapped: mmap.mmap, size: int, identity: SnapshotIdentity) -> tuple[dict[str, Any], int]:
     if mapped[: len(MAGIC)] != MAGIC:
         raise _UnusableError("it does not begin as a snapshot")
     (length,) = struct.unpack("<I", mapped[PREFIX_SIZE - 4 : PREFIX_SIZE])
@@ -153,7 +171,7 @@ def _bytes_a_passage(dimension: int) -> int:
     return 4 * 8 + 2 * dimension + 1
 
 
-def _restored(view: memoryview, facts: dict[str, int], start: int, dimension: int) -> ProjectIndex:
+def _restored(view: memoryview, facts: dict[str, Any], start: int, dimension: int) -> ProjectIndex:
     if blake2b(view[PREFIX_SIZE - 4 :], digest_size=DIGEST_SIZE).digest() != view[len(MAGIC) : len(MAGIC) + DIGEST_SIZE]:
         raise _UnusableError("its checksum is wrong")
     count = facts["passages"]
