@@ -17,6 +17,7 @@ _HEADER = b"SQLite format 3\x00"
 _SETTINGS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA temp_store=MEMORY",
+    "PRAGMA journal_size_limit=8388608",
     "PRAGMA cache_size=-16000",
     "PRAGMA secure_delete=ON",
     "PRAGMA trusted_schema=OFF",

@@ -1,6 +1,8 @@
 """The vector index of one project: exact in numpy while it is small, flat float16 FAISS above."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock
 
 import numpy as np
@@ -125,23 +127,26 @@ class ProjectIndex:
 
     def image(self) -> VectorChanges:
         """All live passages, partition by partition, as one change that makes an equal index when applied to an empty one."""
+        with self.still() as (image, blocks):
+            return replace(image, vectors=np.concatenate([image.vectors, *blocks]))
+
+    @contextmanager
+    def still(self) -> Iterator[tuple[VectorChanges, Iterator[NDArray[np.float16]]]]:
+        """As `image`, but the vectors come block by block and uncopied, while the index stands still."""
         with self._lock.reading():
             table, slots = self._table, self._slots
             rows = np.concatenate([np.empty(0, dtype=np.int64), *(partition.rows.values for partition in slots)])
-            vectors = np.empty((len(rows), self._dimension), dtype=np.float16)
-            starts = np.cumsum([0, *(len(partition.rows) for partition in slots)])
-            for partition, start in zip(slots, starts[:-1], strict=True):
-                vectors[start : start + len(partition.rows)] = partition.block.stored()
-            return VectorChanges(
+            image = VectorChanges(
                 upto=self._upto,
                 passages=table.passage.values[rows],
                 memories=table.memory.values[rows],
                 partitions=self._numbers.values[table.slot.values[rows]],
                 is_own=table.is_own.values[rows],
                 ties=table.tie.values[rows],
-                vectors=vectors,
+                vectors=np.empty((0, self._dimension), dtype=np.float16),
                 removed=np.empty(0, dtype=np.int64),
             )
+            yield image, (partition.block.stored().astype(np.float16, copy=False) for partition in slots)
 
     def _clear(self) -> None:
         self._upto = 0

@@ -14,11 +14,11 @@ import mmap
 import os
 import struct
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,29 +63,33 @@ class _UnusableError(AlmaError):
 def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity, *, head_at: HeadAt = no_history) -> None:
     """Writes a snapshot: under `path` there is the former or the new one, whole, also after a crash or when two processes save at once.
 
-    The index is locked only while it is copied. `OSError` when the folder cannot be written to.
+    The index takes no changes meanwhile. `OSError` when the folder cannot be written to.
     """
     path = Path(path)
-    image = index.image()
-    arrays = _arrays(image)
-    header = _header(image, identity, index.dimension, head_at(image.upto))
-    digest = blake2b(header, digest_size=DIGEST_SIZE)
-    for array in arrays:
-        digest.update(array.data)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(MAGIC + digest.digest() + header)
-            for array in arrays:
-                file.write(array.data)
-            file.flush()
-            os.fsync(file.fileno())
+        with os.fdopen(handle, "wb") as file, index.still() as (image, blocks):
+            header = _header(image, identity, index.dimension, head_at(image.upto))
+            _write(file, header, _arrays(image, blocks))
         _remove_leftovers(path, newer=temporary)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def _write(file: BinaryIO, header: bytes, arrays: Iterable[NDArray[Any]]) -> None:
+    """Writes all of it, the digest last, and waits until it is on the disk."""
+    digest = blake2b(header, digest_size=DIGEST_SIZE)
+    file.write(MAGIC + bytes(DIGEST_SIZE) + header)
+    for array in arrays:
+        digest.update(array.data)
+        file.write(array.data)
+    file.seek(len(MAGIC))
+    file.write(digest.digest())
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def load(path: Path, identity: SnapshotIdentity, *, newest: int, head_at: HeadAt = no_history) -> ProjectIndex | None:
@@ -126,10 +130,12 @@ def _identity_facts(identity: SnapshotIdentity) -> dict[str, Any]:
     }
 
 
-def _arrays(image: VectorChanges) -> list[NDArray[Any]]:
-    whole = [np.ascontiguousarray(array, dtype="<i8") for array in (image.passages, image.memories, image.partitions, image.ties)]
-    vectors = np.ascontiguousarray(image.vectors, dtype="<f2").view(np.uint8)
-    return [array.view(np.uint8).reshape(-1) for array in [*whole, vectors, image.is_own]]
+def _arrays(image: VectorChanges, blocks: Iterable[NDArray[np.float16]]) -> Iterator[NDArray[Any]]:
+    for array in (image.passages, image.memories, image.partitions, image.ties):
+        yield np.ascontiguousarray(array, dtype="<i8").view(np.uint8)
+    for block in blocks:
+        yield np.ascontiguousarray(block, dtype="<f2").view(np.uint8).reshape(-1)
+    yield image.is_own.view(np.uint8)
 
 
 def _read(descriptor: int, identity: SnapshotIdentity, newest: int, head_at: HeadAt) -> ProjectIndex:
