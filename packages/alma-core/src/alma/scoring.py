@@ -9,6 +9,7 @@ FACTORS = ("similarity", "recency", "success", "confidence")
 DEFAULT_WEIGHTS: Mapping[str, float] = {"similarity": 0.4, "recency": 0.3, "success": 0.2, "confidence": 0.1}
 RECALL_WEIGHTS: Mapping[str, float] = {"similarity": 1.0, "recency": 0.0, "success": 0.0, "confidence": 0.0}
 DEFAULT_HALF_LIFE_DAYS = 30.0
+LARGEST_WEIGHT = 1_000_000
 
 _DAY = 86_400_000_000  # microseconds
 _FAILURE_WORTH = 0.7
@@ -24,17 +25,23 @@ class Profile:
     @classmethod
     def of(cls, weights: Mapping[str, float], half_life_days: float = DEFAULT_HALF_LIFE_DAYS) -> "Profile":
         """A profile with the weights brought to a sum of 1; factors not named weigh 0. `ValidationError` for bad weights."""
-        unknown = set(weights) - set(FACTORS)
-        if unknown:
-            raise ValidationError(f"there is no factor {sorted(unknown)[0]!r} to weigh; there are {', '.join(FACTORS)}")
+        if not isinstance(weights, Mapping):
+            raise ValidationError(f"weights must be a mapping from factor to number, not {type(weights).__name__}")
+        for factor in weights:
+            if factor not in FACTORS:
+                raise ValidationError(f"there is no factor {factor!r} to weigh; there are {', '.join(FACTORS)}")
+        if not all(map(_is_weight, weights.values())) or not any(weights.values()):
+            raise ValidationError("weights must be numbers from 0 to a million, not all 0")
         total = sum(weights.values())
-        if not all(0 <= weight < float("inf") for weight in weights.values()) or not 0 < total < float("inf"):
-            raise ValidationError(f"the weights {dict(weights)!r} must be numbers of 0 or more, not all 0")
         return cls({factor: weights.get(factor, 0.0) / total for factor in FACTORS}, half_life_days)
 
     def score(self, factors: Mapping[str, float]) -> float:
         """The weighted sum of the factors, in [0, 1]."""
         return sum(self.weights[factor] * factors[factor] for factor in FACTORS)
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_WEIGHT
 
 
 def recency(seen_at: int, now: int, half_life_days: float) -> float:

@@ -12,6 +12,7 @@ from alma.memory.search import ARMS, HITS, Found, Question, search
 from alma.retrieval.query import query_words, without_names
 from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
 from alma.scoring import RECALL_WEIGHTS, Profile
+from alma.text import shortened
 from alma.types.identity import from_micros
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
@@ -40,8 +41,7 @@ def retrieve(
     limit = args.checked_count(top_k, "top_k")
     user = args.checked_name(user_id, "user_id") if user_id is not None else None
     weighing = _profile(room, profile, weights)
-    if not arms or set(arms) - set(ARMS):
-        raise ValidationError(f"arms must be some of {', '.join(ARMS)}, not {arms!r}")
+    _check_arms(arms)
     now = room.now()
     scope = readable(room, agent=reader, user_id=user, include_shared=include_shared)
     order = _ordered(room, text, reader, scope, arms, weighing, now, limit) if scope else []
@@ -54,6 +54,11 @@ def retrieve(
         recalled=recalled,
         hint=None if recalled else unknown_agent_hint(room, reader),
     )
+
+
+def _check_arms(arms: object) -> None:
+    if not isinstance(arms, Collection) or isinstance(arms, str) or not arms or any(arm not in ARMS for arm in arms):
+        raise ValidationError(f"arms must be a list of some of {', '.join(ARMS)}, not {shortened(repr(arms), 60)}")
 
 
 def _profile(room: Room, profile: str | None, weights: Mapping[str, float] | None) -> Profile:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.errors import EmbeddingError
+from alma.errors import AlmaError, EmbeddingError
 from alma.protocols import Embedder, Project
 from alma.types.embedding import Fingerprint
 
 REMEMBERED = 1024
+UNIT_TOLERANCE = 0.01
 
 Loader = Callable[[], Embedder]
 
@@ -46,15 +47,31 @@ class TextVectors:
         return np.stack([np.frombuffer(found[text], dtype="<f2") for text in texts]).astype(np.float32)
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
-        vectors = self._loaded().embed(texts)
+        vectors = self._asked(texts)
         expected = (len(texts), self.fingerprint.dimension)
         if vectors.shape != expected:
             raise EmbeddingError(
                 f"{self.fingerprint.model} gave vectors of shape {vectors.shape}, not {expected}; nothing was stored"
             )
-        if not np.isfinite(vectors).all():
+        lengths = np.linalg.norm(vectors, axis=1)
+        if not np.isfinite(lengths).all():
             raise EmbeddingError(f"{self.fingerprint.model} gave a vector with values that are not finite; nothing was stored")
+        if (np.abs(lengths - 1.0) > UNIT_TOLERANCE).any():
+            raise EmbeddingError(
+                f"{self.fingerprint.model} gave a vector of length {lengths.max():.3g}, not 1; nothing was stored"
+            )
         return [row.tobytes() for row in vectors.astype("<f2")]
+
+    def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """What the model gave, as an array. An embedder is somebody's code: whatever it raises is told as one kind of error."""
+        try:
+            return np.asarray(self._loaded().embed(texts), dtype=np.float32)
+        except AlmaError:
+            raise
+        except Exception as error:
+            raise EmbeddingError(
+                f"{self.fingerprint.model} failed: {type(error).__name__}: {error}; nothing was stored"
+            ) from error
 
     def _loaded(self) -> Embedder:
         with self._lock:
