@@ -176,6 +176,8 @@ def storage_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise _translated(error, path) from error
+    except sqlite3.ProgrammingError as error:  # closed by another thread meanwhile
+        raise StorageError(f"{path}: {error}") from error
     except sqlite3.DatabaseError as error:
         raise CorruptStoreError(f"{path} is damaged ({error}); restore it from a backup, or see `alma verify`") from error
     except sqlite3.Error as error:

@@ -10,7 +10,7 @@ from pydantic import ValidationError as PydanticError
 from alma.errors import CorruptStoreError
 from alma.storage import compiled
 from alma.storage.database import Database, check_file, create_database, storage_errors
-from alma.storage.migrations import migrate, missing_migrations
+from alma.storage.migrations import applied_migrations, migrate, missing_migrations
 from alma.storage.project import SQLProject
 from alma.storage.seal import OpenSeal, Seal
 from alma.storage.verifying import verify
@@ -30,6 +30,10 @@ class SQLStorage:
         self.seal = seal or OpenSeal()
         try:
             with self.database.reading() as connection:
+                if not applied_migrations(connection):
+                    raise CorruptStoreError(
+                        f"{path} is no database of ALMA; move it away, give another name, or restore it from a backup"
+                    )
                 outdated = missing_migrations(connection)
             if outdated:
                 with self.database.transaction() as connection:
