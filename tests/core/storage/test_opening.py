@@ -1,0 +1,205 @@
+"""A file that is no whole database of ALMA is an error with advice, never a crash of the driver and never an empty store."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA
+from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError, StorageError
+from stores import Filled, execute, fill, new_storage, open_alma
+
+PAGE = 4096
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    return fill(tmp_path_factory.mktemp("filled"))
+
+
+def refused(folder: Path, match: str, error: type[Exception] = CorruptStoreError) -> None:
+    """Opening raises, and leaves the file as it is."""
+    before = (folder / "alma.db").read_bytes()
+    with pytest.raises(error, match=match):
+        ALMA.open(folder, project_id="shop")
+    assert (folder / "alma.db").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"S", b"SQLite format 3\x00", b"garbage" * 3000, bytes(8192), b"SQLite format 3\x00" + b"\xff" * 9000]
+)
+def test_a_file_that_is_no_database_is_refused_with_advice(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "alma.db").write_bytes(content)
+
+    refused(tmp_path, r"alma\.db .*(backup)")
+
+
+def test_a_database_cut_short_anywhere_is_refused_with_advice(tmp_path: Path, filled: Filled) -> None:
+    whole = filled.path.read_bytes()
+    ends = {boundary + extra for boundary in range(0, len(whole), PAGE) for extra in (-1, 0, 1, 99, 100, 2048)}
+    for end in sorted(end for end in ends if 0 <= end < len(whole)):
+        (tmp_path / "alma.db").write_bytes(whole[:end])
+        refused(tmp_path, r"alma\.db (is cut short|is not an ALMA database).*backup")
+
+
+def test_a_database_cut_short_beside_a_log_that_was_left_is_never_an_empty_store(tmp_path: Path, filled: Filled) -> None:
+    shutil.copy(filled.path, tmp_path / "alma.db")
+    with open_alma(tmp_path, dimension=16) as alma:
+        alma.learn("helena", "One more task", "success", "Some way")
+        files = {name: (tmp_path / name).read_bytes() for name in ("alma.db", "alma.db-wal")}
+    for end in range(0, len(files["alma.db"]), PAGE):
+        folder = tmp_path / str(end)
+        folder.mkdir()
+        (folder / "alma.db").write_bytes(files["alma.db"][:end])
+        (folder / "alma.db-wal").write_bytes(files["alma.db-wal"])
+        assert_damage_shows(folder)
+
+
+def assert_damage_shows(folder: Path) -> None:
+    try:
+        with ALMA.open(folder, project_id="shop") as alma:
+            is_whole = alma.get_stats().total == 6  # the log may hold all that was cut off
+            problems = alma.verify().problems
+    except StorageError:
+        return
+    assert problems or is_whole
+
+
+def make_foreign(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE TABLE customer (name TEXT)", "INSERT INTO customer VALUES ('Ada')"],
+        ["CREATE TABLE memory (text TEXT)"],
+        ["CREATE TABLE migration (name TEXT)"],
+        ["CREATE TABLE migration (version INTEGER)"],
+        ["CREATE TABLE migration (name TEXT)", "INSERT INTO migration VALUES ('0001_initial')"],
+        ["PRAGMA user_version = 3"],
+    ],
+    ids=lambda statements: statements[-1][:40],
+)
+def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path: Path, statements: list[str]) -> None:
+    make_foreign(tmp_path / "alma.db", *statements)
+
+    refused(tmp_path, r"alma", (CorruptStoreError, ConfigurationError, StorageError))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["DELETE FROM store WHERE key = 'id'", "DELETE FROM store", "UPDATE store SET value = '{}' WHERE key = 'embedder'"],
+)
+def test_a_database_that_does_not_say_what_it_is_is_refused(tmp_path: Path, statement: str) -> None:
+    new_storage(tmp_path).close()
+    execute(tmp_path / "alma.db", statement)
+
+    refused(tmp_path, r"alma\.db does not say which embedder made it; restore it from a backup")
+
+
+@pytest.mark.parametrize("table", ["memory", "passage", "vector", "journal", "project", "store", "migration", "text_1"])
+def test_a_lost_table_is_an_error_of_alma(tmp_path: Path, filled: Filled, table: str) -> None:
+    shutil.copy(filled.path, tmp_path / "alma.db")
+    make_foreign(tmp_path / "alma.db", f"DROP TABLE {table}")
+
+    def use() -> None:
+        with ALMA.open(tmp_path, project_id="shop") as alma:
+            assert not alma.verify().ok
+            alma.retrieve("Test the login form", "helena")
+            alma.learn("helena", "A task", "success", "A way")
+            raise StorageError("journal and passages are not needed for this, and verify told")
+
+    with pytest.raises(StorageError):
+        use()
+
+
+def test_a_folder_in_place_of_the_file_is_an_error_of_alma(tmp_path: Path) -> None:
+    (tmp_path / "alma.db").mkdir()
+
+    with pytest.raises(StorageError, match=r"alma\.db cannot be used: Is a directory"):
+        open_alma(tmp_path)
+
+
+def test_another_embedder_than_the_one_it_was_made_with_is_an_error_that_names_the_way_out(tmp_path: Path) -> None:
+    open_alma(tmp_path, dimension=16).close()
+
+    with pytest.raises(EmbedderMismatchError, match=r"16 dimensions.*32 dimensions.*alma reindex"):
+        open_alma(tmp_path, dimension=32)
+
+
+def test_a_closed_store_says_so_and_not_that_it_is_damaged(tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    storage.close()
+
+    with pytest.raises(StorageError, match=r"alma\.db was closed; open ALMA again"):
+        storage.project_names()
+
+
+def test_a_store_closed_under_a_call_says_so_and_not_that_it_is_damaged(tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+
+    def use() -> None:
+        with storage.database.reading() as connection:
+            storage.close()
+            connection.execute("SELECT 1")
+
+    with pytest.raises(StorageError, match="closed") as raised:
+        use()
+    assert not isinstance(raised.value, CorruptStoreError)
+
+
+UNPRIVILEGED = """
+import os, sys
+from pathlib import Path
+from alma.errors import CorruptStoreError, StorageError
+from stores import open_alma
+with open_alma(Path(sys.argv[1]), dimension=16) as alma:  # loads all there is to load
+    alma.learn("helena", "A task", "success", "A way")
+if os.getuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+for folder in sys.argv[2:]:
+    try:
+        with open_alma(Path(folder), dimension=16) as alma:
+            alma.learn("helena", "A task", "success", "A way")
+            print("written:", folder)
+    except StorageError as error:
+        print("damaged:" if isinstance(error, CorruptStoreError) else "refused:", error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="permissions of this kind are Unix's")
+def test_what_may_not_be_written_is_an_error_of_alma_and_not_called_damage(filled: Filled) -> None:
+    modes = {  # of the folder, and of the database in it
+        "a file that may not be written": (0o777, 0o444),
+        "a file that may not be read": (0o777, 0o000),
+        "a folder that may not be written": (0o555, 0o666),
+        "a folder to make a store in that may not be written": (0o555, None),
+    }
+    with tempfile.TemporaryDirectory() as place:  # not tmp_path, which is closed to other users
+        Path(place).chmod(0o755)
+        folders = [laid_out(Path(place, name), filled, *given) for name, given in modes.items()]
+        arguments = [sys.executable, "-c", UNPRIVILEGED, str(Path(place, "own")), *map(str, folders)]
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        done = subprocess.run(arguments, capture_output=True, text=True, env=environ)
+
+    assert done.stderr == ""
+    assert [line[:8] for line in done.stdout.splitlines()] == ["refused:"] * 4, done.stdout
+    assert all(str(folder) in done.stdout for folder in folders)
+
+
+def laid_out(folder: Path, filled: Filled, folder_mode: int, file_mode: int | None) -> Path:
+    folder.mkdir()
+    if file_mode is not None:
+        shutil.copy(filled.path, folder / "alma.db")
+        (folder / "alma.db").chmod(file_mode)
+    folder.chmod(folder_mode)
+    return folder if file_mode is not None else folder / "store"
