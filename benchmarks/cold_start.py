@@ -20,7 +20,7 @@ from benchmarks.gates import Gate
 from benchmarks.measures import percentile
 from benchmarks.records import DataError
 from benchmarks.screen import wide_console
-from benchmarks.texts import RealTexts
+from benchmarks.texts import RealTexts, Task
 
 MEMORIES = 1_000
 RUNS = 15
@@ -43,8 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         texts = RealTexts(options.data)
         with tempfile.TemporaryDirectory(prefix="cold-start-", dir=options.dir) as folder, Progress(console=console) as progress:
-            fill(Path(folder), texts, options.memories, options.embedder)
-            result = measure(Path(folder), texts.questions, options.runs, progress)
+            tasks = texts.tasks(options.memories)
+            fill(Path(folder), tasks, options.embedder)
+            result = measure(Path(folder), [task.task for task in tasks], options.runs, progress)
     except DataError as error:
         sys.exit(str(error))
     gates.show(
@@ -54,18 +55,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         gates.write_json(options.json, result, memories=options.memories, embedder=options.embedder, runs=options.runs)
 
 
-def fill(folder: Path, texts: RealTexts, memories: int, embedder: str) -> None:
+def fill(folder: Path, tasks: Sequence[Task], embedder: str) -> None:
     """Makes the store that the new processes open."""
     from alma import ALMA
 
     with ALMA.open(folder, project_id=PROJECT, embedding_provider=embedder) as alma:
         alma.learn_many(
-            {"agent": AGENT, "task": task.task, "outcome": task.succeeded, "strategy_used": task.strategy}
-            for task in texts.tasks(memories)
+            {"agent": AGENT, "task": task.task, "outcome": task.succeeded, "strategy_used": task.strategy} for task in tasks
         )
 
 
-def measure(folder: Path, questions: Sequence[str], runs: int, progress: Progress) -> list[Gate]:
+def measure(folder: Path, queries: Sequence[str], runs: int, progress: Progress) -> list[Gate]:
     """Starts processes of each sort in turn, so that a busy moment hits all sorts."""
     bare: list[float] = []
     imported: list[float] = []
@@ -74,7 +74,7 @@ def measure(folder: Path, questions: Sequence[str], runs: int, progress: Progres
         times = (
             seconds_of(BARE),
             seconds_of(IMPORT),
-            seconds_of(FIRST_ANSWER, str(folder), questions[number % len(questions)]),
+            seconds_of(FIRST_ANSWER, str(folder), queries[number % len(queries)]),
         )
         if number:  # the first start reads the files of all sorts
             for kept, seconds in zip((bare, imported, answered), times, strict=True):

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import benchmarks
@@ -33,11 +34,12 @@ class Peer:
     def __init__(self, python: Path, folder: Path) -> None:
         self._encodes = 0
         self._command = [str(python), "-m", "benchmarks.peer.driver", str(folder)]
+        self._errors = TemporaryFile("w+")  # noqa: SIM115 - open as long as the process is
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._errors,
             text=True,
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -67,6 +69,7 @@ class Peer:
         self._process.wait()
         if self._process.stdout:
             self._process.stdout.close()
+        self._errors.close()
 
     def _ask(self, do: str, items: Sequence[Any]) -> "Answer":
         if not self._process.stdin:
@@ -79,6 +82,9 @@ class Peer:
     def _reply(self) -> dict[str, Any]:
         line = self._process.stdout.readline() if self._process.stdout else ""
         if not line:
-            raise PeerError(f"the reference ended with {self._process.wait()}; `{' '.join(self._command)}` says why")
+            code = self._process.wait()
+            self._errors.seek(0)
+            last = (self._errors.read().strip().splitlines() or ["it said nothing"])[-1]
+            raise PeerError(f"the reference, run by {self._command[0]}, ended with {code}: {last}")
         reply: dict[str, Any] = json.loads(line)
         return reply

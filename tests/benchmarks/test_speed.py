@@ -1,0 +1,99 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.hashed import HashedTexts
+from benchmarks.records import DataError
+from benchmarks.texts import RealTexts
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+SMALL = ("--sizes", 20, 40, "--rounds", 2, "--block", 4)
+
+
+def test_every_size_is_measured_and_looked_at_from_a_new_process(data: Path, tmp_path: Path, run_benchmark: Run) -> None:
+    out = tmp_path / "out.json"
+    done = run_benchmark("speed", "--data", data, *SMALL, "--passages", 10, "--dir", tmp_path, "--json", out)
+
+    assert done.returncode == 0, done.stderr
+    measured = {row["what"]: row["value"] for row in json.loads(out.read_text())["gates"]}
+    for size in ("20", "40"):
+        assert measured[f"retrieve p50, {size} memories"] > 0
+        assert measured[f"learn, {size} memories"] > 0
+        assert measured[f"disk a memory, {size} memories"] > measured[f"of it neither text nor journal, {size} memories"] > 0
+        assert measured[f"first retrieve there, {size} memories"] > 0
+    assert any(what.startswith("retrieve p50, 10 passages") for what in measured)
+
+
+def test_no_store_is_left_behind(data: Path, tmp_path: Path, run_benchmark: Run) -> None:
+    folder = tmp_path / "stores"
+    folder.mkdir()
+    assert run_benchmark("speed", "--data", data, *SMALL, "--dir", folder).returncode == 0
+
+    assert not list(folder.iterdir())
+
+
+def test_a_python_without_the_reference_is_named_with_what_it_lacks(data: Path, run_benchmark: Run) -> None:
+    done = run_benchmark("speed", "--data", data, *SMALL, "--peer", sys.executable, "--peer-size", 20)
+
+    assert done.returncode == 1
+    assert sys.executable in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_too_few_texts_for_the_sizes_are_an_error_that_says_how_many_there_are(data: Path, run_benchmark: Run) -> None:
+    done = run_benchmark("speed", "--data", data, "--sizes", 1_000_000)
+
+    assert done.returncode == 1
+    assert "1,000," in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_tasks_are_distinct_short_and_the_same_every_time(data: Path) -> None:
+    tasks = RealTexts(data).tasks(60)
+
+    assert len({task.task for task in tasks}) == 60
+    assert max(len(task.task) for task in tasks) <= 160
+    assert tasks == RealTexts(data).tasks(60)
+    assert {task.succeeded for task in tasks} == {True, False}
+
+
+def test_every_piece_comes_from_what_somebody_wrote(data: Path) -> None:
+    written = " ".join(
+        " ".join(turn["content"].split())
+        for line in data.read_text().splitlines()
+        for session in json.loads(line)["haystack_sessions"]
+        for turn in session
+    )
+
+    assert all(passage in written for passage in RealTexts(data).passages(30))
+
+
+def test_a_file_without_haystacks_has_no_texts(tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"question": "?"}\n')
+
+    with pytest.raises(DataError, match=r"other\.jsonl"):
+        RealTexts(path)
+
+
+def test_hashed_vectors_are_unit_rows_and_the_same_in_any_instance() -> None:
+    texts = ["deploy the service", "deploy the database", "", "Bäckerei 12"]
+    rows = HashedTexts().rows(texts)
+
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1)
+    assert np.array_equal(rows, HashedTexts().rows(texts))
+    assert rows[0] @ rows[1] > 0.3 > abs(rows[0] @ rows[3])
+
+
+def test_what_hashing_takes_is_counted_apart() -> None:
+    texts = HashedTexts()
+    texts.rows(["a"])
+    first = texts.seconds
+    texts.rows(["b", "c"])
+
+    assert 0 < first < texts.seconds
+    assert texts.calls == 2
