@@ -126,8 +126,8 @@ class TextQuery(Protocol):
     def all(self) -> TextScores:
         """Every memory of the scope that has any of the words, in no order."""
 
-    def candidates(self, limit: int) -> "Integers":
-        """At most `limit` memories of the scope that are likely to score best."""
+    def candidates(self, limit: int, *, among: "Callable[[Integers], NDArray[np.bool_]]") -> "Integers":
+        """At most `limit` memories that are likely to score best, of those that `among` says may be found."""
 
     def score(self, memories: "Integers") -> TextScores:
         """Those of the given memories that have any of the words, in no order, scored as `all` scores them."""
@@ -239,6 +239,9 @@ class VectorIndex(Protocol):
 
     def score(self, query: "Vector", /, *, memories: "Integers") -> PassageScores:
         """All live passages of the given memories with their cosine, exactly. Unknown memories are left out."""
+
+    def among(self, memories: "Integers", /, *, partitions: Sequence[int]) -> "NDArray[np.bool_]":
+        """Which of the memories, which ascend, have a live passage in the partitions."""
 
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple["Integers", int]:
         """Memories of the partitions that stand for all of them, and how many there are.

@@ -233,15 +233,15 @@ def _checked_fields(memory: Memory) -> dict[str, Any]:
     args.checked_label(memory.id, "id")
     if not 0 <= memory.confidence <= 1:
         raise ValidationError(f"confidence is {memory.confidence}; it must be from 0 to 1")
-    for name, field in type(memory).model_fields.items():
-        value = getattr(memory, name)
-        if isinstance(value, str) and (value or field.is_required()):
-            (args.checked_label if name in LABELS else args.checked_text)(value, name)
     fields: dict[str, Any] = {"metadata": args.checked_metadata(memory.metadata)}
     if isinstance(memory, UserPreference):
         fields["user_id"] = args.checked_name(memory.user_id, "user_id")
     if memory.agent or not isinstance(memory, UserPreference):
         fields["agent"] = args.checked_name(memory.agent, "agent")
+    for name, field in type(memory).model_fields.items():
+        value = getattr(memory, name)
+        if isinstance(value, str) and (value or field.is_required()):
+            (args.checked_label if name in LABELS else args.checked_text)(value, name)
     return fields
 
 

@@ -16,17 +16,18 @@ from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
 
 _LOG = logging.getLogger("alma")
 
-SNAPSHOT_FROM = 20_000
-"""A smaller index is quicker read from the database than kept in a file of its own."""
+SNAPSHOT_FROM = 200_000
+"""A smaller index is read from the database in a second or so; a snapshot would take as much disk again as its vectors."""
 
 
 class IndexCache:
     """The vector index of one project, brought up to date before each use, kept in a snapshot between processes when it is large."""
 
-    def __init__(self, project: Project, *, identity: SnapshotIdentity, path: Path) -> None:
+    def __init__(self, project: Project, *, identity: SnapshotIdentity, path: Path, snapshot_from: int = SNAPSHOT_FROM) -> None:
         self._project = project
         self._identity = identity
         self._path = path
+        self._snapshot_from = snapshot_from
         self._index: ProjectIndex | None = None
         self._saved_upto = 0
         self._lock = threading.Lock()
@@ -57,7 +58,7 @@ class IndexCache:
         """Writes the snapshot, if that will spare the next process much."""
         with self._lock:
             index = self._index
-            if index is None or len(index) < SNAPSHOT_FROM or index.upto == self._saved_upto:
+            if index is None or len(index) < self._snapshot_from or index.upto == self._saved_upto:
                 return
             try:
                 save(index, self._path, self._identity, head_at=self._project.head_at)

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alma.memory.room import Room
-from alma.protocols import PassageScores, TextQuery, TextScores
+from alma.protocols import PassageScores, TextScores
 from alma.retrieval import fusion
 from alma.types.kinds import MemoryType
 from alma.types.partition import Partition
@@ -32,8 +33,6 @@ _ARMS_SIDE_BY_SIDE = ThreadPoolExecutor(max_workers=4, thread_name_prefix="alma-
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-_NOTHING = TextScores(np.empty(0, dtype=np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,35 +60,37 @@ def search(room: Room, index: ProjectIndex, question: Question, scope: Sequence[
     partitions = [partition.row for partition in scope]
     background, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
     is_all = population <= ALL_UP_TO
+    near = None
+    if not is_all and DENSE in question.arms:
+        near = _ARMS_SIDE_BY_SIDE.submit(index.search, question.vector, partitions=partitions, limit=hits)
     with room.project.text_query(question.words if TEXT in question.arms else (), partitions=partitions) as text:
         if is_all:
-            matches = text.all() if text else _NOTHING
             passages = index.score(question.vector, memories=background)
-        else:
-            candidates = _candidates(index, question, text, partitions, hits)
-            rows = np.union1d(candidates, background)
-            scoring = _ARMS_SIDE_BY_SIDE.submit(index.score, question.vector, memories=rows)
-            matches = text.score(rows) if text else _NOTHING
-            passages = scoring.result()
-    return _judged(question, passages, matches, background, scope, is_all)
-
-
-def _candidates(
-    index: ProjectIndex, question: Question, text: TextQuery | None, partitions: Sequence[int], hits: int
-) -> Integers:
-    near = None
-    if DENSE in question.arms:
-        near = _ARMS_SIDE_BY_SIDE.submit(index.search, question.vector, partitions=partitions, limit=hits)
-    matching = text.candidates(2 * hits) if text else _NOTHING.memories
-    return np.union1d(matching, near.result().memories) if near else matching
+            return _judged(question, passages, [text.all()] if text else [], background, scope, is_all)
+        rows = background
+        if text:
+            rows = np.union1d(rows, text.candidates(2 * hits, among=partial(index.among, partitions=partitions)))
+        matches = []
+        if text and near and not near.done():
+            matches.append(text.score(rows))
+        unscored = np.setdiff1d(near.result().memories, rows) if near else rows[:0]
+        scoring = _ARMS_SIDE_BY_SIDE.submit(index.score, question.vector, memories=np.union1d(rows, unscored))
+        if text:
+            matches.append(text.score(unscored if matches else np.union1d(rows, unscored)))
+        return _judged(question, scoring.result(), matches, background, scope, is_all)
 
 
 def _judged(
-    question: Question, passages: PassageScores, text: TextScores, background: Integers, scope: Sequence[Partition], is_all: bool
+    question: Question,
+    passages: PassageScores,
+    matches: Sequence[TextScores],
+    background: Integers,
+    scope: Sequence[Partition],
+    is_all: bool,
 ) -> Found:
     memories, first = _distinct(passages.memories)
     cosines = fusion.pooled(passages, memories)
-    shares = _aligned(text, memories)
+    shares = _aligned(matches, memories)
     of_background = np.isin(memories, background)
     arms = [
         (scores, arm)
@@ -110,10 +111,10 @@ def _distinct(memories: Integers) -> tuple[Integers, Integers]:
     return np.unique(memories, return_index=True)
 
 
-def _aligned(text: TextScores, memories: Integers) -> Floats:
+def _aligned(matches: Sequence[TextScores], memories: Integers) -> Floats:
     """The text scores of the memories, 0 where nothing matched. Memories that the vector index has not seen yet are left out."""
     result = np.zeros(len(memories))
-    if len(memories):
+    for text in matches if len(memories) else ():
         places = np.searchsorted(memories, text.memories).clip(max=len(memories) - 1)
         known = memories[places] == text.memories
         result[places[known]] = text.scores[known]

@@ -56,10 +56,9 @@ class TextVectors:
         lengths = np.linalg.norm(vectors, axis=1)
         if not np.isfinite(lengths).all():
             raise EmbeddingError(f"{self.fingerprint.model} gave a vector with values that are not finite; nothing was stored")
-        if (np.abs(lengths - 1.0) > UNIT_TOLERANCE).any():
-            raise EmbeddingError(
-                f"{self.fingerprint.model} gave a vector of length {lengths.max():.3g}, not 1; nothing was stored"
-            )
+        worst = lengths[np.abs(lengths - 1.0).argmax()]
+        if abs(worst - 1.0) > UNIT_TOLERANCE:
+            raise EmbeddingError(f"{self.fingerprint.model} gave a vector of length {worst:.3g}, not 1; nothing was stored")
         return [row.tobytes() for row in vectors.astype("<f2")]
 
     def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ adds up the idf of the words that are present, and only the best by that, and th
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,9 @@ COMMON_SHARE = 0.04
 MOST_PER_WORD = 2.2
 FILLERS = 16
 FILLER_WORDS = 100
-_FILLER = "almafillerword"
+_PRIVATE = "\ue000"
+"""A private-use character: part of a token for FTS5, never of a word that `alma.text` finds, so that no query meets our own tokens."""
+_FILLER = f"{_PRIVATE}filler"
 
 Integers = NDArray[np.int64]
 
@@ -61,42 +63,45 @@ def documents(connection: sqlite3.Connection, project: int) -> set[int]:
 
 
 class TextQuery:
-    """The words of one question, put to one project. `partitions` limits what is found; `None` is all of the project."""
+    """The words of one question, put to one project. `partitions` is the scope; `None` is all of the project."""
 
     def __init__(
         self, connection: sqlite3.Connection, project: int, words: Sequence[str], partitions: Sequence[int] | None
     ) -> None:
         self._connection = connection
         self._table = f"text_{project:d}"
-        self._scope = "" if partitions is None else f" AND partition : {_any_of(f'p{row:d}' for row in partitions)}"
+        self._is_whole = partitions is None
+        self._scope = "" if partitions is None else f" AND partition : {_any_of(map(_token, partitions))}"
         self._total = int(self._one(f"SELECT count(*) FROM {self._table}_docsize"))  # noqa: S608 - a number
         self._common_from = max(COMMON_FROM, int(COMMON_SHARE * self._total))
-        self._counts = self._telling({word: self._count(word) for word in words})
-        self._match = _texts_with(self._counts)
+        self._holders = self._telling({word: self._holding(word) for word in words})
+        self._match = _any_of(self._holders)
 
     def all(self) -> TextScores:
         """Every memory of the scope that has any of the words, in no order."""
         query = f"SELECT rowid, -{self._rank} FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 - a number
         return self._scores(self._connection.execute(query, (f"{self._match}{self._scope}",)).fetchall())
 
-    def candidates(self, limit: int) -> Integers:
-        """The memories of the scope in which the most idf of the words is present, best first, newer before older among equals."""
-        present = [word for word, count in self._counts.items() if count]
-        if not present:
-            return np.empty(0, dtype=np.int64)
-        rows = [self._holding(word) for word in present]
-        weights = np.repeat([self._idf(word) for word in present], [len(found) for found in rows])
-        memories, inverse = np.unique(np.concatenate(rows), return_inverse=True)
+    def candidates(self, limit: int, *, among: Callable[[Integers], NDArray[np.bool_]]) -> Integers:
+        """The memories in which the most idf of the words is present, of those that `among` says may be found; newer before older among equals."""
+        weights = np.repeat([self._idf(word) for word in self._holders], [len(rows) for rows in self._holders.values()])
+        memories, inverse = np.unique(np.concatenate(list(self._holders.values())), return_inverse=True)
         sums = np.bincount(inverse, weights=weights, minlength=len(memories))
+        if not self._is_whole:
+            allowed = among(memories)
+            memories, sums = memories[allowed], sums[allowed]
         return memories[np.lexsort((-memories, -sums))[:limit]]
 
     def score(self, memories: Integers) -> TextScores:
         """Those of the memories that have any of the words, in no order."""
+        wanted = self._with_words(memories)
+        if not len(wanted):
+            return self._scores([])
         query = (
             f"SELECT rowid, -{self._rank} FROM {self._table} "  # noqa: S608 - a number
             f"WHERE {self._table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"
         )
-        return self._scores(self._connection.execute(query, (self._match, json.dumps(memories.tolist()))).fetchall())
+        return self._scores(self._connection.execute(query, (self._match, json.dumps(wanted.tolist()))).fetchall())
 
     @property
     def _rank(self) -> str:
@@ -105,29 +110,35 @@ class TextQuery:
     def _one(self, query: str, *values: str) -> Any:
         return self._connection.execute(query, values).fetchone()[0]
 
-    def _count(self, word: str) -> int:
-        """How many memories of the project hold a word, counted no further than just beyond what is common."""
-        query = f"SELECT count(*) FROM (SELECT 1 FROM {self._table} WHERE {self._table} MATCH ? LIMIT {self._common_from + 1})"  # noqa: S608
-        return int(self._one(query, _texts_with([word])))
+    def _holding(self, word: str, order: str = "") -> Integers:
+        """The memories of the project that hold a word, listed no further than just beyond what is common."""
+        listed = self._one(
+            f"SELECT group_concat(rowid) FROM (SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? "  # noqa: S608 - numbers
+            f"{order} LIMIT {self._common_from + 1})",
+            _any_of([word]),
+        )
+        return np.fromstring(listed or "", dtype=np.int64, sep=",")
 
-    def _telling(self, counts: Mapping[str, int]) -> Mapping[str, int]:
-        """The words that are not common; if all are, the rarest, or the first of those whose counting was cut short."""
-        telling = {word: count for word, count in counts.items() if count <= self._common_from}
-        rarest = min(counts, key=lambda word: counts[word])
-        return telling if any(telling.values()) else {**telling, rarest: counts[rarest]}
+    def _telling(self, holders: Mapping[str, Integers]) -> Mapping[str, Integers]:
+        """The words that are not common; if none of them occurs, the first common one, by its newest memories."""
+        telling = {word: rows for word, rows in holders.items() if len(rows) <= self._common_from}
+        common = [word for word in holders if word not in telling]
+        if not common or any(len(rows) for rows in telling.values()):
+            return telling
+        return {**telling, common[0]: self._holding(common[0], "ORDER BY rowid DESC")}
 
-    def _holding(self, word: str) -> Integers:
-        """The memories of the scope that hold a word; of a common one the newest."""
-        newest = f" ORDER BY rowid DESC LIMIT {self._common_from}" if self._counts[word] > self._common_from else ""
-        query = f"SELECT group_concat(rowid) FROM (SELECT rowid FROM {self._table} WHERE {self._table} MATCH ?{newest})"  # noqa: S608
-        return np.fromstring(self._one(query, f"{_texts_with([word])}{self._scope}") or "", dtype=np.int64, sep=",")
+    def _with_words(self, memories: Integers) -> Integers:
+        """Those of the memories that hold a word, where all that do are known; else the memories."""
+        if any(len(rows) > self._common_from for rows in self._holders.values()):
+            return memories
+        return np.intersect1d(memories, np.concatenate(list(self._holders.values())))
 
     def _idf(self, word: str) -> float:
-        count = self._counts[word]
+        count = len(self._holders[word])
         return max(math.log((self._total - count + 0.5) / (count + 0.5)), 1e-6)
 
     def _scores(self, rows: Sequence[tuple[int, float]]) -> TextScores:
-        most = MOST_PER_WORD * sum(map(self._idf, self._counts))
+        most = MOST_PER_WORD * sum(map(self._idf, self._holders))
         scores = np.fromiter((row[1] for row in rows), dtype=np.float64, count=len(rows))
         return TextScores(
             np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows)), scores / most if rows else scores
@@ -137,11 +148,11 @@ class TextQuery:
 def _columns(partition: int, passages: Sequence[Passage]) -> tuple[str, str, str]:
     own = "\n".join(passage.text for passage in passages if passage.is_own)
     others = [passage.text for passage in passages if not passage.is_own] + [passage.keywords for passage in passages]
-    return own, "\n".join(text for text in others if text), f"p{partition:d}"
+    return own, "\n".join(text for text in others if text), _token(partition)
 
 
-def _texts_with(words: Iterable[str]) -> str:
-    return f"{{own other}} : {_any_of(words)}"
+def _token(partition: int) -> str:
+    return f"{_PRIVATE}p{partition:d}"
 
 
 def _any_of(words: Iterable[str]) -> str:

@@ -104,6 +104,13 @@ class ProjectIndex:
             rows = self._table.of_memories(memories)
             return self._scored(rows, self._method.products(query, self._stored(rows)))
 
+    def among(self, memories: Integers, /, *, partitions: Sequence[int]) -> NDArray[np.bool_]:
+        """Which of the memories, which ascend, have a live passage in the partitions."""
+        with self._lock.reading():
+            rows = self._table.of_memories(memories)
+            inside = np.isin(self._numbers.values[self._table.slot.values[rows]], partitions)
+            return np.isin(memories, self._table.memory.values[rows[inside]])
+
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
         """Memories of the partitions that stand for all of them, by ascending tie, and how many there are.
 
