@@ -34,7 +34,7 @@ def held(alma: ALMA) -> dict[str, Any]:
 
 
 @contextmanager
-def refused(alma: ALMA, error: type[Exception], match: str = "") -> Iterator[None]:
+def refused(alma: ALMA, error: type[Exception], match: str | None = None) -> Iterator[None]:
     """The block raises exactly this error, and afterwards the project holds what it held before."""
     before = held(alma)
     with pytest.raises(error, match=match) as caught:

@@ -34,3 +34,11 @@ def open_store(tmp_path: Path, clock: ManualClock) -> Iterator[OpenStore]:
 def alma(open_store: OpenStore) -> ALMA:
     """An empty store without rules for any agent."""
     return open_store()
+
+
+@pytest.fixture(scope="session")
+def unchanging(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ALMA]:
+    """A store with one memory, shared by tests of calls that change nothing; `refused` sees to it that they do not."""
+    with ALMA.open(tmp_path_factory.mktemp("unchanging"), project_id="shop", embedding_provider="hash") as alma:
+        alma.learn("a", "Deploy the service", "success")
+        yield alma

@@ -210,14 +210,14 @@ def test_a_file_where_the_folder_should_be_is_an_error_and_left_alone(tmp_path: 
 @pytest.mark.parametrize("content", [b"", b"not a database at all", b"SQLite format 3\x00", b"\x00" * 5000])
 def test_a_foreign_file_under_the_name_of_the_database_is_an_error_and_left_alone(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "alma.db").write_bytes(content)
-    with pytest.raises(CorruptStoreError, match="alma.db"):
+    with pytest.raises(CorruptStoreError, match=r"alma\.db"):
         ALMA.open(tmp_path, project_id="shop", embedding_provider="hash")
     assert (tmp_path / "alma.db").read_bytes() == content
 
 
 def test_a_folder_under_the_name_of_the_database_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "alma.db").mkdir()
-    with pytest.raises(StorageError, match="alma.db"):
+    with pytest.raises(StorageError, match=r"alma\.db"):
         ALMA.open(tmp_path, project_id="shop", embedding_provider="hash")
 
 
