@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,14 @@ ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None]
 """Seq, passage, memory, partition, is_own, content hash, is_live, vector."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Partitions:
+    """Partitions by row, and their rows by key."""
+
+    by_row: Mapping[int, Partition]
+    by_key: Mapping[PartitionKey, int]
+
+
 class SQLProject:
     """A project's tables. It exists in the file from its first write on; until then it reads as empty."""
 
@@ -36,8 +45,7 @@ class SQLProject:
         self._dimension = dimension
         self._seal = seal
         self._row: int | None = None
-        self._partitions: dict[int, Partition] = {}
-        self._rows: dict[PartitionKey, int] = {}
+        self._known = _Partitions({}, {})
 
     def head(self) -> int:
         """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
@@ -56,8 +64,8 @@ class SQLProject:
         with self._database.reading() as connection:
             row = self._find(connection)
             if row is not None:
-                self._refresh_partitions(connection, row)
-        return self._partitions
+                return self._all_partitions(connection, row).by_row
+        return {}
 
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """What the vector index must take in that holds everything up to `after`, in journal order, some thousand passages at a time."""
@@ -131,7 +139,7 @@ class SQLProject:
         """The words put to the full text of these partitions; `None` where there are no words or nothing was ever written."""
         with self._database.reading() as connection:
             project = self._find(connection)
-            scope = None if len(partitions) == len(self._partitions) else partitions
+            scope = None if len(partitions) == len(self._known.by_row) else partitions
             yield fulltext.TextQuery(connection, project, words, scope) if project is not None and words else None
 
     @contextmanager
@@ -140,8 +148,8 @@ class SQLProject:
         with self._database.transaction() as connection:
             found = connection.execute(compiled.PROJECT_BY_NAME, {"name": self.name}).fetchone()
             row, seq, head = found or self._create(connection)
-            self._refresh_partitions(connection, row)
-            write = Write(connection, self.name, row, seq + 1, head, actor, operation, at, self._seal, self._rows)
+            known = self._all_partitions(connection, row)
+            write = Write(connection, self.name, row, seq + 1, head, actor, operation, at, self._seal, known.by_key)
             yield write
             write.finish()
 
@@ -158,11 +166,16 @@ class SQLProject:
             return None if found is None else int(found[0])
         return self._row
 
-    def _refresh_partitions(self, connection: sqlite3.Connection, project: int) -> None:
-        newest = max(self._partitions, default=0)
-        for row, is_user, owner, kind in connection.execute(compiled.PARTITIONS, {"project": project, "after": newest}):
-            self._partitions[row] = Partition(row, bool(is_user), owner, kind)
-            self._rows[bool(is_user), owner, kind] = row
+    def _all_partitions(self, connection: sqlite3.Connection, project: int) -> _Partitions:
+        """Those known and those made since. A new value each time it grows, for other threads may be going through the last one."""
+        known = self._known
+        rows = connection.execute(compiled.PARTITIONS, {"project": project, "after": max(known.by_row, default=0)}).fetchall()
+        if rows:
+            made = [Partition(row, bool(is_user), owner, kind) for row, is_user, owner, kind in rows]
+            by_row = {partition.row: partition for partition in made}
+            by_key = {(partition.is_user, partition.owner, partition.kind): partition.row for partition in made}
+            known = self._known = _Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key})
+        return known
 
     def _memory(self, partition: Partition, values: Sequence[object]) -> AnyMemory:
         names = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
