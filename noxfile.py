@@ -22,7 +22,7 @@ MAX_SLIM_PACKAGES = 15
 def core(session: nox.Session) -> None:
     """The core, the built-in model and the workspace itself, with coverage."""
     sync(session, "--group", "dev")
-    run_suites(session, "tests/core", "tests/minilm", "tests/workspace", "--cov", "--cov-report=term")
+    run_suites(session, "tests/core", "tests/minilm", "tests/workspace", "tests/benchmarks", "--cov", "--cov-report=term")
 
 
 @nox.session

@@ -13,7 +13,8 @@ from alma.types.scope import MemoryScope, may_read
 _LOG = logging.getLogger("alma")
 
 NEAR_CATEGORY = 0.3
-"""Below this cosine a task belongs to none of an agent's categories."""
+NEAR_FORBIDDEN = 0.2
+"""Below this cosine a task does not belong to the nearest of an agent's categories. Sooner to one that is forbidden: scope fails closed."""
 
 
 def readable(room: Room, *, agent: str, user_id: str | None, include_shared: bool = True) -> list[Partition]:
@@ -46,18 +47,14 @@ def check_may_learn(room: Room, agent: str, category: str) -> None:
 def inferred_category(room: Room, agent: str, text: str) -> str | None:
     """The nearest of the agent's own listed categories to a text, `None` if the agent has no list or none is near."""
     scope = room.store.agents.get(agent)
-    categories = _categories(scope) if scope else ()
-    if not categories:
+    if scope is None or not (scope.can_learn or scope.cannot_learn):
         return None
-    by_words = {normalised(category): category for category in categories}
-    vectors = room.store.texts.unit_rows([text, *by_words], room.project)
+    categories = [*scope.can_learn, *scope.cannot_learn]
+    vectors = room.store.texts.unit_rows([text, *map(normalised, categories)], room.project)
     cosines = vectors[1:] @ vectors[0]
     best = int(cosines.argmax())
-    return list(by_words.values())[best] if cosines[best] >= NEAR_CATEGORY else None
-
-
-def _categories(scope: MemoryScope) -> tuple[str, ...]:
-    return (*scope.can_learn, *scope.cannot_learn)
+    needed = NEAR_CATEGORY if best < len(scope.can_learn) else NEAR_FORBIDDEN
+    return categories[best] if cosines[best] >= needed else None
 
 
 def unknown_agent_hint(room: Room, agent: str) -> str | None:

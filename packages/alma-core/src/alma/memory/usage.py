@@ -94,7 +94,7 @@ def _visible(room: Room, ids: Iterable[str], agent: str, user_id: object, *, pre
         is_seen = (
             found is not None
             and not found.is_archived
-            and (found.partition.row in scope or (preferences and found.partition.is_user))
+            and (found.partition.row in scope or (preferences and user is None and found.partition.is_user))
         )
         (result.known if is_seen else result.unknown).append(memory_id)
     return result
