@@ -136,8 +136,11 @@ class SQLProject:
 
     @contextmanager
     def text_query(self, words: Sequence[str], *, partitions: Sequence[int]) -> Iterator[fulltext.TextQuery | None]:
-        """The words put to the full text of these partitions; `None` where there are no words or nothing was ever written."""
-        with self._database.reading() as connection:
+        """The words put to the full text of these partitions; `None` where there are no words or nothing was ever written.
+
+        Of one moment: while it is open, this thread cannot write.
+        """
+        with self._database.snapshot() as connection:
             project = self._find(connection)
             scope = None if len(partitions) == len(self._known.by_row) else partitions
             yield fulltext.TextQuery(connection, project, words, scope) if project is not None and words else None
