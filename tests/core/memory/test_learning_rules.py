@@ -121,6 +121,8 @@ def test_one_forbidden_item_among_many_stores_none_and_is_named(alma: ALMA, way:
 def test_the_meaning_of_a_task_decides_where_its_words_do_not(open_store: OpenStore) -> None:
     rules = {"helena": {"can_learn": ["user interface testing"], "cannot_learn": ["database administration"]}}
     alma = open_store(embedding_provider="minilm", agents=rules)
-    assert alma.learn("helena", "Click through the web page and test its buttons", "success").task_type == "user interface testing"
+    assert (
+        alma.learn("helena", "Click through the web page and test its buttons", "success").task_type == "user interface testing"
+    )
     with refused(alma, ScopeViolationError, "may not learn 'database administration'"):
-        alma.learn("helena", "Give the new colleague an account on the PostgreSQL database", "success")
+        alma.learn("helena", "Administer the PostgreSQL servers of the shop", "success")
