@@ -25,7 +25,7 @@ COUNTS = 'SELECT memory.partition, count(*) AS count_1, min(memory.created_at) A
 USAGE_BY_MEMORY = 'SELECT usage.memory, usage.used, usage.ignored, usage.thumbs_up, usage.thumbs_down FROM usage WHERE usage.memory = :memory'
 USAGE_INSERT = 'INSERT INTO usage (memory, used, ignored, thumbs_up, thumbs_down) VALUES (:memory, :used, :ignored, :thumbs_up, :thumbs_down)'
 USAGE_UPDATE = 'UPDATE usage SET used=:used, ignored=:ignored, thumbs_up=:thumbs_up, thumbs_down=:thumbs_down WHERE usage.memory = :of_memory'
-RECORD_BY_KEY = 'SELECT record.version, record.body FROM record WHERE record.project = :project AND record.kind = :kind AND record."key" = :key'
+RECORD_BY_KEY = 'SELECT record.version, record.body, record.updated_at FROM record WHERE record.project = :project AND record.kind = :kind AND record."key" = :key'
 RECORD_INSERT = 'INSERT INTO record (project, kind, "key", version, body, updated_at) VALUES (:project, :kind, :key, :version, :body, :updated_at)'
 RECORD_UPDATE = 'UPDATE record SET version=:version, body=:body, updated_at=:updated_at WHERE record.project = :of_project AND record.kind = :of_kind AND record."key" = :of_key AND record.version = :of_version'
 JOURNAL_INSERT = 'INSERT INTO journal (project, seq, at, actor, operation, payload, salt, digest, hash) VALUES (:project, :seq, :at, :actor, :operation, :payload, :salt, :digest, :hash)'

@@ -79,7 +79,7 @@ def sources() -> dict[str, ClauseElement]:
         "USAGE_BY_MEMORY": select(_USAGE).where(_u.memory == _given("memory")),
         "USAGE_INSERT": _inserting(_USAGE),
         "USAGE_UPDATE": _updating(_USAGE, "memory", "used", "ignored", "thumbs_up", "thumbs_down"),
-        "RECORD_BY_KEY": select(_RECORD.c.version, _RECORD.c.body).where(
+        "RECORD_BY_KEY": select(_RECORD.c.version, _RECORD.c.body, _RECORD.c.updated_at).where(
             _RECORD.c.project == _given("project"), _RECORD.c.kind == _given("kind"), _RECORD.c.key == _given("key")
         ),
         "RECORD_INSERT": _inserting(_RECORD),

@@ -16,6 +16,8 @@ from alma.types.partition import Partition
 from alma.types.reports import Problem, VerifyReport
 
 MOST_PROBLEMS = 100
+NUMBERED = frozenset({"memory", "passage"})
+"""Tables whose rows name the record that changed them last."""
 
 
 @dataclass(slots=True)
@@ -125,7 +127,11 @@ class _Project:
             self.findings.purged += 1
             return
         try:
-            journal.replay(journal.decode_payload(record.payload), state)
+            changes = journal.decode_payload(record.payload)
+            journal.replay(changes, state)
+            for change in changes:
+                if change.table in NUMBERED and change.after is not None:
+                    state[change.table, change.key]["seq"] = record.seq
         except ReplayError as error:
             self._report(f"journal record {record.seq}", f"cannot be replayed: {error}")
         except (ValueError, TypeError) as error:
@@ -169,6 +175,7 @@ class _Project:
             "updated_at",
             "archived_at",
             "evidence",
+            "seq",
         )
         return {
             **{name: row[name] for name in plain},
@@ -191,6 +198,7 @@ class _Project:
             "is_own": bool(row["is_own"]),
             "text_hash": row["text_hash"].hex() if row["text_hash"] else None,
             "is_live": bool(row["is_live"]),
+            "seq": row["seq"],
         }
 
     def _small_record(self, row: Row) -> Row:

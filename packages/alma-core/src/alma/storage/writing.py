@@ -77,7 +77,7 @@ class Write:
             return
         place = {"of_project": self.row, "of_kind": kind, "of_key": key, "of_version": version}
         self.connection.execute(compiled.RECORD_UPDATE, {**columns, **place})
-        before = {"version": version, "body": json.loads(self.seal.open(found[1], place="record.body"))}
+        before = {"version": version, "body": json.loads(self.seal.open(found[1], place="record.body")), "updated_at": found[2]}
         self.changes.append(journal.Change("record", f"{kind}/{key}", before, after))
 
     def find(self, memory_id: str) -> Row:
