@@ -4,6 +4,7 @@ What every kind answers beside its own fields: `text` (what it is about, embedde
 embedded), `seen_at` (the moment its recency counts from), `successes` of `trials` (its record, `None` where it has none).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -17,7 +18,7 @@ Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
 
-class Memory(BaseModel):
+class Memory(BaseModel, ABC):
     """What all kinds share. `id` is a UUIDv7; times are aware UTC; `confidence` is in [0, 1]."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -32,9 +33,9 @@ class Memory(BaseModel):
     updated_at: UtcDatetime = Field(default_factory=utc_now)
 
     @property
+    @abstractmethod
     def text(self) -> str:
         """What the memory is about: embedded and searched."""
-        raise NotImplementedError  # pragma: no cover - every kind says its own
 
     @property
     def keywords(self) -> str:
