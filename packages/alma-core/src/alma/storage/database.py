@@ -14,6 +14,7 @@ OLDEST_SQLITE = (3, 37, 0)
 BUSY_SECONDS = 30.0
 
 _HEADER = b"SQLite format 3\x00"
+_SIGNS_OF_DAMAGE = ("malformed", "not a database", "no such ", "Could not decode")
 _SETTINGS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA temp_store=MEMORY",
@@ -178,7 +179,7 @@ def storage_errors(path: Path) -> Iterator[None]:
         raise _translated(error, path) from error
     except sqlite3.ProgrammingError as error:  # closed by another thread meanwhile
         raise StorageError(f"{path}: {error}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the driver also chokes on damaged names
         raise CorruptStoreError(f"{path} is damaged ({error}); restore it from a backup, or see `alma verify`") from error
     except sqlite3.Error as error:
         raise StorageError(f"{path}: {error}") from error
@@ -190,6 +191,6 @@ def _translated(error: sqlite3.OperationalError, path: Path) -> StorageError:
     text = str(error)
     if "locked" in text or "busy" in text:
         return StorageError(f"{path} was locked by another process for more than {BUSY_SECONDS:.0f} s; try again")
-    if "malformed" in text or "not a database" in text:
+    if any(sign in text for sign in _SIGNS_OF_DAMAGE):
         return CorruptStoreError(f"{path} is damaged ({text}); restore it from a backup")
     return StorageError(f"{path}: {text}")

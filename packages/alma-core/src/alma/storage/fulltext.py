@@ -13,7 +13,7 @@ adds up the idf of the words that are present, and only the best by that, and th
 import json
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,29 @@ def insert(connection: sqlite3.Connection, project: int, memory: int, partition:
 def documents(connection: sqlite3.Connection, project: int) -> set[int]:
     """The memories that are searchable."""
     return {row for (row,) in connection.execute(f"SELECT id FROM text_{project:d}_docsize WHERE id > 0")}  # noqa: S608 - a number
+
+
+def word_counts(connection: sqlite3.Connection, project: int) -> tuple[int, int]:
+    """How many words the index holds, and how many its documents have: the same, unless it is damaged. Reads all of it, and searches it once."""
+    query = f"SELECT bm25(text_{project:d}) FROM text_{project:d} WHERE text_{project:d} MATCH ?"  # noqa: S608 - a number
+    connection.execute(query, (_any_of([_FILLER]),)).fetchall()
+    connection.execute(f"CREATE VIRTUAL TABLE temp.words_{project:d} USING fts5vocab(main, text_{project:d}, row)")
+    try:
+        held = connection.execute(f"SELECT total(cnt) FROM temp.words_{project:d}").fetchone()[0]  # noqa: S608 - a number
+    finally:
+        connection.execute(f"DROP TABLE temp.words_{project:d}")
+    sizes = connection.execute(f"SELECT sz FROM text_{project:d}_docsize")  # noqa: S608 - a number
+    return int(held), sum(sum(_numbers(size)) for (size,) in sizes)
+
+
+def _numbers(encoded: bytes) -> Iterator[int]:
+    """The whole numbers of a record of FTS5: groups of seven bits, the greatest first, all but the last with the high bit set."""
+    number = 0
+    for byte in encoded:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            yield number
+            number = 0
 
 
 class TextQuery:

@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from alma import journal
 from alma.journal import BrokenChainError, JournalRecord, ReplayError, State
 from alma.storage import compiled, fulltext
 from alma.storage.database import Database
+from alma.storage.migrations import migrate
 from alma.storage.rows import Row, named, passage_key, text_hash, vector_checksum
 from alma.storage.seal import Seal
 from alma.types.partition import Partition
@@ -41,7 +43,13 @@ def verify(database: Database, *, seal: Seal, dimension: int) -> VerifyReport:
     with database.snapshot() as connection:
         _check(lambda: _check_file(connection, findings), findings)
         projects: list[tuple[int, str, int, bytes]] = []
-        _check(lambda: projects.extend(connection.execute("SELECT row, name, head_seq, head_hash FROM project")), findings)
+        _check(
+            lambda: projects.extend(
+                connection.execute("SELECT row, coalesce(CAST(name AS TEXT), ''), head_seq, head_hash FROM project")
+            ),
+            findings,
+        )
+        _check(lambda: _check_schema(connection, [row for row, *_ in projects], findings), findings)
         for row, name, head_seq, head_hash in projects:
             project = _Project(connection, seal, dimension, row, name, findings)
             _check(lambda project=project, head=(head_seq, head_hash): project.check(*head), findings, name)  # type: ignore[misc]
@@ -60,7 +68,7 @@ def _check(step: Callable[[], None], findings: _Findings, project: str | None = 
     """Runs a step; damage that stops it is a finding, not the end."""
     try:
         step()
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError) as error:
         findings.add(project, "database file", f"cannot be read any further: {error}")
 
 
@@ -68,6 +76,25 @@ def _check_file(connection: sqlite3.Connection, findings: _Findings) -> None:
     for (line,) in connection.execute("PRAGMA integrity_check(20)"):
         if line != "ok":
             findings.add(None, "database file", line)
+
+
+def _check_schema(connection: sqlite3.Connection, projects: Sequence[int], findings: _Findings) -> None:
+    """Whether tables and indexes are defined as the migrations define them, and nothing acts on its own."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as model:
+        migrate(model, at=0)
+        for row in projects:
+            fulltext.create(model, row)
+        expected = set(model.execute(_DEFINITIONS))
+    found = set(connection.execute(_DEFINITIONS))
+    for kind, name, *_ in expected - found:
+        findings.add(None, f"{kind} {name}", "is missing or defined otherwise than ALMA defines it")
+    for kind, name, *_ in found - expected:
+        if kind in ("trigger", "view"):
+            findings.add(None, f"{kind} {name}", "is none of ALMA's")
+
+
+_DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT GLOB 'text_*_*'"
+"""Without the tables behind the full text, which differ from one version of SQLite to the next."""
 
 
 @dataclass(slots=True)
@@ -239,6 +266,9 @@ class _Project:
         return ", ".join(f"memory {ids.get(memory, memory)}" for (memory,) in rows) or "no memory"
 
     def _check_full_text(self) -> None:
+        held, expected = fulltext.word_counts(self.connection, self.row)
+        if held != expected:
+            self._report("full text", f"holds {held} words, but its documents have {expected}")
         indexed = fulltext.documents(self.connection, self.row)
         live = dict(self.connection.execute("SELECT row, id FROM memory WHERE project = ? AND archived_at IS NULL", (self.row,)))
         for row in live.keys() - indexed:
