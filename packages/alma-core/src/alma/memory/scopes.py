@@ -8,7 +8,7 @@ from alma.errors import ScopeViolationError
 from alma.memory.room import Room
 from alma.text import normalised
 from alma.types.partition import Partition
-from alma.types.scope import MemoryScope, may_read
+from alma.types.scope import Access, access
 
 _LOG = logging.getLogger("alma")
 
@@ -19,16 +19,21 @@ NEAR_FORBIDDEN = 0.2
 
 def readable(room: Room, *, agent: str, user_id: str | None, include_shared: bool = True) -> list[Partition]:
     """The partitions that an agent may read: its own, those shared with it, and the preferences of the user it works for."""
-    scopes = room.store.agents
+    return [
+        partition
+        for partition in room.project.partitions().values()
+        if access_to(room, partition, agent=agent, user_id=user_id, include_shared=include_shared).is_open
+    ]
 
-    def is_open(partition: Partition) -> bool:
-        if partition.is_user:
-            return user_id is not None and partition.owner == user_id
-        if partition.owner == agent:
-            return True
-        return include_shared and may_read(agent, partition.owner, scopes)
 
-    return [partition for partition in room.project.partitions().values() if is_open(partition)]
+def access_to(room: Room, partition: Partition, *, agent: str, user_id: str | None, include_shared: bool = True) -> Access:
+    """How an agent, working for a user, stands to a partition."""
+    if partition.is_user:
+        if user_id is None:
+            return Access.NO_USER
+        return Access.OWN_PREFERENCE if partition.owner == user_id else Access.OTHER_USER
+    found = access(agent, partition.owner, room.store.agents)
+    return found if include_shared or found is Access.OWN or not found.is_open else Access.SHARED_EXCLUDED
 
 
 def check_may_learn(room: Room, agent: str, category: str) -> None:

@@ -45,6 +45,36 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedArm:
+    """One arm's scores, what they were judged against, and their deviations from it. `weight` is what the arm weighs in the fusion."""
+
+    name: str
+    weight: float
+    scores: Floats
+    background: fusion.Background
+    z_scores: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All memories that were scored, those included that are beside the point, as parallel arrays; `memories` ascend.
+
+    `similarities` are of the fused `z_scores`; `is_relevant` says which memories came through the floor.
+    """
+
+    passages: PassageScores
+    memories: Integers
+    partitions: Integers
+    ties: Integers
+    cosines: Floats
+    shares: Floats
+    arms: Sequence[JudgedArm]
+    z_scores: Floats
+    similarities: Floats
+    is_relevant: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The relevant memories with their similarity, as parallel arrays. `is_all` says that no memory of the scope was left out."""
 
@@ -53,10 +83,22 @@ class Found:
     ties: Integers
     similarities: Floats
     is_all: bool
+    evidence: Evidence
 
 
-def search(room: Room, index: ProjectIndex, question: Question, scope: Sequence[Partition], *, hits: int = HITS) -> Found:
-    """The memories of the scope that say something on the question."""
+_NONE = np.empty(0, dtype=np.int64)
+
+
+def search(
+    room: Room,
+    index: ProjectIndex,
+    question: Question,
+    scope: Sequence[Partition],
+    *,
+    hits: int = HITS,
+    also: Integers = _NONE,
+) -> Found:
+    """The memories of the scope that say something on the question. Those of `also` are judged even where neither search finds them."""
     partitions = [partition.row for partition in scope]
     background, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
     is_all = population <= ALL_UP_TO
@@ -68,6 +110,8 @@ def search(room: Room, index: ProjectIndex, question: Question, scope: Sequence[
             passages = index.score(question.vector, memories=background)
             return _judged(question, passages, [text.all()] if text else [], background, scope, is_all)
         rows = background
+        if len(also):
+            rows = np.union1d(rows, also)
         if text:
             rows = np.union1d(rows, text.candidates(2 * hits, among=partial(index.among, partitions=partitions)))
         matches = []
@@ -93,15 +137,22 @@ def _judged(
     shares = _aligned(matches, memories)
     of_background = np.isin(memories, background)
     arms = [
-        (scores, arm)
+        _judged_arm(name, scores, scores[of_background], arm)
         for name, scores, arm in ((DENSE, cosines, fusion.DENSE), (TEXT, shares, fusion.TEXT))
         if name in question.arms
     ]
-    z = fusion.fused([(fusion.standardised(scores, scores[of_background], arm), arm) for scores, arm in arms])
-    partitions = passages.partitions[first]
+    z = fusion.fused([(arm.z_scores, arm.weight) for arm in arms])
+    partitions, ties = passages.partitions[first], passages.ties[first]
     kept = fusion.relevant(cosines, shares) | np.isin(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
     kept &= np.isin(partitions, [partition.row for partition in scope])
-    return Found(memories[kept], partitions[kept], passages.ties[first][kept], fusion.similarity(z)[kept], is_all)
+    similarities = fusion.similarity(z)
+    evidence = Evidence(passages, memories, partitions, ties, cosines, shares, arms, z, similarities, kept)
+    return Found(memories[kept], partitions[kept], ties[kept], similarities[kept], is_all, evidence)
+
+
+def _judged_arm(name: str, scores: Floats, of_background: Floats, arm: fusion.Arm) -> JudgedArm:
+    background = fusion.Background.of(of_background, arm)
+    return JudgedArm(name, arm.weight, scores, background, fusion.standardised(scores, background))
 
 
 def _distinct(memories: Integers) -> tuple[Integers, Integers]:

@@ -74,22 +74,35 @@ def pooled(scores: PassageScores, memories: "Integers") -> "Floats":
     return total
 
 
-def standardised(scores: "Floats", background: "Floats", arm: Arm) -> "Floats":
-    """The scores as deviations from a background, whose mean and variance are shrunk to what is usual in the arm.
+@dataclass(frozen=True, slots=True)
+class Background:
+    """How the scores of one arm lie over memories that are not asked for: what each score is judged against."""
 
-    The pooled moments of the background and `PRIOR_COUNT` imagined scores of the usual mean and deviation.
-    """
-    total = len(background) + PRIOR_COUNT
-    mean = (background.sum() + PRIOR_COUNT * arm.usual_mean) / total
-    squares = ((background - mean) ** 2).sum() + PRIOR_COUNT * (arm.usual_deviation**2 + (arm.usual_mean - mean) ** 2)
-    z: Floats = (scores - mean) / max(float(np.sqrt(squares / total)), LEAST_DEVIATION)
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, scores: "Floats", arm: Arm) -> "Background":
+        """Mean and deviation of the scores, shrunk to what is usual in the arm.
+
+        The pooled moments of the scores and `PRIOR_COUNT` imagined ones of the usual mean and deviation.
+        """
+        total = len(scores) + PRIOR_COUNT
+        mean = float(scores.sum() + PRIOR_COUNT * arm.usual_mean) / total
+        squares = ((scores - mean) ** 2).sum() + PRIOR_COUNT * (arm.usual_deviation**2 + (arm.usual_mean - mean) ** 2)
+        return cls(mean, max(float(np.sqrt(squares / total)), LEAST_DEVIATION))
+
+
+def standardised(scores: "Floats", background: Background) -> "Floats":
+    """The scores as deviations from a background."""
+    z: Floats = (scores - background.mean) / background.deviation
     return z
 
 
-def fused(z_scores: "list[tuple[Floats, Arm]]") -> "Floats":
-    """The weighted mean of the arms' z-scores."""
-    weight = sum(arm.weight for _, arm in z_scores)
-    return sum((arm.weight * scores for scores, arm in z_scores), start=np.zeros(1)) / weight
+def fused(z_scores: "list[tuple[Floats, float]]") -> "Floats":
+    """The mean of the arms' z-scores, each with its arm's weight."""
+    total = sum(weight for _, weight in z_scores)
+    return sum((weight * scores for scores, weight in z_scores), start=np.zeros(1)) / total
 
 
 def similarity(z: "Floats") -> "Floats":

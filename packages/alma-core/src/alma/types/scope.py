@@ -1,6 +1,7 @@
 """Who may learn what, and who may read whom."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,15 +30,62 @@ class MemoryScope(BaseModel):
         return self.share_with is not None and (reader in self.share_with or EVERYONE in self.share_with)
 
 
-def may_read(reader: str, owner: str, scopes: Mapping[str, MemoryScope]) -> bool:
-    """Whether `reader` sees the memories of `owner`, both agents of one project. Fails closed: unknown agents share nothing."""
+class Access(StrEnum):
+    """How a reader stands to the memories of an owner: the rule that opens them, or the one that keeps them closed."""
+
+    OWN = "own"
+    SHARED = "shared"
+    SHARED_WITH_ALL = "shared_with_all"
+    INHERITED = "inherited"
+    OWN_PREFERENCE = "own_preference"
+    NOT_SHARED = "not_shared"
+    LEFT_OUT = "left_out"
+    SHARED_EXCLUDED = "shared_excluded"
+    NO_USER = "no_user"
+    OTHER_USER = "other_user"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the reader sees the memories."""
+        return self in _OPEN
+
+    @property
+    def told(self) -> str:
+        """The rule in words."""
+        return _TOLD[self]
+
+
+_OPEN = frozenset({Access.OWN, Access.SHARED, Access.SHARED_WITH_ALL, Access.INHERITED, Access.OWN_PREFERENCE})
+_TOLD = {
+    Access.OWN: "it is the reader's own",
+    Access.SHARED: "its owner's share_with names the reader",
+    Access.SHARED_WITH_ALL: "its owner's share_with is open to all",
+    Access.INHERITED: "the reader's inherit_from names its owner",
+    Access.OWN_PREFERENCE: "it is a preference of this user",
+    Access.NOT_SHARED: "its owner shares nothing with the reader, and the reader does not inherit from its owner",
+    Access.LEFT_OUT: "its owner's share_with leaves the reader out, which inherit_from does not overrule",
+    Access.SHARED_EXCLUDED: "shared memories were not asked for (include_shared=False)",
+    Access.NO_USER: "it is a preference, and no user_id was given",
+    Access.OTHER_USER: "it is a preference of another user",
+}
+
+
+def access(reader: str, owner: str, scopes: Mapping[str, MemoryScope]) -> Access:
+    """How an agent stands to the memories of another of the same project. Fails closed: unknown agents share nothing."""
     if reader == owner:
-        return True
-    offered = scopes.get(owner, _NO_RULES)
-    if offered.shares_with(reader):
-        return True
-    wanted = owner in scopes.get(reader, _NO_RULES).inherit_from
-    return wanted and offered.share_with is None
+        return Access.OWN
+    offered = scopes.get(owner, _NO_RULES).share_with
+    if offered is None:
+        wanted = owner in scopes.get(reader, _NO_RULES).inherit_from
+        return Access.INHERITED if wanted else Access.NOT_SHARED
+    if reader in offered:
+        return Access.SHARED
+    return Access.SHARED_WITH_ALL if EVERYONE in offered else Access.LEFT_OUT
+
+
+def may_read(reader: str, owner: str, scopes: Mapping[str, MemoryScope]) -> bool:
+    """Whether `reader` sees the memories of `owner`, both agents of one project."""
+    return access(reader, owner, scopes).is_open
 
 
 _NO_RULES = MemoryScope()

@@ -1,0 +1,138 @@
+"""Answering one question: scope, search, rank. What `retrieve` gives and what `explain_retrieval` tells both come from here."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.errors import ValidationError
+from alma.memory import arguments as args
+from alma.memory.room import Room
+from alma.memory.scopes import readable
+from alma.memory.search import ARMS, HITS, Found, Question, search
+from alma.retrieval.query import query_words, without_names
+from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
+from alma.scoring import RECALL_WEIGHTS, Profile
+from alma.text import shortened
+from alma.types.partition import Partition
+
+MOST_HITS = 6_400
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked, by whom and for whom, how much of each kind, and how it is weighed: all checked."""
+
+    task: str
+    reader: str
+    user: str | None
+    top_k: int
+    include_shared: bool
+    profile: Profile
+    arms: Collection[str]
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is given back, best first, and what it was chosen from."""
+
+    question: Question
+    scope: Sequence[Partition]
+    kinds: Mapping[int, str]
+    found: Found
+    contenders: Sequence[Contender]
+    order: Sequence[Ranked]
+
+
+def asked(
+    room: Room,
+    *,
+    task: object,
+    agent: object,
+    top_k: object,
+    user_id: object,
+    include_shared: bool = True,
+    profile: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    arms: Collection[str] = ARMS,
+) -> Asked:
+    """The question, checked. `ValidationError` or `ScopeViolationError` says what is wrong with it."""
+    text = args.checked_text(task, "task")
+    reader = args.checked_name(agent, "agent")
+    limit = args.checked_count(top_k, "top_k")
+    user = args.checked_name(user_id, "user_id") if user_id is not None else None
+    weighing = _profile(room, profile, weights)
+    _check_arms(arms)
+    return Asked(text, reader, user, limit, include_shared, weighing, arms, room.now())
+
+
+def _check_arms(arms: object) -> None:
+    if not isinstance(arms, Collection) or isinstance(arms, str) or not arms or any(arm not in ARMS for arm in arms):
+        raise ValidationError(f"arms must be a list of some of {', '.join(ARMS)}, not {shortened(repr(arms), 60)}")
+
+
+def _profile(room: Room, profile: str | None, weights: Mapping[str, float] | None) -> Profile:
+    usual = room.store.profile
+    if weights is not None:
+        return Profile.of(weights, usual.half_life_days)
+    if profile is None:
+        return usual
+    if profile != "recall":
+        raise ValidationError(f"there is no profile {profile!r}; there is 'recall'")
+    return Profile.of(RECALL_WEIGHTS)
+
+
+def answered(room: Room, asked: Asked) -> Answer | None:
+    """The answer; `None` where the reader may read nothing at all."""
+    scope = readable(room, agent=asked.reader, user_id=asked.user, include_shared=asked.include_shared)
+    if not scope:
+        return None
+    names = {partition.owner for partition in scope if not partition.is_user} | {asked.reader}
+    vector = room.store.texts.query(without_names(asked.task, names), room.project)
+    question = Question(vector, query_words(asked.task), asked.arms)
+    kinds = {partition.row: partition.kind for partition in scope}
+    found, chosen = _enough(room, question, scope, kinds, asked.top_k)
+    order = scored(room, asked, chosen, kinds, top_k=asked.top_k)
+    return Answer(question, scope, kinds, found, chosen, order)
+
+
+def scored(room: Room, asked: Asked, chosen: Sequence[Contender], kinds: Mapping[int, str], *, top_k: int) -> list[Ranked]:
+    """The contenders that still exist with their scores, at most `top_k` of each kind, best first."""
+    candidates = room.project.candidates([contender.memory for contender in chosen])
+    return ranked(chosen, candidates, kinds=kinds, profile=asked.profile, now=asked.now, top_k=top_k)
+
+
+def contenders_for(top_k: int) -> int:
+    """How many memories of each kind are scored: more than are asked for, since other factors than similarity have a say."""
+    return 2 * top_k + 10
+
+
+def _enough(
+    room: Room, question: Question, scope: Sequence[Partition], kinds: Mapping[int, str], top_k: int
+) -> tuple[Found, list[Contender]]:
+    """What was found, and the contenders of each kind. Copies of one content may crowd out the rest of a search: then it looks further."""
+    index = room.index.current()
+    wanted = contenders_for(top_k)
+    hits = max(HITS, wanted)
+    while True:
+        found = search(room, index, question, scope, hits=hits)
+        result, least = contenders(
+            found.similarities,
+            memories=found.memories,
+            groups=groups(found.partitions, kinds),
+            ties=found.ties,
+            limit=wanted,
+        )
+        crowded = least < top_k and len(found.memories) >= hits
+        if found.is_all or not crowded or hits >= MOST_HITS:
+            return found, result
+        hits *= 8
+
+
+def groups(partitions: NDArray[np.int64], kinds: Mapping[int, str]) -> NDArray[np.int64]:
+    """A number for the kind of each partition."""
+    numbers = {kind: number for number, kind in enumerate(sorted(set(kinds.values())))}
+    rows, inverse = np.unique(partitions, return_inverse=True)
+    return np.array([numbers[kinds[int(row)]] for row in rows], dtype=np.int64)[inverse]
