@@ -72,10 +72,11 @@ def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 class Driver:
-    """A driver whose statements can be made to do something before they run."""
+    """A driver whose statements can be made to do something before they run. `open` counts its connections."""
 
     def __init__(self) -> None:
         self.before: Callable[[str], None] | None = None
+        self.open = 0
 
     @contextmanager
     def doing(self, before: Callable[[str], None]) -> Any:
@@ -91,6 +92,10 @@ class Driver:
         driver = self
 
         class Connection(sqlite3.Connection):
+            def close(self) -> None:
+                driver.open -= 1
+                super().close()
+
             def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
                 driver._watch(sql)
                 return super().execute(sql, *values)
@@ -99,6 +104,7 @@ class Driver:
                 driver._watch(sql)
                 return super().executemany(sql, *values)
 
+        driver.open += 1
         return _CONNECT(*arguments, factory=Connection, **named)
 
     def _watch(self, sql: str) -> None:

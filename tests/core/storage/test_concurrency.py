@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 
 import pytest
+from pytest_mock import MockerFixture
 
 from alma import ALMA
 from processes import finished, start, workers
-from stores import open_alma, rows
+from stores import Driver, open_alma, rows
 
 
 def chain(folder: Path, project: str) -> list[int]:
@@ -93,6 +94,19 @@ def test_threads_that_read_while_new_owners_appear_always_get_a_whole_answer(tmp
         finally:
             is_over.set()
         assert [found.result() for found in reading] == [{("helena",)}] * 3
+
+
+def test_threads_that_end_leave_no_connections_behind(tmp_path: Path, mocker: MockerFixture) -> None:
+    driver = Driver()
+    mocker.patch("sqlite3.connect", driver.connect)
+    with open_alma(tmp_path) as alma:
+        for _ in range(20):
+            thread = Thread(target=alma.learn, args=("helena", "Task", "success"))
+            thread.start()
+            thread.join()
+        assert alma.get_stats().total == 20
+        assert driver.open <= 2
+    assert driver.open == 0
 
 
 def test_what_another_process_learned_is_there_at_once(tmp_path: Path) -> None:

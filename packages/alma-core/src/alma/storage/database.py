@@ -26,13 +26,13 @@ _SETTINGS = (
 
 
 class Database:
-    """Connections to one file. Every thread gets its own; `close` closes all of them."""
+    """Connections to one file. Every thread gets its own; those of ended threads are closed when the next one is made, all of them by `close`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.writing = threading.Lock()
         self._local = threading.local()
-        self._all: list[sqlite3.Connection] = []
+        self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._guard = threading.Lock()
         self._is_closed = False
 
@@ -50,9 +50,16 @@ class Database:
         with self._guard, storage_errors(self.path):
             if self._is_closed:
                 raise StorageError(f"{self.path} was closed; open ALMA again")
+            self._close_those_of_ended_threads()
             connection = connect(self.path)
-            self._all.append(connection)
+            self._all.append((threading.current_thread(), connection))
             return connection
+
+    def _close_those_of_ended_threads(self) -> None:
+        for thread, connection in self._all:
+            if not thread.is_alive():
+                connection.close()
+        self._all = [(thread, connection) for thread, connection in self._all if thread.is_alive()]
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -90,7 +97,7 @@ class Database:
         """Closes the connections of all threads, after a write under way has landed."""
         with self.writing, self._guard:
             self._is_closed = True
-            for connection in self._all:
+            for _, connection in self._all:
                 connection.close()
             self._all.clear()
 
