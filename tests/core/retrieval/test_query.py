@@ -1,0 +1,56 @@
+"""What is asked, made ready for the two searches."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alma.retrieval.query import MAX_WORDS, query_words, without_names
+
+
+def test_the_words_of_a_question_are_those_that_tell() -> None:
+    assert query_words("How do I deploy the Auth-service to the cluster?") == ["deploy", "auth", "service", "cluster"]
+
+
+def test_a_question_of_stop_words_alone_keeps_them() -> None:
+    assert query_words("who am I") == ["who", "am", "i"]
+
+
+def test_a_word_is_asked_for_once() -> None:
+    assert query_words("retry, Retry, RETRY") == ["retry"]
+
+
+def test_of_a_long_question_the_first_words_are_asked_for() -> None:
+    words = [f"word{number}" for number in range(200)]
+    assert query_words(" ".join(words)) == words[:MAX_WORDS]
+
+
+@pytest.mark.parametrize("task", ["", "!!! ???", "🎉", "\u200b"])
+def test_a_question_without_words_asks_for_none(task: str) -> None:
+    assert query_words(task) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "names", "expected"),
+    [
+        ("Helena, deploy the service", ["helena"], ", deploy the service"),
+        ("ask qa lead about the form", ["qa lead", "qa"], "ask about the form"),
+        ("deploy the devil", ["dev"], "deploy the devil"),
+        ("deploy", [], "deploy"),
+        ("deploy", [""], "deploy"),
+        ("use a.b* here", ["a.b*"], "use here"),
+        ("aXb stays", ["a.b"], "aXb stays"),
+    ],
+)
+def test_names_are_left_out_of_what_is_asked(task: str, names: list[str], expected: str) -> None:
+    assert without_names(task, names) == expected
+
+
+@pytest.mark.parametrize("task", ["helena", "Helena!", "helena victor"])
+def test_a_task_of_names_alone_stays_as_it_is(task: str) -> None:
+    assert without_names(task, ["helena", "victor"]) == task
+
+
+@given(st.text(max_size=40), st.lists(st.text(max_size=8), max_size=4))
+def test_any_text_and_any_names_give_a_text_that_still_says_something(task: str, names: list[str]) -> None:
+    rest = without_names(task, names)
+    assert bool(query_words(rest)) == bool(query_words(task))
