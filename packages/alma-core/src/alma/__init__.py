@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from alma.memory.alma import ALMA
     from alma.types import (
         AntiPattern,
+        CustomMemory,
+        CustomMemoryType,
         DomainKnowledge,
         Draft,
         FeedbackSignal,
@@ -59,6 +61,8 @@ _HOMES = {
     **dict.fromkeys(
         (
             "AntiPattern",
+            "CustomMemory",
+            "CustomMemoryType",
             "DomainKnowledge",
             "Draft",
             "FeedbackSignal",
@@ -82,6 +86,8 @@ __all__ = [
     "ConfigurationError",
     "ConflictError",
     "CorruptStoreError",
+    "CustomMemory",
+    "CustomMemoryType",
     "DomainKnowledge",
     "Draft",
     "EmbedderMismatchError",

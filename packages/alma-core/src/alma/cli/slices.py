@@ -27,18 +27,26 @@ def _row(item: "Recalled") -> tuple[str, ...]:
 
 def told(memory: "AnyMemory") -> str:
     """A memory in a line for a person, and what belongs to it in further ones."""
+    from alma.types import Outcome
+
     details = [_detail(memory)]
     if shared := memory.metadata.get("shared_from"):
         details.append(f"from {shared}")
-    first = f"{memory.outcome.value}: {memory.text}" if memory.kind == "outcome" else memory.text
+    first = f"{memory.outcome.value}: {memory.text}" if isinstance(memory, Outcome) else memory.text
     return "\n  ".join(" ".join(line.split()) for line in (first, *details) if line)
 
 
 def _detail(memory: "AnyMemory") -> str:
-    if memory.kind == "outcome" and memory.strategy_used:
-        return f"by {memory.strategy_used}"
-    if memory.kind == "anti_pattern" and memory.better_alternative:
-        return f"instead {memory.better_alternative}"
-    if memory.kind == "heuristic" and memory.occurrence_count:
-        return f"worked {memory.success_count} of {memory.occurrence_count} times"
-    return ""
+    from alma.types import AntiPattern, CustomMemory, Heuristic, Outcome
+
+    match memory:
+        case Outcome() if memory.strategy_used:
+            return f"by {memory.strategy_used}"
+        case AntiPattern() if memory.better_alternative:
+            return f"instead {memory.better_alternative}"
+        case Heuristic() if memory.occurrence_count:
+            return f"worked {memory.success_count} of {memory.occurrence_count} times"
+        case CustomMemory():
+            return memory.kind.replace("_", " ")
+        case _:
+            return ""

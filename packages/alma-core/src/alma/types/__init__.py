@@ -1,10 +1,12 @@
 """The values that ALMA takes and gives."""
 
+from alma.types.custom import CustomMemoryType
 from alma.types.embedding import Fingerprint
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
     AntiPattern,
     AnyMemory,
+    CustomMemory,
     DomainKnowledge,
     Heuristic,
     Memory,
@@ -21,6 +23,8 @@ from alma.types.slice import MemorySlice
 __all__ = [
     "AntiPattern",
     "AnyMemory",
+    "CustomMemory",
+    "CustomMemoryType",
     "DomainKnowledge",
     "Draft",
     "Factors",

@@ -8,10 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, model_validator
 
+from alma.types.custom import CustomMemoryType
 from alma.types.identity import UtcDatetime, new_id, utc_now
-from alma.types.kinds import Verdict
+from alma.types.kinds import MemoryType, Verdict
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -201,8 +202,61 @@ class AntiPattern(Memory):
         return float(self.occurrence_count)
 
 
-AnyMemory = Annotated[Heuristic | Outcome | UserPreference | DomainKnowledge | AntiPattern, Field(discriminator="kind")]
-"""Any of the built-in kinds, told apart by `kind`."""
+class CustomMemory(Memory):
+    """A memory of a kind that a user defined. Its `fields` can be read as attributes too: `memory.title`.
+
+    `definition` is what the kind is, so that the value can be read anywhere; a field that may be left out and was, is `None`.
+    """
+
+    fields: dict[str, Any]
+    definition: CustomMemoryType
+
+    @model_validator(mode="before")
+    @classmethod
+    def _revive(cls, given: Any) -> Any:
+        """What JSON carried as text becomes the time that it was."""
+        if not isinstance(given, Mapping):
+            return given
+        definition, fields = given.get("definition"), given.get("fields")
+        if not isinstance(definition, CustomMemoryType):
+            definition = CustomMemoryType.model_validate(definition)
+        if given.get("kind", definition.name) != definition.name or not isinstance(fields, Mapping):
+            raise ValueError(f"a memory of kind {definition.name!r} is needed, with a mapping of its fields")
+        return {**given, "kind": definition.name, "definition": definition, "fields": definition.revived(fields)}
+
+    def __getattr__(self, name: str) -> Any:
+        fields = self.__dict__.get("fields", {})
+        if name in fields:
+            return fields[name]
+        raise AttributeError(f"a {self.__dict__.get('kind', 'memory')} has no field {name!r}")
+
+    @property
+    def text(self) -> str:
+        return self.definition.text(self.fields)
+
+    @property
+    def keywords(self) -> str:
+        return self.definition.keywords(self.fields)
+
+
+_BUILT_IN = tuple(kind.value for kind in MemoryType)
+
+
+def _tag(memory: Any) -> str:
+    kind = memory.get("kind") if isinstance(memory, Mapping) else getattr(memory, "kind", None)
+    return str(kind) if kind in _BUILT_IN else "custom"
+
+
+AnyMemory = Annotated[
+    Annotated[Heuristic, Tag("heuristic")]
+    | Annotated[Outcome, Tag("outcome")]
+    | Annotated[UserPreference, Tag("user_preference")]
+    | Annotated[DomainKnowledge, Tag("domain_knowledge")]
+    | Annotated[AntiPattern, Tag("anti_pattern")]
+    | Annotated[CustomMemory, Tag("custom")],
+    Discriminator(_tag),
+]
+"""Any kind of memory, told apart by `kind`: the built-in ones, and those that users defined."""
 
 MEMORY_CLASSES: Mapping[str, type[Memory]] = {
     "heuristic": Heuristic,
@@ -211,6 +265,7 @@ MEMORY_CLASSES: Mapping[str, type[Memory]] = {
     "domain_knowledge": DomainKnowledge,
     "anti_pattern": AntiPattern,
 }
+"""The built-in kinds."""
 
 _ADAPTER: TypeAdapter[AnyMemory] = TypeAdapter(AnyMemory)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from alma.text import one_line, shortened
 from alma.types.kinds import Verdict
-from alma.types.memories import AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
+from alma.types.memories import AntiPattern, CustomMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
 from alma.types.recalled import Recalled
 
 TokenCounter = Callable[[str], int]
@@ -96,6 +96,8 @@ def _sentence(memory: Memory, now: datetime) -> str:
             return f"{_quoted(memory.domain)}: {_quoted(memory.fact)} (as of {age(memory.last_verified, now)})"
         case Outcome():
             return _outcome(memory, now)
+        case CustomMemory():
+            return _custom(memory)
         case _:
             return _quoted(memory.text)
 
@@ -109,6 +111,18 @@ def _outcome(memory: Outcome, now: datetime) -> str:
     if memory.user_feedback:
         parts.append(f"Feedback: {_quoted(memory.user_feedback)}")
     return " | ".join(parts)
+
+
+def _custom(memory: CustomMemory) -> str:
+    """The kind, what the memory is about, and the rest of its fields by name."""
+    about = memory.definition.embedding_fields
+    rest = {name: value for name, value in memory.definition.plain(memory.fields).items() if name not in about}
+    lines = [_quoted(memory.text), *(f"{name}: {_quoted(_told(value))}" for name, value in rest.items())]
+    return f"{memory.kind.replace('_', ' ')}: {' | '.join(lines)}"
+
+
+def _told(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _record(memory: Heuristic, now: datetime) -> str:

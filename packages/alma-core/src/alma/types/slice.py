@@ -1,6 +1,7 @@
 """What a retrieval returns."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from alma.text import estimate_tokens
 from alma.types.identity import UtcDatetime, utc_now
-from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
+from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
 from alma.types.prompt import TokenCounter, render_prompt
 from alma.types.recalled import Recalled
 
@@ -63,9 +64,13 @@ class MemorySlice(BaseModel):
         return [memory for memory in self if isinstance(memory, AntiPattern)]
 
     @property
-    def custom(self) -> dict[str, list[Memory]]:
-        """Memories of kinds that users registered, by kind."""
-        return {}
+    def custom(self) -> dict[str, list[CustomMemory]]:
+        """Memories of kinds that users registered, by kind, best first. A kind of which nothing was found is an empty list when asked for."""
+        found: defaultdict[str, list[CustomMemory]] = defaultdict(list)
+        for memory in self:
+            if isinstance(memory, CustomMemory):
+                found[memory.kind].append(memory)
+        return found
 
     @property
     def total_items(self) -> int:
