@@ -152,6 +152,14 @@ def test_space_around_texts_and_names_does_not_count(alma: ALMA) -> None:
     assert alma.retrieve("Deploy it", "a ", user_id="u").total_items == 2
 
 
+class OwnKind(Memory):
+    kind: str = "diary"
+
+    @property
+    def text(self) -> str:
+        return "Dear diary"
+
+
 CALLERS_MEMORIES: dict[str, Memory | Draft] = {
     "agent is missing": Outcome(task_description="t"),
     "agent is blank": Heuristic(agent="  ", condition="c", strategy="s"),
@@ -175,7 +183,7 @@ CALLERS_MEMORIES: dict[str, Memory | Draft] = {
     "confidence that is none": DomainKnowledge(agent="a", domain="d", fact="f").model_copy(update={"confidence": float("nan")}),
     "confidence beyond 1": DomainKnowledge(agent="a", domain="d", fact="f").model_copy(update={"confidence": 1.5}),
     "metadata that is none": DomainKnowledge(agent="a", domain="d", fact="f", metadata={"x": {1, 2}}),
-    "a memory of no kind": Memory(kind="outcome", agent="a"),
+    "a kind that is not known": OwnKind(agent="a"),
     "blank passage": Draft(memory=Outcome(agent="a", task_description="t"), passages=(Passage(text=" "),)),
     "NUL in a passage": Draft(memory=Outcome(agent="a", task_description="t"), passages=(Passage(text="a\x00"),)),
     "NUL in keywords": Draft(memory=Outcome(agent="a", task_description="t"), passages=(Passage(text="a", keywords="\x00"),)),
