@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import CorruptStoreError
+from alma.types.custom import CustomMemoryType, unknown_type
 from alma.types.identity import from_micros, to_micros
-from alma.types.memories import MEMORY_CLASSES, AnyMemory, Memory, UserPreference
+from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory, Memory, UserPreference
 from alma.types.passages import Passage
 
 Row = dict[str, Any]
@@ -42,7 +43,7 @@ def owner_of(memory: Memory) -> tuple[bool, str]:
 
 def memory_row(memory: Memory, *, evidence: str | None = None) -> Row:
     """The logical row of a memory."""
-    body = {name: value for name in _BODY_FIELDS[memory.kind] if (value := getattr(memory, name)) not in (None, {})}
+    body = _body(memory)
     is_user, owner = owner_of(memory)
     return {
         "id": memory.id,
@@ -61,6 +62,13 @@ def memory_row(memory: Memory, *, evidence: str | None = None) -> Row:
         "content_hash": content_hash(memory.kind, body),
         "evidence": evidence,
     }
+
+
+def _body(memory: Memory) -> Row:
+    if isinstance(memory, CustomMemory):
+        fields = {"fields": memory.definition.plain(memory.fields)}
+        return {**fields, "metadata": memory.metadata} if memory.metadata else fields
+    return {name: value for name in _BODY_FIELDS[memory.kind] if (value := getattr(memory, name)) not in (None, {})}
 
 
 def content_hash(kind: str, body: Mapping[str, Any]) -> str:
@@ -82,23 +90,27 @@ def memory_from(
     seen_at: int,
     created_at: int,
     updated_at: int,
+    definition: CustomMemoryType | None = None,
 ) -> AnyMemory:
-    """The memory of a row. `CorruptStoreError` if the body is not what was written."""
+    """The memory of a row, of a kind that users defined with its `definition`. `CorruptStoreError` if the body is not what was written."""
+    shared: dict[str, Any] = {
+        "id": id,
+        "agent": agent,
+        "project_id": project,
+        "confidence": confidence,
+        "created_at": from_micros(created_at),
+        "updated_at": from_micros(updated_at),
+    }
     try:
         fields: dict[str, Any] = json.loads(body)
+        if kind not in MEMORY_CLASSES:
+            definition = definition or unknown_type(kind, fields["fields"])
+            return CustomMemory(kind=kind, definition=definition, **shared, **fields)
         counts = {"successes": successes, "trials": trials}
         for name, column in _COUNTS.get(kind, {}).items():
             fields[name] = int(counts[column] or 0)
         fields[_TIMES[kind]] = from_micros(seen_at)
-        return MEMORY_CLASSES[kind](  # type: ignore[return-value] # the classes are the members of the union
-            id=id,
-            agent=agent,
-            project_id=project,
-            confidence=confidence,
-            created_at=from_micros(created_at),
-            updated_at=from_micros(updated_at),
-            **fields,
-        )
+        return MEMORY_CLASSES[kind](**shared, **fields)  # type: ignore[return-value] # the classes are the members of the union
     except (ValueError, KeyError, TypeError) as error:
         raise CorruptStoreError(f"memory {id} is damaged: {error}; see `alma verify`") from error
 

@@ -15,6 +15,9 @@ from alma.text import fault_in, shortened
 from alma.types import shapes
 from alma.types.kinds import MemoryType
 
+DEFINITIONS = "memory_type"
+"""The kind of the small records that definitions are stored as; the key is the name."""
+
 MOST_FIELDS = 64
 LONGEST_VALUE = 200_000
 LARGEST_FIELDS = 1_000_000
@@ -183,6 +186,16 @@ class CustomMemoryType(BaseModel):
                 "give the changed field, or the kind, another name"
             )
         return old if shapes.is_optional(old) else new
+
+
+def stored_type(body: Mapping[str, Any]) -> CustomMemoryType:
+    """The definition that a small record holds. `alma.ValidationError` if it is none."""
+    return _stored_type(json.dumps(body))
+
+
+@lru_cache(maxsize=256)
+def _stored_type(body: str) -> CustomMemoryType:
+    return CustomMemoryType(**json.loads(body))
 
 
 def unknown_type(name: str, plain: Mapping[str, Any]) -> CustomMemoryType:
