@@ -6,28 +6,19 @@ operation. A record whose payload and salt were purged keeps its digest, so the 
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from alma.types.changes import Change as Change
 
 GENESIS = bytes(32)
 """What the first record of a project has as the hash of its predecessor."""
 
 SALT_BYTES = 16
 
-RowValues = Mapping[str, Any]
 State = dict[tuple[str, str], dict[str, Any]]
 """Rows by table and key."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One row that a call changed: `before` and `after` hold the changed columns; a new row has no `before`, a deleted one no `after`."""
-
-    table: str
-    key: str
-    before: RowValues | None
-    after: RowValues | None
 
 
 @dataclass(frozen=True, slots=True)

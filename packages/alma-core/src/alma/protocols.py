@@ -3,12 +3,13 @@
 Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaque, never shown to users, never used to break a tie.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
 from alma.types.memories import AnyMemory, Memory
 from alma.types.partition import Partition
@@ -146,6 +147,20 @@ class Write(Protocol):
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now."""
+
+    def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
+        """Makes changes to logical rows, each at most once, with all that hangs on them: full text, vectors, what indexes have to take in.
+
+        A text that is embedded and new needs its float16 vector in `vectors`. `ConflictError` if a row is not what its change expects.
+        """
+
+    def change_memory(self, memory_id: str, **columns: Any) -> None:
+        """Changes columns of a memory's row, of `body` single fields; `archived_at` takes it out of every search or brings it back."""
+
+    def replace(
+        self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
+    ) -> None:
+        """Puts a memory in place of the one with its id, as `add` would store it. `MemoryNotFoundError` if there is none."""
 
 
 class Memories(Protocol):

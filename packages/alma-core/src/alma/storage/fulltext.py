@@ -57,6 +57,15 @@ def insert(connection: sqlite3.Connection, project: int, memory: int, partition:
     )
 
 
+def delete(connection: sqlite3.Connection, project: int, memory: int, partition: int, passages: Sequence[Passage]) -> None:
+    """Takes a memory out again. Partition and passages must be those that it was made searchable with: the table keeps no text."""
+    connection.execute(
+        f"INSERT INTO text_{project:d} (text_{project:d}, rowid, own, other, partition) "  # noqa: S608 - a number
+        "VALUES ('delete', ?, ?, ?, ?)",
+        (memory, *_columns(partition, passages)),
+    )
+
+
 def documents(connection: sqlite3.Connection, project: int) -> set[int]:
     """The memories that are searchable."""
     return {row for (row,) in connection.execute(f"SELECT id FROM text_{project:d}_docsize WHERE id > 0")}  # noqa: S608 - a number

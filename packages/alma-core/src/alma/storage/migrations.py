@@ -83,4 +83,10 @@ CREATE TABLE record (
 CREATE TABLE journal (
     project INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, operation TEXT NOT NULL, payload BLOB,
     salt BLOB, digest BLOB NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (project, seq)
-) STRICT"""
+) STRICT;
+CREATE TABLE touched (
+    project INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (project, key, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE removed (
+    project INTEGER NOT NULL, seq INTEGER NOT NULL, passage INTEGER NOT NULL, PRIMARY KEY (project, seq, passage)
+) STRICT, WITHOUT ROWID"""

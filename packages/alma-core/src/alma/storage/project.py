@@ -15,9 +15,10 @@ from alma.journal import GENESIS
 from alma.protocols import Candidate, PartitionCount, Place, VectorChanges
 from alma.storage import compiled, fulltext
 from alma.storage.database import Database
+from alma.storage.logical import PartitionKey, StoredRow, View, read_rows
 from alma.storage.rows import memory_from, text_hash
 from alma.storage.seal import Seal
-from alma.storage.writing import PartitionKey, Write
+from alma.storage.writing import Write
 from alma.types.identity import from_micros
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
@@ -72,15 +73,24 @@ class SQLProject:
         with self._database.snapshot() as connection:
             project = self._find(connection)
             upto = 0 if project is None else int(connection.execute(compiled.PROJECT_HEAD, {"project": project}).fetchone()[0])
-            cursor = connection.execute(compiled.VECTOR_CHANGES, {"project": project, "after": after, "upto": upto})
+            since = {"project": project, "after": after, "upto": upto}
+            gone = [passage for (passage,) in connection.execute(compiled.REMOVED_SINCE, since)] if after else []
+            cursor = connection.execute(compiled.VECTOR_CHANGES, since)
             rows: list[ChangeRow] = []
             while found := cursor.fetchmany(CHUNK):
                 rows += found
                 whole = next((at for at in range(len(rows) - 1, 0, -1) if rows[at][0] != rows[at - 1][0]), 0)
                 if whole:
-                    yield self._vector_changes(rows[:whole], rows[whole - 1][0])
-                    rows = rows[whole:]
-            yield self._vector_changes(rows, upto)
+                    yield self._vector_changes(rows[:whole], rows[whole - 1][0], gone)
+                    rows, gone = rows[whole:], []
+            yield self._vector_changes(rows, upto, gone)
+
+    def rows(self) -> Iterator[StoredRow]:
+        """Every logical row of the project, archived ones too, all of one moment, one at a time."""
+        with self._database.snapshot() as connection:
+            project = self._find(connection)
+            if project is not None:
+                yield from read_rows(View(connection, project, self._seal))
 
     def candidates(self, memories: Sequence[int]) -> list[Candidate]:
         """What ranking needs of the memories that are not archived, in no order."""
@@ -186,7 +196,7 @@ class SQLProject:
         fields["body"] = self._seal.open(fields["body"], place="memory.body")  # type: ignore[arg-type] # a blob column
         return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
 
-    def _vector_changes(self, rows: Sequence[ChangeRow], upto: int) -> VectorChanges:
+    def _vector_changes(self, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
         live = [row for row in rows if row[6]]
         vectors = b"".join(self._vector(row) for row in live)
         return VectorChanges(
@@ -197,7 +207,7 @@ class SQLProject:
             is_own=np.array([bool(row[4]) for row in live], dtype=np.bool_),
             ties=_integers(int.from_bytes(row[5][:8], "big", signed=True) for row in live),
             vectors=np.frombuffer(vectors, dtype="<f2").reshape(len(live), self._dimension),
-            removed=_integers(row[1] for row in rows if not row[6]),
+            removed=_integers(iter([*gone, *(row[1] for row in rows if not row[6])])),
         )
 
     def _vector(self, row: ChangeRow) -> bytes:

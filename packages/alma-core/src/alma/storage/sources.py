@@ -7,7 +7,7 @@ two together.
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Insert, Table, Update, and_, bindparam, func, insert, literal_column, select, update
+from sqlalchemy import Insert, Table, Update, and_, bindparam, delete, func, insert, literal_column, select, update
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
@@ -17,6 +17,7 @@ _STORE, _PROJECT, _PARTITION, _MEMORY, _PASSAGE, _VECTOR, _USAGE, _RECORD, _JOUR
     tables.metadata.tables[name]
     for name in ("store", "project", "partition", "memory", "passage", "vector", "usage", "record", "journal")
 )
+_EVIDENCE, _TOUCHED, _REMOVED = (tables.metadata.tables[name] for name in ("evidence", "touched", "removed"))
 _m, _p, _v, _u = _MEMORY.c, _PASSAGE.c, _VECTOR.c, _USAGE.c
 
 
@@ -94,6 +95,57 @@ def sources() -> dict[str, ClauseElement]:
         "JOURNAL_INSERT": _inserting(_JOURNAL),
         "JOURNAL_HASH": select(_JOURNAL.c.hash).where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq == _given("seq")),
         "JOURNAL_OF": select(_JOURNAL).where(_JOURNAL.c.project == _given("project")).order_by(_JOURNAL.c.seq),
+        "TOUCHED_INSERT": _inserting(_TOUCHED).prefix_with("OR IGNORE"),
+        "REMOVED_INSERT": _inserting(_REMOVED).prefix_with("OR IGNORE"),
+        "REMOVED_SINCE": select(_REMOVED.c.passage).where(
+            _REMOVED.c.project == _given("project"),
+            _REMOVED.c.seq > _given("after"),
+            _REMOVED.c.seq <= _given("upto"),
+            ~select(_p.row)
+            .where(_p.row == _REMOVED.c.passage, _p.is_live == literal_column("1"), _p.text_hash.is_not(None))
+            .exists(),
+        ),
+        **_logical(),
+    }
+
+
+def _logical() -> dict[str, ClauseElement]:
+    """What `logical.py` reads and writes: whole rows with their keys."""
+    passages = select(_PASSAGE, _m.id.label("owner")).select_from(_PASSAGE.outerjoin(_MEMORY, _m.row == _p.memory))
+    usages = select(_USAGE, _m.id.label("owner")).select_from(_USAGE.join(_MEMORY, _m.row == _u.memory))
+    of_memory = (_m.project == _given("project"), _m.id == _given("memory_id"))
+    record_key = [_RECORD.c[name] == _given(f"of_{name}") for name in ("project", "kind", "key")]
+    return {
+        "PARTITION_OF": select(_PARTITION.c.is_user, _PARTITION.c.owner, _PARTITION.c.kind).where(
+            _PARTITION.c.row == _given("row")
+        ),
+        "MEMORY_ROWS": select(_MEMORY).where(_m.project == _given("project")).order_by(_m.row),
+        "MEMORY_UPDATE": _updating(_MEMORY, "row", *(column.name for column in _m if column.name not in ("row", "project"))),
+        "MEMORY_DELETE": delete(_MEMORY).where(_m.row == _given("of_row")),
+        "PASSAGE_ROWS": passages.where(_p.project == _given("project")).order_by(_p.row),
+        "PASSAGES_OF": passages.where(*of_memory).order_by(_p.position),
+        "PASSAGE_AT": passages.where(*of_memory, _p.position == _given("position")),
+        "PASSAGE_UPDATE": _updating(_PASSAGE, "row", *(column.name for column in _p if column.name not in ("row", "project"))),
+        "PASSAGE_DELETE": delete(_PASSAGE).where(_p.row == _given("of_row")),
+        "USAGE_ROWS": usages.where(_m.project == _given("project")).order_by(_u.memory),
+        "USAGE_OF": usages.where(*of_memory),
+        "USAGE_DELETE": delete(_USAGE).where(_u.memory == _given("of_memory")),
+        "RECORD_ROWS": select(_RECORD).where(_RECORD.c.project == _given("project")).order_by(_RECORD.c.kind, _RECORD.c.key),
+        "RECORD_ROW": select(_RECORD).where(
+            *(_RECORD.c[name] == _given(name) for name in ("project", "kind", "key")),
+        ),
+        "RECORD_REWRITE": update(_RECORD)
+        .values({name: _given(name) for name in ("version", "body", "updated_at")})
+        .where(*record_key),
+        "RECORD_DELETE": delete(_RECORD).where(*record_key),
+        "EVIDENCE_ROWS": select(_EVIDENCE).where(_EVIDENCE.c.project == _given("project")).order_by(_EVIDENCE.c.row),
+        "EVIDENCE_BY_ID": select(_EVIDENCE).where(_EVIDENCE.c.project == _given("project"), _EVIDENCE.c.id == _given("id")),
+        "EVIDENCE_INSERT": _inserting(_EVIDENCE, "row"),
+        "EVIDENCE_UPDATE": _updating(
+            _EVIDENCE, "row", *(column.name for column in _EVIDENCE.c if column.name not in ("row", "project"))
+        ),
+        "EVIDENCE_DELETE": delete(_EVIDENCE).where(_EVIDENCE.c.row == _given("of_row")),
+        "VECTOR_EXISTS": select(_v.row).where(_v.project == _given("project"), _v.text_hash == _given("text_hash")),
     }
 
 

@@ -163,4 +163,22 @@ class JournalTable(SQLModel, table=True):
     hash: bytes = Field(sa_type=LargeBinary)
 
 
+class TouchedTable(SQLModel, table=True):
+    """Which records changed what hangs on a key (see `logical.entity`): the way from a memory to its history."""
+
+    __tablename__ = "touched"
+    project: int = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    seq: int = Field(primary_key=True)
+
+
+class RemovedTable(SQLModel, table=True):
+    """Passages whose rows are gone, and since which record: what vector indexes of other processes have to let go."""
+
+    __tablename__ = "removed"
+    project: int = Field(primary_key=True)
+    seq: int = Field(primary_key=True)
+    passage: int = Field(primary_key=True)
+
+
 metadata = SQLModel.metadata

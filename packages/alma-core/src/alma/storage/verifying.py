@@ -1,8 +1,7 @@
 """Looks for damage: the file itself, each project's chain, every row against what the journal says of it, every vector and index entry."""
 
-import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,10 +10,10 @@ from alma import journal
 from alma.journal import BrokenChainError, JournalRecord, ReplayError, State
 from alma.storage import compiled, fulltext
 from alma.storage.database import Database
+from alma.storage.logical import StoredRow, View, read_rows
 from alma.storage.migrations import migrate
-from alma.storage.rows import Row, named, passage_key, text_hash, vector_checksum
+from alma.storage.rows import Row, vector_checksum
 from alma.storage.seal import Seal
-from alma.types.partition import Partition
 from alma.types.reports import Problem, VerifyReport
 
 MOST_PROBLEMS = 100
@@ -112,16 +111,12 @@ class _Project:
         """All checks, the chain first."""
         state: State = {}
         self._check_chain(head_seq, head_hash, state)
-        partitions = {
-            row: Partition(row, bool(is_user), owner, kind)
-            for row, is_user, owner, kind in self.connection.execute(compiled.PARTITIONS, {"project": self.row, "after": 0})
-        }
-        ids = dict(self.connection.execute("SELECT row, id FROM memory WHERE project = ?", (self.row,)))
-        for table, key, logical in self._stored_rows(partitions, ids):
-            self._compare(table, key, logical, state.pop((table, key), None))
+        for stored in read_rows(View(self.connection, self.row, self.seal)):
+            self.findings.memories += stored.table == "memory"
+            self._compare(stored, state.pop((stored.table, stored.key), None))
         for table, key in state:
             self._report(f"{table} {key}", "is in the journal, but its row is gone")
-        self._check_vectors(ids)
+        self._check_vectors()
         self._check_full_text()
 
     def _report(self, place: str, what: str) -> None:
@@ -164,85 +159,19 @@ class _Project:
         except (ValueError, TypeError) as error:
             self._report(f"journal record {record.seq}", f"its payload is not readable: {error}")
 
-    def _stored_rows(self, partitions: dict[int, Partition], ids: dict[int, str]) -> Iterator[tuple[str, str, Row | str]]:
-        """Table, key and logical row of everything the journal speaks of; a text instead of a row says why there is none."""
-        for row in self._rows("SELECT * FROM memory WHERE project = ?"):
-            self.findings.memories += 1
-            yield "memory", row["id"], self._logical(lambda row=row: self._memory(row, partitions))  # type: ignore[misc]
-        for row in self._rows("SELECT * FROM passage WHERE project = ?"):
-            owner = ids.get(row["memory"], f"of row {row['memory']}")
-            logical = self._logical(lambda row=row, owner=owner: self._passage(row, owner))  # type: ignore[misc]
-            yield "passage", passage_key(owner, row["position"]), logical
-        for row in self._rows("SELECT usage.* FROM usage JOIN memory ON memory.row = usage.memory WHERE memory.project = ?"):
-            yield "usage", ids[row.pop("memory")], row
-        for row in self._rows("SELECT * FROM record WHERE project = ?"):
-            yield "record", f"{row['kind']}/{row['key']}", self._logical(lambda row=row: self._small_record(row))  # type: ignore[misc]
-
-    def _rows(self, query: str) -> Iterator[Row]:
-        cursor = self.connection.execute(query, (self.row,))
-        for values in cursor:
-            yield named(cursor, values)
-
-    def _logical(self, read: Callable[[], Row]) -> Row | str:
-        try:
-            return read()
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return f"is not readable: {error}"
-
-    def _memory(self, row: Row, partitions: dict[int, Partition]) -> Row:
-        partition = partitions[row["partition"]]
-        plain = (
-            "id",
-            "agent",
-            "confidence",
-            "successes",
-            "trials",
-            "seen_at",
-            "created_at",
-            "updated_at",
-            "archived_at",
-            "evidence",
-            "seq",
-        )
-        return {
-            **{name: row[name] for name in plain},
-            "kind": partition.kind,
-            "is_user": partition.is_user,
-            "owner": partition.owner,
-            "body": json.loads(self.seal.open(row["body"], place="memory.body")),
-            "content_hash": row["content_hash"].hex(),
-        }
-
-    def _passage(self, row: Row, memory_id: str) -> Row:
-        texts = {name: self.seal.open(row[name], place=f"passage.{name}").decode() for name in ("speaker", "text", "keywords")}
-        if row["text_hash"] is not None and row["text_hash"] != text_hash(texts["text"]):
-            raise ValueError("its text is not the one that was embedded")
-        return {
-            **texts,
-            "memory": memory_id,
-            "position": row["position"],
-            "time": row["time"],
-            "is_own": bool(row["is_own"]),
-            "text_hash": row["text_hash"].hex() if row["text_hash"] else None,
-            "is_live": bool(row["is_live"]),
-            "seq": row["seq"],
-        }
-
-    def _small_record(self, row: Row) -> Row:
-        body = json.loads(self.seal.open(row["body"], place="record.body"))
-        return {"version": row["version"], "body": body, "updated_at": row["updated_at"]}
-
-    def _compare(self, table: str, key: str, stored: Row | str, expected: Row | None) -> None:
-        place = f"{table} {key}"
+    def _compare(self, stored: StoredRow, expected: Row | None) -> None:
+        place = f"{stored.table} {stored.key}"
         if expected is None:
             self._report(place, "is in no journal record")
-        elif isinstance(stored, str):
-            self._report(place, stored)
-        elif stored != expected:
-            columns = sorted(name for name in {*stored, *expected} if stored.get(name) != expected.get(name))
-            self._report(place, f"differs from the journal in {', '.join(columns)}")
+        elif stored.row is None:
+            self._report(place, stored.fault)
+        else:
+            found = {**stored.row, "seq": stored.seq} if stored.table in NUMBERED else stored.row
+            columns = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+            if columns:
+                self._report(place, f"differs from the journal in {', '.join(columns)}")
 
-    def _check_vectors(self, ids: dict[int, str]) -> None:
+    def _check_vectors(self) -> None:
         known = set()
         for digest, sealed, checksum in self.connection.execute(
             "SELECT text_hash, vector, checksum FROM vector WHERE project = ?", (self.row,)
@@ -251,19 +180,21 @@ class _Project:
             known.add(digest)
             vector = self.seal.open(sealed, place="vector.vector")
             if vector_checksum(vector) != checksum or len(vector) != 2 * self.dimension:
-                self._report(f"vector {digest.hex()}", f"was changed; it belongs to {self._users_of(digest, ids)}")
+                self._report(f"vector {digest.hex()}", f"was changed; it belongs to {self._users_of(digest)}")
         embedded = self.connection.execute(
-            "SELECT DISTINCT text_hash FROM passage WHERE project = ? AND text_hash IS NOT NULL AND is_live", (self.row,)
+            "SELECT DISTINCT text_hash FROM passage WHERE project = ? AND text_hash IS NOT NULL", (self.row,)
         )
         for (digest,) in embedded.fetchall():
             if digest not in known:
-                self._report(f"vector {digest.hex()}", f"is missing; it belongs to {self._users_of(digest, ids)}")
+                self._report(f"vector {digest.hex()}", f"is missing; it belongs to {self._users_of(digest)}")
 
-    def _users_of(self, digest: bytes, ids: dict[int, str]) -> str:
+    def _users_of(self, digest: bytes) -> str:
         rows = self.connection.execute(
-            "SELECT memory FROM passage WHERE project = ? AND text_hash = ? LIMIT 3", (self.row, digest)
+            "SELECT coalesce(memory.id, passage.memory) FROM passage LEFT JOIN memory ON memory.row = passage.memory "
+            "WHERE passage.project = ? AND text_hash = ? LIMIT 3",
+            (self.row, digest),
         )
-        return ", ".join(f"memory {ids.get(memory, memory)}" for (memory,) in rows) or "no memory"
+        return ", ".join(f"memory {memory}" for (memory,) in rows) or "no memory"
 
     def _check_full_text(self) -> None:
         held, expected = fulltext.word_counts(self.connection, self.row)

@@ -3,20 +3,33 @@
 import json
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from alma import journal
 from alma.errors import ConflictError, MemoryNotFoundError
+from alma.journal import Change
 from alma.storage import compiled, fulltext
-from alma.storage.rows import Row, dump_body, memory_row, named, passage_key, passage_row, text_hash, vector_checksum
+from alma.storage.applying import apply_changes
+from alma.storage.logical import TABLES, PartitionKey, View, entity, passages_of
+from alma.storage.rows import (
+    Row,
+    content_hash,
+    dump_body,
+    memory_row,
+    named,
+    passage_key,
+    passage_row,
+    text_hash,
+    vector_checksum,
+)
 from alma.storage.seal import Seal
 from alma.types.memories import Memory
 from alma.types.passages import Passage
 
-PartitionKey = tuple[bool, str, str]
-"""Whether the owner is a user, the owner, the kind."""
+_SILENT = frozenset({"archived_at"})
+"""Columns whose change says nothing new about what a memory tells: `updated_at` stays."""
 
 
 @dataclass(slots=True)
@@ -34,7 +47,7 @@ class Write:
     seal: Seal
     partitions: Mapping[PartitionKey, int]
     new_partitions: dict[PartitionKey, int] = field(default_factory=dict)
-    changes: list[journal.Change] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
     def add(
         self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
@@ -43,7 +56,7 @@ class Write:
         row = memory_row(memory, evidence=evidence)
         partition = self._partition((row["is_user"], row["owner"], row["kind"]))
         memory_number = self._insert_memory(row, partition)
-        self.changes.append(journal.Change("memory", memory.id, None, row))
+        self.changes.append(Change("memory", memory.id, None, row))
         for passage in passages:
             self._insert_passage(memory.id, memory_number, passage, vectors.get(passage.text))
         fulltext.insert(self.connection, self.row, memory_number, partition, passages)
@@ -55,12 +68,12 @@ class Write:
         if found is None:
             after = {name: counts.get(name, 0) for name in ("used", "ignored", "thumbs_up", "thumbs_down")}
             self.connection.execute(compiled.USAGE_INSERT, {"memory": number, **after})
-            self.changes.append(journal.Change("usage", memory_id, None, after))
+            self.changes.append(Change("usage", memory_id, None, after))
             return
         before = {name: found[name] for name in counts}
         changed = {name: found[name] + count for name, count in counts.items()}
         self.connection.execute(compiled.USAGE_UPDATE, {**found, **changed, "of_memory": number})
-        self.changes.append(journal.Change("usage", memory_id, before, changed))
+        self.changes.append(Change("usage", memory_id, before, changed))
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now."""
@@ -73,12 +86,69 @@ class Write:
         columns = {"version": version + 1, "body": self._sealed(dump_body(body), "record.body"), "updated_at": self.at}
         if found is None:
             self.connection.execute(compiled.RECORD_INSERT, {"project": self.row, "kind": kind, "key": key, **columns})
-            self.changes.append(journal.Change("record", f"{kind}/{key}", None, after))
+            self.changes.append(Change("record", f"{kind}/{key}", None, after))
             return
         place = {"of_project": self.row, "of_kind": kind, "of_key": key, "of_version": version}
         self.connection.execute(compiled.RECORD_UPDATE, {**columns, **place})
         before = {"version": version, "body": json.loads(self.seal.open(found[1], place="record.body")), "updated_at": found[2]}
-        self.changes.append(journal.Change("record", f"{kind}/{key}", before, after))
+        self.changes.append(Change("record", f"{kind}/{key}", before, after))
+
+    def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
+        """Makes changes to logical rows, with all that hangs on them: full text, vectors, what indexes have to take in. Each row at most once.
+
+        A text that is embedded and new needs its float16 vector in `vectors`, unless one is stored. `ConflictError`, naming the row, if one is
+        not what its change expects.
+        """
+        self.changes += apply_changes(self._view(), changes, vectors or {}, seq=self.seq)
+
+    def change_memory(self, memory_id: str, **columns: Any) -> None:
+        """Changes columns of a memory's logical row; of `body` the given fields (`None` takes one out). `MemoryNotFoundError` if there is none.
+
+        Setting `archived_at` takes its passages out of every index, `None` brings them back. `updated_at` follows unless given. What is
+        searched is not made anew: for that see `replace`.
+        """
+        view = self._view()
+        row = self._logical(view, memory_id)
+        given = dict(columns)
+        if "body" in given:
+            body = {**row["body"], **given["body"]}
+            given["body"] = {name: value for name, value in body.items() if value is not None}
+            given["content_hash"] = content_hash(row["kind"], given["body"])
+        passages = []
+        if "archived_at" in given:
+            is_live = given["archived_at"] is None
+            passages = [
+                Change("passage", key, {"is_live": found["is_live"]}, {"is_live": is_live})
+                for key, found in passages_of(view, memory_id).items()
+                if found["is_live"] is not is_live
+            ]
+        self.apply([*self._difference(memory_id, row, {**row, **given}), *passages])
+
+    def replace(
+        self,
+        memory: Memory,
+        passages: Sequence[Passage],
+        vectors: Mapping[str, bytes],
+        *,
+        evidence: str | None = None,
+    ) -> None:
+        """Puts a memory in place of the one with its id, passages and all, as `add` would store it; it keeps its usage, and stays archived if it
+        was. `MemoryNotFoundError` if there is none."""
+        view = self._view()
+        row = self._logical(view, memory.id)
+        changes = self._difference(
+            memory.id, row, {**memory_row(memory, evidence=evidence), "archived_at": row["archived_at"]}, keep_time=True
+        )
+        stored = passages_of(view, memory.id)
+        wanted = {}
+        for passage in passages:
+            digest = text_hash(passage.text) if passage.text in vectors else None
+            made = {**passage_row(memory.id, passage, digest), "is_live": row["archived_at"] is None}
+            wanted[passage_key(memory.id, passage.position)] = made
+        for key in {**stored, **wanted}:
+            if stored.get(key) != wanted.get(key):
+                changes.append(Change("passage", key, stored.get(key), wanted.get(key)))
+        self.apply(changes, vectors)
 
     def find(self, memory_id: str) -> Row:
         """The row of a memory. `MemoryNotFoundError` if there is none."""
@@ -118,7 +188,37 @@ class Write:
                 "hash": head,
             },
         )
+        self.connection.executemany(
+            compiled.TOUCHED_INSERT,
+            [
+                {"project": self.row, "key": key, "seq": self.seq}
+                for key in dict.fromkeys(entity(change.table, change.key) for change in self.changes)
+            ],
+        )
         self.connection.execute(compiled.PROJECT_ADVANCE, {"of_row": self.row, "head_seq": self.seq, "head_hash": head})
+
+    def _view(self) -> View:
+        return View(self.connection, self.row, self.seal, self._partition)
+
+    def _logical(self, view: View, memory_id: str) -> Row:
+        table = TABLES["memory"]
+        raw = table.raw(view, memory_id)
+        if raw is None:
+            raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
+        return table.decoded(view, raw)
+
+    def _difference(self, memory_id: str, row: Row, wanted: Row, *, keep_time: bool = False) -> list[Change]:
+        """The change that makes a memory's row what is wanted; none, if it is that already."""
+        if unknown := set(wanted) - set(row):
+            raise ValueError(f"a memory has no columns {sorted(unknown)}")
+        changed = {name for name in row if row[name] != wanted[name]}
+        if changed - _SILENT and "updated_at" not in changed and not keep_time and row["updated_at"] != self.at:
+            wanted = {**wanted, "updated_at": self.at}
+            changed = {*changed, "updated_at"}
+        if not changed:
+            return []
+        before, after = ({name: values[name] for name in sorted(changed)} for values in (row, wanted))
+        return [Change("memory", memory_id, before, after)]
 
     def _insert_memory(self, row: Row, partition: int) -> int:
         columns = {
@@ -146,7 +246,7 @@ class Write:
         )
         if digest is not None and vector is not None:
             self._insert_vector(digest, vector)
-        self.changes.append(journal.Change("passage", passage_key(memory_id, passage.position), None, row))
+        self.changes.append(Change("passage", passage_key(memory_id, passage.position), None, row))
 
     def _insert_vector(self, digest: bytes, vector: bytes) -> None:
         sealed = self._sealed(vector, "vector.vector")

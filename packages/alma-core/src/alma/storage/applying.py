@@ -1,0 +1,149 @@
+"""Changes to logical rows, carried out on the file with all that hangs on a row: full text, vectors, the removals that indexes must hear of."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from alma.errors import ConflictError, StorageError
+from alma.journal import Change
+from alma.storage import compiled, fulltext
+from alma.storage.logical import TABLES, View, entity, passage_from, passages_of
+from alma.storage.rows import Row, text_hash, vector_checksum
+
+_PLACED = frozenset({"content_hash", "kind", "is_user", "owner"})
+"""Columns of a memory by which vector indexes place its passages: when they change, the passages are theirs to take in anew."""
+
+_REACHED = frozenset({"archived_at", "kind", "is_user", "owner"})
+"""Columns of a memory that its full-text entry depends on."""
+
+
+def apply_changes(view: View, changes: Iterable[Change], vectors: Mapping[str, bytes], *, seq: int) -> list[Change]:
+    """Makes the changes as part of record `seq`, and gives those that were made, in the order they were made.
+
+    `ConflictError` if a row is not what its change expects; then the transaction has to be given up.
+    """
+    given = list(changes)
+    if len({(change.table, change.key) for change in given}) != len(given):
+        raise ValueError("a row is changed twice at once")
+    given = sorted([*given, *_moved(view, given)], key=_order)
+    searchable = _searchable(given)
+    for memory_id in searchable:
+        _unindex(view, memory_id)
+    try:
+        for change in given:
+            _make(view, change, vectors, seq)
+    except LookupError as error:
+        raise ConflictError(f"{change.table} {change.key!r} cannot be changed: {error}") from error
+    for memory_id in searchable:
+        _index(view, memory_id)
+    return given
+
+
+def _order(change: Change) -> int:
+    """Memories before what hangs on them; deletions before what takes their place, memories after what hung on them."""
+    if change.table == "memory":
+        return 3 if change.after is None else 0
+    return 1 if change.after is None else 2
+
+
+def _moved(view: View, changes: Sequence[Change]) -> list[Change]:
+    """Changes that change nothing, for live passages whose memory moves in the indexes: so the journal says why they are taken in anew."""
+    named = {change.key for change in changes if change.table == "passage"}
+    moving = [
+        change.key for change in changes if change.table == "memory" and change.before and _PLACED & set(change.after or ())
+    ]
+    return [
+        Change("passage", key, {"is_live": True}, {"is_live": True})
+        for memory_id in moving
+        for key, row in passages_of(view, memory_id).items()
+        if row["is_live"] and key not in named
+    ]
+
+
+def _searchable(changes: Sequence[Change]) -> list[str]:
+    """The memories whose full-text entry has to be made anew."""
+    return list(
+        dict.fromkeys(
+            entity(change.table, change.key)
+            for change in changes
+            if (change.table == "passage" and change.before != change.after)
+            or (change.table == "memory" and (not change.before or not change.after or _REACHED & set(change.after)))
+        )
+    )
+
+
+def _make(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) -> None:
+    table = TABLES[change.table]
+    raw = table.raw(view, change.key)
+    if change.before is None:
+        if raw is not None:
+            raise ConflictError(f"{change.table} {change.key!r} is there already")
+        _insert(view, change, vectors, seq)
+        return
+    if raw is None:
+        raise ConflictError(f"{change.table} {change.key!r} is gone")
+    row = table.decoded(view, raw)
+    differing = sorted(name for name, value in change.before.items() if row.get(name) != value)
+    if differing:
+        raise ConflictError(f"{change.table} {change.key!r} was changed meanwhile in {', '.join(differing)}")
+    if change.after is None:
+        _check_bare(view, change)
+        table.delete(view, raw)
+        _remove_from_indexes(view, change, raw, None, seq)
+        return
+    columns = _columns(view, change, {**row, **change.after}, vectors, seq)
+    table.update(view, raw, columns)
+    _remove_from_indexes(view, change, raw, columns, seq)
+
+
+def _insert(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) -> None:
+    TABLES[change.table].insert(view, _columns(view, change, dict(change.after or {}), vectors, seq))
+
+
+def _columns(view: View, change: Change, row: Row, vectors: Mapping[str, bytes], seq: int) -> Row:
+    table = TABLES[change.table]
+    columns = table.encoded(view, change.key, row)
+    if table.is_numbered:
+        columns["seq"] = seq
+    if change.table == "passage" and columns["text_hash"] is not None:
+        store_vector(view, row["text"], vectors.get(row["text"]))
+    return columns
+
+
+def store_vector(view: View, text: str, vector: bytes | None) -> None:
+    """Keeps the vector of a text, if there is none yet. `StorageError` if there is none at all."""
+    digest = text_hash(text)
+    if vector is not None:
+        sealed = view.seal.seal(vector, place="vector.vector")
+        columns = {"project": view.project, "text_hash": digest, "vector": sealed, "checksum": vector_checksum(vector)}
+        view.connection.execute(compiled.VECTOR_INSERT, columns)
+    elif view.one(compiled.VECTOR_EXISTS, text_hash=digest) is None:
+        raise StorageError(f"there is no vector for a passage that has to be found by one: {text[:60]!r}")
+
+
+def _remove_from_indexes(view: View, change: Change, raw: Row, columns: Row | None, seq: int) -> None:
+    """Notes a passage that had a vector and has none any more; one that is only archived says so itself."""
+    if change.table == "passage" and raw["text_hash"] is not None and (columns is None or columns["text_hash"] is None):
+        view.connection.execute(compiled.REMOVED_INSERT, {"project": view.project, "seq": seq, "passage": raw["row"]})
+
+
+def _check_bare(view: View, change: Change) -> None:
+    """`ConflictError` if something would be left of a memory that goes."""
+    if change.table != "memory":
+        return
+    left = [*passages_of(view, change.key)]
+    if left or TABLES["usage"].raw(view, change.key) is not None:
+        what = f"passage {left[0]!r}" if left else f"usage {change.key!r}"
+        raise ConflictError(f"memory {change.key!r} cannot go while {what} is there")
+
+
+def _unindex(view: View, memory_id: str) -> None:
+    raw = TABLES["memory"].raw(view, memory_id)
+    if raw is not None and raw["archived_at"] is None:
+        passages = [passage_from(row) for row in passages_of(view, memory_id).values()]
+        fulltext.delete(view.connection, view.project, raw["row"], raw["partition"], passages)
+
+
+def _index(view: View, memory_id: str) -> None:
+    raw = TABLES["memory"].raw(view, memory_id)
+    if raw is not None and raw["archived_at"] is None:
+        passages = [passage_from(row) for row in passages_of(view, memory_id).values()]
+        fulltext.insert(view.connection, view.project, raw["row"], raw["partition"], passages)

@@ -1,0 +1,323 @@
+"""Logical rows in the file: read, made, changed, deleted. One place knows how each table of the journal lies in SQLite.
+
+A logical row is what the journal holds (`rows.py`): plain JSON values under a text key. Here it meets row numbers, seals and partitions.
+"""
+
+import json
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from alma.storage import compiled
+from alma.storage.rows import Row, dump_body, named, passage_key, text_hash
+from alma.storage.seal import Seal
+from alma.types.identity import from_micros
+from alma.types.passages import Passage
+
+PartitionKey = tuple[bool, str, str]
+"""Whether the owner is a user, the owner, the kind."""
+
+OF_MEMORIES = ("memory", "passage", "usage")
+"""Tables whose rows hang on a memory."""
+
+_PLAIN = (
+    *("id", "agent", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at", "evidence"),
+)
+_USAGE = ("used", "ignored", "thumbs_up", "thumbs_down")
+_EVIDENCE = (
+    *("id", "agent", "task_class", "successes", "trials", "operative_successes", "operative_trials", "observed_at"),
+    *("heuristic", "anti_pattern"),
+)
+
+
+def _no_new_partition(key: PartitionKey) -> int:
+    raise LookupError(f"there is no partition {key}")
+
+
+@dataclass(slots=True)
+class View:
+    """One project over an open connection. `partition` gives the row of a partition, making it if need be."""
+
+    connection: sqlite3.Connection
+    project: int
+    seal: Seal
+    partition: Callable[[PartitionKey], int] = _no_new_partition
+    partitions: dict[int, PartitionKey] = field(default_factory=dict)
+
+    def partition_key(self, row: int) -> PartitionKey:
+        """The owner and kind of a partition. `LookupError` if it is lost."""
+        if row not in self.partitions:
+            found = self.connection.execute(compiled.PARTITION_OF, {"row": row}).fetchone()
+            if found is None:
+                raise LookupError(f"its partition {row} is lost")
+            self.partitions[row] = (bool(found[0]), found[1], found[2])
+        return self.partitions[row]
+
+    def all(self, query: str, **given: Any) -> Iterator[Row]:
+        """The rows of a statement about this project, by column."""
+        cursor = self.connection.execute(query, {"project": self.project, **given})
+        for values in cursor:
+            yield named(cursor, values)
+
+    def one(self, query: str, **given: Any) -> Row | None:
+        """The only row, or none."""
+        return next(self.all(query, **given), None)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A logical row as it lies in the file. `row` is `None` where it cannot be read; then `fault` says why. `seq` is the record that it names
+    as the last to change it, for the tables that have one."""
+
+    table: str
+    key: str
+    row: Row | None
+    seq: int | None = None
+    fault: str = ""
+
+
+class LogicalTable(ABC):
+    """One table of the journal. A *raw* row has the columns of the file."""
+
+    name: str
+    every: str
+    insertion: str
+    is_numbered = False
+
+    @abstractmethod
+    def raw(self, view: View, key: str) -> Row | None:
+        """The row of a key."""
+
+    @abstractmethod
+    def key(self, raw: Row) -> str:
+        """The key of a row."""
+
+    @abstractmethod
+    def decoded(self, view: View, raw: Row) -> Row:
+        """The logical row."""
+
+    @abstractmethod
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        """The columns of the file for a logical row, without row number and project. `LookupError` if what it hangs on is missing."""
+
+    @abstractmethod
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        """Puts columns in place of those of a row."""
+
+    @abstractmethod
+    def delete(self, view: View, raw: Row) -> None:
+        """Deletes a row."""
+
+    def insert(self, view: View, columns: Row) -> int:
+        """Makes a row, and gives its number."""
+        return view.connection.execute(self.insertion, {"project": view.project, **columns}).lastrowid or 0
+
+    def rows(self, view: View) -> Iterator[StoredRow]:
+        """All logical rows of the project, in the order they were made."""
+        for raw in view.all(self.every):
+            seq = raw["seq"] if self.is_numbered else None
+            try:
+                yield StoredRow(self.name, self.key(raw), self.decoded(view, raw), seq)
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                yield StoredRow(self.name, self.key(raw), None, seq, f"is not readable: {error}")
+
+
+class _Memories(LogicalTable):
+    name, every, insertion, is_numbered = "memory", compiled.MEMORY_ROWS, compiled.MEMORY_INSERT, True
+
+    def raw(self, view: View, key: str) -> Row | None:
+        return view.one(compiled.MEMORY_BY_ID, id=key)
+
+    def key(self, raw: Row) -> str:
+        return str(raw["id"])
+
+    def decoded(self, view: View, raw: Row) -> Row:
+        is_user, owner, kind = view.partition_key(raw["partition"])
+        return {
+            **{name: raw[name] for name in _PLAIN},
+            "kind": kind,
+            "is_user": is_user,
+            "owner": owner,
+            "body": json.loads(view.seal.open(raw["body"], place="memory.body")),
+            "content_hash": raw["content_hash"].hex(),
+        }
+
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        return {
+            **{name: row[name] for name in _PLAIN},
+            "partition": view.partition((row["is_user"], row["owner"], row["kind"])),
+            "body": view.seal.seal(dump_body(row["body"]), place="memory.body"),
+            "content_hash": bytes.fromhex(row["content_hash"]),
+        }
+
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        view.connection.execute(compiled.MEMORY_UPDATE, {**columns, "of_row": raw["row"]})
+
+    def delete(self, view: View, raw: Row) -> None:
+        view.connection.execute(compiled.MEMORY_DELETE, {"of_row": raw["row"]})
+
+
+class _Passages(LogicalTable):
+    name, every, insertion, is_numbered = "passage", compiled.PASSAGE_ROWS, compiled.PASSAGE_INSERT, True
+
+    def raw(self, view: View, key: str) -> Row | None:
+        memory_id, _, position = key.rpartition("/")
+        return view.one(compiled.PASSAGE_AT, memory_id=memory_id, position=int(position))
+
+    def key(self, raw: Row) -> str:
+        return passage_key(raw["owner"] or f"of row {raw['memory']}", raw["position"])
+
+    def decoded(self, view: View, raw: Row) -> Row:
+        texts = {name: view.seal.open(raw[name], place=f"passage.{name}").decode() for name in ("speaker", "text", "keywords")}
+        if raw["text_hash"] is not None and raw["text_hash"] != text_hash(texts["text"]):
+            raise ValueError("its text is not the one that was embedded")
+        return {
+            **texts,
+            "memory": raw["owner"] or f"of row {raw['memory']}",
+            "position": raw["position"],
+            "time": raw["time"],
+            "is_own": bool(raw["is_own"]),
+            "text_hash": raw["text_hash"].hex() if raw["text_hash"] else None,
+            "is_live": bool(raw["is_live"]),
+        }
+
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        texts = {name: view.seal.seal(row[name].encode(), place=f"passage.{name}") for name in ("speaker", "text", "keywords")}
+        return {
+            **{name: row[name] for name in ("position", "time", "is_own", "is_live")},
+            **texts,
+            "memory": _number(view, row["memory"]),
+            "text_hash": bytes.fromhex(row["text_hash"]) if row["text_hash"] else None,
+        }
+
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        view.connection.execute(compiled.PASSAGE_UPDATE, {**columns, "of_row": raw["row"]})
+
+    def delete(self, view: View, raw: Row) -> None:
+        view.connection.execute(compiled.PASSAGE_DELETE, {"of_row": raw["row"]})
+
+
+class _Usages(LogicalTable):
+    name, every, insertion = "usage", compiled.USAGE_ROWS, compiled.USAGE_INSERT
+
+    def raw(self, view: View, key: str) -> Row | None:
+        return view.one(compiled.USAGE_OF, memory_id=key)
+
+    def key(self, raw: Row) -> str:
+        return str(raw["owner"])
+
+    def decoded(self, view: View, raw: Row) -> Row:
+        return {name: raw[name] for name in _USAGE}
+
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        return {"memory": _number(view, key), **{name: row[name] for name in _USAGE}}
+
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        view.connection.execute(compiled.USAGE_UPDATE, {**columns, "of_memory": raw["memory"]})
+
+    def delete(self, view: View, raw: Row) -> None:
+        view.connection.execute(compiled.USAGE_DELETE, {"of_memory": raw["memory"]})
+
+
+class _Records(LogicalTable):
+    name, every, insertion = "record", compiled.RECORD_ROWS, compiled.RECORD_INSERT
+
+    def raw(self, view: View, key: str) -> Row | None:
+        kind, _, name = key.partition("/")
+        return view.one(compiled.RECORD_ROW, kind=kind, key=name)
+
+    def key(self, raw: Row) -> str:
+        return f"{raw['kind']}/{raw['key']}"
+
+    def decoded(self, view: View, raw: Row) -> Row:
+        body = json.loads(view.seal.open(raw["body"], place="record.body"))
+        return {"version": raw["version"], "body": body, "updated_at": raw["updated_at"]}
+
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        kind, _, name = key.partition("/")
+        body = view.seal.seal(dump_body(row["body"]), place="record.body")
+        return {"kind": kind, "key": name, "version": row["version"], "body": body, "updated_at": row["updated_at"]}
+
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        view.connection.execute(compiled.RECORD_REWRITE, {**columns, **self._of(raw)})
+
+    def delete(self, view: View, raw: Row) -> None:
+        view.connection.execute(compiled.RECORD_DELETE, self._of(raw))
+
+    def _of(self, raw: Row) -> Row:
+        return {f"of_{name}": raw[name] for name in ("project", "kind", "key")}
+
+
+class _Evidence(LogicalTable):
+    name, every, insertion = "evidence", compiled.EVIDENCE_ROWS, compiled.EVIDENCE_INSERT
+
+    def raw(self, view: View, key: str) -> Row | None:
+        return view.one(compiled.EVIDENCE_BY_ID, id=key)
+
+    def key(self, raw: Row) -> str:
+        return str(raw["id"])
+
+    def decoded(self, view: View, raw: Row) -> Row:
+        strategy = view.seal.open(raw["strategy"], place="evidence.strategy").decode()
+        return {
+            **{name: raw[name] for name in _EVIDENCE},
+            "strategy": strategy,
+            "strategy_hash": raw["strategy_hash"].hex(),
+        }
+
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        strategy = view.seal.seal(row["strategy"].encode(), place="evidence.strategy")
+        hashed = bytes.fromhex(row["strategy_hash"])
+        return {**{name: row[name] for name in _EVIDENCE}, "strategy": strategy, "strategy_hash": hashed}
+
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        view.connection.execute(compiled.EVIDENCE_UPDATE, {**columns, "of_row": raw["row"]})
+
+    def delete(self, view: View, raw: Row) -> None:
+        view.connection.execute(compiled.EVIDENCE_DELETE, {"of_row": raw["row"]})
+
+
+TABLES: Mapping[str, LogicalTable] = {
+    table.name: table for table in (_Memories(), _Passages(), _Usages(), _Records(), _Evidence())
+}
+"""Every table that the journal speaks of, those that others hang on first."""
+
+
+def read_rows(view: View) -> Iterator[StoredRow]:
+    """Every logical row of a project: memories, then passages, and so on."""
+    for table in TABLES.values():
+        yield from table.rows(view)
+
+
+def entity(table: str, key: str) -> str:
+    """What a row belongs to: the id of its memory for rows that hang on one, else table and key."""
+    if table == "passage":
+        return key.rpartition("/")[0]
+    return key if table in OF_MEMORIES else f"{table}/{key}"
+
+
+def passages_of(view: View, memory_id: str) -> dict[str, Row]:
+    """The logical passages of a memory by key, in order."""
+    table = TABLES["passage"]
+    return {table.key(raw): table.decoded(view, raw) for raw in view.all(compiled.PASSAGES_OF, memory_id=memory_id)}
+
+
+def passage_from(row: Mapping[str, Any]) -> Passage:
+    """The passage of a logical row."""
+    return Passage.model_construct(
+        text=row["text"],
+        keywords=row["keywords"],
+        speaker=row["speaker"],
+        position=row["position"],
+        time=None if row["time"] is None else from_micros(row["time"]),
+        is_own=row["is_own"],
+    )
+
+
+def _number(view: View, memory_id: str) -> int:
+    found = view.connection.execute(compiled.MEMORY_PLACE, {"project": view.project, "id": memory_id}).fetchone()
+    if found is None:
+        raise LookupError(f"there is no memory {memory_id}")
+    return int(found[0])

@@ -1,0 +1,240 @@
+"""Changes to logical rows: every row, the full text, the vectors and the journal follow, and what cannot be is refused whole."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alma import ALMA
+from alma.errors import ConflictError, MemoryNotFoundError, StorageError
+from alma.journal import Change
+from alma.protocols import Write
+from alma.types import Passage
+from stores import TASK, fill, open_alma
+
+SECOND = 1_000_000
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[ALMA]:
+    fill(tmp_path)
+    with open_alma(tmp_path, dimension=16) as alma:
+        yield alma
+
+
+def id_of(alma: ALMA, kind: str) -> str:
+    return next(stored.key for stored in alma._room.project.rows() if stored.table == "memory" and stored.row["kind"] == kind)
+
+
+@contextmanager
+def writing(alma: ALMA) -> Iterator[Write]:
+    with alma._room.project.write(actor="tester", operation="test", at=SECOND) as write:
+        yield write
+
+
+def state(alma: ALMA) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(stored.table, stored.key): stored.row for stored in alma._room.project.rows()}
+
+
+def recalled(alma: ALMA, task: str = TASK) -> list[str]:
+    return [memory.id for memory in alma.retrieve(task, "helena", user_id="u1")]
+
+
+def vectors(alma: ALMA, *texts: str) -> dict[str, bytes]:
+    return alma._room.store.texts.of(texts, alma._room.project)
+
+
+def test_an_archived_memory_is_out_of_both_searches_and_comes_back(shop: ALMA) -> None:
+    outcome = id_of(shop, "outcome")
+    assert outcome in recalled(shop)
+
+    with writing(shop) as write:
+        write.change_memory(outcome, archived_at=SECOND)
+    assert outcome not in recalled(shop)
+    with shop._room.project.text_query(["login"], partitions=list(shop._room.project.partitions())) as query:
+        assert len(query.all().memories) == 0
+    with pytest.raises(MemoryNotFoundError):
+        shop.get(outcome)
+    assert shop.verify().ok
+
+    with writing(shop) as write:
+        write.change_memory(outcome, archived_at=None)
+    assert outcome in recalled(shop)
+    assert shop.verify().ok
+
+
+def test_changed_columns_are_stored_with_the_time_of_the_change_and_nothing_else_moves(shop: ALMA) -> None:
+    heuristic = id_of(shop, "heuristic")
+    before = state(shop)
+
+    with writing(shop) as write:
+        write.change_memory(heuristic, confidence=0.25, body={"strategy": "Go canary", "metadata": {"rule": 1}})
+    after = state(shop)
+
+    assert {place for place in before if before[place] != after[place]} == {("memory", heuristic)}
+    changed = shop.get(heuristic)
+    assert (changed.confidence, changed.strategy, changed.metadata, changed.condition) == (
+        0.25,
+        "Go canary",
+        {"rule": 1},
+        "On deploy",
+    )
+    assert changed.updated_at.timestamp() == 1
+    assert shop.verify().ok
+
+
+def test_a_change_that_changes_nothing_writes_nothing(shop: ALMA) -> None:
+    heuristic = id_of(shop, "heuristic")
+    records = shop.get_stats().journal_records
+
+    with writing(shop) as write:
+        write.change_memory(heuristic, confidence=shop.get(heuristic).confidence)
+    assert shop.get_stats().journal_records == records
+
+
+def test_a_replaced_memory_is_found_by_its_new_words_only(shop: ALMA) -> None:
+    fact = shop.add_domain_knowledge("helena", "zoo", "Giraffes sleep standing")
+    new = fact.model_copy(update={"fact": "Penguins huddle together", "metadata": {"seen": 2}})
+
+    with writing(shop) as write:
+        write.replace(new, [Passage(text="Penguins huddle together")], vectors(shop, "Penguins huddle together"))
+
+    assert shop.get(fact.id) == new
+    assert recalled(shop, "penguins huddle")[0] == fact.id
+    assert fact.id not in recalled(shop, "giraffes sleep standing")
+    assert shop.verify().ok
+
+
+def test_a_replaced_memory_may_have_more_passages_or_fewer(shop: ALMA) -> None:
+    fact = shop.add_domain_knowledge("helena", "zoo", "Giraffes sleep standing")
+    for texts in (["One giraffe", "Two giraffes", "Three giraffes"], ["Only a giraffe"]):
+        with writing(shop) as write:
+            passages = [Passage(text=text, position=number) for number, text in enumerate(texts)]
+            write.replace(fact, passages, vectors(shop, *texts))
+        stored = [row["text"] for (table, key), row in state(shop).items() if table == "passage" and key.startswith(fact.id)]
+        assert stored == texts
+        assert shop.verify().ok
+
+
+def test_deleting_a_memory_takes_everything_of_it_and_the_index_of_a_running_memory_hears_of_it(shop: ALMA) -> None:
+    outcome = id_of(shop, "outcome")
+    before = state(shop)
+    assert outcome in recalled(shop)
+    hanging = [Change(table, key, row, None) for (table, key), row in before.items() if key.partition("/")[0] == outcome]
+
+    with writing(shop) as write:
+        write.apply(hanging)
+    assert outcome not in recalled(shop)
+    assert {key.partition("/")[0] for _, key in state(shop)} == {key.partition("/")[0] for _, key in before} - {outcome}
+    assert shop.verify().ok
+
+    with writing(shop) as write:
+        write.apply([Change(change.table, change.key, None, change.before) for change in hanging])
+    assert outcome in recalled(shop)
+    assert state(shop) == before
+    assert shop.verify().ok
+
+
+def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
+    row = {
+        "id": "e1",
+        "agent": "helena",
+        "task_class": "testing",
+        "strategy": "Empty first",
+        "strategy_hash": "00ff",
+        "successes": 2.0,
+        "trials": 3.0,
+        "operative_successes": 1.5,
+        "operative_trials": 2.5,
+        "observed_at": 5,
+        "heuristic": None,
+        "anti_pattern": None,
+    }
+    small = {"version": 1, "body": {"a": 1}, "updated_at": 7}
+    before = state(shop)
+    for changes in (
+        [Change("evidence", "e1", None, row), Change("record", "episode/x/y", None, small)],
+        [
+            Change("evidence", "e1", {"trials": 3.0}, {"trials": 4.0}),
+            Change("record", "episode/x/y", small, {**small, "version": 2}),
+        ],
+    ):
+        with writing(shop) as write:
+            write.apply(changes)
+        assert shop.verify().ok
+    assert state(shop)["evidence", "e1"] == {**row, "trials": 4.0}
+    assert shop._room.project.record("episode", "x/y") == (2, {"a": 1})
+
+    with writing(shop) as write:
+        write.apply(
+            [Change("evidence", "e1", {**row, "trials": 4.0}, None), Change("record", "episode/x/y", {"version": 2}, None)]
+        )
+    assert state(shop) == before
+
+
+IMPOSSIBLE = {
+    "a row that is there already": (lambda m, row: [Change("memory", m, None, row)], "is there already"),
+    "a row that is not there": (lambda m, row: [Change("memory", "nobody", {"agent": "a"}, {"agent": "b"})], "'nobody' is gone"),
+    "a value that is another": (
+        lambda m, row: [Change("memory", m, {"agent": "zoe"}, {"agent": "b"})],
+        "changed meanwhile in agent",
+    ),
+    "a memory that leaves its passages": (lambda m, row: [Change("memory", m, row, None)], "cannot go while passage"),
+    "a passage of no memory": (
+        lambda m, row: [Change("usage", "nobody", None, {"used": 1, "ignored": 0, "thumbs_up": 0, "thumbs_down": 0})],
+        "there is no memory nobody",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_what_cannot_be_is_refused_and_nothing_is_changed(shop: ALMA, name: str) -> None:
+    make, expected = IMPOSSIBLE[name]
+    before, memory, other = state(shop), id_of(shop, "heuristic"), id_of(shop, "outcome")
+
+    def attempt() -> None:
+        with writing(shop) as write:
+            write.change_memory(other, archived_at=SECOND)
+            write.apply(make(memory, before["memory", memory]))
+
+    with pytest.raises(ConflictError, match=expected):
+        attempt()
+    assert state(shop) == before
+    assert shop.verify().ok
+
+
+def test_a_row_cannot_be_changed_twice_at_once(shop: ALMA) -> None:
+    change = Change("memory", id_of(shop, "heuristic"), {"archived_at": None}, {"archived_at": 1})
+    with pytest.raises(ValueError, match="twice"), writing(shop) as write:
+        write.apply([change, change])
+
+
+def test_a_passage_without_its_vector_is_refused(shop: ALMA) -> None:
+    before = state(shop)
+    outcome = id_of(shop, "outcome")
+    passage = {**before["passage", f"{outcome}/0"], "position": 9, "text": "unheard", "text_hash": "0" * 32}
+
+    with pytest.raises(StorageError, match="no vector"), writing(shop) as write:
+        write.apply([Change("passage", f"{outcome}/9", None, passage)])
+    assert state(shop) == before
+
+
+def test_a_memory_that_changes_what_it_says_or_whose_it_is_moves_in_the_indexes(shop: ALMA) -> None:
+    heuristic = id_of(shop, "heuristic")
+    assert recalled(shop, "On deploy")[0] == heuristic
+
+    with writing(shop) as write:
+        write.change_memory(heuristic, owner="victor")
+    assert heuristic not in recalled(shop, "On deploy")
+    assert next(iter(shop.retrieve("On deploy", "victor"))).id == heuristic
+    assert shop.verify().ok
+
+
+def test_an_unknown_column_or_memory_is_refused(shop: ALMA) -> None:
+    heuristic = id_of(shop, "heuristic")
+    with pytest.raises(ValueError, match="colour"), writing(shop) as write:
+        write.change_memory(heuristic, colour="red")
+    with pytest.raises(MemoryNotFoundError), writing(shop) as write:
+        write.change_memory("nobody", confidence=1.0)
