@@ -1,0 +1,290 @@
+"""Embedders behind the OpenAI-compatible `/embeddings` endpoint: OpenAI, Azure OpenAI, Ollama, vLLM and others."""
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from urllib.parse import quote
+
+import numpy as np
+from pydantic import SecretStr
+
+from alma.embedding.answers import AnswerError, rows_of
+from alma.embedding.retrying import Retries, asked_wait
+from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
+from alma.text import shortened
+from alma.types.embedding import Fingerprint
+from alma.types.identity import utc_now
+
+try:
+    import httpx
+except ImportError as missing:
+    raise MissingDependencyError(
+        'The openai and azure embedders need httpx, which is not installed: pip install "alma-core[openai]"'
+    ) from missing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+OPENAI_URL = "https://api.openai.com/v1"
+DEFAULT_MODEL = "text-embedding-3-small"
+AZURE_API_VERSION = "2024-10-21"
+FINGERPRINT_PREFIX = "openai/"
+
+KNOWN_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
+SHORTENABLE = "text-embedding-3-"
+"""Models of this name cut their vectors to the `dimensions` asked for."""
+
+NOTHING = "."
+"""Stands for a blank text, which the endpoint refuses."""
+
+RETRIED = frozenset({408, 409, 425, 429})
+OUT_OF_CREDIT = "insufficient_quota"
+MOST_TOLD = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where requests go: the address, the headers that hold the key, and what stands in the body beside the texts."""
+
+    url: str
+    key: SecretStr | None
+    headers: Mapping[str, SecretStr]
+    body: Mapping[str, Any]
+
+
+class Limits(TypedDict, total=False):
+    """What all embedders of this kind can be told."""
+
+    batch_size: int
+    timeout: float
+    max_retries: int
+    max_characters: int
+    sleep: Callable[[float], None]
+    chance: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A request that may be made again: what went wrong, and how long the server asked to wait."""
+
+    what: str
+    asked: float | None = None
+
+
+class EndpointEmbedder:
+    """Embeds over HTTP. Thread-safe. Opens no connection before the first text.
+
+    Texts are cut at `max_characters`, a blank one is sent as a full stop. Requests carry at most `batch_size` texts. Time-outs (`timeout`
+    seconds), broken connections, 408, 409, 425, 429 and 5xx are tried again at most `max_retries` times, other answers are not. Vectors are
+    normalised here. The key is in no message, log, representation or fingerprint. `sleep` and `chance` (0 to 1) are for tests.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        model: str,
+        dimension: int | None,
+        batch_size: int = 128,
+        timeout: float = 30.0,
+        max_retries: int = 5,
+        max_characters: int = 24_000,
+        sleep: Callable[[float], None] = time.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        _check_limits(
+            batch_size=(batch_size, 1), timeout=(timeout, 0.001), max_retries=(max_retries, 0), max_characters=(max_characters, 1)
+        )
+        known = KNOWN_DIMENSIONS.get(model)
+        chosen = dimension or known
+        if chosen is None:
+            raise ConfigurationError(
+                f"The dimension of {model!r} is not known here: set embedding_dim to the length of its vectors"
+            )
+        asked = {"dimensions": chosen} if model.startswith(SHORTENABLE) and chosen != known else {}
+        self._endpoint, self._body = endpoint, {**endpoint.body, **asked}
+        self._batch_size, self._max_characters = batch_size, max_characters
+        self._retries, self._sleep, self._chance = Retries(max_retries), sleep, chance
+        self._client = httpx.Client(timeout=timeout)
+        self._fingerprint = Fingerprint(
+            model=f"{FINGERPRINT_PREFIX}{model}",
+            revision="",
+            dimension=chosen,
+            precision="float32",
+            token_limit=0,
+            preparation=f"cut-{max_characters}-1",
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._fingerprint.model} at {self._place}>"
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """The model by name: the endpoint says no more of it. Where it runs, and who pays, is no part of it."""
+        return self._fingerprint
+
+    def close(self) -> None:
+        """Closes idle connections."""
+        self._client.close()
+
+    def embed(self, texts: Sequence[str], /) -> "NDArray[np.float32]":
+        """One unit row a text, in order. `EmbeddingError` if the server refuses, stays away or answers nonsense."""
+        vectors = np.empty((len(texts), self._fingerprint.dimension), np.float32)
+        for start in range(0, len(texts), self._batch_size):
+            batch = [self._prepared(text) for text in texts[start : start + self._batch_size]]
+            vectors[start : start + len(batch)] = self._batch(batch)
+        return vectors
+
+    def _prepared(self, text: str) -> str:
+        return text[: self._max_characters] if text.strip() else NOTHING
+
+    def _batch(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        answer = self._answer({**self._body, "input": list(texts)})
+        try:
+            return rows_of(answer, count=len(texts), dimension=self._fingerprint.dimension)
+        except AnswerError as error:
+            raise EmbeddingError(f"{self._told}: {error}") from error
+
+    def _answer(self, body: dict[str, Any]) -> bytes:
+        content = json.dumps(body).encode()
+        for attempt in count():
+            answer = self._request(content)
+            if isinstance(answer, bytes):
+                return answer
+            wait = self._retries.wait(attempt, asked=answer.asked, chance=self._chance())
+            if wait is None:
+                tries = f" ({attempt + 1} tries)" if attempt else ""
+                raise EmbeddingError(f"{self._told}: {answer.what}{tries}")
+            self._sleep(wait)
+        raise AssertionError("waiting has no end")
+
+    def _request(self, content: bytes) -> bytes | _Failure:
+        """The body of the answer, or what may be tried again. `EmbeddingError` for what may not."""
+        headers = {name: value.get_secret_value() for name, value in self._endpoint.headers.items()}
+        try:
+            answer = self._client.post(
+                self._endpoint.url, content=content, headers={"Content-Type": "application/json", **headers}
+            )
+        except httpx.TimeoutException as error:
+            return _Failure(f"no answer in time ({type(error).__name__})")
+        except httpx.TransportError as error:
+            return _Failure(f"no connection ({type(error).__name__}: {self._without_key(str(error))})")
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            # The cause is left out, for it carries the request with the key.
+            raise EmbeddingError(f"{self._told}: {type(error).__name__}: {self._without_key(str(error))}") from None
+        return answer.content if answer.is_success else self._refused(answer)
+
+    def _refused(self, answer: httpx.Response) -> _Failure:
+        code, said = _complaint(answer)
+        status = answer.status_code
+        if status in (401, 403):
+            raise EmbeddingError(f"{self._told}: the server refuses the key ({status}); look at api_key")
+        what = f"status {status}" + (f", {self._without_key(said)}" if said else "")
+        if code == OUT_OF_CREDIT or not (status in RETRIED or status >= 500):
+            raise EmbeddingError(f"{self._told}: {what}")
+        headers = answer.headers
+        return _Failure(what, asked_wait(headers.get("retry-after"), headers.get("retry-after-ms"), now=utc_now()))
+
+    @property
+    def _told(self) -> str:
+        return f"{self._fingerprint.model} at {self._place}"
+
+    @property
+    def _place(self) -> str:
+        """The address without user, password and query."""
+        return str(httpx.URL(self._endpoint.url).copy_with(username="", password="", query=None))
+
+    def _without_key(self, text: str) -> str:
+        plain = text.replace(self._endpoint.key.get_secret_value(), "***") if self._endpoint.key else text
+        return shortened(" ".join(plain.split()), MOST_TOLD)
+
+
+class OpenAIEmbedder(EndpointEmbedder):
+    """Any server that speaks OpenAI's `/embeddings`, at `base_url`: OpenAI itself, Ollama, vLLM … See `EndpointEmbedder` for the limits.
+
+    `dimension` is the length of the vectors; it may be left out for OpenAI's own models. A `text-embedding-3-…` model is asked for that many.
+    `api_key` may be left out for a server of one's own.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str = DEFAULT_MODEL,
+        base_url: str = OPENAI_URL,
+        api_key: str | SecretStr | None = None,
+        dimension: int | None = None,
+        **limits: Unpack[Limits],
+    ) -> None:
+        key, url = _checked_key(api_key), _checked_url(base_url, "base_url")
+        if key is None and url.host == httpx.URL(OPENAI_URL).host:
+            raise ConfigurationError(
+                "The openai embedder needs an api_key, say `openai: {api_key: ${OPENAI_API_KEY}}` in the configuration; "
+                "a server of your own needs a base_url"
+            )
+        headers = {} if key is None else {"Authorization": SecretStr(f"Bearer {key.get_secret_value()}")}
+        place = str(url.copy_with(path=url.path.rstrip("/") + "/embeddings"))
+        super().__init__(Endpoint(place, key, headers, {"model": model}), model=model, dimension=dimension, **limits)
+
+
+class AzureOpenAIEmbedder(EndpointEmbedder):
+    """A deployment of Azure OpenAI. `model` is what is deployed, where the deployment bears another name.
+
+    Its vectors are interchangeable with those of `OpenAIEmbedder` for the same model. Limits as in `EndpointEmbedder`.
+    """
+
+    def __init__(
+        self,
+        *,
+        endpoint: str,
+        deployment: str,
+        api_key: str | SecretStr,
+        model: str | None = None,
+        api_version: str = AZURE_API_VERSION,
+        dimension: int | None = None,
+        **limits: Unpack[Limits],
+    ) -> None:
+        key, url = _checked_key(api_key), _checked_url(endpoint, "endpoint")
+        if key is None:
+            raise ConfigurationError("The azure embedder needs an api_key")
+        path = f"{url.path.rstrip('/')}/openai/deployments/{quote(deployment, safe='')}/embeddings"
+        place = str(url.copy_with(path=path, params={"api-version": api_version}))
+        super().__init__(Endpoint(place, key, {"api-key": key}, {}), model=model or deployment, dimension=dimension, **limits)
+
+
+def _check_limits(**limits: tuple[float, float]) -> None:
+    for name, (value, least) in limits.items():
+        if not least <= value < 1e6:
+            raise ConfigurationError(f"{name} is {value}; it must be at least {least}")
+
+
+def _checked_key(key: str | SecretStr | None) -> SecretStr | None:
+    """The key without space around it; none for an empty one. Checked here, because a driver's error would show it."""
+    plain = (key.get_secret_value() if isinstance(key, SecretStr) else key or "").strip()
+    if not (plain.isascii() and plain.isprintable()) or " " in plain:
+        raise ConfigurationError("api_key holds characters that no key has (it is not shown here)")
+    return SecretStr(plain) if plain else None
+
+
+def _checked_url(url: str, name: str) -> httpx.URL:
+    try:
+        parsed = httpx.URL(url.strip())
+    except httpx.InvalidURL as error:
+        raise ConfigurationError(f"{name} is no address: {error}") from error
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ConfigurationError(f"{name} must begin with http:// or https:// and name a host")
+    return parsed
+
+
+def _complaint(answer: httpx.Response) -> tuple[str, str]:
+    """Code and message of the error that the body tells, empty where it tells none."""
+    try:
+        error = answer.json()["error"]
+    except (ValueError, LookupError, TypeError):
+        return "", ""
+    if isinstance(error, dict):
+        return str(error.get("code") or ""), str(error.get("message") or "")
+    return "", str(error)
