@@ -26,7 +26,7 @@ class FactorPart(_Value):
 
 class ArmPart(_Value):
     """What one search said: its raw score (a cosine, or a share of the best possible BM25), the mean and deviation of the background that it
-    was judged against, `z = (score - mean) / deviation`, and what z weighs in the fusion."""
+    was judged against, `z = (score - mean) / deviation`, and the share that z has in the fusion."""
 
     score: Number
     mean: Number
@@ -36,7 +36,7 @@ class ArmPart(_Value):
 
 
 class PassagePart(_Value):
-    """The passage of a memory that is nearest to the question, and its cosine."""
+    """The passage of a memory that is nearest to the question, at most 800 characters of it, and its cosine."""
 
     text: str
     speaker: str
@@ -108,8 +108,8 @@ class Reason(StrEnum):
     SELECTED = "selected"
     UNKNOWN = "unknown"
     OTHER_PROJECT = "other_project"
-    ARCHIVED = "archived"
     SCOPE = "scope"
+    ARCHIVED = "archived"
     BELOW_FLOOR = "below_floor"
     NOT_A_CANDIDATE = "not_a_candidate"
     FOLDED = "folded"
@@ -122,8 +122,9 @@ class RetrievalExplanation(_Value):
 
     `reason` names the one filter that kept it out; `text` says so with its numbers and with what would let it in. `access` says how the reader
     stands to the memory (`None` where there is no memory to stand to). `explanation` has the numbers where the memory could be scored.
-    `score_needed` is the score of the last one of its kind; `top_k_needed` is the least `top_k` that returns it, `None` where none does.
-    `stands_for_it` is the id of the equal memory that it was folded into. `agent` is the reader; `is_owners_view` says that none was named,
+    `score_needed` is the score of the last one of its kind; `top_k_needed` is a `top_k`
+    that returns it (the least, in a scope of at most 2,000 memories), `None` where none does.
+    `stands_for_it` is the id of the memory of equal content that it was folded into. `agent` is the reader; `is_owners_view` says that none was named,
     so that the memory's own owner was taken.
     """
 

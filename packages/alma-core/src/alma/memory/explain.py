@@ -1,0 +1,237 @@
+"""Why a memory is recalled for a question, or the one filter that keeps it out."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from alma.memory import arguments as args
+from alma.memory.answering import Answer, Asked, answered, asked, contenders_for, scored
+from alma.memory.explanations import equal_ones, explained, explanations, place_in, words_in
+from alma.memory.room import Room
+from alma.memory.scopes import access_to
+from alma.memory.search import ARMS, HITS, Evidence, search
+from alma.protocols import ListsProjects, Place
+from alma.retrieval.fusion import LEAST_COSINE, LEAST_SHARE
+from alma.retrieval.ranking import Contender, Ranked
+from alma.types.explanation import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
+from alma.types.scope import Access
+
+_BOUNDLESS = 2**31
+
+
+def explain_retrieval(
+    room: Room,
+    *,
+    query: object,
+    memory_id: object,
+    agent: object = None,
+    user_id: object = None,
+    top_k: object = 5,
+    include_shared: bool = True,
+    profile: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    arms: Collection[str] = ARMS,
+) -> RetrievalExplanation:
+    """What `retrieve` with the same arguments does with one memory, and why."""
+    wanted = args.checked_text(memory_id, "memory_id", limit=args.LONGEST_NAME)
+    place = room.project.find(wanted)
+    reader, user = (agent, user_id) if agent is not None else _owner(room, place, user_id)
+    question = asked(
+        room,
+        task=query,
+        agent=reader,
+        top_k=top_k,
+        user_id=user,
+        include_shared=include_shared,
+        profile=profile,
+        weights=weights,
+        arms=arms,
+    )
+    told = _Teller(question, wanted, is_owners_view=agent is None and place is not None)
+    if place is None:
+        return _absent(room, told)
+    access = access_to(
+        room, place.partition, agent=question.reader, user_id=question.user, include_shared=question.include_shared
+    )
+    if not access.is_open:
+        return told.left_out(Reason.SCOPE, _closed(access, place.partition.owner, question.reader), access=access)
+    if place.is_archived:
+        return told.left_out(Reason.ARCHIVED, "it was forgotten: it is archived, and no search looks at it", access=access)
+    answer = answered(room, question)
+    assert answer is not None
+    return _judged(room, question, answer, place.memory, told)
+
+
+def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, object]:
+    """Who asks where nobody is named: the memory's own owner; for a preference, whoever wrote it down, for its user."""
+    if place is None:
+        return "nobody", user_id
+    owner = place.partition.owner
+    if not place.partition.is_user:
+        return owner, user_id
+    memory = room.project.memories([place.memory])[place.memory]
+    return memory.agent or owner, owner if user_id is None else user_id
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Makes the explanation of one memory for one question."""
+
+    asked: Asked
+    memory_id: str
+    is_owners_view: bool
+
+    def selected(self, explanation: Explanation) -> RetrievalExplanation:
+        told = f"Selected because: {_factors(explanation)}; score {explanation.score:.3f}, rank {explanation.rank}"
+        details = [f"words matched: {', '.join(explanation.words)}"] if explanation.words else []
+        text = "; ".join([told, *details, explanation.access.told])
+        return self._made(Reason.SELECTED, text, access=explanation.access, explanation=explanation)
+
+    def left_out(self, reason: Reason, why: str, **more: Any) -> RetrievalExplanation:
+        return self._made(reason, f"Not selected because: {why}", **more)
+
+    def _made(self, reason: Reason, text: str, **more: Any) -> RetrievalExplanation:
+        asked = self.asked
+        view = f" (asked as its owner {asked.reader!r}, since no agent was named)" if self.is_owners_view else ""
+        return RetrievalExplanation(
+            query=asked.task,
+            memory_id=self.memory_id,
+            agent=asked.reader,
+            user_id=asked.user,
+            top_k=asked.top_k,
+            is_owners_view=self.is_owners_view,
+            reason=reason,
+            text=text + view,
+            **more,
+        )
+
+
+def _factors(explanation: Explanation) -> str:
+    return ", ".join(f"{label}={explanation.factors[name].value:.2f}" for name, label in FACTOR_LABELS.items())
+
+
+def _absent(room: Room, told: _Teller) -> RetrievalExplanation:
+    storage = room.store.storage
+    others = [name for name in storage.project_names() if name != room.name] if isinstance(storage, ListsProjects) else []
+    if any(storage.project(name).find(told.memory_id) for name in others):
+        return told.left_out(Reason.OTHER_PROJECT, "it belongs to another project of this store, and a project is a wall")
+    return told.left_out(Reason.UNKNOWN, f"no memory of project {room.name!r} has the id {told.memory_id!r}")
+
+
+def _closed(access: Access, owner: str, reader: str) -> str:
+    if access is Access.NOT_SHARED:
+        return (
+            f"{owner!r}, who owns it, shares nothing with {reader!r}, and {reader!r} does not inherit from {owner!r}; "
+            f"share_with of {owner!r} or inherit_from of {reader!r} would let it in"
+        )
+    if access is Access.LEFT_OUT:
+        return (
+            f"{owner!r}, who owns it, has a share_with that leaves {reader!r} out; only naming {reader!r} there would let it in"
+        )
+    return access.told
+
+
+def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller) -> RetrievalExplanation:
+    if any(item.memory == memory for item in answer.order):
+        return told.selected(explanations(room, asked, answer)[memory])
+    evidence = _evidence(room, answer, memory)
+    item = _scored(room, asked, answer, evidence, memory)
+    if item is None:
+        return told.left_out(Reason.ARCHIVED, "it was forgotten just now")
+    explanation = explained(room, asked, answer, evidence, item, words_in(room, answer, [memory])[memory])
+    numbers = {"explanation": explanation, "access": explanation.access}
+    if not evidence.is_relevant[place_in(evidence.memories, memory)]:
+        floor = Floor(cosine=LEAST_COSINE, share=LEAST_SHARE)
+        return told.left_out(Reason.BELOW_FLOOR, _beside_the_point(explanation), floor=floor, **numbers)
+    equal = equal_ones(answer, memory)
+    if equal and equal[0] != memory:
+        other = room.project.memories(equal[:1])[equal[0]].id
+        why = f"it says the same as {other}, which stands for all {len(equal)} memories of that content"
+        return told.left_out(Reason.FOLDED, why, stands_for_it=other, **numbers)
+    needed = _top_k_that_returns(room, asked, memory)
+    if not equal:
+        reason, why = Reason.NOT_A_CANDIDATE, _not_found(explanation)
+    elif all(contender.memory != memory for contender in answer.contenders):
+        reason, why = Reason.NOT_A_CONTENDER, _not_scored(explanation, asked)
+    else:
+        reason, why = Reason.BELOW_LAST, f"its score {explanation.score:.4f} ({_factors(explanation)}) is too low"
+    last = [other.score for other in answer.order if other.kind == item.kind][-1:]
+    rest = f"; the last {item.kind} returned has {last[0]:.4f}" if last else ""
+    remedy = f"; top_k={needed} would return it" if needed else ""
+    return told.left_out(reason, f"{why}{rest}{remedy}", score_needed=next(iter(last), None), top_k_needed=needed, **numbers)
+
+
+def _beside_the_point(explanation: Explanation) -> str:
+    return (
+        f"it is not about the query: its cosine {explanation.cosine:.3f} is below {LEAST_COSINE:.2f}, and its share of matching words "
+        f"{explanation.share:.3f} is below {LEAST_SHARE:.2f}"
+    )
+
+
+def _not_found(explanation: Explanation) -> str:
+    return (
+        f"neither search of this large scope brought it up: too many others are nearer in meaning than its cosine {explanation.cosine:.3f} "
+        f"and have more of the words than its share {explanation.share:.3f}; its score would be {explanation.score:.4f}"
+    )
+
+
+def _not_scored(explanation: Explanation, asked: Asked) -> str:
+    return (
+        f"its similarity {explanation.similarity:.4f} is not among the {contenders_for(asked.top_k)} greatest of its kind, which alone are "
+        f"scored; its score would be {explanation.score:.4f}"
+    )
+
+
+def _evidence(room: Room, answer: Answer, memory: int) -> Evidence:
+    """The evidence of the answer; searched again where the memory is not part of it."""
+    if place_in(answer.found.evidence.memories, memory) is not None:
+        return answer.found.evidence
+    index = room.index.current()
+    return search(room, index, answer.question, answer.scope, hits=HITS, also=np.array([memory])).evidence
+
+
+def _scored(room: Room, asked: Asked, answer: Answer, evidence: Evidence, memory: int) -> Ranked | None:
+    at = place_in(evidence.memories, memory)
+    if at is None:
+        return None
+    alone = Contender(memory, float(evidence.similarities[at]), 1)
+    return next(iter(scored(room, asked, [alone], answer.kinds, top_k=1)), None)
+
+
+def _top_k_that_returns(room: Room, asked: Asked, memory: int) -> int | None:
+    """A `top_k` greater than the one given that returns a memory, tried out; `None` if the largest does not."""
+    wider = _answer(room, asked, args.LARGEST_TOP_K)
+    if all(item.memory != memory for item in wider.order):
+        return None
+    top_k = _least_top_k(room, asked, wider, memory)
+    while top_k < args.LARGEST_TOP_K and all(item.memory != memory for item in _answer(room, asked, top_k).order):
+        top_k = min(2 * top_k, args.LARGEST_TOP_K)
+    return top_k
+
+
+def _answer(room: Room, asked: Asked, top_k: int) -> Answer:
+    answer = answered(room, replace(asked, top_k=top_k))
+    assert answer is not None
+    return answer
+
+
+def _least_top_k(room: Room, asked: Asked, wider: Answer, memory: int) -> int:
+    """The least `top_k` for which a memory is among the contenders of its kind and among the best of them, were those all there are."""
+    ranking = scored(room, asked, wider.contenders, wider.kinds, top_k=_BOUNDLESS)
+    kind = next(item.kind for item in ranking if item.memory == memory)
+    order = {item.memory: place for place, item in enumerate(ranking) if item.kind == kind}
+    by_similarity = [contender.memory for contender in wider.contenders if contender.memory in order]
+    at = by_similarity.index(memory)
+    ahead = np.cumsum([order[other] < order[memory] for other in by_similarity])
+    fits = (
+        top_k
+        for top_k in range(asked.top_k + 1, args.LARGEST_TOP_K)
+        if contenders_for(top_k) > at and _ahead(ahead, contenders_for(top_k)) < top_k
+    )
+    return next(fits, args.LARGEST_TOP_K)
+
+
+def _ahead(counts: Sequence[int] | Any, contenders: int) -> int:
+    return int(counts[min(contenders, len(counts)) - 1])
