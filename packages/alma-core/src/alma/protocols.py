@@ -6,8 +6,8 @@ Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
@@ -114,24 +114,66 @@ class PartitionCount:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionDay:
+    """How many memories of a partition were made on a day (UTC)."""
+
+    partition: Partition
+    day: date
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    """How many journal records of an operation there are on a day (UTC)."""
+
+    operation: str
+    day: date
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One call, without what it changed."""
+
+    seq: int
+    at: datetime
+    actor: str
+    operation: str
+    is_purged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UsageTotals:
+    """Sums over the memories that anything was counted for; `ever_used` of them were used at least once."""
+
+    memories: int
+    used: int
+    ignored: int
+    thumbs_up: int
+    thumbs_down: int
+    ever_used: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much each sort of content takes, in bytes; texts, vectors and payloads as they are stored."""
+
+    archived: int
+    passages: int
+    text_bytes: float
+    vectors: int
+    vector_bytes: float
+    records: int
+    payload_bytes: float
+    purged: int
+
+
+@dataclass(frozen=True, slots=True)
 class TextScores:
     """Memories by full text, as parallel arrays. Scores are shares in [0, 1) of what a perfect match would have; one not listed has 0."""
 
     memories: "Integers"
     scores: "NDArray[np.float64]"
-
-
-class TextQuery(Protocol):
-    """The words of one question, put to the full text of one project."""
-
-    def all(self) -> TextScores:
-        """Every memory of the scope that has any of the words, in no order."""
-
-    def candidates(self, limit: int, *, among: "Callable[[Integers], NDArray[np.bool_]]") -> "Integers":
-        """At most `limit` memories that are likely to score best, of those that `among` says may be found."""
-
-    def score(self, memories: "Integers") -> TextScores:
-        """Those of the given memories that have any of the words, in no order, scored as `all` scores them."""
 
 
 class Write(Protocol):
@@ -181,6 +223,9 @@ class Memories(Protocol):
     def record(self, kind: str, key: str) -> tuple[int, dict[str, Any]]:
         """Version and body of a small record; version 0 and an empty body if there is none."""
 
+    def records(self, kind: str, *, newest: int | None = None) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Key, version and body of the small records of a kind, all of one moment: every one, by key, or so many that changed last, newest first."""
+
 
 class Searchable(Protocol):
     """What a project holds, for retrieval."""
@@ -200,11 +245,44 @@ class Searchable(Protocol):
     def candidates(self, memories: Sequence[int]) -> Sequence[Candidate]:
         """What ranking needs of the memories that are not archived, in no order."""
 
-    def text_query(self, words: Sequence[str], *, partitions: Sequence[int]) -> AbstractContextManager[TextQuery | None]:
-        """The words put to the full text of these partitions; `None` where there are no words or nothing was ever written."""
+    def passages(self, rows: Sequence[int]) -> Mapping[int, Passage]:
+        """Passages by row. Unknown rows are left out."""
+
+    def text_scores(self, words: Sequence[str]) -> TextScores:
+        """Every memory that holds a telling one of the words, ascending, with its share of what full text could score. All of one moment."""
 
 
-class Project(Memories, Searchable, Protocol):
+class Figures(Protocol):
+    """What a project's figures are, for showing them to a person."""
+
+    def growth(self) -> Sequence[PartitionDay]:
+        """How many memories, archived ones left out, were made in each partition on each day, by day."""
+
+    def activity(self) -> Sequence[DayCount]:
+        """How many journal records of each operation there are on each day, by day."""
+
+    def newest_records(self, limit: int) -> Sequence[JournalEntry]:
+        """The newest journal records, newest first."""
+
+    def telling(self, limit: int) -> Sequence[int]:
+        """The memories with the most evidence, best first: used and praised, then tried most often, then newest. Archived ones left out."""
+
+    def usage_totals(self) -> UsageTotals:
+        """What was used of what was shown, over all memories that are not archived."""
+
+    def sizes(self) -> Sizes:
+        """How much each sort of content takes."""
+
+
+@runtime_checkable
+class ListsProjects(Protocol):
+    """A store that can say which projects it holds."""
+
+    def project_names(self) -> Sequence[str]:
+        """The projects that hold anything, by name."""
+
+
+class Project(Memories, Searchable, Figures, Protocol):
     """One project of a store. It exists from its first write on; until then it reads as empty. Thread-safe."""
 
     @property

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,36 +104,34 @@ def search(
     near = None
     if not is_all and DENSE in question.arms:
         near = _ARMS_SIDE_BY_SIDE.submit(index.search, question.vector, partitions=partitions, limit=hits)
-    with room.project.text_query(question.words if TEXT in question.arms else (), partitions=partitions) as text:
-        if is_all:
-            passages = index.score(question.vector, memories=background)
-            return _judged(question, passages, [text.all()] if text else [], background, scope, is_all)
-        rows = background
-        if len(also):
-            rows = np.union1d(rows, also)
-        if text:
-            rows = np.union1d(rows, text.candidates(2 * hits, among=partial(index.among, partitions=partitions)))
-        matches = []
-        if text and near and not near.done():
-            matches.append(text.score(rows))
-        unscored = np.setdiff1d(near.result().memories, rows) if near else rows[:0]
-        scoring = _ARMS_SIDE_BY_SIDE.submit(index.score, question.vector, memories=np.union1d(rows, unscored))
-        if text:
-            matches.append(text.score(unscored if matches else np.union1d(rows, unscored)))
-        return _judged(question, scoring.result(), matches, background, scope, is_all)
+    text = room.project.text_scores(question.words if TEXT in question.arms else ())
+    rows = [background, also]
+    if not is_all:
+        rows.append(_best(text, index, partitions, 2 * hits))
+    if near:
+        rows.append(near.result().memories)
+    passages = index.score(question.vector, memories=np.unique(np.concatenate(rows)))
+    return _judged(question, passages, text, background, scope, is_all)
+
+
+def _best(text: TextScores, index: ProjectIndex, partitions: Sequence[int], limit: int) -> Integers:
+    """The memories of the partitions that full text scores best, newer before older among equals."""
+    inside = index.among(text.memories, partitions=partitions)
+    memories, scores = text.memories[inside], text.scores[inside]
+    return memories[np.lexsort((-memories, -scores))[:limit]]
 
 
 def _judged(
     question: Question,
     passages: PassageScores,
-    matches: Sequence[TextScores],
+    text: TextScores,
     background: Integers,
     scope: Sequence[Partition],
     is_all: bool,
 ) -> Found:
     memories, first = _distinct(passages.memories)
     cosines = fusion.pooled(passages, memories)
-    shares = _aligned(matches, memories)
+    shares = _aligned(text, memories)
     of_background = np.isin(memories, background)
     arms = [
         _judged_arm(name, scores, scores[of_background], arm)
@@ -162,10 +159,10 @@ def _distinct(memories: Integers) -> tuple[Integers, Integers]:
     return np.unique(memories, return_index=True)
 
 
-def _aligned(matches: Sequence[TextScores], memories: Integers) -> Floats:
+def _aligned(text: TextScores, memories: Integers) -> Floats:
     """The text scores of the memories, 0 where nothing matched. Memories that the vector index has not seen yet are left out."""
     result = np.zeros(len(memories))
-    for text in matches if len(memories) else ():
+    if len(memories):
         places = np.searchsorted(memories, text.memories).clip(max=len(memories) - 1)
         known = memories[places] == text.memories
         result[places[known]] = text.scores[known]

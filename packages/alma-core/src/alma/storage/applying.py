@@ -139,11 +139,11 @@ def _unindex(view: View, memory_id: str) -> None:
     raw = TABLES["memory"].raw(view, memory_id)
     if raw is not None and raw["archived_at"] is None:
         passages = [passage_from(row) for row in passages_of(view, memory_id).values()]
-        fulltext.delete(view.connection, view.project, raw["row"], raw["partition"], passages)
+        fulltext.delete(view.connection, view.project, raw["row"], passages)
 
 
 def _index(view: View, memory_id: str) -> None:
     raw = TABLES["memory"].raw(view, memory_id)
     if raw is not None and raw["archived_at"] is None:
         passages = [passage_from(row) for row in passages_of(view, memory_id).values()]
-        fulltext.insert(view.connection, view.project, raw["row"], raw["partition"], passages)
+        fulltext.insert(view.connection, view.project, raw["row"], passages)

@@ -1,87 +1,155 @@
-"""Full text: one FTS5 table a project, a cache in the same transaction as the rows. One document a memory, under its row number.
+"""Full text: one FTS5 table a project, a cache in the same transaction as the rows.
 
-A score is a *share*: the BM25 that a memory reached of the most that BM25 gives to these words, in [0, 1). It is the sum of each word's idf times
-a factor below k1 + 1 = 2.2 (Robertson and Zaragoza 2009, "The probabilistic relevance framework"), so the most is 2.2 times the idf of all words.
+FTS5 keeps which memory holds which word, and how often; BM25 is computed here from those lists, for all memories at once. FTS5's own `bm25()`
+gives the same order, but looks up every row that matches, which costs more than everything else in a search, and has no smoothing: in a store of
+one memory no word counts anything. Here each project is taken to hold a few unrelated memories more than it does, a prior on how rare a word is.
 
-FTS5's idf has no smoothing: in a store of one memory no word counts anything. So each table also holds a few documents of a private filler word,
-under negative numbers: a prior on how rare a word usually is.
-
-What costs is BM25 of each row that matches, some microseconds; matching alone is a hundred times cheaper. So a search in a large scope first
-adds up the idf of the words that are present, and only the best by that, and those that the caller names, are scored.
+A memory has two documents, its own words under twice its row number and the words of others one above, so that a document's number alone says
+whose words they are. A score is a *share*: the BM25 of a memory, of the most that BM25 gives to these words, in [0, 1). BM25 is the sum over the
+words of idf times a factor below k1 + 1, and others' words weigh as a weaker stream does in BM25F (Robertson and Zaragoza 2009, "The
+probabilistic relevance framework: BM25 and beyond").
 """
 
-import json
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alma.protocols import TextScores
+from alma.storage.lengths import OTHER_WEIGHT, TextLengths
 from alma.types.passages import Passage
 
-OTHER_WEIGHT = 0.5
-"""What a word of another speaker weighs beside one of the owner's."""
+K1 = 1.2
+B = 0.75
+PRIOR_MEMORIES = 16
 
 COMMON_FROM = 4_000
 COMMON_SHARE = 0.04
-"""A word that more memories hold than both, a number and a share of the project, is left out of a query that has rarer ones."""
+"""A word that stands more often in a project than both, a number and a share of its memories, is left out of a query that has rarer ones."""
 
-MOST_PER_WORD = 2.2
-FILLERS = 16
-FILLER_WORDS = 100
-_PRIVATE = "\ue000"
-"""A private-use character: part of a token for FTS5, never of a word that `alma.text` finds, so that no query meets our own tokens."""
-_FILLER = f"{_PRIVATE}filler"
+LONG_TEXT = 1_000
+MOST_LENIENCE = 8
+"""Where memories are longer than this many bytes on average, words stand in them more often, and count as common that much later."""
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_TOKENIZER = "tokenize='porter unicode61 remove_diacritics 2'"
 
 
 def create(connection: sqlite3.Connection, project: int) -> None:
-    """Makes the table of a project. Columns: own text, other text, the partition that the memory belongs to."""
-    connection.execute(
-        f"CREATE VIRTUAL TABLE text_{project:d} USING fts5"
-        "(own, other, partition, content='', tokenize='porter unicode61 remove_diacritics 2')"
-    )
-    fillers = [(-number, f"{_FILLER} " * FILLER_WORDS) for number in range(1, FILLERS + 1)]
-    connection.executemany(f"INSERT INTO text_{project:d} (rowid, own) VALUES (?, ?)", fillers)  # noqa: S608 - a number
+    """Makes the tables of a project: the index, and the view of it that lists where a word stands."""
+    connection.execute(f"CREATE VIRTUAL TABLE text_{project:d} USING fts5(text, content='', {_TOKENIZER})")
+    connection.execute(f"CREATE VIRTUAL TABLE words_{project:d} USING fts5vocab('text_{project:d}', 'instance')")
 
 
-def insert(connection: sqlite3.Connection, project: int, memory: int, partition: int, passages: Sequence[Passage]) -> None:
+def insert(connection: sqlite3.Connection, project: int, memory: int, passages: Sequence[Passage]) -> None:
     """Makes a memory searchable."""
-    connection.execute(
-        f"INSERT INTO text_{project:d} (rowid, own, other, partition) VALUES (?, ?, ?, ?)",  # noqa: S608 - a number
-        (memory, *_columns(partition, passages)),
+    connection.executemany(
+        f"INSERT INTO text_{project:d} (rowid, text) VALUES (?, ?)",  # noqa: S608 - a number
+        _documents(memory, passages),
     )
 
 
-def delete(connection: sqlite3.Connection, project: int, memory: int, partition: int, passages: Sequence[Passage]) -> None:
-    """Takes a memory out again. Partition and passages must be those that it was made searchable with: the table keeps no text."""
-    connection.execute(
-        f"INSERT INTO text_{project:d} (text_{project:d}, rowid, own, other, partition) "  # noqa: S608 - a number
-        "VALUES ('delete', ?, ?, ?, ?)",
-        (memory, *_columns(partition, passages)),
+def delete(connection: sqlite3.Connection, project: int, memory: int, passages: Sequence[Passage]) -> None:
+    """Takes a memory out again. The passages must be those that it was made searchable with: the table keeps no text."""
+    connection.executemany(
+        f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES ('delete', ?, ?)",  # noqa: S608 - a number
+        _documents(memory, passages),
     )
 
 
 def documents(connection: sqlite3.Connection, project: int) -> set[int]:
     """The memories that are searchable."""
-    return {row for (row,) in connection.execute(f"SELECT id FROM text_{project:d}_docsize WHERE id > 0")}  # noqa: S608 - a number
+    return {row >> 1 for (row,) in connection.execute(f"SELECT id FROM text_{project:d}_docsize")}  # noqa: S608 - a number
 
 
 def word_counts(connection: sqlite3.Connection, project: int) -> tuple[int, int]:
-    """How many words the index holds, and how many its documents have: the same, unless it is damaged. Reads all of it, and searches it once."""
-    query = f"SELECT bm25(text_{project:d}) FROM text_{project:d} WHERE text_{project:d} MATCH ?"  # noqa: S608 - a number
-    connection.execute(query, (_any_of([_FILLER]),)).fetchall()
-    connection.execute(f"CREATE VIRTUAL TABLE temp.words_{project:d} USING fts5vocab(main, text_{project:d}, row)")
-    try:
-        held = connection.execute(f"SELECT total(cnt) FROM temp.words_{project:d}").fetchone()[0]  # noqa: S608 - a number
-    finally:
-        connection.execute(f"DROP TABLE temp.words_{project:d}")
+    """How many words the index holds, and how many its documents have: the same, unless it is damaged. Reads all of it."""
+    held = connection.execute(f"SELECT count(*) FROM words_{project:d}").fetchone()[0]  # noqa: S608 - a number
     sizes = connection.execute(f"SELECT sz FROM text_{project:d}_docsize")  # noqa: S608 - a number
     return int(held), sum(sum(_numbers(size)) for (size,) in sizes)
+
+
+class TextQuery:
+    """The words of one question, put to one project."""
+
+    def __init__(self, connection: sqlite3.Connection, project: int, words: Sequence[str], lengths: TextLengths) -> None:
+        self._connection = connection
+        self._project = project
+        self._lengths = lengths
+        lenience = min(max(lengths.mean / LONG_TEXT, 1.0), MOST_LENIENCE)
+        self._common_from = int(max(COMMON_FROM, COMMON_SHARE * lengths.count) * lenience)
+        self._terms = dict.fromkeys(term for word in words for term in _terms(word))
+
+    def scores(self) -> TextScores:
+        """Every memory of the project that holds a telling word of the question, ascending, with its share of what could be scored."""
+        found = self._telling({term: self._standing(term) for term in self._terms})
+        parts = [self._scored(documents) for documents in found.values()]
+        most = (K1 + 1) * sum(idf for idf, _, _ in parts)
+        memories = np.concatenate([memories for _, memories, _ in parts] or [_NONE])
+        scores = np.concatenate([scores for _, _, scores in parts] or [_NO_SCORES])
+        order = np.argsort(memories, kind="stable")
+        memories, starts = _runs(memories[order])
+        return TextScores(memories, np.add.reduceat(scores[order], starts) / most if len(starts) else scores)
+
+    def _standing(self, term: str) -> Integers:
+        """The documents that a word stands in, ascending, one entry each time, listed no further than just beyond what is common."""
+        inner = f"SELECT doc FROM words_{self._project:d} WHERE term = ? LIMIT {self._common_from + 1}"  # noqa: S608 - numbers
+        return self._listed(f"SELECT group_concat(doc) FROM ({inner})", term)  # noqa: S608 - the query above
+
+    def _newest(self, term: str) -> Integers:
+        """The newest documents that a common word stands in, ascending, one entry each."""
+        table = f"text_{self._project:d}"
+        inner = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT {self._common_from + 1}"  # noqa: S608
+        return self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"')[::-1]  # noqa: S608 - the query above
+
+    def _listed(self, query: str, value: str) -> Integers:
+        listed = self._connection.execute(query, (value,)).fetchone()[0]
+        return np.fromstring(listed or "", dtype=np.int64, sep=",")
+
+    def _telling(self, standing: Mapping[str, Integers]) -> Mapping[str, Integers]:
+        """The words that are not common; if none of them occurs, the first common one, where it stands newest."""
+        telling = {term: found for term, found in standing.items() if len(found) <= self._common_from}
+        common = [term for term in standing if term not in telling]
+        if not common or any(len(found) for found in telling.values()):
+            return telling
+        return {**telling, common[0]: self._newest(common[0])}
+
+    def _scored(self, documents: Integers) -> tuple[float, Integers, Floats]:
+        """The idf of a word, and the memories that hold it, ascending, with what it adds to their BM25."""
+        memories, starts = _runs(documents >> 1)
+        total = self._lengths.count + PRIOR_MEMORIES
+        idf = max(math.log((total - len(memories) + 0.5) / (len(memories) + 0.5)), 1e-6)
+        if not len(memories):
+            return idf, memories, _NO_SCORES
+        frequency = np.add.reduceat(np.where(documents & 1, OTHER_WEIGHT, 1.0), starts)
+        norm = K1 * (1 - B + B * self._lengths.relative(memories))
+        return idf, memories, idf * (K1 + 1) * frequency / (frequency + norm)
+
+
+_NONE = np.empty(0, dtype=np.int64)
+_NO_SCORES = np.empty(0)
+
+
+def _runs(ascending: Integers) -> tuple[Integers, Integers]:
+    """The distinct values of an ascending array, and where each begins."""
+    is_first = np.ones(len(ascending), dtype=np.bool_)
+    is_first[1:] = ascending[1:] != ascending[:-1]
+    starts = np.flatnonzero(is_first)
+    return ascending[starts], starts
+
+
+def _documents(memory: int, passages: Sequence[Passage]) -> list[tuple[int, str]]:
+    own = "\n".join(passage.text for passage in passages if passage.is_own)
+    others = "\n".join(
+        text for passage in passages for text in ("" if passage.is_own else passage.text, passage.keywords) if text
+    )
+    return [(2 * memory, own), (2 * memory + 1, others)] if others else [(2 * memory, own)]
 
 
 def _numbers(encoded: bytes) -> Iterator[int]:
@@ -94,98 +162,29 @@ def _numbers(encoded: bytes) -> Iterator[int]:
             number = 0
 
 
-class TextQuery:
-    """The words of one question, put to one project. `partitions` is the scope; `None` is all of the project."""
+class _Tokenizer:
+    """FTS5's own tokenizer, which nothing but an FTS5 table gives access to: a table in memory that holds one word at a time."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, project: int, words: Sequence[str], partitions: Sequence[int] | None
-    ) -> None:
-        self._connection = connection
-        self._table = f"text_{project:d}"
-        self._is_whole = partitions is None
-        self._scope = "" if partitions is None else f" AND partition : {_any_of(map(_token, partitions))}"
-        self._total = int(self._one(f"SELECT count(*) FROM {self._table}_docsize"))  # noqa: S608 - a number
-        self._common_from = max(COMMON_FROM, int(COMMON_SHARE * self._total))
-        self._holders = self._telling({word: self._holding(word) for word in words})
-        self._match = _any_of(self._holders)
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._connection.execute(f"CREATE VIRTUAL TABLE one USING fts5(text, content='', {_TOKENIZER})")
+        self._connection.execute("CREATE VIRTUAL TABLE terms USING fts5vocab('one', 'row')")
 
-    def all(self) -> TextScores:
-        """Every memory of the scope that has any of the words, in no order."""
-        query = f"SELECT rowid, -{self._rank} FROM {self._table} WHERE {self._table} MATCH ?"  # noqa: S608 - a number
-        return self._scores(self._connection.execute(query, (f"{self._match}{self._scope}",)).fetchall())
-
-    def candidates(self, limit: int, *, among: Callable[[Integers], NDArray[np.bool_]]) -> Integers:
-        """The memories in which the most idf of the words is present, of those that `among` says may be found; newer before older among equals."""
-        weights = np.repeat([self._idf(word) for word in self._holders], [len(rows) for rows in self._holders.values()])
-        memories, inverse = np.unique(np.concatenate(list(self._holders.values())), return_inverse=True)
-        sums = np.bincount(inverse, weights=weights, minlength=len(memories))
-        if not self._is_whole:
-            allowed = among(memories)
-            memories, sums = memories[allowed], sums[allowed]
-        return memories[np.lexsort((-memories, -sums))[:limit]]
-
-    def score(self, memories: Integers) -> TextScores:
-        """Those of the memories that have any of the words, in no order."""
-        wanted = self._with_words(memories)
-        if not len(wanted):
-            return self._scores([])
-        query = (
-            f"SELECT rowid, -{self._rank} FROM {self._table} "  # noqa: S608 - a number
-            f"WHERE {self._table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"
-        )
-        return self._scores(self._connection.execute(query, (self._match, json.dumps(wanted.tolist()))).fetchall())
-
-    @property
-    def _rank(self) -> str:
-        return f"bm25({self._table}, 1.0, {OTHER_WEIGHT}, 0.0)"
-
-    def _one(self, query: str, *values: str) -> Any:
-        return self._connection.execute(query, values).fetchone()[0]
-
-    def _holding(self, word: str, order: str = "") -> Integers:
-        """The memories of the project that hold a word, listed no further than just beyond what is common."""
-        listed = self._one(
-            f"SELECT group_concat(rowid) FROM (SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? "  # noqa: S608 - numbers
-            f"{order} LIMIT {self._common_from + 1})",
-            _any_of([word]),
-        )
-        return np.fromstring(listed or "", dtype=np.int64, sep=",")
-
-    def _telling(self, holders: Mapping[str, Integers]) -> Mapping[str, Integers]:
-        """The words that are not common; if none of them occurs, the first common one, by its newest memories."""
-        telling = {word: rows for word, rows in holders.items() if len(rows) <= self._common_from}
-        common = [word for word in holders if word not in telling]
-        if not common or any(len(rows) for rows in telling.values()):
-            return telling
-        return {**telling, common[0]: self._holding(common[0], "ORDER BY rowid DESC")}
-
-    def _with_words(self, memories: Integers) -> Integers:
-        """Those of the memories that hold a word, where all that do are known; else the memories."""
-        if any(len(rows) > self._common_from for rows in self._holders.values()):
-            return memories
-        return np.intersect1d(memories, np.concatenate(list(self._holders.values())))
-
-    def _idf(self, word: str) -> float:
-        count = len(self._holders[word])
-        return max(math.log((self._total - count + 0.5) / (count + 0.5)), 1e-6)
-
-    def _scores(self, rows: Sequence[tuple[int, float]]) -> TextScores:
-        most = MOST_PER_WORD * sum(map(self._idf, self._holders))
-        scores = np.fromiter((row[1] for row in rows), dtype=np.float64, count=len(rows))
-        return TextScores(
-            np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows)), scores / most if rows else scores
-        )
+    def terms(self, word: str) -> tuple[str, ...]:
+        """What FTS5 stores for a word."""
+        with self._lock:
+            self._connection.execute("INSERT INTO one (rowid, text) VALUES (1, ?)", (word,))
+            found = tuple(term for (term,) in self._connection.execute("SELECT term FROM terms"))
+            self._connection.execute("INSERT INTO one (one, rowid, text) VALUES ('delete', 1, ?)", (word,))
+            return found
 
 
-def _columns(partition: int, passages: Sequence[Passage]) -> tuple[str, str, str]:
-    own = "\n".join(passage.text for passage in passages if passage.is_own)
-    others = [passage.text for passage in passages if not passage.is_own] + [passage.keywords for passage in passages]
-    return own, "\n".join(text for text in others if text), _token(partition)
+@lru_cache(maxsize=1)
+def _tokenizer() -> _Tokenizer:
+    return _Tokenizer()
 
 
-def _token(partition: int) -> str:
-    return f"{_PRIVATE}p{partition:d}"
-
-
-def _any_of(words: Iterable[str]) -> str:
-    return "(" + " OR ".join('"' + word.replace('"', '""') + '"' for word in words) + ")"
+@lru_cache(maxsize=8192)
+def _terms(word: str) -> tuple[str, ...]:
+    return _tokenizer().terms(word)

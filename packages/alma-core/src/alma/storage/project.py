@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,20 +11,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.errors import CorruptStoreError
+from alma.errors import CorruptStoreError, EmbedderMismatchError
 from alma.journal import GENESIS
-from alma.protocols import Candidate, PartitionCount, Place, VectorChanges
-from alma.storage import compiled, fulltext
+from alma.protocols import (
+    Candidate,
+    DayCount,
+    JournalEntry,
+    PartitionCount,
+    PartitionDay,
+    Place,
+    Sizes,
+    TextScores,
+    UsageTotals,
+    VectorChanges,
+)
+from alma.storage import compiled, fulltext, insight
 from alma.storage.database import Database
+from alma.storage.lengths import TextLengths
 from alma.storage.logical import PartitionKey, StoredRow, View, read_rows
 from alma.storage.rows import memory_from, text_hash
 from alma.storage.seal import Seal
 from alma.storage.writing import Write
+from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.identity import from_micros
-from alma.types.memories import AnyMemory
+from alma.types.memories import MEMORY_CLASSES, AnyMemory
 from alma.types.partition import Partition
+from alma.types.passages import Passage
 
 CHUNK = 4096
+
+NOTHING = TextScores(np.empty(0, dtype=np.int64), np.empty(0))
 
 ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None]
 """Seq, passage, memory, partition, is_own, content hash, is_live, vector."""
@@ -40,19 +57,22 @@ class _Partitions:
 class SQLProject:
     """A project's tables. It exists in the file from its first write on; until then it reads as empty."""
 
-    def __init__(self, database: Database, name: str, *, dimension: int, seal: Seal) -> None:
+    def __init__(self, database: Database, name: str, *, dimension: int, embedder: int, seal: Seal) -> None:
         self.name = name
         self._database = database
+        self._embedder = embedder
         self._dimension = dimension
         self._seal = seal
         self._row: int | None = None
         self._known = _Partitions({}, {})
+        self._lengths = TextLengths()
+        self._measuring = threading.Lock()
 
     def head(self) -> int:
         """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
         with self._database.reading() as connection:
             row = self._find(connection)
-            return 0 if row is None else int(connection.execute(compiled.PROJECT_HEAD, {"project": row}).fetchone()[0])
+            return 0 if row is None else self._head(connection, row)
 
     def head_at(self, seq: int) -> str:
         """The hash of a journal record in hexadecimal, "" if there is none."""
@@ -72,7 +92,7 @@ class SQLProject:
         """What the vector index must take in that holds everything up to `after`, in journal order, some thousand passages at a time."""
         with self._database.snapshot() as connection:
             project = self._find(connection)
-            upto = 0 if project is None else int(connection.execute(compiled.PROJECT_HEAD, {"project": project}).fetchone()[0])
+            upto = 0 if project is None else self._head(connection, project)
             since = {"project": project, "after": after, "upto": upto}
             gone = [passage for (passage,) in connection.execute(compiled.REMOVED_SINCE, since)] if after else []
             cursor = connection.execute(compiled.VECTOR_CHANGES, since)
@@ -103,7 +123,8 @@ class SQLProject:
         partitions = self.partitions()
         with self._database.reading() as connection:
             found = connection.execute(compiled.MEMORIES, {"rows": json.dumps(rows)}).fetchall()
-        return {row: self._memory(partitions[partition], values) for row, partition, *values in found}
+        definitions = self._definitions({partitions[partition].kind for _, partition, *_ in found})
+        return {row: self._memory(partitions[partition], values, definitions) for row, partition, *values in found}
 
     def find(self, memory_id: str) -> Place | None:
         """Where a memory is kept; `None` if there is none in this project."""
@@ -144,22 +165,75 @@ class SQLProject:
             found = connection.execute(compiled.RECORD_BY_KEY, place).fetchone()
         return (0, {}) if found is None else (found[0], json.loads(self._seal.open(found[1], place="record.body")))
 
-    @contextmanager
-    def text_query(self, words: Sequence[str], *, partitions: Sequence[int]) -> Iterator[fulltext.TextQuery | None]:
-        """The words put to the full text of these partitions; `None` where there are no words or nothing was ever written.
+    def records(self, kind: str, *, newest: int | None = None) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Key, version and body of the small records of a kind, all of one moment: every one, by key, or so many that changed last, newest first."""
+        with self._database.snapshot() as connection:
+            given = {"project": self._find(connection), "kind": kind, "newest": newest}
+            statement = compiled.RECORDS_OF_KIND if newest is None else compiled.RECORDS_NEWEST
+            found = connection.execute(statement, given).fetchall()
+        for key, version, body in found:
+            yield key, version, json.loads(self._seal.open(body, place="record.body"))
 
-        Of one moment: while it is open, this thread cannot write.
-        """
+    def passages(self, rows: Sequence[int]) -> dict[int, Passage]:
+        """Passages by row. Unknown rows are left out."""
+        with self._database.reading() as connection:
+            return insight.passages(connection, rows, self._seal)
+
+    def growth(self) -> list[PartitionDay]:
+        """How many memories, archived ones left out, were made in each partition on each day, by day."""
+        partitions = self.partitions()
+        with self._database.reading() as connection:
+            return insight.growth(connection, self._find(connection), partitions)
+
+    def activity(self) -> list[DayCount]:
+        """How many journal records of each operation there are on each day, by day."""
+        with self._database.reading() as connection:
+            return insight.activity(connection, self._find(connection))
+
+    def newest_records(self, limit: int) -> list[JournalEntry]:
+        """The newest journal records, newest first."""
+        with self._database.reading() as connection:
+            return insight.newest_records(connection, self._find(connection), limit)
+
+    def telling(self, limit: int) -> list[int]:
+        """The memories with the most evidence, best first."""
+        with self._database.reading() as connection:
+            return insight.telling(connection, self._find(connection), limit)
+
+    def usage_totals(self) -> UsageTotals:
+        """What was used of what was shown, over all memories that are not archived."""
+        with self._database.reading() as connection:
+            return insight.usage_totals(connection, self._find(connection))
+
+    def sizes(self) -> Sizes:
+        """How much each sort of content takes."""
+        with self._database.reading() as connection:
+            return insight.sizes(connection, self._find(connection))
+
+    def text_scores(self, words: Sequence[str]) -> TextScores:
+        """Every memory that holds a telling one of the words, ascending, with its share of what full text could score. All of one moment."""
         with self._database.snapshot() as connection:
             project = self._find(connection)
-            scope = None if len(partitions) == len(self._known.by_row) else partitions
-            yield fulltext.TextQuery(connection, project, words, scope) if project is not None and words else None
+            if project is None or not words:
+                return NOTHING
+            return fulltext.TextQuery(connection, project, words, self._current_lengths(connection, project)).scores()
+
+    def _current_lengths(self, connection: sqlite3.Connection, project: int) -> TextLengths:
+        head = int(connection.execute(compiled.PROJECT_HEAD, {"project": project}).fetchone()[0])
+        with self._measuring:
+            if self._lengths.upto < head:
+                span = {"project": project, "after": self._lengths.upto, "upto": head}
+                if connection.execute(compiled.REMOVED_SINCE, span).fetchone():
+                    self._lengths, span = TextLengths(), {**span, "after": 0}
+                self._lengths.take(connection.execute(compiled.LENGTHS, span).fetchall(), upto=head)
+            return self._lengths
 
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
         """One call's write: everything done to it lands together with its journal record, or nothing does."""
         with self._database.transaction() as connection:
             found = connection.execute(compiled.PROJECT_BY_NAME, {"name": self.name}).fetchone()
+            self._check_embedder(connection.execute(compiled.EMBEDDER_NUMBER).fetchone()[0])
             row, seq, head = found or self._create(connection)
             known = self._all_partitions(connection, row)
             write = Write(connection, self.name, row, seq + 1, head, actor, operation, at, self._seal, known.by_key)
@@ -171,6 +245,18 @@ class SQLProject:
         assert row is not None
         fulltext.create(connection, row)
         return row, 0, GENESIS
+
+    def _head(self, connection: sqlite3.Connection, row: int) -> int:
+        head, embedder = connection.execute(compiled.PROJECT_HEAD, {"project": row}).fetchone()
+        self._check_embedder(embedder)
+        return int(head)
+
+    def _check_embedder(self, number: int | None) -> None:
+        """`EmbedderMismatchError` if the database was re-embedded since it was opened here: our vectors do not compare with its own."""
+        if number != self._embedder:
+            raise EmbedderMismatchError(
+                f"{self._database.path} was re-embedded with another embedder since it was opened here (`alma reindex`): open it again"
+            )
 
     def _find(self, connection: sqlite3.Connection) -> int | None:
         if self._row is None:
@@ -190,10 +276,16 @@ class SQLProject:
             known = self._known = _Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key})
         return known
 
-    def _memory(self, partition: Partition, values: Sequence[object]) -> AnyMemory:
+    def _definitions(self, kinds: Iterable[str]) -> dict[str, CustomMemoryType]:
+        """The definitions of those of the kinds that users registered."""
+        found = {kind: self.record(DEFINITIONS, kind)[1] for kind in kinds if kind not in MEMORY_CLASSES}
+        return {kind: stored_type(body) for kind, body in found.items() if body}
+
+    def _memory(self, partition: Partition, values: Sequence[object], definitions: Mapping[str, CustomMemoryType]) -> AnyMemory:
         names = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
         fields = dict(zip(names, values, strict=True))
         fields["body"] = self._seal.open(fields["body"], place="memory.body")  # type: ignore[arg-type] # a blob column
+        fields["definition"] = definitions.get(partition.kind)
         return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
 
     def _vector_changes(self, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:

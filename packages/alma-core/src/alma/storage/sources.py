@@ -7,11 +7,27 @@ two together.
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Insert, Table, Update, and_, bindparam, delete, func, insert, literal_column, select, update
+from sqlalchemy import (
+    Insert,
+    Integer,
+    Table,
+    Update,
+    and_,
+    bindparam,
+    case,
+    cast,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage import tables
+from alma.storage.lengths import OTHER_WEIGHT
 
 _STORE, _PROJECT, _PARTITION, _MEMORY, _PASSAGE, _VECTOR, _USAGE, _RECORD, _JOURNAL = (
     tables.metadata.tables[name]
@@ -30,7 +46,7 @@ def sources() -> dict[str, ClauseElement]:
         "PROJECT_BY_NAME": select(_PROJECT.c.row, _PROJECT.c.head_seq, _PROJECT.c.head_hash).where(
             _PROJECT.c.name == _given("name")
         ),
-        "PROJECT_HEAD": select(_PROJECT.c.head_seq).where(_PROJECT.c.row == _given("project")),
+        "PROJECT_HEAD": select(_PROJECT.c.head_seq, _embedder()).where(_PROJECT.c.row == _given("project")),
         "PROJECT_INSERT": _inserting(_PROJECT, "row"),
         "PROJECT_ADVANCE": _updating(_PROJECT, "row", "head_seq", "head_hash"),
         "PARTITIONS": select(_PARTITION.c.row, _PARTITION.c.is_user, _PARTITION.c.owner, _PARTITION.c.kind)
@@ -43,12 +59,26 @@ def sources() -> dict[str, ClauseElement]:
             _m.project == _given("project"), _m.id == _given("id")
         ),
         "PASSAGE_INSERT": _inserting(_PASSAGE, "row"),
-        "VECTOR_INSERT": _inserting(_VECTOR, "row").prefix_with("OR IGNORE"),
-        "VECTOR_BY_HASH": select(_v.vector).where(_v.project == _given("project"), _v.text_hash == _given("text_hash")),
+        "EMBEDDER_NUMBER": select(_embedder()),
+        "VECTOR_INSERT": _inserting(_VECTOR, "row", "embedder").values(embedder=_embedder()).prefix_with("OR IGNORE"),
+        "VECTOR_BY_HASH": select(_v.vector).where(
+            _v.project == _given("project"), _v.text_hash == _given("text_hash"), _v.embedder == _embedder()
+        ),
+        "LENGTHS": select(
+            _p.memory,
+            case(
+                (_p.is_live == literal_column("0"), literal_column("0")),
+                (
+                    _p.is_own == literal_column("1"),
+                    func.length(_p.text) + literal_column(str(OTHER_WEIGHT)) * func.length(_p.keywords),
+                ),
+                else_=literal_column(str(OTHER_WEIGHT)) * (func.length(_p.text) + func.length(_p.keywords)),
+            ),
+        ).where(_p.project == _given("project"), _p.seq > _given("after"), _p.seq <= _given("upto")),
         "VECTOR_CHANGES": select(_p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector)
         .select_from(
             _PASSAGE.join(_MEMORY, _m.row == _p.memory).outerjoin(
-                _VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash)
+                _VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == _embedder())
             )
         )
         .where(_p.project == _given("project"), _p.seq > _given("after"), _p.seq <= _given("upto"), _p.text_hash.is_not(None))
@@ -83,6 +113,14 @@ def sources() -> dict[str, ClauseElement]:
         "RECORD_BY_KEY": select(_RECORD.c.version, _RECORD.c.body, _RECORD.c.updated_at).where(
             _RECORD.c.project == _given("project"), _RECORD.c.kind == _given("kind"), _RECORD.c.key == _given("key")
         ),
+        "RECORDS_OF_KIND": select(_RECORD.c.key, _RECORD.c.version, _RECORD.c.body)
+        .where(_RECORD.c.project == _given("project"), _RECORD.c.kind == _given("kind"))
+        .order_by(_RECORD.c.key),
+        "RECORDS_NEWEST": select(_RECORD.c.key, _RECORD.c.version, _RECORD.c.body)
+        .where(_RECORD.c.project == _given("project"), _RECORD.c.kind == _given("kind"))
+        .order_by(_RECORD.c.updated_at.desc(), _RECORD.c.key.desc())
+        .limit(_given("newest"))
+        .offset(literal_column("0")),
         "RECORD_INSERT": _inserting(_RECORD),
         "RECORD_UPDATE": update(_RECORD)
         .values({name: _given(name) for name in ("version", "body", "updated_at")})
@@ -106,6 +144,7 @@ def sources() -> dict[str, ClauseElement]:
             .exists(),
         ),
         **_logical(),
+        **_insight(),
     }
 
 
@@ -145,12 +184,63 @@ def _logical() -> dict[str, ClauseElement]:
             _EVIDENCE, "row", *(column.name for column in _EVIDENCE.c if column.name not in ("row", "project"))
         ),
         "EVIDENCE_DELETE": delete(_EVIDENCE).where(_EVIDENCE.c.row == _given("of_row")),
-        "VECTOR_EXISTS": select(_v.row).where(_v.project == _given("project"), _v.text_hash == _given("text_hash")),
+        "VECTOR_EXISTS": select(_v.row).where(
+            _v.project == _given("project"), _v.text_hash == _given("text_hash"), _v.embedder == _embedder()
+        ),
+    }
+
+
+def _insight() -> dict[str, ClauseElement]:
+    """What `insight.py` counts."""
+    of_project, is_here = _m.project == _given("project"), _m.archived_at.is_(None)
+    used = tuple(func.coalesce(column, literal_column("0")) for column in (_u.used, _u.thumbs_up, _u.thumbs_down))
+    shown = tuple(func.coalesce(func.sum(column), literal_column("0")) for column in (_u.used, _u.ignored, _u.thumbs_up, _u.thumbs_down))
+    length, total, none = func.length, func.total, literal_column("0", Integer())
+    of_passages, of_vectors, of_journal = (table.c.project == _given("project") for table in (_PASSAGE, _VECTOR, _JOURNAL))
+    day, journal_day = _m.created_at.op("/")(_given("a_day")), _JOURNAL.c.at.op("/")(_given("a_day"))
+    return {
+        "PASSAGES": select(_p.row, _p.position, _p.time, _p.is_own, _p.speaker, _p.text, _p.keywords).where(
+            _p.row.in_(_rows_given())
+        ),
+        "GROWTH": select(_m.partition, day.label("day"), func.count())
+        .where(of_project, is_here)
+        .group_by(_m.partition, literal_column("day"))
+        .order_by(literal_column("day"), _m.partition),
+        "ACTIVITY": select(_JOURNAL.c.operation, journal_day.label("day"), func.count())
+        .where(of_journal)
+        .group_by(_JOURNAL.c.operation, literal_column("day"))
+        .order_by(literal_column("day"), _JOURNAL.c.operation),
+        "JOURNAL_NEWEST": select(
+            *(_JOURNAL.c.seq, _JOURNAL.c.at, _JOURNAL.c.actor, _JOURNAL.c.operation, _JOURNAL.c.payload.is_(None))
+        )
+        .where(of_journal)
+        .order_by(_JOURNAL.c.seq.desc())
+        .limit(_given("most")).offset(literal_column("0")),
+        "TELLING": select(_m.row)
+        .select_from(_MEMORY.outerjoin(_USAGE, _u.memory == _m.row))
+        .where(of_project, is_here)
+        .order_by((used[0] + used[1] - used[2]).desc(), func.coalesce(_m.trials, none).desc(), _m.seen_at.desc(), _m.row.desc())
+        .limit(_given("most")).offset(literal_column("0")),
+        "USAGE_TOTALS": select(func.count(_u.memory), *shown, func.count(func.nullif(_u.used, none)))
+        .select_from(_USAGE.join(_MEMORY, _m.row == _u.memory))
+        .where(of_project, is_here),
+        "ARCHIVED_COUNT": select(func.count()).where(of_project, _m.archived_at.is_not(None)),
+        "PASSAGE_SIZE": select(func.count(), total(length(_p.text) + length(_p.keywords))).where(of_passages),
+        "VECTOR_SIZE": select(func.count(), total(length(_v.vector))).where(of_vectors),
+        "JOURNAL_SIZE": select(
+            func.count(), total(length(_JOURNAL.c.payload)), func.count() - func.count(_JOURNAL.c.payload)
+        ).where(of_journal),
     }
 
 
 def _given(name: str) -> Any:
     return bindparam(name)
+
+
+def _embedder() -> Any:
+    """The number of the database's embedder, whose vectors serve."""
+    value = select(_STORE.c.value).where(_STORE.c.key == literal_column("'embedder_number'")).scalar_subquery()
+    return cast(value, Integer)
 
 
 def _rows_given() -> Any:

@@ -59,7 +59,7 @@ class Write:
         self.changes.append(Change("memory", memory.id, None, row))
         for passage in passages:
             self._insert_passage(memory.id, memory_number, passage, vectors.get(passage.text))
-        fulltext.insert(self.connection, self.row, memory_number, partition, passages)
+        fulltext.insert(self.connection, self.row, memory_number, passages)
 
     def count_usage(self, memory_id: str, counts: Mapping[str, int]) -> None:
         """Adds to the usage counts of a memory. `MemoryNotFoundError` if there is none."""

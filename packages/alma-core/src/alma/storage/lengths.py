@@ -1,0 +1,53 @@
+"""How long the texts of a project's memories are: what BM25 sets the frequency of a word against."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+OTHER_WEIGHT = 0.5
+"""What a word of another speaker weighs beside one of the owner's."""
+
+PRIOR_LENGTH = 600.0
+PRIOR_COUNT = 16
+
+LengthRow = tuple[int, float]
+"""Memory and a part of its length; a memory's parts come together."""
+
+
+class TextLengths:
+    """The weighted length of each memory's text in bytes, by row number. A cache: `upto` is the newest journal `seq` in it."""
+
+    def __init__(self) -> None:
+        self.upto = 0
+        self.count = 0
+        self._sum = 0.0
+        self._lengths: NDArray[np.float32] = np.zeros(1024, dtype=np.float32)
+
+    @property
+    def mean(self) -> float:
+        """The mean length, shrunk to that of a usual text."""
+        return (self._sum + PRIOR_COUNT * PRIOR_LENGTH) / (self.count + PRIOR_COUNT)
+
+    def relative(self, memories: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The lengths of the memories, of the mean."""
+        known = np.minimum(memories, len(self._lengths) - 1)
+        return self._lengths[known].astype(np.float64) / self.mean
+
+    def take(self, rows: Sequence[LengthRow], *, upto: int) -> None:
+        """Takes in the lengths of new and changed memories. A memory whose text is gone has the length 0."""
+        if rows:
+            memories, inverse = np.unique(np.fromiter((row[0] for row in rows), dtype=np.int64), return_inverse=True)
+            lengths = np.bincount(inverse, weights=np.fromiter((row[1] for row in rows), dtype=np.float64))
+            self._reserve(int(memories[-1]) + 1)
+            before = self._lengths[memories]
+            self._sum += float(lengths.sum() - before.sum(dtype=np.float64))
+            self.count += int(np.count_nonzero(lengths) - np.count_nonzero(before))
+            self._lengths[memories] = lengths
+        self.upto = upto
+
+    def _reserve(self, size: int) -> None:
+        if size > len(self._lengths):
+            grown = np.zeros(max(size, 2 * len(self._lengths)), dtype=np.float32)
+            grown[: len(self._lengths)] = self._lengths
+            self._lengths = grown
