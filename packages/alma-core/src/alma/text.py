@@ -11,6 +11,18 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _SPACE = re.compile(r"\s+")
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_VARIES = re.compile(
+    r"""
+    (?P<time>\d{4}-\d\d-\d\d (?:[T\ ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)? (?:Z|[+-]\d\d:?\d\d)? | \b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\b)
+  | (?P<path>(?<![\w./:<])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]*)+ | \b[A-Za-z]:\\[^\s"'<>|:*?]+)
+  | (?P<id>\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b | \b0x[0-9a-f]+\b | \b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{6,}\b
+      | (?<=[-_])(?=[0-9]*[a-z]+\d+[a-z])[a-z0-9]{5,}\b)
+  | (?P<code>\b(?:(?:status|code|errno|http|exit)[\ :=#]{1,2}|error[\ =#])\d{1,3}\b)
+  | (?P<number>(?<![\w.])[+-]?\d[\d.,_]*(?=[a-z%]{0,3}\b|\W|$))
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 STOPWORDS = frozenset(
     """
@@ -58,6 +70,24 @@ def fault_in(text: str) -> str | None:
     if _SURROGATE.search(text):
         return "it holds half of a surrogate pair, which is not valid Unicode"
     return None
+
+
+def storable(text: str, limit: int) -> str:
+    """A text that a tool gave, as it can be kept: at most `limit` characters, without what `fault_in` would find."""
+    return shortened(_UNSTORABLE.sub("\ufffd", text), limit).strip()
+
+
+def cleaned(text: str) -> str:
+    """The text on one line without what varies from one time to the next: times, paths, ids, numbers. For telling whether two errors are one.
+
+    A short number that names the error (`status 404`, `exit code 1`) stays.
+    """
+    return one_line(_VARIES.sub(_named, text))
+
+
+def _named(found: re.Match[str]) -> str:
+    kind = found.lastgroup
+    return found[0] if kind == "code" else f"<{kind}>"
 
 
 def estimate_tokens(text: str) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from alma.memory.presence import Presence
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Project, Store
 from alma.scoring import Profile
@@ -81,6 +82,10 @@ class OpenStore:
     agents: Mapping[str, MemoryScope]
     profile: Profile
     projects: dict[str, "Room"] = field(default_factory=dict)
+    presence: Presence = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.presence = Presence(self.folder)
 
     def room(self, name: str) -> "Room":
         """The project of that name, the same one for every caller."""
@@ -101,6 +106,7 @@ class OpenStore:
         for room in self.projects.values():
             room.index.save()
         self.storage.close()
+        self.presence.leave()
 
 
 @dataclass(slots=True)

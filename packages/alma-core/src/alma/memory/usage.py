@@ -1,7 +1,7 @@
 """What became of memories that were shown."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.memory.scopes import readable
+from alma.protocols import Write
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
 from alma.types.reports import UsageReport
@@ -32,23 +33,32 @@ def record_usage(room: Room, *, retrieved: object, used: object, agent: object, 
     """Counts what was used; what was shown and not used counts as ignored, unless nobody said what was used (`used` is `None`)."""
     reader = args.checked_name(agent, "agent")
     used_ids = None if used is None else args.checked_ids(used, "used_memory_ids")
-    shown = [*args.checked_ids(retrieved, "retrieved_memory_ids"), *(used_ids or ())]
-    found = _visible(room, dict.fromkeys(shown), reader, user_id, preferences=True)
+    report = judged(room, args.checked_ids(retrieved, "retrieved_memory_ids"), used_ids, agent=reader, user_id=user_id)
+    if report.used or report.ignored:
+        with room.project.write(actor=reader, operation="record_usage", at=room.now()) as write:
+            count(write, report)
+    return report
+
+
+def judged(room: Room, shown: Sequence[str], used: Sequence[str] | None, *, agent: str, user_id: object) -> UsageReport:
+    """What is to be counted for memories that were shown. Ids that the agent does not see are logged and left out."""
+    found = _visible(room, dict.fromkeys([*shown, *(used or ())]), agent, user_id, preferences=True)
     if found.unknown:
         _LOG.warning(
-            "record_usage: %r sees no memories %s; nothing was counted for them", reader, ", ".join(map(repr, found.unknown))
+            "record_usage: %r sees no memories %s; nothing was counted for them", agent, ", ".join(map(repr, found.unknown))
         )
-    was_used = [memory_id for memory_id in found.known if memory_id in (used_ids or ())]
-    rest = [memory_id for memory_id in found.known if memory_id not in was_used]
-    ignored = rest if used_ids is not None else []
-    if was_used or ignored:
-        with room.project.write(actor=reader, operation="record_usage", at=room.now()) as write:
-            for memory_id in was_used:
-                write.count_usage(memory_id, {"used": 1})
-            for memory_id in ignored:
-                write.count_usage(memory_id, {"ignored": 1})
-    neutral = rest if used_ids is None else []
-    return UsageReport(used=tuple(was_used), ignored=tuple(ignored), neutral=tuple(neutral), unknown=tuple(found.unknown))
+    was_used = tuple(memory_id for memory_id in found.known if memory_id in (used or ()))
+    rest = tuple(memory_id for memory_id in found.known if memory_id not in was_used)
+    ignored, neutral = (rest, ()) if used is not None else ((), rest)
+    return UsageReport(used=was_used, ignored=ignored, neutral=neutral, unknown=tuple(found.unknown))
+
+
+def count(write: Write, report: UsageReport) -> None:
+    """Adds to the counts of what was used and of what was passed over."""
+    for memory_id in report.used:
+        write.count_usage(memory_id, {"used": 1})
+    for memory_id in report.ignored:
+        write.count_usage(memory_id, {"ignored": 1})
 
 
 def record_feedback(room: Room, *, memory_id: object, signal: object, agent: object, user_id: object) -> None:

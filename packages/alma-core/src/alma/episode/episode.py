@@ -1,0 +1,262 @@
+"""`Episode`, the one recorder of what an agent does."""
+
+import logging
+import threading
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Self
+
+from alma.episode.endings import contradicts, leaving
+from alma.episode.lessons import Lessons
+from alma.episode.recorder import Recorder
+from alma.errors import AlmaError, ConflictError, ValidationError
+from alma.text import shortened, storable
+from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
+from alma.types.kinds import Verdict
+from alma.types.slice import MemorySlice
+
+_LOG = logging.getLogger("alma")
+
+ACTION_CHARS = 1_000
+TEXT_CHARS = 2_000
+"""Errors, outputs, strategies and feedback are kept to this length."""
+
+
+class Episode:
+    """One attempt at one task, open until it is ended. Threads may share it.
+
+    Made by `ALMA.episode`. In a `with` block it ends by itself: left by return it is unverified, left by an error a failure with that error,
+    left by cancellation abandoned. A verdict given in the block stands, however the block is left.
+    """
+
+    def __init__(self, recorder: Recorder, record: EpisodeRecord, memories: MemorySlice) -> None:
+        self._recorder = recorder
+        self._record = record
+        self._memories = memories
+        self._ending: Ending | None = None
+        self._is_suspended = False
+        self._named: list[str] | None = None
+        self._lessons = Lessons()
+        for step in record.steps:
+            self._lessons = self._lessons.after(step)
+        self._lock = threading.RLock()
+
+    @property
+    def id(self) -> str:
+        """Its id, by which `settle`, `get_episode` and `resume_episode` know it."""
+        return self._record.id
+
+    @property
+    def record(self) -> EpisodeRecord:
+        """What is kept of it so far."""
+        return self._record
+
+    @property
+    def memories(self) -> MemorySlice:
+        """What was retrieved for the task when it began."""
+        return self._memories
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps so far."""
+        return self._record.steps
+
+    @property
+    def is_open(self) -> bool:
+        """Whether steps and a verdict are still taken."""
+        return self._ending is None and not self._is_suspended
+
+    def step(
+        self,
+        action: str,
+        ok: bool | None = None,
+        *,
+        error: str | None = None,
+        output: str | None = None,
+        duration_ms: float | None = None,
+        tool: str | None = None,
+    ) -> Step:
+        """Keeps one thing that was done, durably when it returns. `ok=None` says that nobody judged it; an `error` alone says `ok=False`.
+
+        `tool` says what did it, `action` by default. A failure that is new for its tool, and the tool's first success after it, become
+        memories, at most 20 an episode. Long texts are kept to 2,000 characters, an action to 1,000. `ConflictError` once it has ended.
+        """
+        with self._lock:
+            self._check_open()
+            step = self._checked_step(action, ok, error, output, duration_ms, tool)
+            lessons = self._lessons.after(step)
+            kept = self._recorder.step(step, is_lesson=lessons.count > self._lessons.count)
+            self._lessons = lessons
+            self._record = self._record.model_copy(update={"steps": (*self._record.steps, kept)})
+            return kept
+
+    def observe(self, text: str) -> list[str]:
+        """Looks for citations such as [H1] in what the agent said, and gives the ids of the memories cited. They count as used at the end."""
+        if not isinstance(text, str):
+            raise ValidationError(f"observe takes a text, not a {type(text).__name__}")
+        with self._lock:
+            self._check_open()
+            tags = {exposure.tag: exposure.memory_id for exposure in self._record.shown}
+            cited = [memory_id for tag, memory_id in tags.items() if f"[{tag}]" in text]
+            if cited:
+                self._name(cited)
+            return cited
+
+    def used(self, memory_ids: Iterable[str]) -> None:
+        """Says which memories were used. An empty list says that none was; saying nothing leaves it open."""
+        if isinstance(memory_ids, str):
+            raise ValidationError("used takes a list of ids, not one text")
+        ids = list(memory_ids)
+        if not all(isinstance(memory_id, str) for memory_id in ids):
+            raise ValidationError("used takes a list of ids, which are texts")
+        with self._lock:
+            self._check_open()
+            self._name(ids)
+
+    def succeed(self, strategy: str | None = None, *, feedback: str | None = None) -> EpisodeRecord:
+        """Ends it as a success. Ending twice alike does nothing, differently is a `ConflictError`."""
+        return self.end(Verdict.SUCCESS, strategy=strategy, feedback=feedback)
+
+    def fail(self, error: str | None = None, *, strategy: str | None = None, feedback: str | None = None) -> EpisodeRecord:
+        """Ends it as a failure, with the error that shows it."""
+        return self.end(Verdict.FAILURE, strategy=strategy, error=error, feedback=feedback)
+
+    def partial(self, strategy: str | None = None, *, error: str | None = None, feedback: str | None = None) -> EpisodeRecord:
+        """Ends it as done in part."""
+        return self.end(Verdict.PARTIAL, strategy=strategy, error=error, feedback=feedback)
+
+    def end(
+        self,
+        outcome: Verdict | str = Verdict.UNVERIFIED,
+        *,
+        strategy: str | None = None,
+        error: str | None = None,
+        feedback: str | None = None,
+    ) -> EpisodeRecord:
+        """Ends it with a verdict, by default that nobody judged it. One transaction: the memory of how it went, and what was used."""
+        return self._end(_verdict(outcome), strategy=strategy, error=error, feedback=feedback)
+
+    def abandon(self, reason: str | None = None) -> EpisodeRecord:
+        """Ends it without a verdict: nothing is learned of it as a whole. Its steps stay."""
+        return self._end(None, feedback=reason)
+
+    def suspend(self) -> None:
+        """Lets go of it without ending it, say at an interrupt that waits for a person. `ALMA.resume_episode` takes it up again, in any process."""
+        with self._lock:
+            if self._ending is None and not self._is_suspended:
+                self._recorder.suspend()
+                self._is_suspended = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            with self._lock:
+                if self.is_open:
+                    left = leaving(error)
+                    self._end(left.outcome, error=left.error)
+        except AlmaError as problem:
+            if error is None:
+                raise
+            _LOG.warning("the end of episode %s was not recorded: %s", self.id, problem)
+
+    def __repr__(self) -> str:
+        return f"<Episode {self.id} of {self._record.agent!r}: {shortened(self._record.task, 60)!r}, {self._standing()}>"
+
+    def _end(
+        self, outcome: Verdict | None, *, strategy: str | None = None, error: str | None = None, feedback: str | None = None
+    ) -> EpisodeRecord:
+        with self._lock:
+            ending = Ending(
+                outcome=outcome,
+                strategy=_text(strategy, "strategy"),
+                error=_text(error, "error"),
+                feedback=_text(feedback, "feedback"),
+                used=None if self._named is None else tuple(self._named),
+                at=self._recorder.now(),
+            )
+            if self._ending is not None:
+                return self._ended_again(self._ending, ending)
+            self._check_open()
+            self._record = self._recorder.end(ending)
+            self._ending = ending
+            return self._record
+
+    def _ended_again(self, ending: Ending, later: Ending) -> EpisodeRecord:
+        if contradicts(ending, later):
+            raise ConflictError(
+                f"episode {self.id} was ended before ({self._standing()}); settle({self.id!r}, …) corrects a verdict"
+            )
+        return self._record
+
+    def _checked_step(
+        self, action: str, ok: object, error: str | None, output: str | None, duration_ms: float | None, tool: str | None
+    ) -> Step:
+        done = _text(action, "action", ACTION_CHARS)
+        failed = _text(error, "error")
+        if done is None:
+            raise ValidationError("action is empty")
+        if ok not in (True, False, None):
+            raise ValidationError(f"ok is {ok!r}; it must be True, False or None")
+        if ok and failed is not None:
+            raise ValidationError("a step that went well has no error")
+        return Step(
+            number=len(self._record.steps) + 1,
+            action=done,
+            tool=_text(tool, "tool", ACTION_CHARS) or done,
+            ok=False if failed is not None else None if ok is None else bool(ok),
+            error=failed,
+            output=_text(output, "output"),
+            duration_ms=_duration(duration_ms),
+            at=self._recorder.now(),
+        )
+
+    def _name(self, memory_ids: Sequence[str]) -> None:
+        self._named = list(dict.fromkeys([*(self._named or ()), *memory_ids]))
+
+    def _check_open(self) -> None:
+        if not self.is_open:
+            raise ConflictError(f"episode {self.id} is not open any more: {self._standing()}")
+
+    def _standing(self) -> str:
+        if self._is_suspended:
+            return "suspended"
+        if self._ending is None:
+            return EpisodeStatus.OPEN.value
+        return self._ending.outcome.value if self._ending.outcome else EpisodeStatus.ABANDONED.value
+
+
+def exposures(memories: MemorySlice) -> tuple[Exposure, ...]:
+    """What a slice shows, in rank order."""
+    return tuple(
+        Exposure(memory_id=item.memory.id, tag=item.tag, rank=rank, score=item.score)
+        for rank, item in enumerate(memories.recalled, start=1)
+    )
+
+
+def _verdict(outcome: object) -> Verdict:
+    if isinstance(outcome, bool):
+        return Verdict.SUCCESS if outcome else Verdict.FAILURE
+    try:
+        return Verdict(str(outcome).strip().lower())
+    except ValueError as error:
+        words = ", ".join(repr(verdict.value) for verdict in Verdict)
+        raise ValidationError(f"outcome {outcome!r} is none of {words}") from error
+
+
+def _text(value: object, name: str, limit: int = TEXT_CHARS) -> str | None:
+    """A text as it can be kept; `None` for `None` and for one that says nothing."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise ValidationError(f"{name} must be a text, not a {type(value).__name__}")
+    return storable(value, limit) or None
+
+
+def _duration(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
+        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {value!r}")
+    return round(value)

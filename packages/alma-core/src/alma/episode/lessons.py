@@ -1,0 +1,30 @@
+"""Which steps are worth a memory of their own."""
+
+from dataclasses import dataclass, replace
+
+from alma.text import cleaned
+from alma.types.episodes import Step
+
+MOST_LESSONS = 20
+"""So many steps of an episode become memories at most; the others stay in its record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What was learned so far: the failures, and the tools whose first success after a failure is still awaited."""
+
+    failures: frozenset[tuple[str, str]] = frozenset()
+    awaited: frozenset[str] = frozenset()
+    count: int = 0
+
+    def after(self, step: Step) -> "Lessons":
+        """With one more step. It is a lesson if the count grew: a failure of its tool that is new, or the tool's first success after one."""
+        if self.count >= MOST_LESSONS or step.ok is None:
+            return self
+        tool = cleaned(step.tool)
+        if step.ok:
+            return replace(self, awaited=self.awaited - {tool}, count=self.count + 1) if tool in self.awaited else self
+        failure = (tool, cleaned(step.error or ""))
+        if failure in self.failures:
+            return self
+        return Lessons(self.failures | {failure}, self.awaited | {tool}, self.count + 1)

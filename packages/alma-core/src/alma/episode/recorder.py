@@ -1,0 +1,22 @@
+"""Where an episode is written down."""
+
+from datetime import datetime
+from typing import Protocol
+
+from alma.types.episodes import Ending, EpisodeRecord, Step
+
+
+class Recorder(Protocol):
+    """Keeps one episode. Each call lands whole or not at all, and durably when it returns. `ConflictError` if the episode is no longer open."""
+
+    def now(self) -> datetime:
+        """The present."""
+
+    def step(self, step: Step, *, is_lesson: bool) -> Step:
+        """Keeps a step; a lesson also as a memory, whose id the returned step has."""
+
+    def end(self, ending: Ending) -> EpisodeRecord:
+        """Keeps how it ended, counts what was used, makes the memory of how it went, all in one transaction."""
+
+    def suspend(self) -> None:
+        """Lets go of the episode, which stays open for whoever resumes it."""

@@ -1,0 +1,361 @@
+"""Episodes over a room: begun, kept step by step, ended, settled, and closed for a process that died.
+
+Four kinds of small records: `episode` (what was asked and shown, written once), `episode_step` (one a step), `episode_end` (how it ended, changed
+when it is settled) and `episode_lease` (who holds it; there only while it is open).
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from alma.episode import Episode
+from alma.episode.episode import exposures
+from alma.errors import AlmaError, ConflictError, MemoryNotFoundError
+from alma.memory import arguments as args
+from alma.memory import recall, record, usage
+from alma.memory.room import Room
+from alma.protocols import Write
+from alma.types.changes import Change
+from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
+from alma.types.identity import from_micros, new_id, to_micros
+from alma.types.kinds import Verdict
+from alma.types.memories import Outcome
+from alma.types.passages import embedded, passages_of
+from alma.types.reports import UsageReport
+from alma.types.slice import MemorySlice
+
+_LOG = logging.getLogger("alma")
+
+EPISODE = "episode"
+STEP = "episode_step"
+END = "episode_end"
+LEASE = "episode_lease"
+
+CRASHED = "the process that held it was gone"
+
+
+def begin(
+    room: Room, *, agent: object, task: object, user_id: object, task_type: object, episode_id: object, top_k: object
+) -> Episode:
+    """Retrieves for a task and opens an episode on it. `ScopeViolationError` if the agent may not learn from it."""
+    now = room.store.clock()
+    given = {"agent": agent, "task": task, "task_type": task_type, "outcome": Verdict.UNVERIFIED}
+    asked = record.outcome_from(room, now, given)
+    user = None if user_id is None else args.checked_name(user_id, "user_id")
+    key = new_id(now) if episode_id is None else args.checked_label(episode_id, "episode_id")
+    memories = recall.retrieve(room, task=asked.task_description, agent=asked.agent, top_k=top_k, user_id=user)
+    opened = EpisodeRecord(
+        id=key,
+        project_id=room.name,
+        agent=asked.agent,
+        task=asked.task_description,
+        task_type=args.optional_label(task_type, "task_type"),
+        user_id=user,
+        started_at=now,
+        shown=exposures(memories),
+    )
+    at = to_micros(now)
+    try:
+        with room.project.write(actor=opened.agent, operation="episode_begin", at=at) as write:
+            write.put_record(EPISODE, key, _opening_body(opened), version=0)
+            write.put_record(LEASE, key, _lease(room.store.presence.id, at), version=0)
+    except ConflictError as error:
+        raise ConflictError(f"there is an episode {key!r} already: {_standing(room, key)}") from error
+    return Episode(RoomRecorder(room, opened), opened, memories)
+
+
+def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> Episode:
+    """Takes up an episode that is open and that nobody else holds."""
+    found = get(room, episode_id)
+    if found.status is not EpisodeStatus.OPEN:
+        raise ConflictError(f"episode {found.id!r} cannot be resumed: {_told(found)}")
+    version, lease = room.project.record(LEASE, found.id)
+    if lease.get("holder") and room.store.presence.is_there(lease["holder"]):
+        raise ConflictError(f"episode {found.id!r} is held by a running process; suspend it there first")
+    at = room.now()
+    with room.project.write(actor=found.agent, operation="episode_resume", at=at) as write:
+        write.put_record(LEASE, found.id, _lease(room.store.presence.id, at), version=version)
+    kept = memories if memories is not None else MemorySlice(query=found.task, agent=found.agent, project_id=room.name)
+    return Episode(RoomRecorder(room, found), found, kept)
+
+
+def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -> EpisodeRecord:
+    """Sets or corrects the verdict of an episode that has ended, in one transaction. The same again does nothing."""
+    verdict = args.checked_verdict(outcome)
+    why = args.optional_text(reason, "reason")
+    (key,) = args.checked_ids([episode_id], "episode_id")
+    version, _ = room.project.record(END, key)
+    found = get(room, key)
+    if found.status is EpisodeStatus.OPEN:
+        raise ConflictError(f"episode {key!r} is still open; end it before it is settled")
+    if found.outcome is verdict and why in (None, found.reason):
+        return found
+    now = room.store.clock()
+    was_judged = found.status is EpisodeStatus.ENDED
+    said = why or (found.reason if was_judged else None)
+    settled = found.model_copy(update={"status": EpisodeStatus.ENDED, "outcome": verdict, "reason": said, "settled_at": now})
+    return _close(room, settled, operation="settle", at=now, version=version, count_usage=not was_judged)
+
+
+def get(room: Room, episode_id: object) -> EpisodeRecord:
+    """What is kept of an episode. `MemoryNotFoundError` if there is none of that id."""
+    (key,) = args.checked_ids([episode_id], "episode_id")
+    version, opening = room.project.record(EPISODE, key)
+    if not version:
+        raise MemoryNotFoundError(f"project {room.name!r} has no episode {key!r}")
+    _, ending = room.project.record(END, key)
+    return _record_from(room, key, opening, ending)
+
+
+def recent(room: Room, *, limit: object) -> list[EpisodeRecord]:
+    """The episodes that began last, newest first."""
+    newest = room.project.records(EPISODE, newest=args.checked_count(limit, "limit"))
+    return [_record_from(room, key, opening, room.project.record(END, key)[1]) for key, _, opening in newest]
+
+
+def recovered(room: Room) -> Room:
+    """The room, after closing as abandoned the episodes that were left open by processes that are gone."""
+    try:
+        leases = list(room.project.records(LEASE))
+        presence = room.store.presence
+        for key, _, lease in leases:
+            if lease["holder"] and not presence.is_there(lease["holder"]):
+                _abandon(room, key)
+        presence.sweep()
+    except AlmaError as problem:
+        _LOG.warning("episodes left open by a crash were not closed: %s", problem)
+    return room
+
+
+def _abandon(room: Room, key: str) -> None:
+    try:
+        RoomRecorder(room, get(room, key)).end(Ending(outcome=None, feedback=CRASHED, at=room.store.clock()))
+    except ConflictError:  # another process did it meanwhile
+        return
+    _LOG.info("episode %s was left open by a process that is gone; it is closed as abandoned", key)
+
+
+@dataclass(slots=True)
+class RoomRecorder:
+    """Writes one episode into its room."""
+
+    room: Room
+    opened: EpisodeRecord
+
+    def now(self) -> datetime:
+        """The present."""
+        return self.room.store.clock()
+
+    def step(self, step: Step, *, is_lesson: bool) -> Step:
+        """Keeps a step, and the memory made of it, in one transaction."""
+        self._check_held()
+        lesson = self._lesson(step) if is_lesson else None
+        kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
+        vectors = _vectors(self.room, lesson)
+        with self._write("episode_step", step.at) as write:
+            write.put_record(STEP, _step_key(self.opened.id, step.number), _step_body(kept), version=0)
+            if lesson:
+                write.add(lesson, passages_of(lesson), vectors)
+        self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
+        return kept
+
+    def end(self, ending: Ending) -> EpisodeRecord:
+        """Keeps the ending, the memory of it and what was used, in one transaction, and lets go of the episode."""
+        self._check_held()
+        is_judged = ending.outcome is not None
+        ended = self.opened.model_copy(
+            update={
+                "status": EpisodeStatus.ENDED if is_judged else EpisodeStatus.ABANDONED,
+                **ending.model_dump(include={"outcome", "strategy", "error", "feedback", "used"}),
+                **({} if is_judged else {"feedback": None, "reason": ending.feedback}),
+                "ended_at": ending.at,
+                "shown": _with_use(self.opened.shown, ending.used),
+            }
+        )
+        operation = "episode_end" if is_judged else "episode_abandon"
+        return _close(self.room, ended, operation=operation, at=ending.at, version=0, count_usage=is_judged)
+
+    def suspend(self) -> None:
+        """Gives the lease back."""
+        version = self._check_held()
+        at = self.now()
+        with self._write("episode_suspend", at) as write:
+            write.put_record(LEASE, self.opened.id, _lease(None, to_micros(at)), version=version)
+
+    def _write(self, operation: str, at: datetime) -> Any:
+        return self.room.project.write(actor=self.opened.agent, operation=operation, at=to_micros(at))
+
+    def _check_held(self) -> int:
+        """The version of the lease."""
+        version, _ = self.room.project.record(LEASE, self.opened.id)
+        if not version:
+            raise ConflictError(f"episode {self.opened.id!r} is no longer open: {_standing(self.room, self.opened.id)}")
+        return version
+
+    def _lesson(self, step: Step) -> Outcome:
+        return record.outcome_from(
+            self.room,
+            step.at,
+            {
+                "agent": self.opened.agent,
+                "task": self.opened.task,
+                "task_type": self.opened.task_type,
+                "outcome": bool(step.ok),
+                "strategy_used": step.action,
+                "error_message": step.error,
+                "duration_ms": step.duration_ms,
+                "metadata": {"episode_id": self.opened.id, "step": step.number},
+            },
+        )
+
+
+def _close(room: Room, ended: EpisodeRecord, *, operation: str, at: datetime, version: int, count_usage: bool) -> EpisodeRecord:
+    """Writes how an episode ended or was settled, with the memory of it and, the first time that there is a verdict, what was used."""
+    outcome, is_new = _outcome(room, ended, at)
+    if outcome is not None:
+        ended = ended.model_copy(update={"outcome_id": outcome.id})
+    vectors = _vectors(room, outcome)
+    report = _usage(room, ended) if count_usage else None
+    lease_version, lease = room.project.record(LEASE, ended.id)
+    with room.project.write(actor=ended.agent, operation=operation, at=to_micros(at)) as write:
+        write.put_record(END, ended.id, _ending_body(ended), version=version)
+        if report is not None:
+            usage.count(write, report)
+        if outcome is not None:
+            (write.add if is_new else write.replace)(outcome, passages_of(outcome), vectors)
+        if lease_version:
+            _release(write, ended.id, lease_version, lease)
+    return ended
+
+
+def _outcome(room: Room, ended: EpisodeRecord, at: datetime) -> tuple[Outcome | None, bool]:
+    """The memory of how an episode went, and whether it is to be made; none of one that was abandoned or whose memory was erased."""
+    if ended.outcome is None:
+        return None, False
+    if ended.outcome_id is None:
+        given = {
+            "agent": ended.agent,
+            "task": ended.task,
+            "task_type": ended.task_type,
+            "outcome": ended.outcome,
+            "strategy_used": ended.strategy,
+            "error_message": ended.error,
+            "feedback": ended.reason or ended.feedback,
+            "duration_ms": ended.duration_ms,
+            "metadata": {"episode_id": ended.id},
+            "timestamp": ended.ended_at,
+        }
+        return record.outcome_from(room, at, given), True
+    place = room.project.find(ended.outcome_id)
+    if place is None:
+        return None, False
+    kept = room.project.memories([place.memory])[place.memory]
+    feedback = ended.reason or ended.feedback
+    return kept.model_copy(update={"outcome": ended.outcome, "user_feedback": feedback, "updated_at": at}), False  # type: ignore[return-value] # the id of an outcome
+
+
+def _usage(room: Room, ended: EpisodeRecord) -> UsageReport:
+    shown = [exposure.memory_id for exposure in ended.shown]
+    return usage.judged(room, shown, ended.used, agent=ended.agent, user_id=ended.user_id)
+
+
+def _with_use(shown: Sequence[Exposure], used: Sequence[str] | None) -> tuple[Exposure, ...]:
+    if used is None:
+        return tuple(shown)
+    return tuple(exposure.model_copy(update={"used": exposure.memory_id in used}) for exposure in shown)
+
+
+def _vectors(room: Room, memory: Outcome | None) -> Mapping[str, bytes]:
+    if memory is None:
+        return {}
+    return room.store.texts.of([passage.text for passage in embedded(passages_of(memory))], room.project)
+
+
+def _release(write: Write, key: str, version: int, lease: Mapping[str, Any]) -> None:
+    before = {"version": version, "body": dict(lease), "updated_at": lease["at"]}
+    write.apply([Change("record", f"{LEASE}/{key}", before, None)])
+
+
+def _lease(holder: str | None, at: int) -> dict[str, Any]:
+    return {"holder": holder, "at": at}
+
+
+def _step_key(key: str, number: int) -> str:
+    return f"{key}/{number}"
+
+
+def _opening_body(opened: EpisodeRecord) -> dict[str, Any]:
+    """What is known when an episode begins. Exposures are triples of memory, tag and score, in rank order."""
+    return {
+        "agent": opened.agent,
+        "task": opened.task,
+        "task_type": opened.task_type,
+        "user_id": opened.user_id,
+        "started_at": to_micros(opened.started_at),
+        "policy": "rank",
+        "probability": 1.0,
+        "shown": [[exposure.memory_id, exposure.tag, exposure.score] for exposure in opened.shown],
+    }
+
+
+def _step_body(step: Step) -> dict[str, Any]:
+    fields = step.model_dump(exclude={"number", "at"}, exclude_none=True)
+    return {**fields, "at": to_micros(step.at)}
+
+
+_SAID = ("status", "outcome", "strategy", "error", "feedback", "reason", "used", "outcome_id")
+_ENDED = ("ended_at", "settled_at")
+
+
+def _ending_body(ended: EpisodeRecord) -> dict[str, Any]:
+    times = {name: None if (at := getattr(ended, name)) is None else to_micros(at) for name in _ENDED}
+    return {**ended.model_dump(include=set(_SAID), mode="json"), **times}
+
+
+def _record_from(room: Room, key: str, opening: Mapping[str, Any], ending: Mapping[str, Any]) -> EpisodeRecord:
+    shown = tuple(
+        Exposure(
+            memory_id=memory_id,
+            tag=tag,
+            rank=rank,
+            score=score,
+            policy=opening["policy"],
+            probability=opening["probability"],
+        )
+        for rank, (memory_id, tag, score) in enumerate(opening["shown"], start=1)
+    )
+    return EpisodeRecord.model_validate(
+        {
+            "id": key,
+            "project_id": room.name,
+            **{name: opening[name] for name in ("agent", "task", "task_type", "user_id")},
+            **{name: ending[name] for name in _SAID if name in ending},
+            **{name: from_micros(ending[name]) for name in _ENDED if ending.get(name) is not None},
+            "started_at": from_micros(opening["started_at"]),
+            "shown": _with_use(shown, ending.get("used")),
+            "steps": _steps(room, key),
+        }
+    )
+
+
+def _steps(room: Room, key: str) -> tuple[Step, ...]:
+    """The steps, which are numbered without a gap."""
+    steps: list[Step] = []
+    while True:
+        number = len(steps) + 1
+        version, body = room.project.record(STEP, _step_key(key, number))
+        if not version:
+            return tuple(steps)
+        steps.append(Step(number=number, **{**body, "at": from_micros(body["at"])}))
+
+
+def _standing(room: Room, key: str) -> str:
+    return _told(get(room, key))
+
+
+def _told(found: EpisodeRecord) -> str:
+    if found.status is EpisodeStatus.ENDED:
+        return f"it ended as {found.outcome}"
+    return "it was abandoned" if found.status is EpisodeStatus.ABANDONED else "it is open"
