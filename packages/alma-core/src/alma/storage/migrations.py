@@ -64,8 +64,9 @@ CREATE TABLE passage (
 ) STRICT;
 CREATE INDEX passage_seq ON passage (project, seq);
 CREATE TABLE vector (
-    row INTEGER PRIMARY KEY, project INTEGER NOT NULL, text_hash BLOB NOT NULL, vector BLOB NOT NULL, checksum BLOB NOT NULL,
-    UNIQUE (project, text_hash)
+    row INTEGER PRIMARY KEY, project INTEGER NOT NULL, text_hash BLOB NOT NULL, embedder INTEGER NOT NULL, vector BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    UNIQUE (project, text_hash, embedder)
 ) STRICT;
 CREATE TABLE usage (
     memory INTEGER PRIMARY KEY, used INTEGER NOT NULL, ignored INTEGER NOT NULL, thumbs_up INTEGER NOT NULL, thumbs_down INTEGER NOT NULL

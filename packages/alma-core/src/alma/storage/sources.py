@@ -20,7 +20,10 @@ from sqlalchemy import (
     func,
     insert,
     literal_column,
+    null,
+    or_,
     select,
+    tuple_,
     update,
 )
 from sqlalchemy.dialects import sqlite
@@ -133,6 +136,43 @@ def sources() -> dict[str, ClauseElement]:
         "JOURNAL_INSERT": _inserting(_JOURNAL),
         "JOURNAL_HASH": select(_JOURNAL.c.hash).where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq == _given("seq")),
         "JOURNAL_OF": select(_JOURNAL).where(_JOURNAL.c.project == _given("project")).order_by(_JOURNAL.c.seq),
+        "JOURNAL_AFTER": select(_JOURNAL)
+        .where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq > _given("after"))
+        .order_by(_JOURNAL.c.seq),
+        "JOURNAL_TOUCHING": select(_JOURNAL)
+        .select_from(
+            _TOUCHED.join(_JOURNAL, and_(_JOURNAL.c.project == _TOUCHED.c.project, _JOURNAL.c.seq == _TOUCHED.c.seq))
+        )
+        .where(_TOUCHED.c.project == _given("project"), _TOUCHED.c.key == _given("key"))
+        .order_by(_TOUCHED.c.seq),
+        "JOURNAL_AT": select(_JOURNAL).where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq == _given("seq")),
+        "JOURNAL_ERASE": update(_JOURNAL)
+        .values(payload=null(), salt=null())
+        .where(_JOURNAL.c.project == _given("of_project"), _JOURNAL.c.seq == _given("of_seq")),
+        "TOUCHED_SEQS": select(_TOUCHED.c.seq)
+        .where(_TOUCHED.c.project == _given("project"), _TOUCHED.c.key == _given("key"))
+        .order_by(_TOUCHED.c.seq),
+        "TOUCHED_ALL": select(_TOUCHED.c.key, _TOUCHED.c.seq).where(_TOUCHED.c.project == _given("project")),
+        "TOUCHED_DELETE": delete(_TOUCHED).where(
+            _TOUCHED.c.project == _given("of_project"), _TOUCHED.c.key == _given("of_key")
+        ),
+        "STALE": select(_m.id)
+        .where(
+            _m.project == _given("project"),
+            _m.archived_at.is_(None),
+            _m.partition.in_(_rows_given()),
+            or_(_given("seen_before").is_(None), _m.seen_at < _given("seen_before")),
+            or_(_given("below").is_(None), _m.confidence < _given("below")),
+        )
+        .order_by(_m.row),
+        "VECTOR_DROP": delete(_VECTOR).where(
+            _v.project == _given("of_project"),
+            _v.text_hash == _given("of_text_hash"),
+            ~select(_p.row).where(_p.project == _given("of_project"), _p.text_hash == _given("of_text_hash")).exists(),
+        ),
+        "VECTORS_UNUSED": delete(_VECTOR).where(
+            tuple_(_v.project, _v.text_hash).not_in(select(_p.project, _p.text_hash).where(_p.text_hash.is_not(None)))
+        ),
         "TOUCHED_INSERT": _inserting(_TOUCHED).prefix_with("OR IGNORE"),
         "REMOVED_INSERT": _inserting(_REMOVED).prefix_with("OR IGNORE"),
         "REMOVED_SINCE": select(_REMOVED.c.passage).where(
@@ -194,7 +234,9 @@ def _insight() -> dict[str, ClauseElement]:
     """What `insight.py` counts."""
     of_project, is_here = _m.project == _given("project"), _m.archived_at.is_(None)
     used = tuple(func.coalesce(column, literal_column("0")) for column in (_u.used, _u.thumbs_up, _u.thumbs_down))
-    shown = tuple(func.coalesce(func.sum(column), literal_column("0")) for column in (_u.used, _u.ignored, _u.thumbs_up, _u.thumbs_down))
+    shown = tuple(
+        func.coalesce(func.sum(column), literal_column("0")) for column in (_u.used, _u.ignored, _u.thumbs_up, _u.thumbs_down)
+    )
     length, total, none = func.length, func.total, literal_column("0", Integer())
     of_passages, of_vectors, of_journal = (table.c.project == _given("project") for table in (_PASSAGE, _VECTOR, _JOURNAL))
     day, journal_day = _m.created_at.op("/")(_given("a_day")), _JOURNAL.c.at.op("/")(_given("a_day"))
@@ -215,12 +257,14 @@ def _insight() -> dict[str, ClauseElement]:
         )
         .where(of_journal)
         .order_by(_JOURNAL.c.seq.desc())
-        .limit(_given("most")).offset(literal_column("0")),
+        .limit(_given("most"))
+        .offset(literal_column("0")),
         "TELLING": select(_m.row)
         .select_from(_MEMORY.outerjoin(_USAGE, _u.memory == _m.row))
         .where(of_project, is_here)
         .order_by((used[0] + used[1] - used[2]).desc(), func.coalesce(_m.trials, none).desc(), _m.seen_at.desc(), _m.row.desc())
-        .limit(_given("most")).offset(literal_column("0")),
+        .limit(_given("most"))
+        .offset(literal_column("0")),
         "USAGE_TOTALS": select(func.count(_u.memory), *shown, func.count(func.nullif(_u.used, none)))
         .select_from(_USAGE.join(_MEMORY, _m.row == _u.memory))
         .where(of_project, is_here),

@@ -2,16 +2,16 @@
 
 import sqlite3
 import uuid
+from copy import copy
 from datetime import datetime
 from pathlib import Path
-
-from pydantic import ValidationError as PydanticError
 
 from alma.errors import CorruptStoreError
 from alma.storage import compiled
 from alma.storage.database import Database, check_file, create_database, storage_errors
 from alma.storage.migrations import applied_migrations, migrate, missing_migrations
 from alma.storage.project import SQLProject
+from alma.storage.reembedding import NextVectors
 from alma.storage.seal import OpenSeal, Seal
 from alma.storage.verifying import verify
 from alma.types.embedding import Fingerprint
@@ -38,7 +38,7 @@ class SQLStorage:
             if outdated:
                 with self.database.transaction() as connection:
                     migrate(connection, at=to_micros(at))
-            self.id, self.fingerprint = self._identity()
+            self.id, self.fingerprint, self._embedder = self._identity()
         except BaseException:
             self.database.close()
             raise
@@ -51,12 +51,15 @@ class SQLStorage:
             migrate(connection, at=to_micros(at))
             connection.execute(compiled.STORE_INSERT, {"key": "id", "value": str(uuid.uuid4())})
             connection.execute(compiled.STORE_INSERT, {"key": "embedder", "value": fingerprint.model_dump_json()})
+            connection.execute(compiled.STORE_INSERT, {"key": "embedder_number", "value": "1"})
 
         create_database(path, fill)
 
     def project(self, name: str) -> SQLProject:
         """One project of this store; made by its first write."""
-        return SQLProject(self.database, name, dimension=self.fingerprint.dimension, seal=self.seal)
+        return SQLProject(
+            self.database, name, dimension=self.fingerprint.dimension, embedder=self._embedder, seal=self.seal
+        )
 
     def project_names(self) -> list[str]:
         """The projects that hold anything."""
@@ -71,16 +74,26 @@ class SQLStorage:
 
     def verify(self) -> VerifyReport:
         """What is wrong with what is stored. Reads only, and lets others write meanwhile."""
-        return verify(self.database, seal=self.seal, dimension=self.fingerprint.dimension)
+        return verify(self.database, seal=self.seal)
 
     def close(self) -> None:
         """Closes all connections. Using the store afterwards is a `StorageError`."""
         self.database.close()
 
-    def _identity(self) -> tuple[str, Fingerprint]:
+    def next_vectors(self, fingerprint: Fingerprint) -> NextVectors:
+        """The vectors of another embedder, to be made while those of the present one serve; what was made of them before is still there."""
+        return NextVectors.begin(self.database, self.seal, fingerprint)
+
+    def renewed(self) -> "SQLStorage":
+        """The same open database, seen with the embedder that it has now. Closing either closes both."""
+        other = copy(self)
+        other.id, other.fingerprint, other._embedder = other._identity()
+        return other
+
+    def _identity(self) -> tuple[str, Fingerprint, int]:
         with self.database.reading() as connection:
             values = dict(connection.execute(compiled.STORE_VALUES).fetchall())
         try:
-            return values["id"], Fingerprint.model_validate_json(values["embedder"])
-        except (KeyError, PydanticError) as error:
+            return values["id"], Fingerprint.model_validate_json(values["embedder"]), int(values["embedder_number"])
+        except (KeyError, ValueError) as error:
             raise CorruptStoreError(f"{self.path} does not say which embedder made it; restore it from a backup") from error

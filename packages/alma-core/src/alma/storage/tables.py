@@ -93,13 +93,18 @@ class PassageTable(SQLModel, table=True):
 
 
 class VectorTable(SQLModel, table=True):
-    """The vector of a text under the database's embedder: float16, little-endian. `checksum` tells damage."""
+    """The vector of a text under one embedder: float16, little-endian. `checksum` tells damage.
+
+    `embedder` is a number of the `store` table: that of the database's embedder, or of the one that it is being re-embedded with. Rows of
+    other numbers are left over.
+    """
 
     __tablename__ = "vector"
-    __table_args__ = (UniqueConstraint("project", "text_hash"),)
+    __table_args__ = (UniqueConstraint("project", "text_hash", "embedder"),)
     row: int = Field(primary_key=True)
     project: int
     text_hash: bytes = Field(sa_type=LargeBinary)
+    embedder: int
     vector: bytes = Field(sa_type=LargeBinary)
     checksum: bytes = Field(sa_type=LargeBinary)
 

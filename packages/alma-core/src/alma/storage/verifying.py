@@ -1,7 +1,7 @@
 """Looks for damage: the file itself, each project's chain, every row against what the journal says of it, every vector and index entry."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +12,7 @@ from alma.storage import compiled, fulltext
 from alma.storage.database import Database
 from alma.storage.logical import StoredRow, View, read_rows
 from alma.storage.migrations import migrate
+from alma.storage.reembedding import dimensions_of
 from alma.storage.rows import Row, vector_checksum
 from alma.storage.seal import Seal
 from alma.types.reports import Problem, VerifyReport
@@ -36,7 +37,7 @@ class _Findings:
             self.problems.append(Problem(project_id=project, place=place, what=what))
 
 
-def verify(database: Database, *, seal: Seal, dimension: int) -> VerifyReport:
+def verify(database: Database, *, seal: Seal) -> VerifyReport:
     """What is wrong with the database, each problem with its place. Of one moment, while others may go on writing."""
     findings = _Findings()
     with database.snapshot() as connection:
@@ -48,9 +49,11 @@ def verify(database: Database, *, seal: Seal, dimension: int) -> VerifyReport:
             ),
             findings,
         )
+        dimensions: dict[int, int] = {}
+        _check(lambda: dimensions.update(dimensions_of(connection)), findings)
         _check(lambda: _check_schema(connection, [row for row, *_ in projects], findings), findings)
         for row, name, head_seq, head_hash in projects:
-            project = _Project(connection, seal, dimension, row, name, findings)
+            project = _Project(connection, seal, dimensions, row, name, findings)
             _check(lambda project=project, head=(head_seq, head_hash): project.check(*head), findings, name)  # type: ignore[misc]
     return VerifyReport(
         problems=tuple(findings.problems),
@@ -102,7 +105,7 @@ class _Project:
 
     connection: sqlite3.Connection
     seal: Seal
-    dimension: int
+    dimensions: Mapping[int, int]
     row: int
     name: str
     findings: _Findings
@@ -173,13 +176,17 @@ class _Project:
 
     def _check_vectors(self) -> None:
         known = set()
-        for digest, sealed, checksum in self.connection.execute(
-            "SELECT text_hash, vector, checksum FROM vector WHERE project = ?", (self.row,)
+        serving = next(iter(self.dimensions), None)
+        for digest, embedder, sealed, checksum in self.connection.execute(
+            "SELECT text_hash, embedder, vector, checksum FROM vector WHERE project = ?", (self.row,)
         ):
-            self.findings.vectors += 1
-            known.add(digest)
+            if embedder not in self.dimensions:
+                continue
+            if embedder == serving:
+                self.findings.vectors += 1
+                known.add(digest)
             vector = self.seal.open(sealed, place="vector.vector")
-            if vector_checksum(vector) != checksum or len(vector) != 2 * self.dimension:
+            if vector_checksum(vector) != checksum or len(vector) != 2 * self.dimensions[embedder]:
                 self._report(f"vector {digest.hex()}", f"was changed; it belongs to {self._users_of(digest)}")
         embedded = self.connection.execute(
             "SELECT DISTINCT text_hash FROM passage WHERE project = ? AND text_hash IS NOT NULL", (self.row,)

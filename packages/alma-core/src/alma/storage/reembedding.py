@@ -1,0 +1,136 @@
+"""A second set of vectors, made beside the one that serves, and the switch from one to the other."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from alma.errors import ConflictError
+from alma.storage.database import Database
+from alma.storage.rows import text_hash, vector_checksum
+from alma.storage.seal import Seal
+from alma.types.embedding import Fingerprint
+
+SERVING = ("embedder", "embedder_number")
+NEXT = ("next_embedder", "next_embedder_number")
+LEFT_OVER_CHUNK = 5_000
+
+_WITHOUT = """
+    FROM passage WHERE text_hash IS NOT NULL AND row > :after AND NOT EXISTS (
+        SELECT 1 FROM vector WHERE vector.project = passage.project AND vector.text_hash = passage.text_hash AND embedder = :embedder
+    )"""
+_MISSING = f"SELECT row, project, text {_WITHOUT} ORDER BY row LIMIT :limit"
+_ANY_MISSING = f"SELECT EXISTS (SELECT 1 {_WITHOUT})"
+_TEXTS = "SELECT count(*) FROM (SELECT DISTINCT project, text_hash FROM passage WHERE text_hash IS NOT NULL)"
+_MADE = """
+    SELECT count(*) FROM vector WHERE embedder = ? AND EXISTS (
+        SELECT 1 FROM passage WHERE passage.project = vector.project AND passage.text_hash = vector.text_hash
+    )"""
+_PUT = """
+    INSERT OR IGNORE INTO vector (project, text_hash, embedder, vector, checksum)
+    VALUES (:project, :text_hash, :embedder, :vector, :checksum)"""
+
+
+@dataclass(frozen=True, slots=True)
+class NextVectors:
+    """The vectors of the embedder that a database will have next. They are kept in the database, so that who was interrupted goes on.
+
+    Archived passages are counted too, for they may come back. Two processes may make vectors for the same embedder at once.
+    """
+
+    database: Database
+    seal: Seal
+    number: int
+    fingerprint: Fingerprint
+
+    @classmethod
+    def begin(cls, database: Database, seal: Seal, fingerprint: Fingerprint) -> "NextVectors":
+        """What was begun for this embedder before, or else a new set; one begun for another embedder is given up."""
+        with database.transaction() as connection:
+            serving, under_way = (_embedder(connection, keys) for keys in (SERVING, NEXT))
+            if under_way is not None and under_way[1] == fingerprint:
+                return cls(database, seal, under_way[0], fingerprint)
+            number = 1 + max(embedder[0] for embedder in (serving, under_way) if embedder is not None)
+            _keep(connection, NEXT, number, fingerprint)
+        return cls(database, seal, number, fingerprint)
+
+    def progress(self) -> tuple[int, int]:
+        """How many texts have their vector, and how many there are."""
+        with self.database.snapshot() as connection:
+            return (
+                int(connection.execute(_MADE, (self.number,)).fetchone()[0]),
+                int(connection.execute(_TEXTS).fetchone()[0]),
+            )
+
+    def missing(self, *, after: int, limit: int) -> Sequence[tuple[int, int, str]]:
+        """At most `limit` passages without a vector: row, project, text; those of a row above `after`, ascending."""
+        with self.database.reading() as connection:
+            given = {"after": after, "limit": limit, "embedder": self.number}
+            found = connection.execute(_MISSING, given).fetchall()
+        return [(row, project, self.seal.open(text, place="passage.text").decode()) for row, project, text in found]
+
+    def put(self, vectors: Mapping[tuple[int, str], bytes]) -> int:
+        """Keeps the float16 vectors of these texts of projects, and says how many are new. `ConflictError` if the set was given up meanwhile."""
+        rows = [
+            {
+                "project": project,
+                "text_hash": text_hash(text),
+                "embedder": self.number,
+                "vector": self.seal.seal(vector, place="vector.vector"),
+                "checksum": vector_checksum(vector),
+            }
+            for (project, text), vector in vectors.items()
+        ]
+        with self.database.transaction() as connection:
+            self._check(connection)
+            return connection.executemany(_PUT, rows).rowcount
+
+    def switch(self) -> bool:
+        """Makes this the embedder of the database, in one transaction; `False`, and nothing done, while any text lacks its vector."""
+        with self.database.transaction() as connection:
+            self._check(connection)
+            if connection.execute(_ANY_MISSING, {"after": 0, "embedder": self.number}).fetchone()[0]:
+                return False
+            _keep(connection, SERVING, self.number, self.fingerprint)
+            connection.executemany("DELETE FROM store WHERE key = ?", [(key,) for key in NEXT])
+            return True
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        under_way = _embedder(connection, NEXT)
+        if under_way is None or under_way[0] != self.number:
+            raise ConflictError("somebody else re-embedded this store, or began to do so with another embedder, in the meantime")
+
+
+def drop_left_over(database: Database) -> int:
+    """Deletes vectors that no embedder of the database made, a few thousand at a time, and says how many."""
+    dropped = 0
+    while True:
+        with database.transaction() as connection:
+            numbers = json.dumps([*dimensions_of(connection)])
+            chunk = connection.execute(
+                "DELETE FROM vector WHERE row IN (SELECT row FROM vector WHERE embedder NOT IN (SELECT value FROM json_each(?)) LIMIT ?)",
+                (numbers, LEFT_OVER_CHUNK),
+            ).rowcount
+        dropped += chunk
+        if chunk < LEFT_OVER_CHUNK:
+            return dropped
+
+
+def dimensions_of(connection: sqlite3.Connection) -> dict[int, int]:
+    """The lengths of vectors by the number of their embedder: the one that serves, then the one under way, if any."""
+    found = (_embedder(connection, keys) for keys in (SERVING, NEXT))
+    return {number: fingerprint.dimension for number, fingerprint in filter(None, found)}
+
+
+def _embedder(connection: sqlite3.Connection, keys: tuple[str, str]) -> tuple[int, Fingerprint] | None:
+    values = dict(connection.execute("SELECT key, value FROM store WHERE key IN (?, ?)", keys))
+    if not values:
+        return None
+    return int(values[keys[1]]), Fingerprint.model_validate_json(values[keys[0]])
+
+
+def _keep(connection: sqlite3.Connection, keys: tuple[str, str], number: int, fingerprint: Fingerprint) -> None:
+    values = zip(keys, (fingerprint.model_dump_json(), str(number)), strict=True)
+    connection.executemany(
+        "INSERT INTO store (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", values
+    )
