@@ -116,9 +116,22 @@ def search(
 
 def _best(text: TextScores, index: ProjectIndex, partitions: Sequence[int], limit: int) -> Integers:
     """The memories of the partitions that full text scores best, newer before older among equals."""
-    inside = index.among(text.memories, partitions=partitions)
-    memories, scores = text.memories[inside], text.scores[inside]
+    for most in (4 * limit, len(text.memories)):
+        first = _greatest(text.scores, most)
+        memories, scores = text.memories[first], text.scores[first]
+        inside = index.among(memories, partitions=partitions)
+        if most >= len(text.memories) or np.count_nonzero(inside) >= limit:
+            break
+    memories, scores = memories[inside], scores[inside]
     return memories[np.lexsort((-memories, -scores))[:limit]]
+
+
+def _greatest(scores: Floats, count: int) -> Integers:
+    """Where the `count` greatest scores stand, in ascending order, and those that equal the last of them."""
+    if count >= len(scores):
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - count)[len(scores) - count]
+    return np.flatnonzero(scores >= least)
 
 
 def _judged(
