@@ -1,7 +1,7 @@
 """The four factors of a score. Each is in [0, 1]; the weights of a profile add up to 1."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from alma.errors import ValidationError
 
@@ -17,10 +17,11 @@ _FAILURE_WORTH = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How retrieval weighs the factors, and how fast recency fades."""
+    """How retrieval weighs the factors, and how fast recency fades. `kinds` has the weights of kinds that bring their own."""
 
     weights: Mapping[str, float]
     half_life_days: float = DEFAULT_HALF_LIFE_DAYS
+    kinds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, weights: Mapping[str, float], half_life_days: float = DEFAULT_HALF_LIFE_DAYS) -> "Profile":
@@ -35,9 +36,18 @@ class Profile:
         total = sum(weights.values())
         return cls({factor: weights.get(factor, 0.0) / total for factor in FACTORS}, half_life_days)
 
-    def score(self, factors: Mapping[str, float]) -> float:
+    def with_kinds(self, weights: Mapping[str, Mapping[str, float]]) -> "Profile":
+        """The same profile, with weights of their own for some kinds. `ValidationError` for bad weights."""
+        return replace(self, kinds={kind: Profile.of(given).weights for kind, given in weights.items()})
+
+    def weights_of(self, kind: str) -> Mapping[str, float]:
+        """The weights for memories of a kind."""
+        return self.kinds.get(kind, self.weights)
+
+    def score(self, factors: Mapping[str, float], kind: str = "") -> float:
         """The weighted sum of the factors, in [0, 1]."""
-        return sum(self.weights[factor] * factors[factor] for factor in FACTORS)
+        weights = self.weights_of(kind)
+        return sum(weights[factor] * factors[factor] for factor in FACTORS)
 
 
 def _is_weight(value: object) -> bool:

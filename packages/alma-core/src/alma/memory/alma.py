@@ -7,11 +7,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from alma.config import load_settings
+from alma.memory import adding, kinds, opening, recall, record, stats, usage
 from alma.memory import arguments as args
-from alma.memory import opening, recall, record, stats, usage
 from alma.memory.room import OpenStore, Room
 from alma.memory.search import ARMS
 from alma.protocols import Clock, Embedder
+from alma.types.custom import CustomMemoryType
 from alma.types.identity import utc_now
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
@@ -213,6 +214,26 @@ class ALMA:
     def add_heuristic(self, agent: str, condition: str, strategy: str, *, metadata: Mapping[str, Any] | None = None) -> Heuristic:
         """Records a strategy that somebody states; it has no record of successes yet."""
         return record.heuristic(self._room, agent=agent, condition=condition, strategy=strategy, metadata=metadata)
+
+    def add(
+        self, /, kind: str, agent: str | None = None, *, metadata: Mapping[str, Any] | None = None, **fields: Any
+    ) -> AnyMemory:
+        """Records a memory of any kind: of a registered one with the fields of its definition, of a built-in one with the arguments of
+        its own method (`learn` for an outcome). `ValidationError` names the field that is wrong, missing or unknown.
+        """
+        return adding.add(self._room, kind, agent=agent, metadata=metadata, fields=fields)
+
+    def register_memory_type(self, kind: CustomMemoryType) -> CustomMemoryType:
+        """Makes a kind known to this project, in every process and for good, and gives the definition that is in force.
+
+        Registering the same again changes nothing. It may grow by fields that may be left out, and change its weights; anything else that
+        differs from what is registered is a `ConflictError`.
+        """
+        return kinds.register(self._room, kind)
+
+    def memory_types(self) -> dict[str, CustomMemoryType]:
+        """The kinds that were registered in this project, by name."""
+        return kinds.registered(self._room)
 
     def add_many(self, memories: Iterable[Memory | Draft]) -> list[str]:
         """Records memories of any kinds in one transaction, all or none, and gives their ids."""

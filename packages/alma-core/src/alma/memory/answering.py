@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
+from alma.memory.kinds import profile_for
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.memory.search import ARMS, HITS, Found, Question, search
@@ -78,7 +79,7 @@ def _profile(room: Room, profile: str | None, weights: Mapping[str, float] | Non
     if weights is not None:
         return Profile.of(weights, usual.half_life_days)
     if profile is None:
-        return usual
+        return profile_for(room, {partition.kind for partition in room.project.partitions().values()}, usual)
     if profile != "recall":
         raise ValidationError(f"there is no profile {profile!r}; there is 'recall'")
     return Profile.of(RECALL_WEIGHTS)

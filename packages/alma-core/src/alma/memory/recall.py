@@ -63,7 +63,7 @@ def _recalled(room: Room, question: Asked, order: Sequence[Ranked]) -> tuple[Rec
 
 def factors_of(item: Ranked, profile: Profile) -> Factors:
     """The factors of a score with their weights."""
-    return Factors(**item.factors, weights=dict(profile.weights))
+    return Factors(**item.factors, weights=dict(profile.weights_of(item.kind)))
 
 
 def _told_apart(memory: AnyMemory, reader: str) -> AnyMemory:

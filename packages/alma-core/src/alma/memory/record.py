@@ -7,10 +7,20 @@ from typing import Any, TypeVar
 
 from alma.errors import ScopeViolationError, ValidationError
 from alma.memory import arguments as args
+from alma.memory import kinds
 from alma.memory.room import Room
 from alma.memory.scopes import check_may_learn, inferred_category
 from alma.types.identity import new_id
-from alma.types.memories import MEMORY_CLASSES, AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
+from alma.types.memories import (
+    MEMORY_CLASSES,
+    AntiPattern,
+    CustomMemory,
+    DomainKnowledge,
+    Heuristic,
+    Memory,
+    Outcome,
+    UserPreference,
+)
 from alma.types.passages import Draft, Passage, embedded, passages_of
 
 STATED_CONFIDENCE = 1.0
@@ -216,7 +226,9 @@ def _checked_entry(room: Room, item: object) -> _Entry:
     """A memory that a caller made, held to the same rules as one that ALMA makes, and put into this project."""
     draft = item if isinstance(item, Draft) else None
     memory = draft.memory if draft else item
-    if not isinstance(memory, Memory) or MEMORY_CLASSES.get(memory.kind) is not type(memory):
+    if isinstance(memory, CustomMemory):
+        memory = kinds.placed(room, memory)
+    elif not isinstance(memory, Memory) or MEMORY_CLASSES.get(memory.kind) is not type(memory):
         raise ValidationError(f"a memory of a known kind or a draft is needed, not {args.told(item)}")
     if memory.project_id not in ("", room.name):
         raise ValidationError(f"memory {memory.id} belongs to project {memory.project_id!r}, not to {room.name!r}")

@@ -95,4 +95,4 @@ def _scored(contender: Contender, candidate: Candidate, kind: str, profile: scor
         "success": scoring.success(kind, candidate.successes, candidate.trials),
         "confidence": candidate.confidence,
     }
-    return Ranked(contender.memory, kind, profile.score(factors), factors, contender.copies, candidate.content_hash)
+    return Ranked(contender.memory, kind, profile.score(factors, kind), factors, contender.copies, candidate.content_hash)

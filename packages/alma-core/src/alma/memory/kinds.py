@@ -1,0 +1,73 @@
+"""Kinds that users define: registered once in a project, known to every process that opens it."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from alma.errors import ConflictError, ValidationError
+from alma.memory import arguments as args
+from alma.memory.room import Room
+from alma.scoring import Profile
+from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
+from alma.types.memories import MEMORY_CLASSES, CustomMemory
+
+OPERATION = "register_memory_type"
+_TRIES = 3
+
+
+def register(room: Room, definition: object) -> CustomMemoryType:
+    """The definition now in force: stored, if it is new or has grown. `ConflictError` if it does not fit what is registered."""
+    if not isinstance(definition, CustomMemoryType):
+        raise ValidationError(f"a CustomMemoryType is needed, not {args.told(definition)}")
+    for attempt in range(_TRIES):
+        version, body = room.project.record(DEFINITIONS, definition.name)
+        merged = stored_type(body).merged(definition) if version else definition
+        if version and merged == stored_type(body):
+            return merged
+        try:
+            with room.project.write(actor="", operation=OPERATION, at=room.now()) as write:
+                write.put_record(DEFINITIONS, definition.name, merged.model_dump(mode="json"), version=version)
+            return merged
+        except ConflictError:  # another process registered meanwhile: fit what it stored
+            if attempt + 1 == _TRIES:
+                raise
+    raise AssertionError  # pragma: no cover - the loop returns or raises
+
+
+def registered(room: Room) -> dict[str, CustomMemoryType]:
+    """The kinds of the project by name."""
+    return {key: stored_type(body) for key, _, body in room.project.records(DEFINITIONS)}
+
+
+def definition_of(room: Room, name: str) -> CustomMemoryType:
+    """The definition of a kind. `ValidationError`, which says what there is, if none is registered."""
+    version, body = room.project.record(DEFINITIONS, name)
+    if version:
+        return stored_type(body)
+    known = [*MEMORY_CLASSES, *registered(room)]
+    near = get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValidationError(
+        f"there is no kind {args.told(name)} in project {room.name!r}{hint} There are {', '.join(known)}; "
+        "others are registered with register_memory_type"
+    )
+
+
+def checked_kind(room: Room, kind: object) -> str:
+    """The name of a kind that there is, built in or registered."""
+    name = args.checked_label(kind, "kind")
+    return name if name in MEMORY_CLASSES else definition_of(room, name).name
+
+
+def profile_for(room: Room, kinds: Iterable[str], usual: Profile) -> Profile:
+    """The usual weights, and those that kinds among these bring along."""
+    own = [name for name in set(kinds) if name not in MEMORY_CLASSES]
+    found = {name: room.project.record(DEFINITIONS, name)[1] for name in own}
+    weights = {name: stored_type(body).scoring_weights for name, body in found.items() if body}
+    return usual.with_kinds({name: given for name, given in weights.items() if given}) if any(weights.values()) else usual
+
+
+def placed(room: Room, memory: CustomMemory) -> CustomMemory:
+    """A memory that a caller made, its fields checked by the project's definition of its kind."""
+    definition = definition_of(room, memory.kind)
+    given = {name: value for name, value in memory.fields.items() if value is not None or name in definition.fields}
+    return memory.model_copy(update={"definition": definition, "fields": definition.checked(given)})
