@@ -7,12 +7,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from alma.config import load_settings
-from alma.memory import adding, kinds, opening, recall, record, stats, usage
+from alma.episode import Episode
+from alma.memory import adding, episodes, explain, kinds, opening, recall, record, stats, usage
 from alma.memory import arguments as args
 from alma.memory.room import OpenStore, Room
 from alma.memory.search import ARMS
 from alma.protocols import Clock, Embedder
 from alma.types.custom import CustomMemoryType
+from alma.types.episodes import EpisodeRecord
+from alma.types.explanation import RetrievalExplanation
 from alma.types.identity import utc_now
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
@@ -60,7 +63,7 @@ class ALMA:
             scoring=None,
             clock=clock,
         )
-        return cls(store.room(name))
+        return cls(episodes.recovered(store.room(name)))
 
     @classmethod
     def from_config(cls, path: str | Path = ".alma/config.yaml", *, clock: Clock = utc_now) -> Self:
@@ -75,11 +78,11 @@ class ALMA:
             scoring=settings.scoring,
             clock=clock,
         )
-        return cls(store.room(settings.project_id))
+        return cls(episodes.recovered(store.room(settings.project_id)))
 
     def for_project(self, project_id: str) -> Self:
         """The memory of another project in the same store. Closing either closes both."""
-        return type(self)(self._store.room(args.checked_name(project_id, "project_id")))
+        return type(self)(episodes.recovered(self._store.room(args.checked_name(project_id, "project_id"))))
 
     def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
@@ -120,11 +123,13 @@ class ALMA:
         profile: str | None = None,
         weights: Mapping[str, float] | None = None,
         arms: Collection[str] = ARMS,
+        explain: bool = False,
     ) -> MemorySlice:
         """What matters for a task: at most `top_k` memories of each kind that `agent` may read, best first.
 
         Preferences come with the `user_id` they belong to. `query` is another name for `task`. `profile="recall"` ranks by similarity
-        alone; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see what each contributes. Writes nothing.
+        alone; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see what each contributes. With `explain`,
+        `recalled` says of each memory by which numbers it has its place. Writes nothing.
         """
         return recall.retrieve(
             self._room,
@@ -132,6 +137,38 @@ class ALMA:
             agent=agent,
             top_k=top_k,
             user_id=user_id,
+            include_shared=include_shared,
+            profile=profile,
+            weights=weights,
+            arms=arms,
+            explain=explain,
+        )
+
+    def explain_retrieval(
+        self,
+        query: str,
+        memory_id: str,
+        agent: str | None = None,
+        user_id: str | None = None,
+        top_k: int = 5,
+        *,
+        include_shared: bool = True,
+        profile: str | None = None,
+        weights: Mapping[str, float] | None = None,
+        arms: Collection[str] = ARMS,
+    ) -> RetrievalExplanation:
+        """Why `retrieve` with the same arguments returns a memory, or the first filter that keeps it out and what would let it in.
+
+        `str()` of it begins "Selected because: " or "Not selected because: ". Without an `agent` it is asked as the memory's own owner.
+        An id that is not there is an explanation, not an error. Writes nothing.
+        """
+        return explain.explain_retrieval(
+            self._room,
+            query=query,
+            memory_id=memory_id,
+            agent=agent,
+            user_id=user_id,
+            top_k=top_k,
             include_shared=include_shared,
             profile=profile,
             weights=weights,
@@ -266,6 +303,47 @@ class ALMA:
     ) -> None:
         """Counts what somebody said about a memory: "used", "ignored", "thumbs_up" or "thumbs_down". `memory_type` is not needed."""
         usage.record_feedback(self._room, memory_id=memory_id, signal=signal, agent=agent, user_id=user_id)
+
+    def episode(
+        self,
+        agent: str,
+        task: str,
+        *,
+        user_id: str | None = None,
+        task_type: str | None = None,
+        episode_id: str | None = None,
+        top_k: int = 5,
+    ) -> Episode:
+        """Begins an attempt at a task: retrieves what matters for it, and keeps what was shown, done and achieved.
+
+        Use it in a `with` block, or end it yourself. `ConflictError` if there is an episode of that `episode_id` already, `ScopeViolationError` if
+        the agent may not learn from the task. One that a crash left open is closed as abandoned when its project is next opened.
+        """
+        return episodes.begin(
+            self._room, agent=agent, task=task, user_id=user_id, task_type=task_type, episode_id=episode_id, top_k=top_k
+        )
+
+    def resume_episode(self, episode_id: str, *, memories: MemorySlice | None = None) -> Episode:
+        """Takes up an episode that was suspended. `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`).
+
+        Citations are found without it too. `ConflictError` if the episode has ended, or if a running process holds it.
+        """
+        return episodes.resume(self._room, episode_id=episode_id, memories=memories)
+
+    def settle(self, episode_id: str, outcome: str | bool | Verdict, reason: str | None = None) -> EpisodeRecord:
+        """Sets or corrects the verdict of an episode that has ended, in its record and in the memory of it, in one transaction.
+
+        The same verdict again changes nothing. `MemoryNotFoundError` for an unknown episode, `ConflictError` for one that is still open.
+        """
+        return episodes.settle(self._room, episode_id=episode_id, outcome=outcome, reason=reason)
+
+    def get_episode(self, episode_id: str) -> EpisodeRecord:
+        """What is kept of an episode: what was shown, the steps, how it ended. `MemoryNotFoundError` if there is none of that id."""
+        return episodes.get(self._room, episode_id)
+
+    def recent_episodes(self, limit: int = 20) -> list[EpisodeRecord]:
+        """The episodes that began last, newest first."""
+        return episodes.recent(self._room, limit=limit)
 
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
         """A memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""

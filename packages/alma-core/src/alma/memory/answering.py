@@ -17,6 +17,7 @@ from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
 from alma.scoring import RECALL_WEIGHTS, Profile
 from alma.text import shortened
 from alma.types.partition import Partition
+from alma.types.recalled import Factors
 
 MOST_HITS = 6_400
 
@@ -108,6 +109,11 @@ def scored(room: Room, asked: Asked, chosen: Sequence[Contender], kinds: Mapping
 def contenders_for(top_k: int) -> int:
     """How many memories of each kind are scored: more than are asked for, since other factors than similarity have a say."""
     return 2 * top_k + 10
+
+
+def factors_of(item: Ranked, profile: Profile) -> Factors:
+    """The factors of a score with their weights."""
+    return Factors(**item.factors, weights=dict(profile.weights_of(item.kind)))
 
 
 def _enough(

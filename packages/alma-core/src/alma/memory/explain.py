@@ -19,6 +19,7 @@ from alma.types.explanation import FACTOR_LABELS, Explanation, Floor, Reason, Re
 from alma.types.scope import Access
 
 _BOUNDLESS = 2**31
+_NOBODY = "nobody"
 
 
 def explain_retrieval(
@@ -49,7 +50,8 @@ def explain_retrieval(
         weights=weights,
         arms=arms,
     )
-    told = _Teller(question, wanted, is_owners_view=agent is None and place is not None)
+    reader_told = None if agent is None and place is None else question.reader
+    told = _Teller(question, wanted, reader_told, is_owners_view=agent is None and place is not None)
     if place is None:
         return _absent(room, told)
     access = access_to(
@@ -67,7 +69,7 @@ def explain_retrieval(
 def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, object]:
     """Who asks where nobody is named: the memory's own owner; for a preference, whoever wrote it down, for its user."""
     if place is None:
-        return "nobody", user_id
+        return _NOBODY, user_id
     owner = place.partition.owner
     if not place.partition.is_user:
         return owner, user_id
@@ -81,6 +83,7 @@ class _Teller:
 
     asked: Asked
     memory_id: str
+    reader: str | None
     is_owners_view: bool
 
     def selected(self, explanation: Explanation) -> RetrievalExplanation:
@@ -94,11 +97,11 @@ class _Teller:
 
     def _made(self, reason: Reason, text: str, **more: Any) -> RetrievalExplanation:
         asked = self.asked
-        view = f" (asked as its owner {asked.reader!r}, since no agent was named)" if self.is_owners_view else ""
+        view = f" (asked as its owner {self.reader!r}, since no agent was named)" if self.is_owners_view else ""
         return RetrievalExplanation(
             query=asked.task,
             memory_id=self.memory_id,
-            agent=asked.reader,
+            agent=self.reader,
             user_id=asked.user,
             top_k=asked.top_k,
             is_owners_view=self.is_owners_view,

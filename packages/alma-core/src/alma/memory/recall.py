@@ -1,17 +1,16 @@
 """Recalling: what was chosen as a slice. Writes nothing."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
-from alma.memory.answering import Asked, answered, asked
+from alma.memory.answering import Answer, Asked, answered, asked, factors_of
+from alma.memory.explanations import explanations
 from alma.memory.room import Room
 from alma.memory.scopes import unknown_agent_hint
 from alma.memory.search import ARMS
-from alma.retrieval.ranking import Ranked
-from alma.scoring import Profile
 from alma.types.identity import from_micros
 from alma.types.memories import AnyMemory
 from alma.types.prompt import tags_for
-from alma.types.recalled import Factors, Recalled
+from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice
 
 
@@ -26,8 +25,9 @@ def retrieve(
     profile: str | None = None,
     weights: Mapping[str, float] | None = None,
     arms: Collection[str] = ARMS,
+    explain: bool = False,
 ) -> MemorySlice:
-    """The memories that matter for a task, at most `top_k` of each kind, best first."""
+    """The memories that matter for a task, at most `top_k` of each kind, best first; with every number behind them if `explain`."""
     question = asked(
         room,
         task=task,
@@ -40,7 +40,7 @@ def retrieve(
         arms=arms,
     )
     answer = answered(room, question)
-    recalled = _recalled(room, question, answer.order) if answer else ()
+    recalled = _recalled(room, question, answer, explain) if answer else ()
     return MemorySlice(
         query=question.task,
         agent=question.reader,
@@ -51,19 +51,22 @@ def retrieve(
     )
 
 
-def _recalled(room: Room, question: Asked, order: Sequence[Ranked]) -> tuple[Recalled, ...]:
-    stored = room.project.memories([item.memory for item in order])
-    pairs = [(item, _told_apart(stored[item.memory], question.reader)) for item in order if item.memory in stored]
+def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tuple[Recalled, ...]:
+    stored = room.project.memories([item.memory for item in answer.order])
+    pairs = [(item, _told_apart(stored[item.memory], question.reader)) for item in answer.order if item.memory in stored]
     tags = tags_for([memory for _, memory in pairs])
+    explained = explanations(room, question, answer) if explain else {}
     return tuple(
-        Recalled(tag=tag, memory=memory, score=item.score, factors=factors_of(item, question.profile), copies=item.copies)
+        Recalled(
+            tag=tag,
+            memory=memory,
+            score=item.score,
+            factors=factors_of(item, question.profile),
+            copies=item.copies,
+            explanation=explained.get(item.memory),
+        )
         for tag, (item, memory) in zip(tags, pairs, strict=True)
     )
-
-
-def factors_of(item: Ranked, profile: Profile) -> Factors:
-    """The factors of a score with their weights."""
-    return Factors(**item.factors, weights=dict(profile.weights_of(item.kind)))
 
 
 def _told_apart(memory: AnyMemory, reader: str) -> AnyMemory:

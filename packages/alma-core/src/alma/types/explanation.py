@@ -122,10 +122,9 @@ class RetrievalExplanation(_Value):
 
     `reason` names the one filter that kept it out; `text` says so with its numbers and with what would let it in. `access` says how the reader
     stands to the memory (`None` where there is no memory to stand to). `explanation` has the numbers where the memory could be scored.
-    `score_needed` is the score of the last one of its kind; `top_k_needed` is a `top_k`
-    that returns it (the least, in a scope of at most 2,000 memories), `None` where none does.
-    `stands_for_it` is the id of the memory of equal content that it was folded into. `agent` is the reader; `is_owners_view` says that none was named,
-    so that the memory's own owner was taken.
+    `score_needed` is the score of the last one of its kind; `top_k_needed` is a `top_k` that returns it (the least, in a scope of at most 2,000
+    memories), `None` where none does. `stands_for_it` is the id of the memory of equal content that it was folded into. `agent` is the
+    reader; `is_owners_view` says that none was named, so that the memory's own owner was taken.
     """
 
     query: str

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from alma.types.explanation import Explanation
 from alma.types.memories import AnyMemory
 
 Factor = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -26,7 +27,10 @@ class Factors(BaseModel):
 
 
 class Recalled(BaseModel):
-    """One memory of a slice: the tag by which a prompt cites it, its score, the factors behind it, and how many equal ones it stands for."""
+    """One memory of a slice: the tag by which a prompt cites it, its score, the factors behind it, and how many equal ones it stands for.
+
+    `explanation` has every number behind the score, where it was asked for.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -35,3 +39,4 @@ class Recalled(BaseModel):
     score: float
     factors: Factors
     copies: int = 1
+    explanation: Explanation | None = None
