@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from alma.aio import AsyncALMA
+    from alma.episode import Episode
     from alma.errors import (
         AlmaError,
         ConfigurationError,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
         CustomMemoryType,
         DomainKnowledge,
         Draft,
+        EpisodeRecord,
         FeedbackSignal,
         Heuristic,
         MemoryScope,
@@ -42,6 +45,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "ALMA": "alma.memory.alma",
+    "AsyncALMA": "alma.aio",
+    "Episode": "alma.episode",
     **dict.fromkeys(
         (
             "AlmaError",
@@ -65,6 +70,7 @@ _HOMES = {
             "CustomMemoryType",
             "DomainKnowledge",
             "Draft",
+            "EpisodeRecord",
             "FeedbackSignal",
             "Heuristic",
             "MemoryScope",
@@ -83,6 +89,7 @@ __all__ = [
     "ALMA",
     "AlmaError",
     "AntiPattern",
+    "AsyncALMA",
     "ConfigurationError",
     "ConflictError",
     "CorruptStoreError",
@@ -92,6 +99,8 @@ __all__ = [
     "Draft",
     "EmbedderMismatchError",
     "EmbeddingError",
+    "Episode",
+    "EpisodeRecord",
     "FeedbackSignal",
     "Heuristic",
     "MemoryNotFoundError",

@@ -2,6 +2,7 @@
 
 from alma.types.custom import CustomMemoryType
 from alma.types.embedding import Fingerprint
+from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
     AntiPattern,
@@ -27,6 +28,9 @@ __all__ = [
     "CustomMemoryType",
     "DomainKnowledge",
     "Draft",
+    "EpisodeRecord",
+    "EpisodeStatus",
+    "Exposure",
     "Factors",
     "FeedbackSignal",
     "Fingerprint",
@@ -40,6 +44,7 @@ __all__ = [
     "Problem",
     "Recalled",
     "Stats",
+    "Step",
     "UsageReport",
     "UserPreference",
     "Verdict",

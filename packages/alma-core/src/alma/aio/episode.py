@@ -1,0 +1,79 @@
+"""`AsyncEpisode`: an episode whose calls are coroutines."""
+
+import functools
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from alma.aio.workers import Workers
+from alma.episode import Episode
+from alma.types.episodes import EpisodeRecord, Step
+from alma.types.slice import MemorySlice
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _mirrored(
+    method: Callable[Concatenate[Episode, P], R],
+) -> Callable[Concatenate["AsyncEpisode", P], Coroutine[Any, Any, R]]:
+    @functools.wraps(method)
+    async def call(self: "AsyncEpisode", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._workers.run(method, self._episode, *args, **kwargs)
+
+    return call
+
+
+class AsyncEpisode:
+    """An `Episode` for asyncio: the same names, what is written is awaited. Leaving the block means what it means there.
+
+    A cancelled `await` leaves a step or an ending whole or absent.
+    """
+
+    def __init__(self, episode: Episode, workers: Workers) -> None:
+        self._episode = episode
+        self._workers = workers
+
+    step = _mirrored(Episode.step)
+    succeed = _mirrored(Episode.succeed)
+    fail = _mirrored(Episode.fail)
+    partial = _mirrored(Episode.partial)
+    end = _mirrored(Episode.end)
+    abandon = _mirrored(Episode.abandon)
+    suspend = _mirrored(Episode.suspend)
+    observe = _mirrored(Episode.observe)
+    used = _mirrored(Episode.used)
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self._episode.id
+
+    @property
+    def record(self) -> EpisodeRecord:
+        """What is kept of it so far."""
+        return self._episode.record
+
+    @property
+    def memories(self) -> MemorySlice:
+        """What was retrieved for the task when it began."""
+        return self._episode.memories
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps so far."""
+        return self._episode.steps
+
+    @property
+    def is_open(self) -> bool:
+        """Whether steps and a verdict are still taken."""
+        return self._episode.is_open
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._workers.run(self._episode.__exit__, kind, error, trace)
+
+    def __repr__(self) -> str:
+        return f"<Async{repr(self._episode)[1:]}"

@@ -1,0 +1,66 @@
+"""Calls made by worker threads, and things that take a call to open."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+
+from alma.errors import StorageError
+
+WORKERS = 4
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T", bound="Closing")
+
+
+class Workers:
+    """A few threads that make the calls of one open store. A call that was begun is made to its end, also when nobody waits for it any more."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="alma-aio")
+
+    async def run(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """What the call returns. Cancelled before it began it is never made; cancelled later it is made whole."""
+        context = contextvars.copy_context()
+        try:
+            future = self._threads.submit(lambda: context.run(call, *args, **kwargs))
+        except RuntimeError as error:
+            raise StorageError("this AsyncALMA was closed; open it again") from error
+        return await asyncio.wrap_future(future)
+
+    async def finish(self, close: Callable[[], None]) -> None:
+        """Waits for all calls that were made, then closes; goes on doing so if nobody waits for it any more."""
+        await asyncio.to_thread(self._finish, close)
+
+    def _finish(self, close: Callable[[], None]) -> None:
+        self._threads.shutdown(wait=True)
+        close()
+
+
+class Closing(Protocol):
+    """What a block of `async with` leaves in order."""
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Leaves it."""
+
+
+class Opening(Generic[T]):
+    """Something that is being opened: `await` it, or enter it with `async with`."""
+
+    def __init__(self, start: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self._start = start
+        self._opened: T | None = None
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._start().__await__()
+
+    async def __aenter__(self) -> T:
+        self._opened = await self._start()
+        return self._opened
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._opened is not None
+        await self._opened.__aexit__(kind, error, trace)

@@ -1,0 +1,68 @@
+"""What leaving a block says, and when two endings contradict each other."""
+
+import asyncio
+import concurrent.futures
+
+import pytest
+
+from alma.episode import Leaving, leaving
+from alma.episode.endings import contradicts
+from alma.types.episodes import Ending
+from alma.types.identity import EPOCH
+from alma.types.kinds import Verdict
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+NEUTRAL = [
+    asyncio.CancelledError(),
+    concurrent.futures.CancelledError(),
+    GeneratorExit(),
+    KeyboardInterrupt(),
+    SystemExit(1),
+    BaseExceptionGroup("several", [asyncio.CancelledError(), BaseExceptionGroup("more", [GeneratorExit()])]),
+]
+
+FAILED = [
+    (ValueError("no such tag"), "ValueError: no such tag"),
+    (TimeoutError(), "TimeoutError"),
+    (Unspeakable(), "Unspeakable"),
+    (ExceptionGroup("two", [ValueError("a")]), "ExceptionGroup: two (1 sub-exception)"),
+    (BaseExceptionGroup("mixed", [KeyboardInterrupt(), ValueError("a")]), "BaseExceptionGroup: mixed (2 sub-exceptions)"),
+]
+
+
+def test_a_block_left_by_return_is_unverified() -> None:
+    assert leaving(None) == Leaving(Verdict.UNVERIFIED)
+
+
+@pytest.mark.parametrize("error", NEUTRAL, ids=lambda error: type(error).__name__)
+def test_a_block_left_by_cancellation_is_neutral(error: BaseException) -> None:
+    assert leaving(error) == Leaving(None)
+
+
+@pytest.mark.parametrize(("error", "text"), FAILED, ids=lambda value: type(value).__name__)
+def test_a_block_left_by_an_error_failed_with_it(error: BaseException, text: str) -> None:
+    assert leaving(error) == Leaving(Verdict.FAILURE, text)
+
+
+def _ending(outcome: Verdict | None, **said: str) -> Ending:
+    return Ending(outcome=outcome, at=EPOCH, **said)
+
+
+def test_an_ending_told_again_contradicts_nothing_also_when_it_says_less() -> None:
+    first = _ending(Verdict.FAILURE, strategy="s", error="e")
+    assert not contradicts(first, first)
+    assert not contradicts(first, _ending(Verdict.FAILURE))
+    assert not contradicts(_ending(None), _ending(None))
+
+
+def test_another_outcome_or_another_detail_contradicts() -> None:
+    first = _ending(Verdict.FAILURE, strategy="s")
+    assert contradicts(first, _ending(Verdict.SUCCESS, strategy="s"))
+    assert contradicts(first, _ending(None))
+    assert contradicts(first, _ending(Verdict.FAILURE, strategy="t"))
+    assert contradicts(first, _ending(Verdict.FAILURE, error="new"))

@@ -1,0 +1,35 @@
+"""What tests of episodes look at."""
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from alma import ALMA, Outcome
+
+
+class Counts(NamedTuple):
+    used: int
+    ignored: int
+
+
+def counts(alma: ALMA, memory_id: str) -> Counts:
+    """How often a memory was used and passed over."""
+    place = alma._room.project.find(memory_id)
+    assert place is not None
+    (candidate,) = alma._room.project.candidates([place.memory])
+    return Counts(candidate.used, candidate.ignored)
+
+
+def outcomes(alma: ALMA, task: str, agent: str) -> list[Outcome]:
+    """All outcomes of an agent that a task finds, oldest first; of one moment the steps in order, then how the whole went."""
+
+    def order(outcome: Outcome) -> tuple[datetime, float]:
+        return outcome.timestamp, outcome.metadata.get("step", math.inf)
+
+    return sorted(alma.retrieve(task, agent, top_k=100).outcomes, key=order)
+
+
+def told(found: Sequence[Outcome]) -> list[tuple[str, str, str | None]]:
+    """How each went, by what strategy, with which error."""
+    return [(outcome.outcome.value, outcome.strategy_used, outcome.error_message) for outcome in found]
