@@ -3,6 +3,7 @@
 from alma.types.custom import CustomMemoryType
 from alma.types.embedding import Fingerprint
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Step
+from alma.types.explanation import Explanation, Reason, RetrievalExplanation
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
     AntiPattern,
@@ -30,6 +31,7 @@ __all__ = [
     "Draft",
     "EpisodeRecord",
     "EpisodeStatus",
+    "Explanation",
     "Exposure",
     "Factors",
     "FeedbackSignal",
@@ -42,7 +44,9 @@ __all__ = [
     "Outcome",
     "Passage",
     "Problem",
+    "Reason",
     "Recalled",
+    "RetrievalExplanation",
     "Stats",
     "Step",
     "UsageReport",

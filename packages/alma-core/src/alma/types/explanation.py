@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from alma.text import one_line, shortened
 from alma.types.scope import Access
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -95,7 +96,9 @@ class Explanation(_Value):
             lines.append(f"words matched: {', '.join(self.words)}")
         if self.passage:
             speaker = f", said by {self.passage.speaker}" if self.passage.speaker else ""
-            lines.append(f"nearest passage (number {self.passage.position}{speaker}): {self.passage.text}")
+            lines.append(
+                f"nearest passage (number {self.passage.position}{speaker}): {shortened(one_line(self.passage.text), 300)}"
+            )
         lines.append(f"readable because: {self.access.told}")
         if self.copies > 1:
             lines.append(f"stands for {self.copies} equal memories: itself and {', '.join(self.folded)}")

@@ -17,6 +17,7 @@ def retrieve(
     agent: AgentOption,
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="At most so many of each kind.")] = 5,
     user_id: Annotated[str | None, typer.Option(help="Whose preferences to respect.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Tell the numbers behind each memory.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the text for a prompt instead of a table.")] = False,
     max_tokens: Annotated[int, typer.Option(min=0, help="Budget of that text.")] = 2000,
     config: ConfigOption = None,
@@ -29,11 +30,12 @@ def retrieve(
       alma retrieve "Test the sign-up form" --agent helena
       alma retrieve "Deploy the auth service" -a victor --prompt --max-tokens 500
       alma retrieve "Deploy the auth service" -a victor --json
+      alma retrieve "Deploy the auth service" -a victor --explain
     """
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        memories = alma.retrieve(task=task, agent=agent, top_k=top_k, user_id=user_id)
+        memories = alma.retrieve(task=task, agent=agent, top_k=top_k, user_id=user_id, explain=explain)
     if json:
         print_json({**memories.to_dict(), "prompt": memories.to_prompt(max_tokens=max_tokens)})
     elif prompt:
@@ -46,6 +48,10 @@ def _show(memories: "MemorySlice") -> None:
     out = console()
     if memories.total_items:
         out.print(slice_table(memories))
+        for item in memories.recalled:
+            if item.explanation:
+                told = "\n  ".join(item.explanation.lines())
+                out.print(printable(f"[{item.tag}] {item.memory.id}\n  {told}"), soft_wrap=True)
     else:
         hint = f"; {memories.hint}" if memories.hint else ""
         out.print(printable(f"Nothing is known about that yet{hint}"), soft_wrap=True)
