@@ -104,6 +104,43 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """A journal record as history reads it. `at` is in microseconds since 1970; `changes` has no rows that were purged since."""
+
+    seq: int
+    at: int
+    actor: str
+    operation: str
+    changes: Sequence[Change]
+    is_purged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What a purge found and erased, counted by surface, and the rows that it left although they name what was purged, or hold its text."""
+
+    seq: int
+    known: Sequence[str]
+    counts: Mapping[str, int]
+    left: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A logical row as it lies in the store: plain JSON values under a text key, as the journal has them.
+
+    `row` is `None` where it cannot be read; then `fault` says why. `seq` is the record that it names as the last to change it, for the tables
+    that have one.
+    """
+
+    table: str
+    key: str
+    row: dict[str, Any] | None
+    seq: int | None = None
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionCount:
     """How many memories a partition holds, and when its oldest and newest were made."""
 
@@ -178,6 +215,10 @@ class TextScores:
 
 class Write(Protocol):
     """One call's changes to a project. They land together with the journal record that lists them, or not at all."""
+
+    @property
+    def seq(self) -> int:
+        """The number that the journal record will have."""
 
     def add(
         self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
@@ -282,7 +323,27 @@ class ListsProjects(Protocol):
         """The projects that hold anything, by name."""
 
 
-class Project(Memories, Searchable, Figures, Protocol):
+class Journaled(Protocol):
+    """What a project holds and held, for history, export and forgetting."""
+
+    def rows(self) -> Iterator[StoredRow]:
+        """Every logical row, archived ones too, all of one moment, one at a time. While it is being read, this thread cannot write."""
+
+    def entries(self, *, after: int = 0, memory_id: str | None = None) -> Iterator[Entry]:
+        """The journal records after a `seq`, oldest first, all of one moment; with a memory, those that changed it or what hangs on it."""
+
+    def was_purged(self, memory_id: str) -> bool:
+        """Whether a memory of this id was purged. Another id is never taken for it."""
+
+    def stale(self, partitions: Sequence[int], *, seen_before: int | None, below: float | None) -> Sequence[str]:
+        """The ids of the memories of these partitions, not archived, last seen before a time (in microseconds) and of a confidence below."""
+
+    def purge(self, memory_ids: Sequence[str], *, records: Sequence[str], actor: str, at: int) -> Erased | None:
+        """Erases memories and small records ("kind/key") for good, in one transaction: their rows, and the payload of every journal record that
+        changed them. `None` if nothing of that name was ever there."""
+
+
+class Project(Memories, Searchable, Figures, Journaled, Protocol):
     """One project of a store. It exists from its first write on; until then it reads as empty. Thread-safe."""
 
     @property
@@ -310,11 +371,53 @@ class Store(Protocol):
     def size(self) -> int:
         """Bytes on disk."""
 
+    def compact(self) -> bool:
+        """Rewrites what is on disk without what was deleted. Whether all of it could be: not while others are in the middle of reading."""
+
     def verify(self) -> VerifyReport:
         """What is wrong with what is stored. Reads only."""
 
     def close(self) -> None:
         """Lets go of the database. Using it afterwards is a `StorageError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A passage whose text has no vector of some embedder yet. `project` is a row number as `row` is."""
+
+    row: int
+    project: int
+    text: str
+
+
+class NextVectors(Protocol):
+    """The vectors that a store will have under another embedder, kept as they are made, so that who was interrupted goes on."""
+
+    def progress(self) -> tuple[int, int]:
+        """How many texts have their vector, and how many there are, in all projects."""
+
+    def missing(self, *, after: int, limit: int) -> Sequence[Unembedded]:
+        """At most `limit` passages without a vector, ascending by row, those of a row above `after`. Archived ones too: they may come back."""
+
+    def put(self, vectors: Mapping[Unembedded, bytes]) -> int:
+        """Keeps float16 vectors and says how many texts are new. `ConflictError` if another embedder was begun with meanwhile."""
+
+    def switch(self) -> bool:
+        """Makes them the store's vectors, in one transaction; `False`, and nothing done, while any is missing."""
+
+
+@runtime_checkable
+class Reembeddable(Protocol):
+    """What a store can do beside that can change its embedder."""
+
+    def next_vectors(self, fingerprint: Fingerprint) -> NextVectors:
+        """What was made for this embedder before, or else a new set; one begun for another embedder is given up."""
+
+    def drop_left_over(self) -> int:
+        """Deletes vectors of embedders that are gone, and says how many."""
+
+    def renewed(self) -> "Store":
+        """The same open store, seen with the embedder that it has now. Closing either closes both."""
 
 
 class VectorIndex(Protocol):

@@ -3,23 +3,29 @@
 from alma.config.loading import load_settings
 from alma.config.paths import CONFIG_FILE, check_db_name, project_folder, resolve_storage_dir
 from alma.config.settings import (
+    AzureOpenAISettings,
     ChromaSettings,
+    OpenAISettings,
     PineconeSettings,
     PostgresSettings,
     QdrantSettings,
     ScoringSettings,
     ScoringWeights,
+    SentenceTransformersSettings,
     Settings,
 )
 
 __all__ = [
     "CONFIG_FILE",
+    "AzureOpenAISettings",
     "ChromaSettings",
+    "OpenAISettings",
     "PineconeSettings",
     "PostgresSettings",
     "QdrantSettings",
     "ScoringSettings",
     "ScoringWeights",
+    "SentenceTransformersSettings",
     "Settings",
     "check_db_name",
     "load_settings",

@@ -11,12 +11,15 @@ from alma.config.nearest import suggestion
 from alma.config.paths import project_folder, resolve_storage_dir
 from alma.config.reading import Plain, read_yaml
 from alma.config.settings import (
+    AzureOpenAISettings,
     ChromaSettings,
+    OpenAISettings,
     PineconeSettings,
     PostgresSettings,
     QdrantSettings,
     ScoringSettings,
     ScoringWeights,
+    SentenceTransformersSettings,
     Settings,
 )
 from alma.config.variables import expand
@@ -26,11 +29,14 @@ from alma.types.scope import MemoryScope
 DEFAULT_STORAGE_DIR = ".alma"
 RESERVED = ("webhooks", "compression", "federation", "graph", "llm", "server", "azure")
 
-_BACKENDS: Mapping[str, type[BaseModel]] = {
+_BLOCKS: Mapping[str, type[BaseModel]] = {
     "postgres": PostgresSettings,
     "qdrant": QdrantSettings,
     "pinecone": PineconeSettings,
     "chroma": ChromaSettings,
+    "openai": OpenAISettings,
+    "azure_openai": AzureOpenAISettings,
+    "sentence_transformers": SentenceTransformersSettings,
 }
 _SECRETS = ("password", "api_key")
 _NESTED_OF_SQLITE = ("storage_dir", "db_name")
@@ -95,7 +101,7 @@ def _settings(block: Block, prefix: str, file: Path, environ: Mapping[str, str])
 def _check_keys(block: Block, prefix: str) -> None:
     """Refuses keys that nothing reads, at every level."""
     _check_top(block, prefix)
-    for name, model in _BACKENDS.items():
+    for name, model in _BLOCKS.items():
         if name in block:
             _check_block(_mapping(block[name], prefix + name), f"{prefix}{name}.", _keys(model))
     if "agents" in block:
@@ -116,7 +122,7 @@ def _check_top(block: Block, prefix: str) -> None:
     for key in block:
         if key in RESERVED:
             raise ConfigurationError(f"{prefix}{key}: is not built yet; remove it")
-        owners = [name for name, model in _BACKENDS.items() if key in _keys(model)]
+        owners = [name for name, model in _BLOCKS.items() if key in _keys(model)]
         if owners:
             raise ConfigurationError(f"{prefix}{key}: is a setting of {', '.join(owners)}; put it in a block of that name")
     _check_block(block, prefix, (*Settings.model_fields, "sqlite"))

@@ -13,11 +13,11 @@ from alma.types.scope import MemoryScope
 
 STORAGES = ("sqlite",)
 STORAGES_TO_COME = ("file", "postgres", "qdrant", "chroma", "pinecone", "azure")
-EMBEDDERS = ("local", "minilm", "auto", "hash", "mock")
-EMBEDDERS_TO_COME = ("sentence-transformers", "openai", "azure")
+EMBEDDERS = ("local", "minilm", "auto", "hash", "mock", "sentence-transformers", "openai", "azure")
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Text = Annotated[str, Field(min_length=1)]
+Dimension = Annotated[int, Field(ge=1, le=65_536)]
 Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
 
@@ -99,6 +99,44 @@ class ChromaSettings(_Block):
     port: Port | None = None
 
 
+class _EndpointSettings(_Block):
+    """What all embedders over HTTP can be told; what is not told is the embedder's own."""
+
+    dimension: Dimension | None = None
+    batch_size: Annotated[int, Field(ge=1, le=2048)] | None = None
+    timeout: Annotated[float, Field(gt=0.0, le=3600.0, allow_inf_nan=False)] | None = None
+    max_retries: Annotated[int, Field(ge=0, le=100)] | None = None
+    max_characters: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+
+
+class OpenAISettings(_EndpointSettings):
+    """The embedder `openai`: OpenAI, or any server that speaks its `/embeddings`."""
+
+    model: Text | None = None
+    base_url: Text | None = None
+    api_key: SecretStr | None = None
+
+
+class AzureOpenAISettings(_EndpointSettings):
+    """The embedder `azure`: a deployment of Azure OpenAI."""
+
+    endpoint: Text
+    deployment: Text
+    api_key: SecretStr
+    model: Text | None = None
+    api_version: Text | None = None
+
+
+class SentenceTransformersSettings(_Block):
+    """The embedder `sentence-transformers`: a model folder, or a name on the Hugging Face hub."""
+
+    model: Text
+    revision: Text | None = None
+    device: Text | None = None
+    cache_folder: Text | None = None
+    batch_size: Annotated[int, Field(ge=1, le=65_536)] | None = None
+
+
 class Settings(_Block):
     """A whole configuration. `storage_dir` is absolute; the blocks of other backends are kept but not used by `sqlite`."""
 
@@ -107,13 +145,22 @@ class Settings(_Block):
     embedding_provider: str = "auto"
     storage_dir: Path
     db_name: str = "alma.db"
-    embedding_dim: Annotated[int, Field(ge=1, le=65_536)] | None = None
+    embedding_dim: Dimension | None = None
     agents: dict[Name, MemoryScope] = {}
     scoring: ScoringSettings = ScoringSettings()
     postgres: PostgresSettings | None = None
     qdrant: QdrantSettings | None = None
     pinecone: PineconeSettings | None = None
     chroma: ChromaSettings | None = None
+    openai: OpenAISettings | None = None
+    azure_openai: AzureOpenAISettings | None = None
+    sentence_transformers: SentenceTransformersSettings | None = None
+
+    @property
+    def embedder_options(self) -> dict[str, dict[str, object]]:
+        """What the embedders are told, by their names. Keys stay hidden in `SecretStr`."""
+        blocks = {"openai": self.openai, "azure": self.azure_openai, "sentence-transformers": self.sentence_transformers}
+        return {name: block.model_dump(exclude_none=True) for name, block in blocks.items() if block is not None}
 
     @field_validator("storage")
     @classmethod
@@ -123,7 +170,7 @@ class Settings(_Block):
     @field_validator("embedding_provider")
     @classmethod
     def _known_embedder(cls, value: str) -> str:
-        return value if value in EMBEDDERS else _one_of("embedding_provider", value, _all_embedders(), EMBEDDERS_TO_COME)
+        return value if value in EMBEDDERS else _one_of("embedding_provider", value, _all_embedders(), ())
 
     @field_validator("storage_dir")
     @classmethod
@@ -145,7 +192,7 @@ def _all_embedders() -> tuple[str, ...]:
 def _one_of(key: str, value: str, built: tuple[str, ...], to_come: tuple[str, ...]) -> str:
     if value in built:
         return value
-    choice = f"there is {', '.join(built)} (not built yet: {', '.join(to_come)})"
+    choice = f"there is {', '.join(built)}" + (f" (not built yet: {', '.join(to_come)})" if to_come else "")
     if value in to_come:
         raise ConfigurationError(f"{key}: {value!r} is not built yet; {choice}")
     raise ConfigurationError(f"{key}: unknown {value!r}{suggestion(value, built + to_come)}; {choice}")

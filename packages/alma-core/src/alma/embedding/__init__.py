@@ -1,19 +1,39 @@
 """Models that turn texts into vectors. Nothing heavy is imported until an embedder that needs it is made."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from alma.embedding.hashing import HashEmbedder
-from alma.embedding.registry import create_embedder, embedder_for, embedder_names, minilm_is_installed
+from alma.embedding.registry import NO_OPTIONS, Options, create_embedder, embedder_for, embedder_names, minilm_is_installed
 
 if TYPE_CHECKING:
     from alma.embedding.minilm import MiniLMEmbedder
+    from alma.embedding.openai import AzureOpenAIEmbedder, OpenAIEmbedder
+    from alma.embedding.sentence_transformer import SentenceTransformersEmbedder
 
-__all__ = ["HashEmbedder", "MiniLMEmbedder", "create_embedder", "embedder_for", "embedder_names", "minilm_is_installed"]
+__all__ = [
+    "NO_OPTIONS",
+    "AzureOpenAIEmbedder",
+    "HashEmbedder",
+    "MiniLMEmbedder",
+    "OpenAIEmbedder",
+    "Options",
+    "SentenceTransformersEmbedder",
+    "create_embedder",
+    "embedder_for",
+    "embedder_names",
+    "minilm_is_installed",
+]
+
+_HOMES = {
+    "AzureOpenAIEmbedder": "openai",
+    "MiniLMEmbedder": "minilm",
+    "OpenAIEmbedder": "openai",
+    "SentenceTransformersEmbedder": "sentence_transformer",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name != "MiniLMEmbedder":
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from alma.embedding.minilm import MiniLMEmbedder
-
-    return MiniLMEmbedder
+    return getattr(import_module(f"alma.embedding.{_HOMES[name]}"), name)

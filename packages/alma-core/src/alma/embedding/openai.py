@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import SecretStr
 
 from alma.embedding.answers import AnswerError, rows_of
+from alma.embedding.registry import OPENAI_PREFIX
 from alma.embedding.retrying import Retries, asked_wait
 from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
 from alma.text import shortened
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_MODEL = "text-embedding-3-small"
 AZURE_API_VERSION = "2024-10-21"
-FINGERPRINT_PREFIX = "openai/"
 
 KNOWN_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 SHORTENABLE = "text-embedding-3-"
@@ -111,7 +111,7 @@ class EndpointEmbedder:
         self._retries, self._sleep, self._chance = Retries(max_retries), sleep, chance
         self._client = httpx.Client(timeout=timeout)
         self._fingerprint = Fingerprint(
-            model=f"{FINGERPRINT_PREFIX}{model}",
+            model=f"{OPENAI_PREFIX}{model}",
             revision="",
             dimension=chosen,
             precision="float32",

@@ -1,9 +1,11 @@
 """Embedders by name, and the embedder that a database was made with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from inspect import signature
 
 from alma.embedding import hashing
 from alma.embedding.hashing import HashEmbedder
@@ -18,20 +20,33 @@ MINILM = "minilm"
 HASH = "hash"
 AUTO = "auto"
 ALIASES = {"local": MINILM, "mock": HASH}
-RESERVED = ("azure", "openai", "sentence-transformers")
+SENTENCE_TRANSFORMERS = "sentence-transformers"
+OPENAI = "openai"
+AZURE = "azure"
+OPENAI_PREFIX = "openai/"
+"""How the recorded model of an embedder over HTTP begins."""
+
 MINILM_MODEL = "all-MiniLM-L6-v2"
 MINILM_DIMENSION = 384
 MINILM_PACKAGES = ("alma_minilm", "onnxruntime", "tokenizers")
 
+Options = Mapping[str, Mapping[str, object]]
+"""What embedders are told beside the dimension, by their names."""
 
-def create_embedder(name: str, *, dimension: int | None = None) -> Embedder:
+NO_OPTIONS: Options = {}
+BLOCKS = {OPENAI: "openai", AZURE: "azure_openai", SENTENCE_TRANSFORMERS: "sentence_transformers"}
+"""Where the configuration has the settings of an embedder."""
+
+
+def create_embedder(name: str, *, dimension: int | None = None, options: Options = NO_OPTIONS) -> Embedder:
     """The embedder of that name, loaded.
 
-    `auto` is `minilm` where its packages are installed, else `hash`. `dimension` is what the caller expects or, for `hash`, wants; `None`
-    takes the embedder's own. `ConfigurationError` for an unknown or not yet built name and for a dimension that the embedder has not,
+    `auto` is `minilm` where its packages are installed, else `hash`. `dimension` is what the caller expects or, for `hash` and `openai`, wants;
+    `None` takes the embedder's own. `options` has the settings of `openai`, `azure` and `sentence-transformers`, which are the arguments of
+    their classes. `ConfigurationError` for an unknown name, for settings that do not fit and for a dimension that the embedder has not,
     `MissingDependencyError` if a package is missing.
     """
-    embedder = _builder(name)(dimension)
+    embedder = _builder(name, options)(dimension)
     if dimension is not None and embedder.fingerprint.dimension != dimension:
         raise ConfigurationError(
             f"The embedder {name!r} gives {embedder.fingerprint.dimension} dimensions, but {dimension} are configured: set embedding_dim to "
@@ -40,14 +55,13 @@ def create_embedder(name: str, *, dimension: int | None = None) -> Embedder:
     return embedder
 
 
-def embedder_for(fingerprint: Fingerprint) -> Embedder:
+def embedder_for(fingerprint: Fingerprint, *, options: Options = NO_OPTIONS) -> Embedder:
     """The embedder whose vectors are interchangeable with those recorded under this fingerprint.
 
     `EmbedderMismatchError` if the one installed now differs; other errors as `create_embedder`. A third party's embedder is found when
     its model bears the name of its entry point.
     """
-    name = {MINILM_MODEL: MINILM, hashing.MODEL: HASH}.get(fingerprint.model, fingerprint.model)
-    embedder = create_embedder(name, dimension=fingerprint.dimension)
+    embedder = create_embedder(_name_of(fingerprint, options), dimension=fingerprint.dimension, options=options)
     if embedder.fingerprint != fingerprint:
         raise EmbedderMismatchError(
             f"The vectors were made by {_described(fingerprint)}, but installed is {_described(embedder.fingerprint)}: run `alma reindex`"
@@ -55,9 +69,15 @@ def embedder_for(fingerprint: Fingerprint) -> Embedder:
     return embedder
 
 
+def _name_of(fingerprint: Fingerprint, options: Options) -> str:
+    if fingerprint.model.startswith(OPENAI_PREFIX):
+        return AZURE if AZURE in options and OPENAI not in options else OPENAI
+    return {MINILM_MODEL: MINILM, hashing.MODEL: HASH}.get(fingerprint.model, fingerprint.model)
+
+
 def embedder_names() -> list[str]:
     """All names that `create_embedder` takes here, sorted."""
-    return sorted({MINILM, HASH, AUTO, *ALIASES, *_plugins()})
+    return sorted({MINILM, HASH, AUTO, OPENAI, AZURE, SENTENCE_TRANSFORMERS, *ALIASES, *_plugins()})
 
 
 def minilm_is_installed() -> bool:
@@ -65,7 +85,7 @@ def minilm_is_installed() -> bool:
     return all(find_spec(package) is not None for package in MINILM_PACKAGES)
 
 
-def _builder(name: str) -> Callable[[int | None], Embedder]:
+def _builder(name: str, options: Options) -> Callable[[int | None], Embedder]:
     plain = name.strip().lower().replace("_", "-")
     plain = ALIASES.get(plain, plain)
     if plain == AUTO:
@@ -74,6 +94,8 @@ def _builder(name: str) -> Callable[[int | None], Embedder]:
         return _minilm
     if plain == HASH:
         return _hash
+    if plain in (OPENAI, AZURE, SENTENCE_TRANSFORMERS):
+        return partial(_told, plain, options.get(plain, {}))
     if (plugin := _plugins().get(name)) is not None:
         return _plugin_builder(plugin)
     raise ConfigurationError(_refusal(name, plain))
@@ -89,6 +111,31 @@ def _minilm(dimension: int | None) -> Embedder:
 
 def _hash(dimension: int | None) -> Embedder:
     return HashEmbedder() if dimension is None else HashEmbedder(dimension)
+
+
+def _told(name: str, options: Mapping[str, object], dimension: int | None) -> Embedder:
+    """An embedder that has settings of its own. The module with its library is loaded only by who uses it."""
+    make = _maker(name)
+    given = dict(options)
+    if name != SENTENCE_TRANSFORMERS and dimension is not None:
+        given.setdefault("dimension", dimension)
+    try:
+        signature(make).bind(**given)
+    except TypeError as error:
+        raise ConfigurationError(
+            f"The embedder {name!r} needs other settings ({error}): give them in a block {BLOCKS[name]!r} of the configuration, or pass an embedder"
+        ) from error
+    return make(**given)
+
+
+def _maker(name: str) -> Callable[..., Embedder]:
+    if name == SENTENCE_TRANSFORMERS:
+        from alma.embedding.sentence_transformer import SentenceTransformersEmbedder
+
+        return SentenceTransformersEmbedder
+    from alma.embedding.openai import AzureOpenAIEmbedder, OpenAIEmbedder
+
+    return AzureOpenAIEmbedder if name == AZURE else OpenAIEmbedder
 
 
 def _plugins() -> dict[str, EntryPoint]:
@@ -108,8 +155,6 @@ def _plugin_builder(plugin: EntryPoint) -> Callable[[int | None], Embedder]:
 
 def _refusal(name: str, plain: str) -> str:
     known = ", ".join(embedder_names())
-    if plain in RESERVED:
-        return f"The embedder {plain!r} is not built yet. There is: {known}"
     near = get_close_matches(plain, embedder_names(), n=1)
     hint = f", did you mean {near[0]!r}?" if near else "."
     return f"There is no embedder {name[:100]!r}{hint} There is: {known}"

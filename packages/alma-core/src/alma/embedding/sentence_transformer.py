@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alma.embedding.registry import SENTENCE_TRANSFORMERS
 from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
 from alma.types.embedding import Fingerprint
 
 try:
-    from huggingface_hub import snapshot_download  # type: ignore[import-not-found]  # in no environment that types are checked in
+    from huggingface_hub import snapshot_download
     from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found]
     from transformers.utils import logging as transformers_logging  # type: ignore[import-not-found]
 except ImportError as missing:
@@ -25,7 +26,6 @@ except ImportError as missing:
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MODEL = "sentence-transformers"
 FILES = (
     "modules.json",
     "*config.json",
@@ -89,7 +89,7 @@ class SentenceTransformersEmbedder:
     def _described(self, folder: Path) -> Fingerprint:
         weights = next(iter(self._model.parameters()))
         return Fingerprint(
-            model=MODEL,
+            model=SENTENCE_TRANSFORMERS,
             revision=_checksum(folder)[:REVISION_DIGITS],
             dimension=int(self._model.get_embedding_dimension() or 0),
             precision=str(weights.dtype).removeprefix("torch."),

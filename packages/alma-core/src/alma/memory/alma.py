@@ -8,8 +8,9 @@ from typing import Any, Self
 
 from alma.config import load_settings
 from alma.episode import Episode
-from alma.memory import adding, episodes, explain, kinds, opening, recall, record, stats, usage
+from alma.memory import adding, episodes, explain, kinds, opening, recall, record, reindexing, stats, usage
 from alma.memory import arguments as args
+from alma.memory.reindexing import Progress
 from alma.memory.room import OpenStore, Room
 from alma.memory.search import ARMS
 from alma.protocols import Clock, Embedder
@@ -20,7 +21,7 @@ from alma.types.identity import utc_now
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
 from alma.types.passages import Draft, Passage
-from alma.types.reports import Stats, UsageReport, VerifyReport
+from alma.types.reports import ReindexReport, Stats, UsageReport, VerifyReport
 from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
 
@@ -34,7 +35,7 @@ class ALMA:
     """
 
     def __init__(self, room: Room) -> None:
-        self._room = room
+        self._opened = room
 
     @classmethod
     def open(
@@ -77,6 +78,7 @@ class ALMA:
             agents=settings.agents,
             scoring=settings.scoring,
             clock=clock,
+            embedder_options=settings.embedder_options,
         )
         return cls(episodes.recovered(store.room(settings.project_id)))
 
@@ -106,6 +108,10 @@ class ALMA:
     def agents(self) -> Mapping[str, MemoryScope]:
         """The rules of the agents that have any."""
         return self._store.agents
+
+    @property
+    def _room(self) -> Room:
+        return self._opened.latest
 
     @property
     def _store(self) -> OpenStore:
@@ -352,6 +358,16 @@ class ALMA:
     def get_stats(self, agent: str | None = None) -> Stats:
         """How much the project holds, or how much one agent owns in it."""
         return stats.get_stats(self._room, agent=agent)
+
+    def reindex(
+        self, embedder: str | Embedder, progress: Progress | None = None, *, embedding_dim: int | None = None
+    ) -> ReindexReport:
+        """Embeds the whole store, all its projects, with another embedder: a name or an `Embedder`. The old one serves until all is done.
+
+        `progress` is told how many texts are done and how many there are. What was interrupted, also by `kill -9`, goes on where it stopped when
+        it is called again. Other processes that have the store open get an `EmbedderMismatchError` afterwards, until they open it again.
+        """
+        return reindexing.reindex(self._store, embedder=embedder, dimension=embedding_dim, progress=progress)
 
     def verify(self) -> VerifyReport:
         """Checks the whole store: every journal chain, every row against its journal, every vector. Reads only; finds, never mends."""

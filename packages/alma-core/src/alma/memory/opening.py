@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError as PydanticError
 
 from alma.config import ScoringSettings, check_db_name, resolve_storage_dir
-from alma.embedding import create_embedder, embedder_for
+from alma.embedding import NO_OPTIONS, Options, create_embedder, embedder_for
 from alma.errors import ConfigurationError, EmbedderMismatchError
 from alma.memory import arguments as args
 from alma.memory.room import OpenStore
@@ -32,23 +32,24 @@ def open_store(
     agents: Mapping[str, MemoryScope | Mapping[str, object]] | None,
     scoring: ScoringSettings | None,
     clock: Clock,
+    embedder_options: Options = NO_OPTIONS,
 ) -> OpenStore:
     """The store in a folder, made if it is not there yet. A relative folder is relative to the current one."""
     _check_types(storage_dir=storage_dir, db_name=db_name, embedding_dim=embedding_dim, agents=agents)
-    _check_embedder(embedder, embedding_dim)
+    check_embedder(embedder, embedding_dim)
     path = resolve_storage_dir(storage_dir, Path.cwd()) / check_db_name(db_name)
     scopes = {args.checked_name(name, "agent"): _scope(name, rules) for name, rules in (agents or {}).items()}
     scoring = scoring or ScoringSettings()
     profile = Profile.of(scoring.weights.model_dump(), scoring.half_life_days or DEFAULT_HALF_LIFE_DAYS)
     if not path.exists():
-        _make(path, embedder, embedding_dim, clock)
+        _make(path, embedder, embedding_dim, clock, embedder_options)
     storage = SQLStorage(path, at=clock())
     try:
-        texts = _texts(storage, embedder, embedding_dim)
+        texts = _texts(storage, embedder, embedding_dim, embedder_options)
     except BaseException:
         storage.close()
         raise
-    return OpenStore(storage, path.parent, texts, clock, scopes, profile)
+    return OpenStore(storage, path.parent, texts, clock, scopes, profile, embedder_options)
 
 
 def _check_types(**given: object) -> None:
@@ -63,7 +64,8 @@ def _check_types(**given: object) -> None:
             raise ConfigurationError(f"{name} must be a {wanted[name][0].__name__}, not {args.told(value)}")
 
 
-def _check_embedder(embedder: object, dimension: int | None) -> None:
+def check_embedder(embedder: object, dimension: int | None) -> None:
+    """`ConfigurationError` for what is neither a name nor an embedder, or has another dimension."""
     if isinstance(embedder, str):
         return
     fingerprint = getattr(embedder, "fingerprint", None)
@@ -73,22 +75,22 @@ def _check_embedder(embedder: object, dimension: int | None) -> None:
         raise ConfigurationError(f"the embedder gives {fingerprint.dimension} dimensions, but embedding_dim is {dimension}")
 
 
-def _make(path: Path, embedder: str | Embedder, dimension: int | None, clock: Clock) -> None:
-    chosen = create_embedder(embedder, dimension=dimension) if isinstance(embedder, str) else embedder
+def _make(path: Path, embedder: str | Embedder, dimension: int | None, clock: Clock, options: Options) -> None:
+    chosen = create_embedder(embedder, dimension=dimension, options=options) if isinstance(embedder, str) else embedder
     SQLStorage.create(path, chosen.fingerprint, at=clock())
     _LOG.info("made %s with the embedder %s (%d dimensions)", path, chosen.fingerprint.model, chosen.fingerprint.dimension)
 
 
-def _texts(storage: SQLStorage, embedder: str | Embedder, dimension: int | None) -> TextVectors:
+def _texts(storage: SQLStorage, embedder: str | Embedder, dimension: int | None, options: Options) -> TextVectors:
     recorded = storage.fingerprint
     if embedder == AUTO:
         if dimension is not None and dimension != recorded.dimension:
             raise _mismatch(storage, f"{dimension} dimensions are configured")
-        return TextVectors(recorded, lambda: embedder_for(recorded))
-    chosen = create_embedder(embedder, dimension=dimension) if isinstance(embedder, str) else embedder
+        return TextVectors(recorded, lambda: embedder_for(recorded, options=options))
+    chosen = create_embedder(embedder, dimension=dimension, options=options) if isinstance(embedder, str) else embedder
     if chosen.fingerprint != recorded:
         raise _mismatch(storage, f"it was opened with {chosen.fingerprint.model} ({chosen.fingerprint.dimension} dimensions)")
-    return TextVectors(recorded, lambda: chosen)
+    return TextVectors(recorded, lambda: chosen, is_own=isinstance(embedder, str))
 
 
 def _mismatch(storage: SQLStorage, but: str) -> EmbedderMismatchError:

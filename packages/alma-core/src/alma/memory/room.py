@@ -1,12 +1,15 @@
 """What the use cases stand on: one project of one open store."""
 
+import contextlib
 import hashlib
 import logging
 import threading
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from alma.embedding import Options
 from alma.memory.presence import Presence
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Project, Store
@@ -81,7 +84,9 @@ class OpenStore:
     clock: Clock
     agents: Mapping[str, MemoryScope]
     profile: Profile
+    embedder_options: Options = field(default_factory=dict)
     projects: dict[str, "Room"] = field(default_factory=dict)
+    successor: "OpenStore | None" = field(default=None, init=False)
     presence: Presence = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,11 +106,21 @@ class OpenStore:
         digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
         return self.folder / f"{self.storage.id}.{digest}.index"
 
+    def succeed(self, storage: Store, texts: TextVectors) -> None:
+        """Gives its place to the same store under another embedder. Calls under way end with an error rather than mix vectors."""
+        successor = copy(self)
+        successor.storage, successor.texts, successor.projects = storage, texts, {}
+        for snapshot in self.folder.glob(f"{storage.id}.*.index"):
+            with contextlib.suppress(OSError):  # the next one is written over it
+                snapshot.unlink()
+        self.successor = successor
+
     def close(self) -> None:
         """Keeps what is worth keeping and closes the database."""
         for room in self.projects.values():
             room.index.save()
         self.storage.close()
+        self.texts.close()
         self.presence.leave()
 
 
@@ -121,6 +136,14 @@ class Room:
     def name(self) -> str:
         """The project's name."""
         return self.project.name
+
+    @property
+    def latest(self) -> "Room":
+        """The same project under the embedder that the store has now: another room, once the store was re-embedded by this process."""
+        store = self.store
+        while store.successor is not None:
+            store = store.successor
+        return self if store is self.store else store.room(self.name)
 
     def now(self) -> int:
         """The present in microseconds since 1970."""

@@ -13,6 +13,8 @@ from alma.types.embedding import Fingerprint
 
 REMEMBERED = 1024
 UNIT_TOLERANCE = 0.01
+EMBEDDED_AT_ONCE = 1024
+"""More texts go to the model in several calls, so that it holds a few megabytes at a time."""
 
 Loader = Callable[[], Embedder]
 
@@ -20,8 +22,10 @@ Loader = Callable[[], Embedder]
 class TextVectors:
     """The vectors of a database's embedder, which is loaded when it is first needed. Shared by all projects of a store; thread-safe."""
 
-    def __init__(self, fingerprint: Fingerprint, load: Loader) -> None:
+    def __init__(self, fingerprint: Fingerprint, load: Loader, *, is_own: bool = True) -> None:
+        """`is_own` says that nobody else uses the embedder: it is closed with the store, if it can be."""
         self.fingerprint = fingerprint
+        self._is_own = is_own
         self._load = load
         self._embedder: Embedder | None = None
         self._recent: OrderedDict[str, bytes] = OrderedDict()
@@ -33,7 +37,7 @@ class TextVectors:
         found |= project.vectors([text for text in texts if text not in found])
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
-            found |= zip(missing, self._embed(missing), strict=True)
+            found |= zip(missing, self.embedded(missing), strict=True)
         self._remember(found)
         return found
 
@@ -45,6 +49,18 @@ class TextVectors:
         """The vectors of the texts as rows."""
         found = self.of(texts, project)
         return np.stack([np.frombuffer(found[text], dtype="<f2") for text in texts]).astype(np.float32)
+
+    def embedded(self, texts: Sequence[str]) -> list[bytes]:
+        """The float16 vector of each text, made by the model. `EmbeddingError` if it fails or gives what no vector can be."""
+        starts = range(0, len(texts), EMBEDDED_AT_ONCE)
+        return [row for start in starts for row in self._embed(texts[start : start + EMBEDDED_AT_ONCE])]
+
+    def close(self) -> None:
+        """Lets go of what an embedder of our own holds, say connections."""
+        with self._lock:
+            release = getattr(self._embedder, "close", None) if self._is_own else None
+        if callable(release):
+            release()
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
         vectors = self._asked(texts)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from alma.errors import ConflictError
+from alma.protocols import Unembedded
 from alma.storage.database import Database
 from alma.storage.rows import text_hash, vector_checksum
 from alma.storage.seal import Seal
@@ -23,12 +24,13 @@ _MISSING = f"SELECT row, project, text {_WITHOUT} ORDER BY row LIMIT :limit"
 _ANY_MISSING = f"SELECT EXISTS (SELECT 1 {_WITHOUT})"
 _TEXTS = "SELECT count(*) FROM (SELECT DISTINCT project, text_hash FROM passage WHERE text_hash IS NOT NULL)"
 _MADE = """
-    SELECT count(*) FROM vector WHERE embedder = ? AND EXISTS (
-        SELECT 1 FROM passage WHERE passage.project = vector.project AND passage.text_hash = vector.text_hash
+    SELECT count(*) FROM (SELECT DISTINCT project, text_hash FROM passage WHERE text_hash IS NOT NULL) AS text WHERE EXISTS (
+        SELECT 1 FROM vector WHERE vector.project = text.project AND vector.text_hash = text.text_hash AND embedder = ?
     )"""
 _PUT = """
     INSERT OR IGNORE INTO vector (project, text_hash, embedder, vector, checksum)
-    VALUES (:project, :text_hash, :embedder, :vector, :checksum)"""
+    SELECT project, text_hash, :embedder, :vector, :checksum FROM passage WHERE row = :row AND text_hash = :text_hash"""
+_LEFT_OVER = "SELECT row FROM vector WHERE row > ? AND embedder NOT IN (SELECT value FROM json_each(?)) ORDER BY row LIMIT ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +64,27 @@ class NextVectors:
                 int(connection.execute(_TEXTS).fetchone()[0]),
             )
 
-    def missing(self, *, after: int, limit: int) -> Sequence[tuple[int, int, str]]:
-        """At most `limit` passages without a vector: row, project, text; those of a row above `after`, ascending."""
+    def missing(self, *, after: int, limit: int) -> Sequence[Unembedded]:
+        """At most `limit` passages whose text has no vector yet, ascending by row, those of a row above `after`."""
         with self.database.reading() as connection:
             given = {"after": after, "limit": limit, "embedder": self.number}
             found = connection.execute(_MISSING, given).fetchall()
-        return [(row, project, self.seal.open(text, place="passage.text").decode()) for row, project, text in found]
+        return [Unembedded(row, project, self.seal.open(text, place="passage.text").decode()) for row, project, text in found]
 
-    def put(self, vectors: Mapping[tuple[int, str], bytes]) -> int:
-        """Keeps the float16 vectors of these texts of projects, and says how many are new. `ConflictError` if the set was given up meanwhile."""
+    def put(self, vectors: Mapping[Unembedded, bytes]) -> int:
+        """Keeps the float16 vectors of passages, but of those that were purged meanwhile, and says how many texts are new.
+
+        `ConflictError` if the set was given up.
+        """
         rows = [
             {
-                "project": project,
-                "text_hash": text_hash(text),
+                "row": passage.row,
+                "text_hash": text_hash(passage.text),
                 "embedder": self.number,
                 "vector": self.seal.seal(vector, place="vector.vector"),
                 "checksum": vector_checksum(vector),
             }
-            for (project, text), vector in vectors.items()
+            for passage, vector in vectors.items()
         ]
         with self.database.transaction() as connection:
             self._check(connection)
@@ -103,17 +108,15 @@ class NextVectors:
 
 def drop_left_over(database: Database) -> int:
     """Deletes vectors that no embedder of the database made, a few thousand at a time, and says how many."""
-    dropped = 0
+    dropped, after = 0, 0
     while True:
         with database.transaction() as connection:
             numbers = json.dumps([*dimensions_of(connection)])
-            chunk = connection.execute(
-                "DELETE FROM vector WHERE row IN (SELECT row FROM vector WHERE embedder NOT IN (SELECT value FROM json_each(?)) LIMIT ?)",
-                (numbers, LEFT_OVER_CHUNK),
-            ).rowcount
-        dropped += chunk
-        if chunk < LEFT_OVER_CHUNK:
+            rows = connection.execute(_LEFT_OVER, (after, numbers, LEFT_OVER_CHUNK)).fetchall()
+            connection.executemany("DELETE FROM vector WHERE row = ?", rows)
+        if not rows:
             return dropped
+        dropped, after = dropped + len(rows), rows[-1][0]
 
 
 def dimensions_of(connection: sqlite3.Connection) -> dict[int, int]:

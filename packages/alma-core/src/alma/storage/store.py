@@ -8,10 +8,11 @@ from pathlib import Path
 
 from alma.errors import CorruptStoreError
 from alma.storage import compiled
+from alma.storage.compacting import compact
 from alma.storage.database import Database, check_file, create_database, storage_errors
 from alma.storage.migrations import applied_migrations, migrate, missing_migrations
 from alma.storage.project import SQLProject
-from alma.storage.reembedding import NextVectors
+from alma.storage.reembedding import NextVectors, drop_left_over
 from alma.storage.seal import OpenSeal, Seal
 from alma.storage.verifying import verify
 from alma.types.embedding import Fingerprint
@@ -57,9 +58,7 @@ class SQLStorage:
 
     def project(self, name: str) -> SQLProject:
         """One project of this store; made by its first write."""
-        return SQLProject(
-            self.database, name, dimension=self.fingerprint.dimension, embedder=self._embedder, seal=self.seal
-        )
+        return SQLProject(self.database, name, dimension=self.fingerprint.dimension, embedder=self._embedder, seal=self.seal)
 
     def project_names(self) -> list[str]:
         """The projects that hold anything."""
@@ -76,6 +75,10 @@ class SQLStorage:
         """What is wrong with what is stored. Reads only, and lets others write meanwhile."""
         return verify(self.database, seal=self.seal)
 
+    def compact(self) -> bool:
+        """Rewrites the file without what was deleted. Whether that is true of the write-ahead log as well: not while others are reading."""
+        return compact(self.database)
+
     def close(self) -> None:
         """Closes all connections. Using the store afterwards is a `StorageError`."""
         self.database.close()
@@ -83,6 +86,10 @@ class SQLStorage:
     def next_vectors(self, fingerprint: Fingerprint) -> NextVectors:
         """The vectors of another embedder, to be made while those of the present one serve; what was made of them before is still there."""
         return NextVectors.begin(self.database, self.seal, fingerprint)
+
+    def drop_left_over(self) -> int:
+        """Deletes the vectors of embedders that are gone, and says how many. Others may write meanwhile."""
+        return drop_left_over(self.database)
 
     def renewed(self) -> "SQLStorage":
         """The same open database, seen with the embedder that it has now. Closing either closes both."""

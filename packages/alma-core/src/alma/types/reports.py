@@ -37,6 +37,16 @@ class Stats(_Report):
         return getattr(self, name)
 
 
+class ReindexReport(_Report):
+    """What `reindex` did: from which embedder to which, how many texts there are, how many of them it embedded (the rest was done before)."""
+
+    before: str
+    after: str
+    dimension: int
+    texts: int
+    embedded: int
+
+
 class Problem(_Report):
     """One thing that is not as it should be: where, what, and how to mend it if that is known."""
 
