@@ -114,7 +114,6 @@ def test_the_arms_find_by_meaning_or_by_words_alone(shop: ALMA) -> None:
     assert by_words.recalled[0].factors.similarity > 0.5
 
 
-@pytest.mark.xfail(strict=True, reason="relevance still looks at the meaning when only the words are searched")
 def test_without_the_arm_of_meaning_nothing_is_found_in_other_words(shop: ALMA) -> None:
     question = "renewing HTTPS certs"
     assert contents(shop.retrieve(question, "ops", arms=("dense",))) != []

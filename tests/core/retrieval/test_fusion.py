@@ -42,7 +42,6 @@ def test_a_memory_without_a_passage_scores_nothing() -> None:
     assert _pooled([1, 2]) == [0.0, 0.0]
 
 
-@pytest.mark.xfail(strict=True, reason="as many passages as memories are taken for one each")
 def test_a_memory_without_a_passage_scores_nothing_also_beside_one_of_two() -> None:
     assert _pooled([1, 2, 3], (1, 0.5), (3, 0.25), (3, 0.0)) == pytest.approx([0.5, 0.0, 0.25])
 

@@ -53,8 +53,7 @@ def test_an_archived_memory_is_out_of_both_searches_and_comes_back(shop: ALMA) -
     with writing(shop) as write:
         write.change_memory(outcome, archived_at=SECOND)
     assert outcome not in recalled(shop)
-    with shop._room.project.text_query(["login"], partitions=list(shop._room.project.partitions())) as query:
-        assert len(query.all().memories) == 0
+    assert not len(shop._room.project.text_scores(["login"]).memories)
     with pytest.raises(MemoryNotFoundError):
         shop.get(outcome)
     assert shop.verify().ok

@@ -58,7 +58,7 @@ def pooled(scores: PassageScores, memories: "Integers") -> "Floats":
     """
     places = np.searchsorted(memories, scores.memories)
     values = scores.scores.astype(np.float64)
-    if len(values) == len(memories):
+    if len(values) == len(memories) and bool((places[1:] > places[:-1]).all()):
         result = np.zeros(len(memories))
         result[places] = values
         return result
