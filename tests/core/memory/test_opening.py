@@ -170,7 +170,7 @@ def test_agents_rules_may_be_given_as_values_or_as_mappings(open_store: OpenStor
         ({"db_name": "../outside.db"}, "plain file name"),
         ({"db_name": "a/b.db"}, "plain file name"),
         ({"db_name": "..\\outside.db"}, "plain file name"),
-        ({"db_name": "/tmp/outside.db"}, "plain file name"),
+        ({"db_name": "/var/outside.db"}, "plain file name"),
         ({"db_name": "file:x?mode=memory"}, "plain file name"),
         ({"db_name": ":memory:"}, "plain file name"),
         ({"db_name": "."}, "plain file name"),
