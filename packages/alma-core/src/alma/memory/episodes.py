@@ -188,7 +188,8 @@ class RoomRecorder:
         return self.room.project.write(actor=self.opened.agent, operation=operation, at=to_micros(at))
 
     def _check_held(self) -> int:
-        """The version of the lease."""
+        """The version of the lease. From here to the end of the call, the room is the one of the embedder that the store has now."""
+        self.room = self.room.latest
         version, _ = self.room.project.record(LEASE, self.opened.id)
         if not version:
             raise ConflictError(f"episode {self.opened.id!r} is no longer open: {_standing(self.room, self.opened.id)}")
