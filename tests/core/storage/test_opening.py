@@ -61,6 +61,18 @@ def test_a_database_cut_short_beside_a_log_that_was_left_is_never_an_empty_store
         assert_damage_shows(folder)
 
 
+@pytest.mark.parametrize(
+    "definition", [b"CREATE TABLE memory", b"CREATE TABLE store", b"CREATE INDEX passage_seq"], ids=bytes.decode
+)
+@pytest.mark.parametrize("byte", [b"?", b"\xff"], ids=["a wrong letter", "no letter at all"])
+def test_a_damaged_definition_is_refused_with_advice(tmp_path: Path, filled: Filled, definition: bytes, byte: bytes) -> None:
+    data = filled.path.read_bytes()
+    assert data.count(definition) == 1
+    (tmp_path / "alma.db").write_bytes(data.replace(definition, definition[:-1] + byte))
+
+    refused(tmp_path, r"alma\.db is damaged .*malformed.*backup")
+
+
 def assert_damage_shows(folder: Path) -> None:
     try:
         with ALMA.open(folder, project_id="shop") as alma:
