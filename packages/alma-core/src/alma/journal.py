@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from alma.types.changes import Change as Change
+from alma.types.changes import RowValues
 
 GENESIS = bytes(32)
 """What the first record of a project has as the hash of its predecessor."""
@@ -105,6 +106,95 @@ def reversed_changes(changes: Iterable[Change]) -> Iterator[Change]:
     """The changes that take the given ones back, last first."""
     for change in reversed(list(changes)):
         yield Change(change.table, change.key, change.after, change.before)
+
+
+def net(changes: Iterable[Change]) -> list[Change]:
+    """One change a row that does what the given ones do together, in the order in which rows were first touched; none for a row that ends as
+    it began."""
+    merged: dict[tuple[str, str], Change] = {}
+    for change in changes:
+        place = (change.table, change.key)
+        merged[place] = _joined(merged[place], change) if place in merged else change
+    return [told for told in map(_told, merged.values()) if told is not None]
+
+
+def _joined(first: Change, second: Change) -> Change:
+    before = first.before
+    if before is not None:
+        before = {**(second.before or {}), **before}
+    after = second.after
+    if after is not None and second.before is not None:
+        after = {**(first.after or {}), **after}
+    return Change(first.table, first.key, before, after)
+
+
+def _told(change: Change) -> Change | None:
+    """The change without the columns that end as they began; `None` if none is left."""
+    before, after = change.before, change.after
+    if before is None or after is None:
+        return None if before is after else change
+    columns = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    if not columns:
+        return None
+    return Change(change.table, change.key, {n: before.get(n) for n in columns}, {n: after.get(n) for n in columns})
+
+
+def content_hash(rows: Iterable[tuple[str, str, RowValues]]) -> str:
+    """What a project holds, as 64 hexadecimal digits: SHA-256 over the SHA-256 of each row, table and key included, in ascending order.
+
+    Vectors and row numbers are not part of it, nor is the order in which rows were made.
+    """
+    digests = sorted(hashlib.sha256(_canonical([table, key, row])).digest() for table, key, row in rows)
+    return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+OF_MEMORIES = ("memory", "passage", "usage")
+"""Tables whose rows hang on a memory."""
+
+PURGE = "purge"
+"""The table of changes that say what a purge erased; no rows of it exist. See `redacted`."""
+
+
+def entity(table: str, key: str) -> str:
+    """What a row belongs to: the id of its memory for rows that hang on one, else table and key; one word for all that was purged."""
+    if table == PURGE:
+        return PURGE
+    if table == "passage":
+        return key.rpartition("/")[0]
+    return key if table in OF_MEMORIES else f"{table}/{key}"
+
+
+def redacted(changes: Iterable[Change]) -> dict[int, list[Change]]:
+    """What a purge record keeps of each record that it erased: the changes of rows that were not purged."""
+    return {
+        int(change.key): [Change(*item) for item in (change.after or {})["changes"]]
+        for change in changes
+        if change.table == PURGE and change.key.isdecimal()
+    }
+
+
+def redaction(seq: int, changes: Iterable[Change]) -> Change:
+    """What a purge record keeps of record `seq`, whose payload it erases."""
+    kept = [[change.table, change.key, change.before, change.after] for change in changes]
+    return Change(PURGE, str(seq), None, {"changes": kept})
+
+
+def tombstones(keys: Iterable[str], salt: bytes) -> Change:
+    """What a purge record keeps of the keys that it erased: by them it can be told that a key was purged, but not which ones were."""
+    return Change(PURGE, "tombstones", None, {"salt": salt.hex(), "digests": [_tombstone(key, salt) for key in keys]})
+
+
+def entombed(key: str, changes: Iterable[Change]) -> bool:
+    """Whether these changes of a purge record say that a key was purged."""
+    return any(
+        _tombstone(key, bytes.fromhex(change.after["salt"])) in change.after["digests"]
+        for change in changes
+        if change.table == PURGE and change.key.startswith("tombstones") and change.after is not None
+    )
+
+
+def _tombstone(key: str, salt: bytes) -> str:
+    return hashlib.sha256(salt + key.encode()).hexdigest()
 
 
 def _canonical(value: Any) -> bytes:

@@ -32,7 +32,11 @@ def _opening(method: Callable[P, ALMA]) -> Callable[P, Opening["AsyncALMA"]]:
     def call(*args: P.args, **kwargs: P.kwargs) -> Opening["AsyncALMA"]:
         async def start() -> AsyncALMA:
             workers = Workers()
-            return AsyncALMA(await workers.run(method, *args, **kwargs), workers)
+            try:
+                return AsyncALMA(await workers.open(lambda: method(*args, **kwargs), ALMA.close), workers)
+            except BaseException:
+                workers.dismiss()
+                raise
 
         return Opening(start)
 
@@ -47,7 +51,8 @@ def _beginning(
     @functools.wraps(method)
     def call(self: "AsyncALMA", /, *args: P.args, **kwargs: P.kwargs) -> Opening[AsyncEpisode]:
         async def start() -> AsyncEpisode:
-            return AsyncEpisode(await self._workers.run(method, self._alma, *args, **kwargs), self._workers)
+            begun = await self._workers.open(lambda: method(self._alma, *args, **kwargs), Episode.abandon)
+            return AsyncEpisode(begun, self._workers)
 
         return Opening(start)
 
@@ -100,6 +105,7 @@ class AsyncALMA:
 
     # Each of these is the method of ALMA of that name, awaited. A test holds the two classes together.
     retrieve = _mirrored(ALMA.retrieve)
+    explain_retrieval = _mirrored(ALMA.explain_retrieval)
     learn = _mirrored(ALMA.learn)
     learn_many = _mirrored(ALMA.learn_many)
     add_user_preference = _mirrored(ALMA.add_user_preference)
@@ -107,14 +113,23 @@ class AsyncALMA:
     add_anti_pattern = _mirrored(ALMA.add_anti_pattern)
     add_heuristic = _mirrored(ALMA.add_heuristic)
     add = _mirrored(ALMA.add)
+    add_many = _mirrored(ALMA.add_many)
     register_memory_type = _mirrored(ALMA.register_memory_type)
     memory_types = _mirrored(ALMA.memory_types)
-    add_many = _mirrored(ALMA.add_many)
     record_usage = _mirrored(ALMA.record_usage)
     record_feedback = _mirrored(ALMA.record_feedback)
     settle = _mirrored(ALMA.settle)
     get_episode = _mirrored(ALMA.get_episode)
     recent_episodes = _mirrored(ALMA.recent_episodes)
     get = _mirrored(ALMA.get)
+    history = _mirrored(ALMA.history)
+    undo = _mirrored(ALMA.undo)
+    undo_preview = _mirrored(ALMA.undo_preview)
+    content_hash = _mirrored(ALMA.content_hash)
+    forget = _mirrored(ALMA.forget)
+    purge = _mirrored(ALMA.purge)
+    compact = _mirrored(ALMA.compact)
+    reindex = _mirrored(ALMA.reindex)
     get_stats = _mirrored(ALMA.get_stats)
+    overview = _mirrored(ALMA.overview)
     verify = _mirrored(ALMA.verify)

@@ -59,11 +59,12 @@ class IndexCache:
         return index
 
     def save(self) -> None:
-        """Writes the snapshot, if that will spare the next process much."""
+        """Writes the snapshot, if that will spare the next process much: with what is there now, nothing that was purged meanwhile."""
+        index = self._index
+        if index is None or len(index) < self._snapshot_from or index.upto == self._saved_upto:
+            return
+        self.current()
         with self._lock:
-            index = self._index
-            if index is None or len(index) < self._snapshot_from or index.upto == self._saved_upto:
-                return
             try:
                 save(index, self._path, self._identity, head_at=self._project.head_at)
             except OSError as error:
@@ -72,6 +73,14 @@ class IndexCache:
                 )
             else:
                 self._saved_upto = index.upto
+
+    def drop_snapshot(self) -> bool:
+        """Deletes the snapshot; the index in memory stays. Whether there was one."""
+        with self._lock:
+            self._saved_upto = 0
+            found = self._path.exists()
+            self._path.unlink(missing_ok=True)
+            return found
 
 
 @dataclass(slots=True)
@@ -114,6 +123,15 @@ class OpenStore:
             with contextlib.suppress(OSError):  # the next one is written over it
                 snapshot.unlink()
         self.successor = successor
+
+    def drop_snapshots(self) -> int:
+        """Deletes the vector snapshots of all projects, half-written ones too, and says how many there were."""
+        for room in self.projects.values():
+            room.index.drop_snapshot()
+        found = [path for pattern in ("", ".") for path in self.folder.glob(f"{pattern}{self.storage.id}.*.index*")]
+        for path in found:
+            path.unlink(missing_ok=True)
+        return len(found)
 
     def close(self) -> None:
         """Keeps what is worth keeping and closes the database."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from alma.errors import ConflictError, StorageError
-from alma.journal import Change
+from alma.journal import Change, entity
 from alma.storage import compiled, fulltext
-from alma.storage.logical import TABLES, View, entity, passage_from, passages_of
+from alma.storage.logical import TABLES, View, passage_from, passages_of
 from alma.storage.rows import Row, text_hash, vector_checksum
 
 _PLACED = frozenset({"content_hash", "kind", "is_user", "owner"})

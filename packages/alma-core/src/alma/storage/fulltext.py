@@ -63,6 +63,11 @@ def delete(connection: sqlite3.Connection, project: int, memory: int, passages: 
     )
 
 
+def optimize(connection: sqlite3.Connection, project: int) -> None:
+    """Merges all segments into one; only then are the words of documents that were taken out gone from the file."""
+    connection.execute(f"INSERT INTO text_{project:d} (text_{project:d}) VALUES ('optimize')")  # noqa: S608 - a number
+
+
 def documents(connection: sqlite3.Connection, project: int) -> set[int]:
     """The memories that are searchable."""
     return {row >> 1 for (row,) in connection.execute(f"SELECT id FROM text_{project:d}_docsize")}  # noqa: S608 - a number

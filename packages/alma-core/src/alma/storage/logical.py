@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from alma.protocols import StoredRow
 from alma.storage import compiled
 from alma.storage.rows import Row, dump_body, named, passage_key, text_hash
 from alma.storage.seal import Seal
@@ -18,9 +19,6 @@ from alma.types.passages import Passage
 
 PartitionKey = tuple[bool, str, str]
 """Whether the owner is a user, the owner, the kind."""
-
-OF_MEMORIES = ("memory", "passage", "usage")
-"""Tables whose rows hang on a memory."""
 
 _PLAIN = (
     *("id", "agent", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at", "evidence"),
@@ -64,18 +62,6 @@ class View:
     def one(self, query: str, **given: Any) -> Row | None:
         """The only row, or none."""
         return next(self.all(query, **given), None)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRow:
-    """A logical row as it lies in the file. `row` is `None` where it cannot be read; then `fault` says why. `seq` is the record that it names
-    as the last to change it, for the tables that have one."""
-
-    table: str
-    key: str
-    row: Row | None
-    seq: int | None = None
-    fault: str = ""
 
 
 class LogicalTable(ABC):
@@ -289,13 +275,6 @@ def read_rows(view: View) -> Iterator[StoredRow]:
     """Every logical row of a project: memories, then passages, and so on."""
     for table in TABLES.values():
         yield from table.rows(view)
-
-
-def entity(table: str, key: str) -> str:
-    """What a row belongs to: the id of its memory for rows that hang on one, else table and key."""
-    if table == "passage":
-        return key.rpartition("/")[0]
-    return key if table in OF_MEMORIES else f"{table}/{key}"
 
 
 def passages_of(view: View, memory_id: str) -> dict[str, Row]:

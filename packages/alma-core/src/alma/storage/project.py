@@ -12,23 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import CorruptStoreError, EmbedderMismatchError
-from alma.journal import GENESIS
+from alma.journal import GENESIS, entombed
 from alma.protocols import (
     Candidate,
     DayCount,
+    Entry,
+    Erased,
     JournalEntry,
     PartitionCount,
     PartitionDay,
     Place,
     Sizes,
+    StoredRow,
     TextScores,
     UsageTotals,
     VectorChanges,
 )
-from alma.storage import compiled, fulltext, insight
+from alma.storage import compiled, fulltext, insight, readback
 from alma.storage.database import Database
 from alma.storage.lengths import TextLengths
-from alma.storage.logical import PartitionKey, StoredRow, View, read_rows
+from alma.storage.logical import PartitionKey, View, read_rows
 from alma.storage.rows import memory_from, text_hash
 from alma.storage.seal import Seal
 from alma.storage.writing import Write
@@ -227,6 +230,33 @@ class SQLProject:
                     self._lengths, span = TextLengths(), {**span, "after": 0}
                 self._lengths.take(connection.execute(compiled.LENGTHS, span).fetchall(), upto=head)
             return self._lengths
+
+    def entries(self, *, after: int = 0, memory_id: str | None = None) -> Iterator[Entry]:
+        """The journal records after a `seq`, oldest first; with a memory, those that changed it or what hangs on it."""
+        with self._database.snapshot() as connection:
+            project = self._find(connection)
+            if project is not None:
+                yield from readback.entries(View(connection, project, self._seal), after=after, key=memory_id)
+
+    def was_purged(self, memory_id: str) -> bool:
+        """Whether a memory of this id was purged."""
+        with self._database.snapshot() as connection:
+            project = self._find(connection)
+            if project is None:
+                return False
+            return any(entombed(memory_id, made) for _, made in readback.purges(View(connection, project, self._seal)))
+
+    def stale(self, partitions: Sequence[int], *, seen_before: int | None, below: float | None) -> list[str]:
+        """The ids of the memories of these partitions, not archived, that were last seen before a time and are of a confidence below."""
+        given = {"rows": json.dumps(list(partitions)), "seen_before": seen_before, "below": below}
+        with self._database.reading() as connection:
+            rows = connection.execute(compiled.STALE, {"project": self._find(connection), **given}).fetchall()
+        return [memory_id for (memory_id,) in rows]
+
+    def purge(self, memory_ids: Sequence[str], *, records: Sequence[str], actor: str, at: int) -> Erased | None:
+        """Erases memories and small records for good. `None` if nothing of that name was ever there."""
+        with self.write(actor=actor, operation="purge", at=at) as write:
+            return write.purge(memory_ids, records)
 
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:

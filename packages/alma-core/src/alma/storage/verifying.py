@@ -2,16 +2,18 @@
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from alma import journal
-from alma.journal import BrokenChainError, JournalRecord, ReplayError, State
+from alma.journal import BrokenChainError, JournalRecord, ReplayError, State, entity
+from alma.protocols import StoredRow
 from alma.storage import compiled, fulltext
 from alma.storage.database import Database
-from alma.storage.logical import StoredRow, View, read_rows
+from alma.storage.logical import View, read_rows
 from alma.storage.migrations import migrate
+from alma.storage.readback import Redactions, record_from
 from alma.storage.reembedding import dimensions_of
 from alma.storage.rows import Row, vector_checksum
 from alma.storage.seal import Seal
@@ -127,6 +129,7 @@ class _Project:
 
     def _check_chain(self, head_seq: int, head_hash: bytes, state: State) -> None:
         previous, expected = journal.GENESIS, 1
+        kept, touched = self._redactions(), set[tuple[str, int]]()
         for values in self.connection.execute(compiled.JOURNAL_OF, {"project": self.row}):
             record = self._record(values)
             self.findings.records += 1
@@ -134,33 +137,54 @@ class _Project:
                 journal.follow(record, previous=previous, seq=expected)
             except BrokenChainError as error:
                 self._report(f"journal record {record.seq}", str(error))
-            self._replay(record, state)
+            self._replay(record, kept, state, touched)
             previous, expected = record.hash, record.seq + 1
         if (expected - 1, previous) != (head_seq, head_hash):
             self._report(
                 f"journal record {head_seq}", f"the newest record should be {head_seq}; the journal ends at {expected - 1}"
             )
         self.findings.heads[self.name] = previous.hex()
+        self._check_touched(touched)
 
-    def _record(self, values: tuple[Any, ...]) -> JournalRecord:
-        _, seq, at, actor, operation, payload, salt, digest, head = values
-        opened = None if payload is None else self.seal.open(payload, place="journal.payload")
-        return JournalRecord(self.name, seq, at, actor, operation, opened, salt, digest, head)
+    def _record(self, values: Sequence[Any]) -> JournalRecord:
+        return record_from(values, View(self.connection, self.row, self.seal), self.name)
 
-    def _replay(self, record: JournalRecord, state: State) -> None:
+    def _redactions(self) -> Redactions:
+        """What purge records keep of the records that they erased. One that cannot be read is found with its own record."""
+        kept: Redactions = {}
+        touching = {"project": self.row, "key": journal.PURGE}
+        for values in self.connection.execute(compiled.JOURNAL_TOUCHING, touching).fetchall():
+            with suppress(ValueError, TypeError, LookupError):
+                payload = self._record(values).payload
+                kept |= journal.redacted(journal.decode_payload(payload)) if payload is not None else {}
+        return kept
+
+    def _replay(self, record: JournalRecord, kept: Redactions, state: State, touched: set[tuple[str, int]]) -> None:
+        place = f"journal record {record.seq}"
         if record.payload is None:
             self.findings.purged += 1
-            return
+            if record.seq not in kept:
+                self._report(place, "its payload was erased, but by no purge")
+                return
         try:
-            changes = journal.decode_payload(record.payload)
+            changes = kept[record.seq] if record.payload is None else journal.decode_payload(record.payload)
+            touched |= {(entity(change.table, change.key), record.seq) for change in changes}
+            changes = [change for change in changes if change.table != journal.PURGE]
             journal.replay(changes, state)
             for change in changes:
                 if change.table in NUMBERED and change.after is not None:
                     state[change.table, change.key]["seq"] = record.seq
         except ReplayError as error:
-            self._report(f"journal record {record.seq}", f"cannot be replayed: {error}")
+            self._report(place, f"cannot be replayed: {error}")
         except (ValueError, TypeError) as error:
-            self._report(f"journal record {record.seq}", f"its payload is not readable: {error}")
+            self._report(place, f"its payload is not readable: {error}")
+
+    def _check_touched(self, expected: set[tuple[str, int]]) -> None:
+        held = set(self.connection.execute(compiled.TOUCHED_ALL, {"project": self.row}))
+        for key, seq in sorted(expected - held):
+            self._report(f"history of {key}", f"does not list record {seq}")
+        for key, seq in sorted(held - expected):
+            self._report(f"history of {key}", f"lists record {seq}, which did not change it")
 
     def _compare(self, stored: StoredRow, expected: Row | None) -> None:
         place = f"{stored.table} {stored.key}"

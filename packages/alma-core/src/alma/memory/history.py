@@ -1,0 +1,209 @@
+"""What became of a memory, and taking things back. Both read the journal."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from alma import journal
+from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, ValidationError
+from alma.journal import Change, entity
+from alma.memory import arguments as args
+from alma.memory.room import Room
+from alma.protocols import Entry
+from alma.types.history import HistoryEntry, Revision, UndoReport
+from alma.types.identity import from_micros
+
+_TIMES = frozenset({"seen_at", "created_at", "updated_at", "archived_at", "time"})
+_UNTOLD = frozenset({"id", "content_hash", "memory", "position", "text_hash", "is_live"})
+"""Columns that say nothing to a reader that other columns do not say."""
+
+
+def history(room: Room, memory_id: object) -> list[HistoryEntry]:
+    """What every call did to a memory, oldest first. `MemoryNotFoundError` if there never was one, or it was purged."""
+    (wanted,) = args.checked_ids([memory_id], "memory_id")
+    found = [_entry(entry, wanted) for entry in room.project.entries(memory_id=wanted)]
+    if not found:
+        fate = "; it was purged" if room.project.was_purged(wanted) else ""
+        raise MemoryNotFoundError(f"project {room.name!r} never had a memory {wanted!r}{fate}")
+    return found
+
+
+def content_hash(room: Room) -> str:
+    """What the project holds, as 64 hexadecimal digits."""
+
+    def rows() -> Iterable[tuple[str, str, Mapping[str, Any]]]:
+        for stored in room.project.rows():
+            if stored.row is None:
+                raise CorruptStoreError(f"{stored.table} {stored.key} {stored.fault}; see `alma verify`")
+            yield stored.table, stored.key, stored.row
+
+    return journal.content_hash(rows())
+
+
+def undo(room: Room, *, to: object, actor: object, dry_run: bool) -> UndoReport:
+    """Takes back every change since record `to`, or only those of one actor, by changes of its own."""
+    name = None if actor is None else args.checked_name(actor, "actor")
+    while True:
+        plan = _plan(room, _checked_seq(room, to), name)
+        report = _report(plan, name, dry_run=dry_run)
+        if dry_run or not plan.changes:
+            return report
+        texts = [row["text"] for change in plan.changes if (row := change.after or {}).get("text_hash")]
+        vectors = room.store.texts.of(texts, room.project)
+        with room.project.write(actor=name or "", operation="undo", at=room.now()) as write:
+            if write.seq == plan.head + 1:  # else somebody wrote meanwhile, and the plan is made anew
+                write.apply(plan.changes, vectors)
+                return report.model_copy(update={"seq": write.seq})
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What has to be done for an undo. `head` is the newest record that it knows of."""
+
+    to: int
+    head: int
+    records: int = 0
+    purged: int = 0
+    changes: list[Change] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Touched:
+    """Who else touched rows of an actor, and what hangs on the same memory, since the actor first did."""
+
+    rows: dict[tuple[str, str], Entry | None] = field(default_factory=dict)
+    memories: dict[str, tuple[Change, Entry] | None] = field(default_factory=dict)
+
+    def mine(self, change: Change) -> None:
+        """Notes a row of the actor."""
+        self.rows.setdefault((change.table, change.key), None)
+        self.memories.setdefault(entity(change.table, change.key), None)
+
+    def others(self, change: Change, entry: Entry) -> None:
+        """Notes what another did."""
+        place, owner = (change.table, change.key), entity(change.table, change.key)
+        if place in self.rows:
+            self.rows[place] = self.rows[place] or entry
+        if owner in self.memories:
+            self.memories[owner] = self.memories[owner] or (change, entry)
+
+    def check(self, changes: Sequence[Change]) -> None:
+        """`ConflictError` if another touched a row that is to be changed, or what hangs on a memory that is to go."""
+        for change in changes:
+            if (entry := self.rows.get((change.table, change.key))) is not None:
+                raise _conflict(change, entry)
+            hanging = self.memories.get(change.key) if change.table == "memory" and change.after is None else None
+            if hanging is not None:
+                raise _conflict(*hanging)
+
+
+def _conflict(change: Change, entry: Entry) -> ConflictError:
+    who = f"by {entry.actor!r} " if entry.actor else ""
+    return ConflictError(f"{change.table} {change.key!r} was changed {who}in record {entry.seq} since; nothing was undone")
+
+
+def _plan(room: Room, to: int, actor: str | None) -> _Plan:
+    plan, touched = _Plan(to, to), _Touched()
+    undone: list[Change] = []
+    for entry in room.project.entries(after=to):
+        plan.head = entry.seq
+        changes = [change for change in entry.changes if change.table != journal.PURGE]
+        if actor is not None and entry.actor != actor:
+            for change in changes:
+                touched.others(change, entry)
+            continue
+        plan.records += 1
+        plan.purged += entry.is_purged
+        undone += changes
+        for change in changes:
+            touched.mine(change)
+    plan.changes = list(journal.reversed_changes(journal.net(undone)))
+    if actor is not None:
+        touched.check(plan.changes)
+    return plan
+
+
+def _report(plan: _Plan, actor: str | None, *, dry_run: bool) -> UndoReport:
+    fates: dict[str, str] = {}
+    others = []
+    for change in plan.changes:
+        if change.table not in journal.OF_MEMORIES:
+            others.append(f"{change.table} {change.key}")
+        elif change.table == "memory" and (fate := _fate(change)) in ("brought back", "removed", "archived"):
+            fates[change.key] = "brought_back" if fate == "brought back" else "removed"
+        else:
+            fates.setdefault(entity(change.table, change.key), "changed")
+    groups = {
+        name: tuple(sorted(memory_id for memory_id, fate in fates.items() if fate == name))
+        for name in ("brought_back", "removed", "changed")
+    }
+    return UndoReport(
+        to=plan.to,
+        actor=actor,
+        dry_run=dry_run,
+        seq=None,
+        records=plan.records,
+        purged=plan.purged,
+        others=tuple(sorted(others)),
+        **groups,
+    )
+
+
+def _fate(change: Change) -> str:
+    """What a change of a memory's row does to the memory."""
+    if change.before is None:
+        return "brought back"
+    if change.after is None:
+        return "removed"
+    if "archived_at" in change.after:
+        return "brought back" if change.after["archived_at"] is None else "archived"
+    return "changed"
+
+
+def _checked_seq(room: Room, to: object) -> int:
+    head = room.project.head()
+    if not isinstance(to, int) or isinstance(to, bool):
+        raise ValidationError(f"to must be the number of a journal record, not {args.told(to)}")
+    if not 0 <= to <= head:
+        raise ValidationError(f"to is {args.told(to)}; the newest journal record is {head}, and 0 is before the first")
+    return to
+
+
+def _entry(entry: Entry, memory_id: str) -> HistoryEntry:
+    changes = [c for c in entry.changes if c.table in journal.OF_MEMORIES and entity(c.table, c.key) == memory_id]
+    changed = {name: revision for change in changes for name, revision in _revisions(change)}
+    made: Mapping[str, Any] = next((c.after or {} for c in changes if c.table == "memory" and c.before is None), {})
+    return HistoryEntry(
+        seq=entry.seq,
+        at=from_micros(entry.at),
+        actor=entry.actor,
+        operation=entry.operation,
+        what=_what(entry, changes),
+        changed=changed,
+        episode_id=made.get("body", {}).get("metadata", {}).get("episode_id"),
+        evidence=made.get("evidence"),
+    )
+
+
+def _what(entry: Entry, changes: Sequence[Change]) -> str:
+    for change in changes:
+        if change.table == "memory":
+            return "made" if change.before is None and entry.operation != "undo" else _fate(change)
+    return "used" if all(change.table == "usage" for change in changes) else "changed"
+
+
+def _revisions(change: Change) -> Iterable[tuple[str, Revision]]:
+    prefix = {"memory": "", "usage": "usage."}.get(change.table, f"passage {change.key.rpartition('/')[2]}.")
+    before, after = _fields(change.before), _fields(change.after)
+    for name in {**before, **after}:
+        old, new = before.get(name), after.get(name)
+        if old != new:
+            yield f"{prefix}{name}", Revision(old=old, new=new)
+
+
+def _fields(row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The columns that say something, times as times, the fields of the body among them."""
+    told = {name: value for name, value in (row or {}).items() if name not in _UNTOLD and name != "body"}
+    for name in _TIMES & set(told):
+        told[name] = None if told[name] is None else from_micros(told[name])
+    return {**told, **(row or {}).get("body", {})}

@@ -1,0 +1,32 @@
+"""Making the file small and forgetful: what was deleted is in no byte of it afterwards."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from alma.storage import compiled, fulltext
+from alma.storage.database import Database, connect, storage_errors
+
+
+def compact(database: Database) -> bool:
+    """Merges the full text, drops vectors that no passage has, rewrites the file and empties the write-ahead log.
+
+    SQLite overwrites deleted rows by itself (`secure_delete`); words of deleted documents stay in FTS5's segments until these are merged, and
+    former pages in the log until it is emptied. Whether it was emptied: not while another process is in the middle of reading.
+    Others wait with their writes meanwhile.
+    """
+    with database.transaction() as connection:
+        for (project,) in connection.execute("SELECT row FROM project").fetchall():
+            fulltext.optimize(connection, project)
+        connection.execute(compiled.VECTORS_UNUSED)
+    with database.writing, storage_errors(database.path), closing(connect(database.path)) as connection:
+        connection.execute("PRAGMA temp_store=FILE")  # VACUUM would copy the whole file into memory
+        connection.execute("VACUUM")
+        return _emptied_log(connection, database.path)
+
+
+def _emptied_log(connection: sqlite3.Connection, path: Path) -> bool:
+    connection.execute("PRAGMA busy_timeout=5000")
+    is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    log = Path(f"{path}-wal")
+    return not is_busy and (not log.exists() or log.stat().st_size == 0)

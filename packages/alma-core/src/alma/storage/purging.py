@@ -1,0 +1,148 @@
+"""Purging: what belongs to a memory is erased from the rows and from every journal record that changed it.
+
+A payload is erased whole, together with its salt; what it says of other rows is copied into the purge record (`journal.redaction`), from where
+history, undo and `verify` read it. When a purge record itself names what is purged later, it is erased in turn and what it keeps moves on.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from alma import journal
+from alma.journal import PURGE, Change, entity
+from alma.protocols import Erased
+from alma.storage import compiled
+from alma.storage.applying import apply_changes
+from alma.storage.logical import TABLES, View, passages_of
+from alma.storage.readback import Redactions, changes_of, purges, record_from, redactions
+
+LONG_ENOUGH = 8
+"""A shorter text found in another row says little."""
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What was erased, by surface."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, surface: str, count: int) -> None:
+        """Adds to a surface, and makes it known even when nothing was there."""
+        self.counts[surface] = self.counts.get(surface, 0) + count
+
+
+def purge(view: View, memory_ids: Sequence[str], records: Sequence[str], *, seq: int) -> tuple[list[Change], Erased] | None:
+    """Erases as part of record `seq`, and gives the changes that it has to hold; `None` if nothing of these names was ever there."""
+    touched = {name: _touched(view, name) for name in (*memory_ids, *(entity("record", key) for key in records))}
+    doomed = {name for name, seqs in touched.items() if seqs}
+    if not doomed:
+        return None
+    found = _Counts()
+    texts, hashes = _contents(view, doomed)
+    kept = _erase_payloads(view, doomed, {seq for seqs in touched.values() for seq in seqs}, texts, hashes, found)
+    _delete_rows(view, doomed, seq, found)
+    _drop_vectors(view, hashes, found)
+    for name in doomed:
+        view.connection.execute(compiled.TOUCHED_DELETE, {"of_project": view.project, "of_key": name})
+    found.add("history index", sum(map(len, touched.values())))
+    salt = os.urandom(journal.SALT_BYTES)
+    changes = [*kept, _numbered(journal.tombstones(sorted(doomed), salt), seq)]
+    known = [memory_id for memory_id in memory_ids if memory_id in doomed]
+    return changes, Erased(seq, known, found.counts, _left(view, known, texts))
+
+
+def _touched(view: View, key: str) -> list[int]:
+    return [seq for (seq,) in view.connection.execute(compiled.TOUCHED_SEQS, {"project": view.project, "key": key})]
+
+
+def _contents(view: View, doomed: Iterable[str]) -> tuple[set[str], set[bytes]]:
+    """The texts of the memories as they are now, and the hashes of those."""
+    rows = [row for name in doomed for row in passages_of(view, name).values()]
+    return {row["text"] for row in rows}, {bytes.fromhex(row["text_hash"]) for row in rows if row["text_hash"]}
+
+
+def _erase_payloads(
+    view: View, doomed: set[str], seqs: set[int], texts: set[str], hashes: set[bytes], found: _Counts
+) -> list[Change]:
+    """Erases the records that changed what is doomed, and gives what has to be kept of them. Adds texts and hashes of former passages."""
+    kept = redactions(view)
+    tombs: list[Change] = []
+    for number, made in purges(view):
+        if any(entity(c.table, c.key) in doomed for changes in journal.redacted(made).values() for c in changes):
+            seqs.update({number, *journal.redacted(made)})
+            tombs += [change for change in made if change.key.startswith("tombstones")]
+    moved = []
+    for number in sorted(seqs):
+        changes = _of_record(view, number, kept)
+        for change in changes:
+            if change.table == "passage" and entity(change.table, change.key) in doomed:
+                _note(change, texts, hashes)
+        rest = [c for c in changes if c.table != PURGE and entity(c.table, c.key) not in doomed]
+        moved.append(journal.redaction(number, rest))
+        view.connection.execute(compiled.JOURNAL_ERASE, {"of_project": view.project, "of_seq": number})
+    found.add("journal payloads", len(seqs))
+    return [*moved, *tombs]
+
+
+def _of_record(view: View, seq: int, kept: Redactions) -> list[Change]:
+    values = view.connection.execute(compiled.JOURNAL_AT, {"project": view.project, "seq": seq}).fetchone()
+    return changes_of(record_from(values, view, ""), kept)
+
+
+def _note(change: Change, texts: set[str], hashes: set[bytes]) -> None:
+    for row in (change.before, change.after):
+        if row and row.get("text"):
+            texts.add(row["text"])
+        if row and row.get("text_hash"):
+            hashes.add(bytes.fromhex(row["text_hash"]))
+
+
+def _delete_rows(view: View, doomed: set[str], seq: int, found: _Counts) -> None:
+    changes = [change for name in doomed for change in _deletions(view, name)]
+    for surface, table in (("memory rows", "memory"), ("passages", "passage"), ("usage", "usage"), ("small records", "record")):
+        found.add(surface, sum(change.table == table for change in changes))
+    live = [change for change in changes if change.table == "memory" and (change.before or {})["archived_at"] is None]
+    found.add("full text", len(live))
+    apply_changes(view, changes, {}, seq=seq)
+
+
+def _deletions(view: View, name: str) -> list[Change]:
+    """The changes that delete a memory with all that hangs on it, or a small record."""
+    places: list[tuple[str, str]] = [("passage", key) for key in passages_of(view, name)]
+    places += [("usage", name), ("memory", name), ("record", name.removeprefix("record/"))]
+    return [
+        Change(table, key, TABLES[table].decoded(view, raw), None)
+        for table, key in places
+        if entity(table, key) == name and (raw := TABLES[table].raw(view, key)) is not None
+    ]
+
+
+def _drop_vectors(view: View, hashes: Iterable[bytes], found: _Counts) -> None:
+    """Deletes the vectors of the texts, where no other memory says the same."""
+    for digest in hashes:
+        place = {"of_project": view.project, "of_text_hash": digest}
+        found.add("vectors", view.connection.execute(compiled.VECTOR_DROP, place).rowcount)
+    found.add("vectors", 0)
+
+
+def _left(view: View, ids: Sequence[str], texts: Iterable[str]) -> list[str]:
+    """Rows of others that name one of the memories, or hold one of its texts. They are not the memory's, so they are left and named."""
+    signs = [*ids, *(text for text in texts if len(text) >= LONG_ENOUGH)]
+    written = [json.dumps(sign, ensure_ascii=False)[1:-1] for sign in signs]
+    return [
+        f"{table.name} {stored.key}"
+        for table in TABLES.values()
+        if table.name != "usage"
+        for stored in table.rows(view)
+        if stored.row is not None and _holds(stored.row, written)
+    ]
+
+
+def _holds(row: Mapping[str, object], written: Sequence[str]) -> bool:
+    text = json.dumps(row, ensure_ascii=False)
+    return any(sign in text for sign in written)
+
+
+def _numbered(change: Change, seq: int) -> Change:
+    return Change(change.table, f"{change.key}/{seq}", change.before, change.after)

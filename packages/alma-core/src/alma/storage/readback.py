@@ -1,0 +1,64 @@
+"""The journal read back: records with what they changed, also where a purge erased a payload and kept the rest of it elsewhere."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from alma import journal
+from alma.errors import CorruptStoreError
+from alma.journal import Change, JournalRecord
+from alma.protocols import Entry
+from alma.storage import compiled
+from alma.storage.logical import View
+
+Redactions = dict[int, list[Change]]
+"""What is left of the changes of erased records, by `seq`."""
+
+
+def record_from(values: Sequence[Any], view: View, name: str) -> JournalRecord:
+    """The record of a row of the journal."""
+    _, seq, at, actor, operation, payload, salt, digest, head = values
+    opened = None if payload is None else view.seal.open(payload, place="journal.payload")
+    return JournalRecord(name, seq, at, actor, operation, opened, salt, digest, head)
+
+
+def redactions(view: View) -> Redactions:
+    """What purge records keep of those that they erased."""
+    return {seq: changes for _, made in purges(view) for seq, changes in journal.redacted(made).items()}
+
+
+def purges(view: View) -> Iterator[tuple[int, list[Change]]]:
+    """The purge records that are in force: their `seq` and changes."""
+    touching = {"project": view.project, "key": journal.PURGE}
+    for values in view.connection.execute(compiled.JOURNAL_TOUCHING, touching).fetchall():
+        if values[5] is not None:
+            yield values[1], changes_of(record_from(values, view, ""), {})
+
+
+def changes_of(record: JournalRecord, kept: Redactions) -> list[Change]:
+    """What a record changed; of an erased one, what is left of it. `CorruptStoreError` if neither can be read."""
+    try:
+        if record.payload is not None:
+            return journal.decode_payload(record.payload)
+        return kept[record.seq]
+    except KeyError as error:
+        raise CorruptStoreError(
+            f"the payload of journal record {record.seq} is gone without a purge; see `alma verify`"
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise CorruptStoreError(f"the payload of journal record {record.seq} is not readable; see `alma verify`") from error
+
+
+def entries(view: View, *, after: int, key: str | None) -> Iterator[Entry]:
+    """The records after a `seq`, oldest first; with a key, those that touched it."""
+    kept = redactions(view)
+    cursor: sqlite3.Cursor
+    if key is None:
+        cursor = view.connection.execute(compiled.JOURNAL_AFTER, {"project": view.project, "after": after})
+    else:
+        cursor = view.connection.execute(compiled.JOURNAL_TOUCHING, {"project": view.project, "key": key})
+    for values in cursor:
+        record = record_from(values, view, "")
+        if record.seq > after:
+            changes = changes_of(record, kept)
+            yield Entry(record.seq, record.at, record.actor, record.operation, changes, record.payload is None)
