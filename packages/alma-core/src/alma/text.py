@@ -9,7 +9,9 @@ PASSAGE_CHARS = 800
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _SPACE = re.compile(r"\s+")
-_UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _VARIES = re.compile(
@@ -54,7 +56,7 @@ def normalised(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, without control, line-separating or direction-changing characters."""
+    """The text on one line, without control, line-separating or direction-changing characters, or such as cannot be seen at all."""
     return _SPACE.sub(" ", _UNSAFE.sub(" ", text)).strip()
 
 

@@ -34,7 +34,7 @@ class Recalled(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tag: str
+    tag: Annotated[str, Field(pattern=r"^[A-Z][0-9]{1,6}$")]
     memory: AnyMemory
     score: float
     factors: Factors

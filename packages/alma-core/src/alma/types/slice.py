@@ -13,7 +13,8 @@ from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnow
 from alma.types.prompt import TokenCounter, render_prompt
 from alma.types.recalled import Recalled
 
-_CITATION = re.compile(r"\[([A-Z]\d{1,4})\]")
+_CITATIONS = re.compile(r"\[\s*([A-Za-z]\d{1,4}(?:\s*[,;]\s*[A-Za-z]\d{1,4})*)\s*\]")
+_TAG = re.compile(r"[A-Za-z]\d+")
 
 
 class MemorySlice(BaseModel):
@@ -90,8 +91,8 @@ class MemorySlice(BaseModel):
         return render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
 
     def cited(self, text: str) -> list[str]:
-        """The ids of the memories whose tags, such as [H1], stand in `text`, in rank order. Tags of no memory of this slice are ignored."""
-        tags = set(_CITATION.findall(text))
+        """The ids of the memories whose tags stand in `text`, in rank order: [H1], [h1], [H1, A2]. Tags of no memory of this slice are ignored."""
+        tags = {tag.upper() for cited in _CITATIONS.findall(text) for tag in _TAG.findall(cited)}
         return [item.memory.id for item in self.recalled if item.tag in tags]
 
     def to_json(self) -> str:
