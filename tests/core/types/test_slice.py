@@ -58,9 +58,7 @@ def test_cited_gives_the_ids_of_the_tags_in_a_text_in_rank_order() -> None:
     assert slice_of(*EVERYTHING).cited("By [H2], then [K1], and [H2] again.") == [FACT.id, OTHER_RULE.id]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[H3]", "[H9] [X1]", "H1", "(H1)", "[h1]", "[H01]", "[H1", "[ H1]", "[H1\n]", "[H1x]", "[H99999999999999]"]
-)
+@pytest.mark.parametrize("text", ["", "[H3]", "[H9] [X1]", "H1", "(H1)", "[H01]", "[H1", "[H1x]", "[H99999999999999]"])
 def test_nothing_else_counts_as_a_citation(text: str) -> None:
     assert slice_of(*EVERYTHING).cited(text) == []
 
