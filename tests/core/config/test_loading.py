@@ -241,12 +241,7 @@ def test_an_unknown_storage_lists_what_there_is(write: Write) -> None:
     assert "unknown 'SQLlite', did you mean 'sqlite'?; there is sqlite (not built yet: file, postgres" in told
 
 
-@pytest.mark.parametrize("name", ["sentence-transformers", "openai", "azure"])
-def test_a_reserved_embedder_says_that_it_is_not_built_yet(write: Write, name: str) -> None:
-    assert f"embedding_provider: '{name}' is not built yet" in problem(write(f"project_id: p\nembedding_provider: {name}"))
-
-
-@pytest.mark.parametrize("name", ["local", "minilm", "auto", "hash", "mock"])
+@pytest.mark.parametrize("name", ["local", "minilm", "auto", "hash", "mock", "sentence-transformers", "openai", "azure"])
 def test_every_built_embedder_is_accepted(write: Write, name: str) -> None:
     assert load(write(f"project_id: p\nembedding_provider: {name}")).embedding_provider == name
 

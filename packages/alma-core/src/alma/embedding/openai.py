@@ -164,11 +164,8 @@ class EndpointEmbedder:
 
     def _request(self, content: bytes) -> bytes | _Failure:
         """The body of the answer, or what may be tried again. `EmbeddingError` for what may not."""
-        headers = {name: value.get_secret_value() for name, value in self._endpoint.headers.items()}
         try:
-            answer = self._client.post(
-                self._endpoint.url, content=content, headers={"Content-Type": "application/json", **headers}
-            )
+            answer = self._post(content)
         except httpx.TimeoutException as error:
             return _Failure(f"no answer in time ({type(error).__name__})")
         except httpx.TransportError as error:
@@ -178,12 +175,17 @@ class EndpointEmbedder:
             raise EmbeddingError(f"{self._told}: {type(error).__name__}: {self._without_key(str(error))}") from None
         return answer.content if answer.is_success else self._refused(answer)
 
+    def _post(self, content: bytes) -> httpx.Response:
+        """Apart from its caller, so that the key is in no variable of a function that raises."""
+        headers = {name: value.get_secret_value() for name, value in self._endpoint.headers.items()}
+        return self._client.post(self._endpoint.url, content=content, headers={"Content-Type": "application/json", **headers})
+
     def _refused(self, answer: httpx.Response) -> _Failure:
-        code, said = _complaint(answer)
+        code, said = map(self._without_key, _complaint(answer))
         status = answer.status_code
         if status in (401, 403):
             raise EmbeddingError(f"{self._told}: the server refuses the key ({status}); look at api_key")
-        what = f"status {status}" + (f", {self._without_key(said)}" if said else "")
+        what = f"status {status}" + (f", {said}" if said else "")
         if code == OUT_OF_CREDIT or not (status in RETRIED or status >= 500):
             raise EmbeddingError(f"{self._told}: {what}")
         headers = answer.headers

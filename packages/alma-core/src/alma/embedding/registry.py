@@ -5,7 +5,6 @@ from difflib import get_close_matches
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from inspect import signature
 
 from alma.embedding import hashing
 from alma.embedding.hashing import HashEmbedder
@@ -120,12 +119,11 @@ def _told(name: str, options: Mapping[str, object], dimension: int | None) -> Em
     if name != SENTENCE_TRANSFORMERS and dimension is not None:
         given.setdefault("dimension", dimension)
     try:
-        signature(make).bind(**given)
+        return make(**given)
     except TypeError as error:
         raise ConfigurationError(
             f"The embedder {name!r} needs other settings ({error}): give them in a block {BLOCKS[name]!r} of the configuration, or pass an embedder"
         ) from error
-    return make(**given)
 
 
 def _maker(name: str) -> Callable[..., Embedder]:
