@@ -12,7 +12,7 @@ from alma.types.identity import EPOCH
 from alma.types.kinds import Verdict
 
 
-class Unspeakable(Exception):
+class UnspeakableError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no words")
 
@@ -29,7 +29,7 @@ NEUTRAL = [
 FAILED = [
     (ValueError("no such tag"), "ValueError: no such tag"),
     (TimeoutError(), "TimeoutError"),
-    (Unspeakable(), "Unspeakable"),
+    (UnspeakableError(), "UnspeakableError"),
     (ExceptionGroup("two", [ValueError("a")]), "ExceptionGroup: two (1 sub-exception)"),
     (BaseExceptionGroup("mixed", [KeyboardInterrupt(), ValueError("a")]), "BaseExceptionGroup: mixed (2 sub-exceptions)"),
 ]

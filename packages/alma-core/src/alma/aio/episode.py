@@ -1,14 +1,18 @@
 """`AsyncEpisode`: an episode whose calls are coroutines."""
 
 import functools
+import logging
 from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from alma.aio.workers import Workers
 from alma.episode import Episode
+from alma.errors import AlmaError
 from alma.types.episodes import EpisodeRecord, Step
 from alma.types.slice import MemorySlice
+
+_LOG = logging.getLogger("alma")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,7 +50,7 @@ class AsyncEpisode:
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """Its id, by which `settle`, `get_episode` and `resume_episode` know it."""
         return self._episode.id
 
     @property
@@ -73,7 +77,14 @@ class AsyncEpisode:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._workers.run(self._episode.__exit__, kind, error, trace)
+        if not self._episode.is_open:
+            return
+        try:
+            await self._workers.run_surely(self._episode.__exit__, kind, error, trace)
+        except AlmaError as problem:
+            if error is None:
+                raise
+            _LOG.warning("the end of episode %s was not recorded: %s", self.id, problem)
 
     def __repr__(self) -> str:
         return f"<Async{repr(self._episode)[1:]}"

@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine, Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
@@ -24,20 +24,44 @@ class Workers:
 
     async def run(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the call returns. Cancelled before it began it is never made; cancelled later it is made whole."""
-        context = contextvars.copy_context()
+        return await asyncio.wrap_future(self._submitted(call, *args, **kwargs))
+
+    async def run_surely(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """As `run`, but made also if it was cancelled before it began."""
+        return await asyncio.shield(asyncio.wrap_future(self._submitted(call, *args, **kwargs)))
+
+    async def open(self, call: Callable[[], R], release: Callable[[R], object]) -> R:
+        """What the call opened; released again if nobody waits for it any more."""
+        future = self._submitted(call)
         try:
-            future = self._threads.submit(lambda: context.run(call, *args, **kwargs))
-        except RuntimeError as error:
-            raise StorageError("this AsyncALMA was closed; open it again") from error
-        return await asyncio.wrap_future(future)
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            future.add_done_callback(lambda done: _release(done, release))
+            raise
 
     async def finish(self, close: Callable[[], None]) -> None:
         """Waits for all calls that were made, then closes; goes on doing so if nobody waits for it any more."""
         await asyncio.to_thread(self._finish, close)
 
+    def dismiss(self) -> None:
+        """Lets the threads end when they have done what was asked of them."""
+        self._threads.shutdown(wait=False)
+
     def _finish(self, close: Callable[[], None]) -> None:
         self._threads.shutdown(wait=True)
         close()
+
+    def _submitted(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        context = contextvars.copy_context()
+        try:
+            return self._threads.submit(lambda: context.run(call, *args, **kwargs))
+        except RuntimeError as error:
+            raise StorageError("this AsyncALMA was closed; open it again") from error
+
+
+def _release(done: Future[R], release: Callable[[R], object]) -> None:
+    if not done.cancelled() and done.exception() is None:
+        release(done.result())
 
 
 class Closing(Protocol):

@@ -1,0 +1,179 @@
+"""Episodes whose process is killed, and those of a process that lives on."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA, ConflictError
+from alma.memory.presence import Presence
+from alma.types import EpisodeStatus
+from attempts import outcomes, told
+from other_process import OtherProcess
+
+TASK = "Deploy auth service"
+SETUP = """
+from alma import ALMA
+alma = ALMA.open({folder!r}, project_id="shop", embedding_provider="hash")
+episodes = {{}}
+def begin(name, task="Deploy auth service"):
+    episodes[name] = alma.episode("dev", task, episode_id=name)
+    return name
+def step(name, *given, **named):
+    return episodes[name].step(*given, **named).number
+def say(call):
+    return call() and None
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def other(folder: Path) -> Iterator[OtherProcess]:
+    with OtherProcess(SETUP.format(folder=str(folder))) as process:
+        yield process
+
+
+def _open(folder: Path, project: str = "shop") -> ALMA:
+    return ALMA.open(folder, project_id=project, embedding_provider="hash")
+
+
+def _three_steps(other: OtherProcess) -> None:
+    assert other.ask("begin('run-7')") == "'run-7'"
+    assert other.ask("step('run-7', 'docker push', ok=True)") == "1"
+    assert other.ask("step('run-7', 'kubectl apply', error='no such image')") == "2"
+    assert other.ask("step('run-7', 'kubectl apply', ok=True)") == "3"
+
+
+def test_an_episode_killed_after_its_third_step_keeps_them_and_is_abandoned_at_the_next_open(
+    folder: Path, other: OtherProcess
+) -> None:
+    _three_steps(other)
+    other.kill()
+    with _open(folder) as alma:
+        record = alma.get_episode("run-7")
+        assert (record.status, record.outcome, record.outcome_id) == (EpisodeStatus.ABANDONED, None, None)
+        assert record.reason == "the process that held it was gone"
+        assert record.ended_at is not None
+        assert [(step.action, step.ok) for step in record.steps] == [
+            ("docker push", True),
+            ("kubectl apply", False),
+            ("kubectl apply", True),
+        ]
+        assert told(outcomes(alma, TASK, "dev")) == [
+            ("failure", "kubectl apply", "no such image"),
+            ("success", "kubectl apply", None),
+        ]
+        assert alma.verify().ok
+        records = alma.get_stats().journal_records
+    with _open(folder) as alma:
+        assert alma.get_stats().journal_records == records
+        assert alma.settle("run-7", "success").outcome == "success"
+    assert list(folder.glob("*.holder")) == []
+
+
+def test_an_episode_of_a_process_that_lives_stays_open_also_when_its_store_is_opened_again(
+    folder: Path, other: OtherProcess
+) -> None:
+    _three_steps(other)
+    for _ in range(2):
+        with _open(folder) as alma:
+            assert alma.get_episode("run-7").status == EpisodeStatus.OPEN
+            with pytest.raises(ConflictError, match="running process"):
+                alma.resume_episode("run-7")
+    assert other.ask("step('run-7', 'kubectl get', ok=True)") == "4"
+    assert other.ask("episodes['run-7'].succeed().outcome.value") == "'success'"
+
+
+def test_only_the_episodes_of_the_process_that_is_gone_are_closed(folder: Path, other: OtherProcess) -> None:
+    with OtherProcess(SETUP.format(folder=str(folder))) as alive:
+        other.ask("begin('of the dead')")
+        alive.ask("begin('of the living')")
+        other.kill()
+        with _open(folder) as alma:
+            alma.episode("dev", TASK, episode_id="mine")
+            states = {record.id: record.status.value for record in alma.recent_episodes()}
+        assert states == {"of the dead": "abandoned", "of the living": "open", "mine": "open"}
+        with _open(folder) as alma:
+            assert alma.get_episode("mine").status == EpisodeStatus.ABANDONED
+            assert alma.get_episode("of the living").status == EpisodeStatus.OPEN
+
+
+def test_a_suspended_episode_outlives_its_process(folder: Path, other: OtherProcess) -> None:
+    _three_steps(other)
+    other.ask("say(episodes['run-7'].suspend)")
+    other.kill()
+    with _open(folder) as alma:
+        assert alma.get_episode("run-7").status == EpisodeStatus.OPEN
+        assert alma.resume_episode("run-7").step("kubectl get").number == 4
+
+
+def test_each_project_closes_its_own_when_it_is_opened(folder: Path, other: OtherProcess) -> None:
+    other.ask("begin('run-7')")
+    other.kill()
+    with _open(folder, "lab") as alma:
+        assert alma.recent_episodes() == []
+        assert alma.for_project("shop").get_episode("run-7").status == EpisodeStatus.ABANDONED
+
+
+def test_an_episode_that_was_closed_meanwhile_takes_no_step_and_no_end(folder: Path) -> None:
+    with _open(folder) as alma:
+        episode = alma.episode("dev", TASK)
+        for file in folder.glob("*.holder"):
+            file.unlink()
+        with _open(folder):
+            pass
+        with pytest.raises(ConflictError, match="no longer open: it was abandoned"):
+            episode.step("late")
+        with pytest.raises(ConflictError, match="no longer open: it was abandoned"):
+            episode.succeed()
+        assert alma.verify().ok
+
+
+def test_a_holder_is_there_until_it_leaves(tmp_path: Path) -> None:
+    mine, theirs = Presence(tmp_path), Presence(tmp_path)
+    holder = mine.id
+    assert mine.id == holder != theirs.id
+    assert theirs.is_there(holder)
+    assert not theirs.is_there("nobody")
+    theirs.sweep()
+    assert theirs.is_there(holder)
+    mine.leave()
+    mine.leave()
+    assert not theirs.is_there(holder)
+    assert mine.id != holder
+    mine.leave()
+    theirs.leave()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_holders_that_are_gone_are_swept_away(tmp_path: Path) -> None:
+    (tmp_path / "gone.holder").touch()
+    presence = Presence(tmp_path)
+    presence.sweep()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no fork")
+def test_a_file_swept_away_before_it_is_locked_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process opens the store between the making of the file and its locking."""
+    from alma.memory import presence
+
+    lock, swept = presence._lock, []
+
+    def late(descriptor: int) -> bool:
+        if not swept:
+            swept.append(descriptor)
+            for file in tmp_path.glob("*.holder"):
+                file.unlink()
+        return lock(descriptor)
+
+    monkeypatch.setattr(presence, "_lock", late)
+    mine = Presence(tmp_path)
+    holder = mine.id
+    assert Presence(tmp_path).is_there(holder)
+    mine.leave()

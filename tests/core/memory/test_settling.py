@@ -1,0 +1,131 @@
+"""Verdicts that come late."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from alma import ALMA, ConflictError, MemoryNotFoundError, ValidationError
+from alma.types import EpisodeStatus
+from attempts import Counts, counts, outcomes, told
+from facade import ManualClock, OpenStore, held, refused
+
+TASK = "Deploy auth service"
+
+
+def test_a_verdict_is_set_in_the_record_and_in_the_same_memory_in_one_transaction(alma: ALMA, clock: ManualClock) -> None:
+    with alma.episode("dev", TASK, episode_id="run-7") as episode:
+        episode.end(strategy="blue-green")
+    (before,) = outcomes(alma, TASK, "dev")
+    records = held(alma)["journal_records"]
+    clock.advance(days=1)
+    settled = alma.settle("run-7", "failure", reason="rolled back in the night")
+    assert held(alma)["journal_records"] == records + 1
+    assert settled == alma.get_episode("run-7")
+    assert (settled.status, settled.outcome, settled.strategy) == (EpisodeStatus.ENDED, "failure", "blue-green")
+    assert (settled.reason, settled.settled_at) == ("rolled back in the night", clock.now)
+    assert settled.ended_at != clock.now
+    (after,) = outcomes(alma, TASK, "dev")
+    assert after == alma.get(before.id)
+    assert after == before.model_copy(
+        update={"outcome": "failure", "user_feedback": "rolled back in the night", "updated_at": clock.now}
+    )
+    assert alma.verify().ok
+
+
+def test_the_reason_is_found_by_its_words_and_the_verdict_ranks(alma: ALMA) -> None:
+    with alma.episode("dev", TASK, episode_id="run-7") as episode:
+        episode.succeed()
+    alma.settle("run-7", False, "flooded by quokkas")
+    (found,) = alma.retrieve("quokkas", "dev", arms=["text"]).recalled
+    assert found.memory.id == alma.get_episode("run-7").outcome_id
+    assert found.factors.success == pytest.approx(0.7)
+
+
+def test_settling_alike_twice_changes_nothing_and_differently_corrects(alma: ALMA) -> None:
+    with alma.episode("dev", TASK, episode_id="run-7") as episode:
+        episode.succeed()
+    before = held(alma)
+    assert alma.settle("run-7", "success") == episode.record
+    assert held(alma) == before
+    first = alma.settle("run-7", "failure", "broken")
+    before = held(alma)
+    assert alma.settle("run-7", "FAILURE", "broken") == alma.settle("run-7", False) == first
+    assert held(alma) == before
+    assert alma.settle("run-7", "failure", "quite broken").reason == "quite broken"
+    assert alma.settle("run-7", "partial").reason == "quite broken"
+    assert told(outcomes(alma, TASK, "dev")) == [("partial", "", None)]
+    assert alma.verify().ok
+
+
+def test_what_was_used_is_counted_once_however_often_the_verdict_changes(alma: ALMA) -> None:
+    rule = alma.add_heuristic("dev", TASK, "blue-green")
+    with alma.episode("dev", TASK, episode_id="run-7") as episode:
+        episode.observe("[H1]")
+    for verdict in ("success", "failure", "success"):
+        alma.settle("run-7", verdict)
+    assert counts(alma, rule.id) == Counts(1, 0)
+
+
+def test_an_abandoned_episode_that_is_settled_is_counted_and_gets_its_memory(alma: ALMA) -> None:
+    rule = alma.add_heuristic("dev", TASK, "blue-green")
+    with alma.episode("dev", TASK, episode_id="run-7") as episode:
+        episode.observe("[H1]")
+        episode.abandon("no time")
+    assert counts(alma, rule.id) == Counts(0, 0)
+    for _ in range(2):
+        settled = alma.settle("run-7", "success")
+        assert (settled.status, settled.reason) == (EpisodeStatus.ENDED, None)
+        assert counts(alma, rule.id) == Counts(1, 0)
+        (outcome,) = outcomes(alma, TASK, "dev")
+        assert (outcome.id, outcome.outcome, outcome.user_feedback) == (settled.outcome_id, "success", None)
+
+
+def test_an_unknown_episode_cannot_be_settled(alma: ALMA) -> None:
+    with refused(alma, MemoryNotFoundError, "'e1'"):
+        alma.settle("e1", "success")
+
+
+def test_an_open_episode_cannot_be_settled(alma: ALMA) -> None:
+    episode = alma.episode("dev", TASK)
+    with refused(alma, ConflictError, "still open"):
+        alma.settle(episode.id, "success")
+
+
+@pytest.mark.parametrize(
+    "given", [("run-7", "great"), ("run-7", None), ("run-7", "success", 3), (3, "success"), ("run-7", "success", "a\x00b")]
+)
+def test_bad_input_is_refused(alma: ALMA, given: tuple[object, ...]) -> None:
+    with alma.episode("dev", TASK, episode_id="run-7"):
+        pass
+    with refused(alma, ValidationError):
+        alma.settle(*given)
+
+
+def test_of_many_that_settle_differently_at_once_none_gets_lost(open_store: OpenStore) -> None:
+    alma = open_store()
+    with alma.episode("dev", TASK, episode_id="run-7"):
+        pass
+    before = held(alma)["journal_records"]
+
+    def settle(number: int) -> bool:
+        try:
+            alma.settle("run-7", "failure", f"reason {number}")
+        except ConflictError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        landed = list(threads.map(settle, range(16))).count(True)
+    assert held(alma)["journal_records"] == before + landed
+    assert landed >= 1
+    (outcome,) = outcomes(alma, TASK, "dev")
+    assert outcome.user_feedback == alma.get_episode("run-7").reason
+    assert alma.verify().ok
+
+
+def test_settling_undoes_nothing_of_what_the_steps_taught(alma: ALMA) -> None:
+    with alma.episode("dev", TASK, episode_id="run-7") as episode:
+        episode.step("pull", error="lost")
+        episode.succeed()
+    alma.settle("run-7", "failure")
+    assert told(outcomes(alma, TASK, "dev")) == [("failure", "pull", "lost"), ("failure", "", None)]
