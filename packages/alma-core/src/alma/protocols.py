@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
+from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord
 from alma.types.memories import AnyMemory, Memory
 from alma.types.partition import Partition
 from alma.types.passages import Passage
@@ -343,7 +344,41 @@ class Journaled(Protocol):
         changed them. `None` if nothing of that name was ever there."""
 
 
-class Project(Memories, Searchable, Figures, Journaled, Protocol):
+class Snapshot(Protocol):
+    """A project, or one agent in it, line by line as it is exported, all of one moment. `CorruptStoreError` for one that cannot be read."""
+
+    def head(self) -> tuple[int, str]:
+        """Number and hash of the newest journal record."""
+
+    def counts(self) -> ExportedCounts:
+        """How much there is to read."""
+
+    def records(self) -> Iterator[ExportedRecord]:
+        """The small records by kind and key; of an agent too, all those of the project."""
+
+    def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
+        """Each memory in the order they were made, archived ones too, with its passages by position and its usage."""
+
+    def evidence(self) -> Iterator[ExportedEvidence]:
+        """The counts behind rules."""
+
+
+class Portable(Protocol):
+    """What a project holds, for lists and for taking it elsewhere."""
+
+    def snapshot(self, *, owner: str | None = None) -> AbstractContextManager[Snapshot]:
+        """Everything, or what belongs to one agent. While it is open, this thread cannot write."""
+
+    def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> Sequence[int]:
+        """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
+
+    def writes(
+        self, *, actor: str, operation: str, at: int
+    ) -> AbstractContextManager[Callable[[], AbstractContextManager[Write]]]:
+        """As `Project.write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
+
+
+class Project(Memories, Searchable, Figures, Journaled, Portable, Protocol):
     """One project of a store. It exists from its first write on; until then it reads as empty. Thread-safe."""
 
     @property

@@ -133,3 +133,6 @@ class AsyncALMA:
     get_stats = _mirrored(ALMA.get_stats)
     overview = _mirrored(ALMA.overview)
     verify = _mirrored(ALMA.verify)
+    list_memories = _mirrored(ALMA.list_memories)
+    export = _mirrored(ALMA.export)
+    import_from = _mirrored(ALMA.import_from)

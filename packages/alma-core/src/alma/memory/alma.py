@@ -8,9 +8,26 @@ from typing import Any, Self
 
 from alma.config import load_settings
 from alma.episode import Episode
-from alma.memory import adding, episodes, explain, forgetting, kinds, opening, overview, recall, record, reindexing, stats, usage
+from alma.memory import (
+    adding,
+    episodes,
+    explain,
+    forgetting,
+    importing,
+    kinds,
+    listing,
+    opening,
+    overview,
+    recall,
+    record,
+    reindexing,
+    stats,
+    usage,
+)
 from alma.memory import arguments as args
+from alma.memory import export as exporting
 from alma.memory import history as past
+from alma.memory.export import Target
 from alma.memory.reindexing import Progress
 from alma.memory.room import OpenStore, Room
 from alma.memory.search import ARMS
@@ -18,6 +35,7 @@ from alma.protocols import Clock, Embedder
 from alma.types.custom import CustomMemoryType
 from alma.types.episodes import EpisodeRecord
 from alma.types.explanation import RetrievalExplanation
+from alma.types.exported import ExportReport, ImportReport
 from alma.types.history import CompactReport, ForgetReport, HistoryEntry, UndoReport
 from alma.types.identity import utc_now
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
@@ -426,6 +444,42 @@ class ALMA:
     def compact(self) -> CompactReport:
         """Rewrites the files of the whole store without what was deleted, and empties the write-ahead log. Others wait with writes meanwhile."""
         return forgetting.compact(self._room)
+
+    def list_memories(
+        self,
+        kind: str | None = None,
+        agent: str | None = None,
+        user_id: str | None = None,
+        *,
+        since: datetime | None = None,
+        limit: int = 100,
+        newest_first: bool = True,
+    ) -> list[AnyMemory]:
+        """Memories by the time they were made: all of the project, or those of one kind, of one agent, of one user, made `since` then.
+
+        This is for going through what is kept, by no agent's scope; `retrieve` finds what matters for a task. What is forgotten is not listed.
+        """
+        return listing.list_memories(
+            self._room, kind=kind, agent=agent, user_id=user_id, since=since, limit=limit, newest_first=newest_first
+        )
+
+    def export(
+        self, target: Target, *, agent: str | None = None, vectors: bool = False, progress: Progress | None = None
+    ) -> ExportReport:
+        """Writes all that the project holds, or one agent in it, to a path or an open file: JSON lines, lossless, all of one moment.
+
+        A file appears under its name when it is whole, in place of an older one. `vectors` adds the vectors, which spares whoever imports it
+        with the same embedder the work of the model. `progress` is told how many memories are done, of how many.
+        """
+        return exporting.export(self._room, target, agent=agent, vectors=vectors, progress=progress)
+
+    def import_from(self, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
+        """Stores all that an export holds in this project, in one transaction, after looking through the whole of it.
+
+        `ValidationError` names the line of a file that is torn, foreign or not sound, and nothing is stored. What is there already is a
+        `ConflictError`, or left out with `on_conflict="skip"`. `progress` is told how many steps are done, of how many.
+        """
+        return importing.import_from(self._room, source, on_conflict=on_conflict, progress=progress)
 
     def get_stats(self, agent: str | None = None) -> Stats:
         """How much the project holds, or how much one agent owns in it."""

@@ -97,7 +97,7 @@ def add_many(room: Room, items: Iterable[Memory | Draft]) -> list[str]:
 
 def add(room: Room, memory: Memory, passages: Sequence[Passage] | None = None, *, operation: str) -> None:
     """Stores one memory."""
-    entry = _checked_entry(room, Draft(memory=memory, passages=_checked_passages(passages)) if passages else memory)
+    entry = _checked_entry(room, Draft(memory=memory, passages=checked_passages(passages)) if passages else memory)
     _store(room, [entry], actor=memory.agent, operation=operation)
 
 
@@ -232,15 +232,15 @@ def _checked_entry(room: Room, item: object) -> _Entry:
         raise ValidationError(f"a memory of a known kind or a draft is needed, not {args.told(item)}")
     if memory.project_id not in ("", room.name):
         raise ValidationError(f"memory {memory.id} belongs to project {memory.project_id!r}, not to {room.name!r}")
-    placed = memory.model_copy(update={"project_id": room.name, **_checked_fields(memory)})
+    placed = memory.model_copy(update={"project_id": room.name, **checked_fields(memory)})
     if isinstance(placed, DomainKnowledge):
         check_may_learn(room, placed.agent, placed.domain)
     elif isinstance(placed, Outcome):
         placed = _permitted(room, placed)
-    return _Entry(placed, _checked_passages(draft.passages) if draft else passages_of(placed))
+    return _Entry(placed, checked_passages(draft.passages) if draft else passages_of(placed))
 
 
-def _checked_fields(memory: Memory) -> dict[str, Any]:
+def checked_fields(memory: Memory) -> dict[str, Any]:
     """The fields that are put in order: names without space around them, metadata as plain values."""
     args.checked_label(memory.id, "id")
     if not 0 <= memory.confidence <= 1:
@@ -257,7 +257,8 @@ def _checked_fields(memory: Memory) -> dict[str, Any]:
     return fields
 
 
-def _checked_passages(passages: object) -> tuple[Passage, ...]:
+def checked_passages(passages: object) -> tuple[Passage, ...]:
+    """The passages, each with a text that can be stored, no two at one position."""
     found = tuple(args.checked_items(passages, "passages"))
     for passage in found:
         if not isinstance(passage, Passage):

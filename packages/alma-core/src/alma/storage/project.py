@@ -3,9 +3,9 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from alma.storage.lengths import TextLengths
 from alma.storage.logical import PartitionKey, View, read_rows
 from alma.storage.rows import memory_from, text_hash
 from alma.storage.seal import Seal
+from alma.storage.transfer import Snapshot, listed
 from alma.storage.writing import Write
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.identity import from_micros
@@ -259,16 +260,41 @@ class SQLProject:
             return write.purge(memory_ids, records)
 
     @contextmanager
+    def snapshot(self, *, owner: str | None = None) -> Iterator[Snapshot]:
+        """Everything that the project, or one agent in it, holds, all of one moment. While it is open, this thread cannot write."""
+        with self._database.snapshot() as connection:
+            yield Snapshot(View(connection, self._find(connection) or 0, self._seal), owner)
+
+    def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
+        """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
+        with self._database.reading() as connection:
+            project = self._find(connection)
+            return listed(connection, project, partitions, since=since, limit=limit, newest_first=newest_first)
+
+    @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
         """One call's write: everything done to it lands together with its journal record, or nothing does."""
+        with self.writes(actor=actor, operation=operation, at=at) as next_write, next_write() as write:
+            yield write
+
+    @contextmanager
+    def writes(self, *, actor: str, operation: str, at: int) -> Iterator[Callable[[], AbstractContextManager[Write]]]:
+        """As `write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
         with self._database.transaction() as connection:
             found = connection.execute(compiled.PROJECT_BY_NAME, {"name": self.name}).fetchone()
             self._check_embedder(connection.execute(compiled.EMBEDDER_NUMBER).fetchone()[0])
             row, seq, head = found or self._create(connection)
             known = self._all_partitions(connection, row)
             write = Write(connection, self.name, row, seq + 1, head, actor, operation, at, self._seal, known.by_key)
-            yield write
-            write.finish()
+
+            @contextmanager
+            def next_write() -> Iterator[Write]:
+                nonlocal write
+                yield write
+                if (head := write.finish()) is not None:
+                    write = replace(write, seq=write.seq + 1, previous=head, changes=[])
+
+            yield next_write
 
     def _create(self, connection: sqlite3.Connection) -> tuple[int, int, bytes]:
         row = connection.execute(compiled.PROJECT_INSERT, {"name": self.name, "head_seq": 0, "head_hash": GENESIS}).lastrowid

@@ -167,10 +167,10 @@ class Write:
             raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
         return found
 
-    def finish(self) -> None:
-        """Writes the journal record, if anything was changed."""
+    def finish(self) -> bytes | None:
+        """Writes the journal record and gives its hash; `None` if nothing was changed."""
         if not self.changes:
-            return
+            return None
         payload = journal.encode_payload(self.changes)
         salt = os.urandom(journal.SALT_BYTES)
         digest = journal.payload_digest(salt, payload)
@@ -206,6 +206,7 @@ class Write:
             ],
         )
         self.connection.execute(compiled.PROJECT_ADVANCE, {"of_row": self.row, "head_seq": self.seq, "head_hash": head})
+        return head
 
     def _view(self) -> View:
         return View(self.connection, self.row, self.seal, self._partition)

@@ -4,6 +4,7 @@ from alma.types.custom import CustomMemoryType
 from alma.types.embedding import Fingerprint
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.explanation import Explanation, Reason, RetrievalExplanation
+from alma.types.exported import ExportReport, ImportReport
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
     AntiPattern,
@@ -32,11 +33,13 @@ __all__ = [
     "EpisodeRecord",
     "EpisodeStatus",
     "Explanation",
+    "ExportReport",
     "Exposure",
     "Factors",
     "FeedbackSignal",
     "Fingerprint",
     "Heuristic",
+    "ImportReport",
     "Memory",
     "MemoryScope",
     "MemorySlice",

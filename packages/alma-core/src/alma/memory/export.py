@@ -1,0 +1,136 @@
+"""Writing a project to a file: one JSON document a line, one memory a line, all of one moment."""
+
+import hashlib
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import TextIOBase
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, TextIO
+
+from pydantic import BaseModel
+
+from alma import __version__
+from alma.errors import StorageError, ValidationError
+from alma.memory import arguments as args
+from alma.memory.room import Room
+from alma.protocols import Snapshot
+from alma.types.custom import DEFINITIONS
+from alma.types.exported import (
+    ExportedCounts,
+    ExportedRecord,
+    ExportEnd,
+    ExportHeader,
+    ExportReport,
+)
+
+Progress = Callable[[int, int], None]
+"""Told how much is done, of how much."""
+
+Target = str | os.PathLike[str] | BinaryIO | TextIO
+
+TELL_EVERY = 100
+
+
+class _Sink(Protocol):
+    def write(self, data: bytes, /) -> object: ...
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Lines on their way out, counted and hashed."""
+
+    sink: _Sink
+    digest: Any = field(default_factory=hashlib.sha256)
+    count: int = 0
+    size: int = 0
+
+    def put(self, line: BaseModel) -> None:
+        data = line.model_dump_json().encode() + b"\n"
+        self.sink.write(data)
+        self.digest.update(data)
+        self.count += 1
+        self.size += len(data)
+
+
+def export(
+    room: Room, target: Target, *, agent: object = None, vectors: bool = False, progress: Progress | None = None
+) -> ExportReport:
+    """The project, or what belongs to one agent, written to a file that appears whole or not at all, or to an open one."""
+    owner = None if agent is None else args.checked_name(agent, "agent")
+    with _opened(target) as sink, room.project.snapshot(owner=owner) as stored:
+        counts = stored.counts()
+        lines = _Lines(sink)
+        lines.put(_header(room, stored, counts, owner, has_vectors=bool(vectors)))
+        for record in _definitions_first(stored):
+            lines.put(record)
+        for done, memory in enumerate(stored.memories(vectors=bool(vectors)), start=1):
+            lines.put(memory)
+            if progress and (done % TELL_EVERY == 0 or done == counts.memories):
+                progress(done, counts.memories)
+        for evidence in stored.evidence():
+            lines.put(evidence)
+        digest = lines.digest.hexdigest()
+        lines.put(ExportEnd(lines=lines.count, sha256=digest))
+    return ExportReport(counts=counts, size=lines.size, sha256=digest)
+
+
+def _header(room: Room, stored: Snapshot, counts: ExportedCounts, owner: str | None, *, has_vectors: bool) -> ExportHeader:
+    seq, head = stored.head()
+    return ExportHeader(
+        alma=__version__,
+        project=room.name,
+        agent=owner,
+        exported_at=room.store.clock(),
+        embedder=room.store.texts.fingerprint,
+        has_vectors=has_vectors,
+        seq=seq,
+        head=head,
+        counts=counts,
+    )
+
+
+def _definitions_first(stored: Snapshot) -> Iterator[ExportedRecord]:
+    """The small records; definitions of kinds before all others, so that whoever reads on knows them."""
+    yield from (record for record in stored.records() if record.kind == DEFINITIONS)
+    yield from (record for record in stored.records() if record.kind != DEFINITIONS)
+
+
+@contextmanager
+def _opened(target: Target) -> Iterator[_Sink]:
+    if isinstance(target, str | os.PathLike):
+        with _new_file(Path(target)) as file:
+            yield file
+    elif isinstance(target, TextIOBase):
+        yield _AsText(target)
+    elif callable(getattr(target, "write", None)):
+        yield target  # type: ignore[misc] # an open binary file
+    else:
+        raise ValidationError(f"export needs a path or an open file, not {args.told(target)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _AsText:
+    file: TextIOBase
+
+    def write(self, data: bytes) -> None:
+        self.file.write(data.decode())
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that has its name only once it is whole and on disk; only its owner may read it."""
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        draft.unlink(missing_ok=True)

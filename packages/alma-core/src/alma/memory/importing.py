@@ -1,0 +1,255 @@
+"""Reading an export back: looked through whole, embedded, then stored in one transaction."""
+
+import hashlib
+import io
+import itertools
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from alma.errors import ConflictError, StorageError, ValidationError
+from alma.memory import arguments as args
+from alma.memory.checking import Contents, checked_file, decoded_vector, line_from, lines_of
+from alma.memory.export import TELL_EVERY, Progress, Target
+from alma.memory.room import Room
+from alma.protocols import Write
+from alma.storage.transfer import changes_for
+from alma.types.changes import Change
+from alma.types.custom import DEFINITIONS, stored_type
+from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportEnd, ImportReport
+from alma.types.identity import to_micros
+
+EMBEDDED_AT_ONCE = 512
+LINES_A_RECORD = 1_000
+"""A large import is several journal records, so that none has to be held whole in memory."""
+
+TOLD_CONFLICTS = 5
+CHOICES = ("error", "skip")
+
+
+@dataclass(slots=True)
+class _Present:
+    """What of a file is in the project already, and definitions of kinds that grow by it."""
+
+    memories: set[str] = field(default_factory=set)
+    records: set[tuple[str, str]] = field(default_factory=set)
+    evidence: set[str] = field(default_factory=set)
+    grown: list[Change] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+
+    def has(self, line: ExportedMemory | ExportedRecord | ExportedEvidence) -> bool:
+        match line:
+            case ExportedMemory():
+                return line.id in self.memories
+            case ExportedRecord():
+                return (line.kind, line.key) in self.records
+            case ExportedEvidence():
+                return line.id in self.evidence
+
+
+def import_from(room: Room, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
+    """Everything that a file holds, put into this project: all of it, or nothing."""
+    if on_conflict not in CHOICES:
+        raise ValidationError(f"on_conflict is {args.told(on_conflict)}; it is 'error' or 'skip'")
+    with _opened(source) as file, tempfile.TemporaryFile() as spool:
+        try:
+            contents = checked_file(file)
+        except ValidationError as error:
+            raise ValidationError(f"{_name(source)} cannot be imported: {error}; nothing was stored") from error
+        present = _present(room, file, contents)
+        if present.conflicts and on_conflict == "error":
+            raise _conflict(room, present.conflicts)
+        steps = _Steps(progress, 2 * len(contents.memories) - len(present.memories))
+        vectors = _Vectors(spool, 2 * room.store.texts.fingerprint.dimension)
+        _embed(room, file, contents, present, vectors, steps)
+        stored = _store(room, file, contents, present, vectors, steps)
+    skipped = {name: count - getattr(stored, name) for name, count in contents.counts}
+    return ImportReport(project=contents.header.project, stored=stored, skipped=ExportedCounts(**skipped))
+
+
+@dataclass(slots=True)
+class _Steps:
+    """Tells how far the work is: a step is a memory embedded, or a memory stored."""
+
+    tell: Progress | None
+    total: int
+    done: int = 0
+
+    def one(self) -> None:
+        self.done += 1
+        if self.tell and (self.done % TELL_EVERY == 0 or self.done == self.total):
+            self.tell(self.done, self.total)
+
+
+@dataclass(slots=True)
+class _Vectors:
+    """Vectors by text, on disk: there may be more of them than memory has room for."""
+
+    spool: BinaryIO
+    size: int
+    places: dict[str, int] = field(default_factory=dict)
+
+    def put(self, text: str, vector: bytes) -> None:
+        self.places[_key(text)] = self.spool.seek(0, os.SEEK_END)
+        self.spool.write(vector)
+
+    def get(self, text: str) -> bytes:
+        self.spool.seek(self.places[_key(text)])
+        return self.spool.read(self.size)
+
+    def __contains__(self, text: str) -> bool:
+        return _key(text) in self.places
+
+
+def _key(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _lines(file: BinaryIO) -> Iterator[ExportedMemory | ExportedRecord | ExportedEvidence]:
+    """The lines between the first and the last."""
+    for number, data in lines_of(file):
+        if number > 1:
+            line = line_from(number, data)
+            if not isinstance(line, ExportEnd):
+                yield line
+
+
+def _present(room: Room, file: BinaryIO, contents: Contents) -> _Present:
+    present = _Present()
+    if room.project.head() == 0:
+        return present
+    for memory_id in sorted(contents.memories):
+        if room.project.find(memory_id) is not None:
+            present.memories.add(memory_id)
+            present.conflicts.append(f"memory {memory_id}")
+    here: dict[tuple[str, str, str], str] = {}
+    if contents.evidence:
+        with room.project.snapshot() as stored:
+            here = {(line.agent, line.task_class, line.strategy_hash): line.id for line in stored.evidence()}
+    for line in _lines(file):
+        if isinstance(line, ExportedRecord):
+            _look_at_record(room, line, present)
+        elif isinstance(line, ExportedEvidence) and (
+            (line.agent, line.task_class, line.strategy_hash) in here or line.id in here.values()
+        ):
+            present.evidence.add(line.id)
+            present.conflicts.append(f"evidence {line.id}")
+    return present
+
+
+def _look_at_record(room: Room, line: ExportedRecord, present: _Present) -> None:
+    version, body = room.project.record(line.kind, line.key)
+    if not version:
+        return
+    present.records.add((line.kind, line.key))
+    if body == line.body:
+        return
+    if line.kind != DEFINITIONS:
+        present.conflicts.append(f"record {line.kind}/{line.key}")
+        return
+    merged = stored_type(body).merged(stored_type(line.body)).model_dump(mode="json")
+    if merged != body:
+        after = {"version": version + 1, "body": merged, "updated_at": to_micros(room.store.clock())}
+        present.grown.append(Change("record", f"{line.kind}/{line.key}", {"version": version, "body": body}, after))
+
+
+def _conflict(room: Room, conflicts: list[str]) -> ConflictError:
+    told = ", ".join(conflicts[:TOLD_CONFLICTS])
+    more = f" and {len(conflicts) - TOLD_CONFLICTS:,} more" if len(conflicts) > TOLD_CONFLICTS else ""
+    return ConflictError(
+        f"project {room.name!r} has already {told}{more}; nothing was stored. on_conflict='skip' leaves those out and takes the rest"
+    )
+
+
+def _embed(room: Room, file: BinaryIO, contents: Contents, present: _Present, vectors: _Vectors, steps: _Steps) -> None:
+    """The vector of every text that needs one: from the file, if it is of the same embedder, else from the store or the model."""
+    are_given = contents.header.has_vectors and contents.header.embedder == room.store.texts.fingerprint
+    waiting: dict[str, None] = {}
+    for line in _lines(file):
+        if not isinstance(line, ExportedMemory):
+            continue
+        steps.one()
+        for passage in line.passages if not present.has(line) else ():
+            if not passage.is_embedded or passage.text in vectors:
+                continue
+            if are_given and passage.vector is not None:
+                vectors.put(passage.text, decoded_vector(passage.vector))
+            else:
+                waiting[passage.text] = None
+        if len(waiting) >= EMBEDDED_AT_ONCE:
+            _embed_now(room, waiting, vectors)
+    _embed_now(room, waiting, vectors)
+
+
+def _embed_now(room: Room, waiting: dict[str, None], vectors: _Vectors) -> None:
+    for text, vector in room.store.texts.of(list(waiting), room.project).items():
+        vectors.put(text, vector)
+    waiting.clear()
+
+
+def _store(room: Room, file: BinaryIO, contents: Contents, present: _Present, vectors: _Vectors, steps: _Steps) -> ExportedCounts:
+    """One transaction; a journal record every so many lines."""
+    counts: Counter[str] = Counter()
+    wanted = (line for line in _lines(file) if not present.has(line))
+    with room.project.writes(actor="", operation="import", at=room.now()) as next_write:
+        with next_write() as write:
+            write.apply(present.grown)
+        while batch := list(itertools.islice(wanted, LINES_A_RECORD)):
+            with next_write() as write:
+                _apply(write, batch, vectors)
+            for line in batch:
+                counts[_COUNTED[type(line)]] += 1
+                if isinstance(line, ExportedMemory):
+                    counts["archived"] += line.archived_at is not None
+                    steps.one()
+        if _digest(file) != contents.sha256:
+            raise ConflictError("the file was changed while it was read; nothing was stored")
+    return ExportedCounts(**counts)
+
+
+_COUNTED = {ExportedMemory: "memories", ExportedRecord: "records", ExportedEvidence: "evidence"}
+
+
+def _apply(write: Write, batch: list[ExportedMemory | ExportedRecord | ExportedEvidence], vectors: _Vectors) -> None:
+    memories = [line for line in batch if isinstance(line, ExportedMemory)]
+    texts = {passage.text for line in memories for passage in line.passages if passage.is_embedded}
+    write.apply([change for line in batch for change in changes_for(line)], {text: vectors.get(text) for text in texts})
+
+
+def _digest(file: BinaryIO) -> str:
+    """What the closing line should say of the lines before it."""
+    digest = hashlib.sha256()
+    previous = b""
+    for _, data in lines_of(file):
+        digest.update(previous)
+        previous = data
+    return digest.hexdigest()
+
+
+@contextmanager
+def _opened(source: Target) -> Iterator[BinaryIO]:
+    """The file, open for reading from its start as often as need be."""
+    if isinstance(source, str | os.PathLike):
+        try:
+            with Path(source).open("rb") as file:
+                yield file
+        except OSError as error:
+            raise StorageError(f"{source} cannot be read: {error.strerror or error}") from error
+    elif isinstance(source, io.TextIOBase):
+        yield io.BytesIO(source.read().encode("utf-8", "surrogatepass"))
+    elif callable(getattr(source, "read", None)):
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(cast(BinaryIO, source), copy)
+            yield copy
+    else:
+        raise ValidationError(f"import_from needs a path or an open file, not {args.told(source)}")
+
+
+def _name(source: Target) -> str:
+    return str(source) if isinstance(source, str | os.PathLike) else str(getattr(source, "name", "the file"))

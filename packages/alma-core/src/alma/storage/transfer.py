@@ -1,0 +1,179 @@
+"""One project, all of one moment, as it leaves the store; and the look at what is there already."""
+
+import base64
+import json
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from alma.errors import CorruptStoreError
+from alma.protocols import StoredRow
+from alma.storage import compiled
+from alma.storage.logical import TABLES, View, passages_of
+from alma.storage.rows import Row, content_hash, passage_key, text_hash
+from alma.types.changes import Change
+from alma.types.exported import (
+    ExportedCounts,
+    ExportedEvidence,
+    ExportedMemory,
+    ExportedPassage,
+    ExportedRecord,
+    ExportedUsage,
+)
+from alma.types.identity import from_micros, to_micros
+from alma.types.kinds import MemoryType
+
+_TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
+_DERIVED = frozenset({"is_user", "owner", "content_hash"})
+_OF_OWNER = "AND partition IN (SELECT row FROM partition WHERE project = :project AND NOT is_user AND owner = :owner)"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A project in an open read transaction. With `owner`, only what belongs to that agent; small records always all."""
+
+    view: View
+    owner: str | None = None
+
+    def head(self) -> tuple[int, str]:
+        """Number and hash of the newest journal record."""
+        row = self.view.one("SELECT head_seq, head_hash FROM project WHERE row = :project")
+        return (row["head_seq"], row["head_hash"].hex()) if row else (0, "")
+
+    def counts(self) -> ExportedCounts:
+        """How much there is to read."""
+        mine, by_agent = ("", "") if self.owner is None else (_OF_OWNER, "AND agent = :owner")
+        row = self.view.one(
+            f"SELECT (SELECT count(*) FROM memory WHERE project = :project {mine}) AS memories, "  # noqa: S608 - our own words
+            f"(SELECT count(*) FROM memory WHERE project = :project AND archived_at IS NOT NULL {mine}) AS archived, "
+            "(SELECT count(*) FROM record WHERE project = :project) AS records, "
+            f"(SELECT count(*) FROM evidence WHERE project = :project {by_agent}) AS evidence",
+            owner=self.owner,
+        )
+        return ExportedCounts(**(row or {}))
+
+    def records(self) -> Iterator[ExportedRecord]:
+        """The small records by kind and key."""
+        for stored in TABLES["record"].rows(self.view):
+            kind, _, key = stored.key.partition("/")
+            row = _whole(stored)
+            yield ExportedRecord(
+                kind=kind, key=key, version=row["version"], updated_at=from_micros(row["updated_at"]), body=row["body"]
+            )
+
+    def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
+        """Each memory in the order they were made, archived ones too, with its passages by position and its usage."""
+        usages = TABLES["usage"]
+        for stored in TABLES["memory"].rows(self.view):
+            row = _whole(stored)
+            if self.owner is not None and (row["is_user"] or row["owner"] != self.owner):
+                continue
+            try:
+                passages = list(passages_of(self.view, row["id"]).values())
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                raise CorruptStoreError(f"a passage of memory {row['id']} is not readable: {error}; see `alma verify`") from error
+            raw = usages.raw(self.view, row["id"])
+            yield ExportedMemory(
+                **_with_times(row, _TIMES, left_out=_DERIVED),
+                passages=tuple(self._passage(passage, vectors) for passage in passages),
+                usage=None if raw is None else ExportedUsage(**usages.decoded(self.view, raw)),
+            )
+
+    def evidence(self) -> Iterator[ExportedEvidence]:
+        """The counts behind rules."""
+        for stored in TABLES["evidence"].rows(self.view):
+            row = _whole(stored)
+            if self.owner is None or row["agent"] == self.owner:
+                yield ExportedEvidence(**_with_times(row, ("observed_at",)))
+
+    def _passage(self, row: Row, vectors: bool) -> ExportedPassage:
+        is_embedded = row["text_hash"] is not None
+        return ExportedPassage(
+            **_with_times(row, ("time",), left_out={"memory", "text_hash", "is_live"}),
+            is_embedded=is_embedded,
+            vector=self._vector(row["text"]) if vectors and is_embedded else None,
+        )
+
+    def _vector(self, text: str) -> str:
+        row = self.view.one(compiled.VECTOR_BY_HASH, text_hash=text_hash(text))
+        if row is None:
+            raise CorruptStoreError(f"the vector of {text[:60]!r} is missing; see `alma verify`")
+        return base64.b64encode(self.view.seal.open(row["vector"], place="vector.vector")).decode()
+
+
+def changes_for(line: ExportedMemory | ExportedRecord | ExportedEvidence) -> list[Change]:
+    """What storing a line changes: the opposite of reading it from a snapshot."""
+    match line:
+        case ExportedMemory():
+            return _memory_changes(line)
+        case ExportedRecord():
+            row = {"version": line.version, "body": line.body, "updated_at": to_micros(line.updated_at)}
+            return [Change("record", f"{line.kind}/{line.key}", None, row)]
+        case ExportedEvidence():
+            row = {**line.model_dump(exclude={"type"}), "observed_at": to_micros(line.observed_at)}
+            return [Change("evidence", line.id, None, row)]
+
+
+def _memory_changes(line: ExportedMemory) -> list[Change]:
+    is_user = line.kind == MemoryType.USER_PREFERENCE
+    plain = line.model_dump(include={"id", "kind", "agent", "body", "confidence", "successes", "trials", "evidence"})
+    row = {
+        **plain,
+        **{name: _micros(getattr(line, name)) for name in _TIMES},
+        "is_user": is_user,
+        "owner": line.body["user_id"] if is_user else line.agent,
+        "content_hash": content_hash(line.kind, line.body),
+    }
+    changes = [Change("memory", line.id, None, row)]
+    for passage in line.passages:
+        made = {
+            **passage.model_dump(include={"position", "text", "keywords", "speaker", "is_own"}),
+            "memory": line.id,
+            "time": _micros(passage.time),
+            "text_hash": text_hash(passage.text).hex() if passage.is_embedded else None,
+            "is_live": line.archived_at is None,
+        }
+        changes.append(Change("passage", passage_key(line.id, passage.position), None, made))
+    return changes if line.usage is None else [*changes, Change("usage", line.id, None, line.usage.model_dump())]
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
+
+
+def _with_times(row: Row, times: Collection[str], *, left_out: Collection[str] = ()) -> dict[str, Any]:
+    """The columns, microseconds as times."""
+    return {
+        name: from_micros(value) if name in times and value is not None else value
+        for name, value in row.items()
+        if name not in left_out
+    }
+
+
+def _whole(stored: StoredRow) -> Row:
+    if stored.row is None:
+        raise CorruptStoreError(f"{stored.table} {stored.key} {stored.fault}; see `alma verify`")
+    return stored.row
+
+
+def listed(
+    connection: sqlite3.Connection,
+    project: int | None,
+    partitions: Sequence[int],
+    *,
+    since: int | None,
+    limit: int,
+    newest_first: bool,
+) -> list[int]:
+    """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
+    given: Mapping[str, object] = {"project": project, "rows": json.dumps(list(partitions)), "since": since, "limit": limit}
+    order = "DESC" if newest_first else "ASC"
+    found = connection.execute(
+        "SELECT row FROM memory WHERE project = :project AND archived_at IS NULL "  # noqa: S608 - our own words
+        "AND partition IN (SELECT value FROM json_each(:rows)) AND (:since IS NULL OR created_at >= :since) "
+        f"ORDER BY created_at {order}, row {order} LIMIT :limit",
+        given,
+    )
+    return [row for (row,) in found]

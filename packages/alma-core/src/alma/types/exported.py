@@ -1,0 +1,144 @@
+"""The lines of an export: what one line of the file says, checked as it is read. Times are ISO 8601 in UTC, to the microsecond."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from alma.types.embedding import Fingerprint
+from alma.types.identity import UtcDatetime
+
+FORMAT = "alma-export"
+VERSION = 1
+
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Key = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ExportedCounts(_Line):
+    """How much a file holds. `archived` are among the memories."""
+
+    memories: Count = 0
+    archived: Count = 0
+    records: Count = 0
+    evidence: Count = 0
+
+
+class ExportHeader(_Line):
+    """The first line: what this file is, and where it comes from. `seq` and `head` are of the journal at that moment."""
+
+    format: Literal["alma-export"] = "alma-export"
+    version: int = VERSION
+    alma: str
+    project: str
+    agent: str | None = None
+    exported_at: UtcDatetime
+    embedder: Fingerprint
+    has_vectors: bool = False
+    seq: Count
+    head: str
+    counts: ExportedCounts
+
+
+class ExportedPassage(_Line):
+    """A passage. `is_embedded` says that it has a vector; `vector` is that, float16 little-endian in base64, where vectors are exported."""
+
+    position: Count
+    text: Annotated[str, Field(min_length=1)]
+    keywords: str = ""
+    speaker: str = ""
+    time: UtcDatetime | None = None
+    is_own: bool = True
+    is_embedded: bool
+    vector: str | None = None
+
+
+class ExportedUsage(_Line):
+    """What became of a memory that was shown."""
+
+    used: Count
+    ignored: Count
+    thumbs_up: Count
+    thumbs_down: Count
+
+
+class ExportedMemory(_Line):
+    """A memory with all that hangs on it. `body` has what only its kind has."""
+
+    type: Literal["memory"] = "memory"
+    id: Key
+    kind: Key
+    agent: str
+    body: dict[str, Any]
+    confidence: Share
+    successes: Number | None
+    trials: Number | None
+    seen_at: UtcDatetime
+    created_at: UtcDatetime
+    updated_at: UtcDatetime
+    archived_at: UtcDatetime | None
+    evidence: str | None
+    passages: tuple[ExportedPassage, ...]
+    usage: ExportedUsage | None
+
+
+class ExportedRecord(_Line):
+    """A small record: the definition of a kind, an episode and the like."""
+
+    type: Literal["record"] = "record"
+    kind: Key
+    key: Key
+    version: Annotated[int, Field(ge=1, le=2**53)]
+    updated_at: UtcDatetime
+    body: dict[str, Any]
+
+
+class ExportedEvidence(_Line):
+    """The counts behind a rule."""
+
+    type: Literal["evidence"] = "evidence"
+    id: Key
+    agent: str
+    task_class: str
+    strategy_hash: Annotated[str, Field(pattern=r"^([0-9a-f]{2})+$")]
+    strategy: str
+    successes: Number
+    trials: Number
+    operative_successes: Number
+    operative_trials: Number
+    observed_at: UtcDatetime
+    heuristic: str | None
+    anti_pattern: str | None
+
+
+class ExportEnd(_Line):
+    """The last line: how many lines there were before it, and the SHA-256 of their bytes, line ends included."""
+
+    type: Literal["end"] = "end"
+    lines: Count
+    sha256: str
+
+
+ExportedLine = Annotated[ExportedMemory | ExportedRecord | ExportedEvidence | ExportEnd, Field(discriminator="type")]
+"""Any line but the first."""
+
+
+class ExportReport(_Line):
+    """What was exported, and the SHA-256 that the last line holds."""
+
+    counts: ExportedCounts
+    size: int
+    sha256: str
+
+
+class ImportReport(_Line):
+    """What was stored, and what was left out because it was there already."""
+
+    project: str
+    stored: ExportedCounts
+    skipped: ExportedCounts
