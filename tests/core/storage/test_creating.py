@@ -105,7 +105,8 @@ def test_processes_that_make_it_at_once_get_one_database(tmp_path: Path, count: 
         ids = {word for process in processes for word in finished(process)}
 
     assert len(ids) == 1
-    assert [path.name for path in (tmp_path / "store").iterdir()] == ["alma.db"]
+    left = {path.name for path in (tmp_path / "store").iterdir()}
+    assert left - {"alma.db-wal", "alma.db-shm"} == {"alma.db"}  # two that close at the same moment both leave the log to the other
 
 
 @pytest.mark.parametrize(

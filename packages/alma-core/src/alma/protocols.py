@@ -340,8 +340,10 @@ class Journaled(Protocol):
         """The ids of the memories of these partitions, not archived, last seen before a time (in microseconds) and of a confidence below."""
 
     def purge(self, memory_ids: Sequence[str], *, records: Sequence[str], actor: str, at: int) -> Erased | None:
-        """Erases memories and small records ("kind/key") for good, in one transaction: their rows, and the payload of every journal record that
-        changed them. `None` if nothing of that name was ever there."""
+        """Erases memories and small records for good, in one transaction: their rows, and the payload of every journal record that changed them.
+
+        A record is named "kind/key"; "kind/key/" stands for all whose key is that and a number. `None` if nothing of these names was ever there.
+        """
 
 
 class Snapshot(Protocol):

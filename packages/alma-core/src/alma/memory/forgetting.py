@@ -7,8 +7,10 @@ from datetime import timedelta
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
+from alma.memory.episodes import END, EPISODE, LEASE, STEP
 from alma.memory.room import Room
 from alma.protocols import Erased
+from alma.types.changes import Change
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
 from alma.types.kinds import MemoryType
@@ -21,8 +23,6 @@ LONGEST_AGE = 365_000.0
 _BY_AGE = frozenset({MemoryType.OUTCOME.value})
 _NEVER = frozenset({MemoryType.USER_PREFERENCE.value})
 """What a user wants holds until the user says otherwise."""
-
-_EPISODE_RECORDS = ("episode", "episode_lease")
 
 
 @dataclass(slots=True)
@@ -157,13 +157,21 @@ _UNCOUNTED = (
 
 
 def _episode_records(room: Room, ids: Sequence[str]) -> Iterator[str]:
-    """The small records of the ended episodes that the memories come from: they tell the same."""
+    """The small records of the ended episodes that the memories come from, for they tell the same; those of an open one are still needed."""
     for memory_id in ids:
         for entry in room.project.entries(memory_id=memory_id):
             for change in entry.changes:
-                row = change.after or {}
-                episode = row.get("body", {}).get("metadata", {}).get("episode_id") if change.table == "memory" else None
-                if episode is not None and change.key == memory_id:
-                    version, body = room.project.record("episode", str(episode))
-                    if version and body.get("status") != "open":
-                        yield from (f"{kind}/{episode}" for kind in _EPISODE_RECORDS)
+                episode = _episode_of(change) if change.key == memory_id else None
+                if episode is not None and not _is_open(room, episode):
+                    yield from (f"{kind}/{episode}" for kind in (EPISODE, END, LEASE))
+                    yield f"{STEP}/{episode}/"
+
+
+def _episode_of(change: Change) -> str | None:
+    row = change.after or {}
+    found = row.get("body", {}).get("metadata", {}).get("episode_id") if change.table == "memory" else None
+    return found if isinstance(found, str) else None
+
+
+def _is_open(room: Room, episode: str) -> bool:
+    return bool(room.project.record(EPISODE, episode)[0]) and not room.project.record(END, episode)[0]

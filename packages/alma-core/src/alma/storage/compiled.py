@@ -42,6 +42,8 @@ JOURNAL_ERASE = 'UPDATE journal SET payload=NULL, salt=NULL WHERE journal.projec
 TOUCHED_SEQS = 'SELECT touched.seq FROM touched WHERE touched.project = :project AND touched."key" = :key ORDER BY touched.seq'
 TOUCHED_ALL = 'SELECT touched."key", touched.seq FROM touched WHERE touched.project = :project'
 TOUCHED_DELETE = 'DELETE FROM touched WHERE touched.project = :of_project AND touched."key" = :of_key'
+TOUCHED_DROP = 'DELETE FROM touched WHERE touched.project = :of_project AND touched."key" = :of_key AND touched.seq = :of_seq'
+TOUCHED_UNDER = 'SELECT DISTINCT touched."key" FROM touched WHERE touched.project = :project AND touched."key" > :first AND touched."key" < :last'
 STALE = 'SELECT memory.id FROM memory WHERE memory.project = :project AND memory.archived_at IS NULL AND memory.partition IN (SELECT anon_1.value FROM json_each(:rows) AS anon_1) AND (:seen_before IS NULL OR memory.seen_at < :seen_before) AND (:below IS NULL OR memory.confidence < :below) ORDER BY memory."row"'
 VECTOR_DROP = 'DELETE FROM vector WHERE vector.project = :of_project AND vector.text_hash = :of_text_hash AND NOT (EXISTS (SELECT passage."row" FROM passage WHERE passage.project = :of_project AND passage.text_hash = :of_text_hash))'
 VECTORS_UNUSED = 'DELETE FROM vector WHERE ((vector.project, vector.text_hash) NOT IN (SELECT passage.project, passage.text_hash FROM passage WHERE passage.text_hash IS NOT NULL))'

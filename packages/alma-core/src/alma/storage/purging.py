@@ -6,7 +6,7 @@ history, undo and `verify` read it. When a purge record itself names what is pur
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from alma import journal
@@ -34,7 +34,7 @@ class _Counts:
 
 def purge(view: View, memory_ids: Sequence[str], records: Sequence[str], *, seq: int) -> tuple[list[Change], Erased] | None:
     """Erases as part of record `seq`, and gives the changes that it has to hold; `None` if nothing of these names was ever there."""
-    touched = {name: _touched(view, name) for name in (*memory_ids, *(entity("record", key) for key in records))}
+    touched = {name: _touched(view, name) for name in (*memory_ids, *_names(view, records))}
     doomed = {name for name, seqs in touched.items() if seqs}
     if not doomed:
         return None
@@ -50,6 +50,19 @@ def purge(view: View, memory_ids: Sequence[str], records: Sequence[str], *, seq:
     changes = [*kept, _numbered(journal.tombstones(sorted(doomed), salt), seq)]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
     return changes, Erased(seq, known, found.counts, _left(view, known, texts))
+
+
+def _names(view: View, records: Sequence[str]) -> Iterator[str]:
+    """What the journal calls the records; one that ends in a slash stands for all that are numbered under it."""
+    for record in records:
+        name = entity("record", record)
+        if not record.endswith("/"):
+            yield name
+            continue
+        under = {"project": view.project, "first": name, "last": f"{name[:-1]}0"}  # "0" comes after "/"
+        for (key,) in view.connection.execute(compiled.TOUCHED_UNDER, under).fetchall():
+            if key.removeprefix(name).isdecimal():
+                yield key
 
 
 def _touched(view: View, key: str) -> list[int]:
@@ -71,6 +84,8 @@ def _erase_payloads(
     for number, made in purges(view):
         if any(entity(c.table, c.key) in doomed for changes in journal.redacted(made).values() for c in changes):
             seqs.update({number, *journal.redacted(made)})
+            drop = {"of_project": view.project, "of_key": PURGE, "of_seq": number}
+            view.connection.execute(compiled.TOUCHED_DROP, drop)
             tombs += [change for change in made if change.key.startswith("tombstones")]
     moved = []
     for number in sorted(seqs):

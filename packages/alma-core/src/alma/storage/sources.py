@@ -140,9 +140,7 @@ def sources() -> dict[str, ClauseElement]:
         .where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq > _given("after"))
         .order_by(_JOURNAL.c.seq),
         "JOURNAL_TOUCHING": select(_JOURNAL)
-        .select_from(
-            _TOUCHED.join(_JOURNAL, and_(_JOURNAL.c.project == _TOUCHED.c.project, _JOURNAL.c.seq == _TOUCHED.c.seq))
-        )
+        .select_from(_TOUCHED.join(_JOURNAL, and_(_JOURNAL.c.project == _TOUCHED.c.project, _JOURNAL.c.seq == _TOUCHED.c.seq)))
         .where(_TOUCHED.c.project == _given("project"), _TOUCHED.c.key == _given("key"))
         .order_by(_TOUCHED.c.seq),
         "JOURNAL_AT": select(_JOURNAL).where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq == _given("seq")),
@@ -153,9 +151,13 @@ def sources() -> dict[str, ClauseElement]:
         .where(_TOUCHED.c.project == _given("project"), _TOUCHED.c.key == _given("key"))
         .order_by(_TOUCHED.c.seq),
         "TOUCHED_ALL": select(_TOUCHED.c.key, _TOUCHED.c.seq).where(_TOUCHED.c.project == _given("project")),
-        "TOUCHED_DELETE": delete(_TOUCHED).where(
-            _TOUCHED.c.project == _given("of_project"), _TOUCHED.c.key == _given("of_key")
+        "TOUCHED_DELETE": delete(_TOUCHED).where(_TOUCHED.c.project == _given("of_project"), _TOUCHED.c.key == _given("of_key")),
+        "TOUCHED_DROP": delete(_TOUCHED).where(
+            _TOUCHED.c.project == _given("of_project"), _TOUCHED.c.key == _given("of_key"), _TOUCHED.c.seq == _given("of_seq")
         ),
+        "TOUCHED_UNDER": select(_TOUCHED.c.key)
+        .distinct()
+        .where(_TOUCHED.c.project == _given("project"), _TOUCHED.c.key > _given("first"), _TOUCHED.c.key < _given("last")),
         "STALE": select(_m.id)
         .where(
             _m.project == _given("project"),
