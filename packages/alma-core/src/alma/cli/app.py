@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from alma import __version__
-from alma.cli.commands import demo, doctor, explain, init, learn, retrieve, stats, verify
+from alma.cli.commands import demo, doctor, explain, init, learn, reindex, retrieve, stats, verify
 from alma.cli.exits import EXIT_CODES, exit_code
 from alma.errors import AlmaError
 
@@ -60,7 +60,17 @@ def alma(
     """
 
 
-for command in (init.init, demo.demo, learn.learn, retrieve.retrieve, explain.explain, stats.stats, verify.verify, doctor.doctor):
+for command in (
+    init.init,
+    demo.demo,
+    learn.learn,
+    retrieve.retrieve,
+    explain.explain,
+    stats.stats,
+    reindex.reindex,
+    verify.verify,
+    doctor.doctor,
+):
     app.command()(command)
 
 

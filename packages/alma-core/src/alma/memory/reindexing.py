@@ -72,7 +72,7 @@ def _filled(vectors: NextVectors, texts: TextVectors, progress: Progress | None)
 
 def _made(batch: Sequence[Unembedded], texts: TextVectors, done: int, total: int) -> dict[Unembedded, bytes]:
     """One vector for each text of each project; equal texts are embedded once."""
-    passages = {(passage.project, passage.text): passage for passage in reversed(batch)}.values()
+    passages = {(passage.project, passage.text): passage for passage in batch}.values()
     distinct = list(dict.fromkeys(passage.text for passage in passages))
     try:
         found = dict(zip(distinct, texts.embedded(distinct), strict=True))
