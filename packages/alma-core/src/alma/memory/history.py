@@ -21,7 +21,8 @@ _UNTOLD = frozenset({"id", "content_hash", "memory", "position", "text_hash", "i
 def history(room: Room, memory_id: object) -> list[HistoryEntry]:
     """What every call did to a memory, oldest first. `MemoryNotFoundError` if there never was one, or it was purged."""
     (wanted,) = args.checked_ids([memory_id], "memory_id")
-    found = [_entry(entry, wanted) for entry in room.project.entries(memory_id=wanted)]
+    told = [(entry, _of_memory(entry, wanted)) for entry in room.project.entries(memory_id=wanted)]
+    found = [_entry(entry, changes) for entry, changes in told if changes]
     if not found:
         fate = "; it was purged" if room.project.was_purged(wanted) else ""
         raise MemoryNotFoundError(f"project {room.name!r} never had a memory {wanted!r}{fate}")
@@ -169,8 +170,11 @@ def _checked_seq(room: Room, to: object) -> int:
     return to
 
 
-def _entry(entry: Entry, memory_id: str) -> HistoryEntry:
-    changes = [c for c in entry.changes if c.table in journal.OF_MEMORIES and entity(c.table, c.key) == memory_id]
+def _of_memory(entry: Entry, memory_id: str) -> list[Change]:
+    return [c for c in entry.changes if c.table in journal.OF_MEMORIES and entity(c.table, c.key) == memory_id]
+
+
+def _entry(entry: Entry, changes: Sequence[Change]) -> HistoryEntry:
     changed = {name: revision for change in changes for name, revision in _revisions(change)}
     made: Mapping[str, Any] = next((c.after or {} for c in changes if c.table == "memory" and c.before is None), {})
     return HistoryEntry(

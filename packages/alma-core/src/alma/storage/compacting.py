@@ -7,6 +7,9 @@ from pathlib import Path
 from alma.storage import compiled, fulltext
 from alma.storage.database import Database, connect, storage_errors
 
+PATIENCE_MS = 2000
+"""How long others may go on reading before the log is left as it is."""
+
 
 def compact(database: Database) -> bool:
     """Merges the full text, drops vectors that no passage has, rewrites the file and empties the write-ahead log.
@@ -26,7 +29,7 @@ def compact(database: Database) -> bool:
 
 
 def _emptied_log(connection: sqlite3.Connection, path: Path) -> bool:
-    connection.execute("PRAGMA busy_timeout=5000")
+    connection.execute(f"PRAGMA busy_timeout={PATIENCE_MS:d}")
     is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     log = Path(f"{path}-wal")
     return not is_busy and (not log.exists() or log.stat().st_size == 0)

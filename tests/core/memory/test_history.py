@@ -1,0 +1,123 @@
+"""History: what every call did to a memory, told from the journal; and that what is forgotten is gone for other processes too."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA
+from alma.errors import MemoryNotFoundError
+from alma.storage import compacting
+from facade import ManualClock, OpenStore
+from other_process import OtherProcess
+
+SETUP = """
+from alma import ALMA
+alma = ALMA.open({folder!r}, project_id="shop", embedding_provider="hash")
+def recall(task):
+    return alma.retrieve(task, "helena").ids
+"""
+
+
+def test_a_memory_tells_what_was_done_to_it_oldest_first(alma: ALMA, clock: ManualClock) -> None:
+    rule = alma.add_heuristic("helena", "On deploy", "Go blue-green")
+    alma.learn("victor", "Cache the pages", "success")
+    clock.advance(hours=1)
+    alma.record_feedback(rule.id, signal="thumbs_up", agent="helena")
+    alma.record_usage([rule.id], [rule.id], agent="helena")
+    with alma._room.project.write(actor="helena", operation="learn", at=7) as write:
+        write.change_memory(rule.id, confidence=0.5, body={"strategy": "Go canary"})
+    alma.forget("helena", memory_ids=[rule.id])
+    alma.undo(5)
+    alma.undo(0)
+
+    entries = alma.history(rule.id)
+    told = [(entry.seq, entry.actor, entry.operation, entry.what) for entry in entries]
+    assert told == [
+        (1, "helena", "add_heuristic", "made"),
+        (3, "helena", "record_feedback", "used"),
+        (4, "helena", "record_usage", "used"),
+        (5, "helena", "learn", "changed"),
+        (6, "helena", "forget", "archived"),
+        (7, "", "undo", "brought back"),
+        (8, "", "undo", "removed"),
+    ]
+    assert entries[0].changed["strategy"].model_dump() == {"old": None, "new": "Go blue-green"}
+    assert entries[0].changed["passage 0.text"].new.startswith("On deploy")
+    assert entries[1].at == clock.now
+    assert entries[1].changed["usage.thumbs_up"].model_dump() == {"old": None, "new": 1}
+    assert {name: (r.old, r.new) for name, r in entries[2].changed.items()} == {"usage.used": (0, 1)}
+    changed = {name: (r.old, r.new) for name, r in entries[3].changed.items() if name != "updated_at"}
+    assert changed == {"confidence": (1.0, 0.5), "strategy": ("Go blue-green", "Go canary")}
+    assert entries[4].changed["archived_at"].new == clock.now
+    assert entries[5].changed["archived_at"].old == clock.now
+    json.dumps([entry.model_dump(mode="json") for entry in entries])
+
+
+def test_the_first_entry_says_in_which_episode_it_was_learned(alma: ALMA) -> None:
+    with alma.episode(agent="helena", task="Deploy the service") as episode:
+        episode.succeed(strategy="Go blue-green")
+    (made,) = (stored.key for stored in alma._room.project.rows() if stored.table == "memory")
+
+    assert alma.history(made)[0].episode_id == episode.id
+
+
+def test_a_memory_that_never_was_has_no_history(alma: ALMA) -> None:
+    purged = alma.learn("helena", "Deploy", "success")
+    alma.purge([purged.id])
+    for wanted in ("nobody", "purge", "record/x", ""):
+        with pytest.raises(MemoryNotFoundError, match="never had"):
+            alma.history(wanted)
+
+
+def test_a_memory_of_many_calls_is_found_without_reading_the_whole_journal(alma: ALMA) -> None:
+    rule = alma.add_heuristic("helena", "On deploy", "Go blue-green")
+    alma.learn_many({"agent": "helena", "task": f"Task {n}", "outcome": "success"} for n in range(500))
+    alma._room.project._database.connection.execute("UPDATE journal SET payload = X'00' WHERE seq = 2")  # would not be readable
+
+    assert [entry.what for entry in alma.history(rule.id)] == ["made"]
+
+
+@pytest.mark.parametrize("how", ["forget", "purge", "undo"])
+def test_what_one_process_takes_away_is_gone_at_once_in_another_that_runs(
+    open_store: OpenStore, tmp_path: Path, how: str
+) -> None:
+    alma = open_store()
+    others = [alma.learn("helena", f"Repair the printer {n}", "success").id for n in range(3)]
+    mark = alma.get_stats().journal_records
+    gone = alma.learn("helena", "Deploy the service at night", "success").id
+    with OtherProcess(SETUP.format(folder=str(tmp_path / "store"))) as other:
+        assert gone in eval(other.ask("recall('Deploy the service at night')"))
+        match how:
+            case "forget":
+                alma.forget(memory_ids=[gone])
+            case "purge":
+                alma.purge([gone])
+            case _:
+                alma.undo(mark)
+        for task in ("Deploy the service at night", "Repair the printer deploy night"):
+            assert gone not in eval(other.ask(f"recall({task!r})"))
+        assert set(others) == set(eval(other.ask("recall('Repair the printer')")))
+        assert other.ask("alma.get_stats().total") == "3"
+        assert "MemoryNotFoundError" in other.ask(f"alma.get({gone!r})")
+        assert other.ask(f"alma.record_usage([{gone!r}], [], agent='helena').unknown") == repr((gone,))
+        if how != "purge":
+            other.ask("alma.undo(alma.get_stats().journal_records - 1)")
+            assert gone in alma.retrieve("Deploy the service at night", "helena").ids
+
+
+def test_a_process_in_the_middle_of_reading_keeps_the_log_from_being_emptied_and_the_report_says_so(
+    open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compacting, "PATIENCE_MS", 10)
+    alma = open_store()
+    secret = alma.learn("helena", "Deploy the service", "success")
+    with OtherProcess(SETUP.format(folder=str(tmp_path / "store"))) as other:
+        other.ask(
+            "[c := alma._room.project._database.connection, c.execute('BEGIN'), c.execute('SELECT * FROM memory').fetchall()]"
+        )
+        alma.purge([secret.id])
+        assert not alma.compact().is_whole
+
+        other.ask("alma._room.project._database.connection.execute('COMMIT')")
+        assert alma.compact().is_whole
