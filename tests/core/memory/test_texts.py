@@ -1,0 +1,120 @@
+"""No text is embedded twice: vectors that are stored, or were made lately, are taken."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from alma import ALMA, Outcome
+from alma.embedding import HashEmbedder
+from alma.memory import texts
+from alma.types import Fingerprint
+from facade import OpenStore
+
+
+class CountingEmbedder:
+    """Embeds as `HashEmbedder` does, and notes the texts of each call."""
+
+    def __init__(self) -> None:
+        self._hash = HashEmbedder(32)
+        self.calls: list[list[str]] = []
+        self.is_closed = False
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return self._hash.fingerprint
+
+    @property
+    def texts(self) -> list[str]:
+        return [text for call in self.calls for text in call]
+
+    def embed(self, given: Sequence[str], /) -> Any:
+        self.calls.append(list(given))
+        return self._hash.embed(given)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+@pytest.fixture
+def embedder() -> CountingEmbedder:
+    return CountingEmbedder()
+
+
+@pytest.fixture
+def shop(open_store: OpenStore, embedder: CountingEmbedder) -> ALMA:
+    alma = open_store(embedding_provider=embedder)
+    alma.learn("a", "Deploy the service", "success")
+    embedder.calls.clear()
+    return alma
+
+
+def test_a_query_is_embedded_once_however_often_it_is_asked(shop: ALMA, embedder: CountingEmbedder) -> None:
+    for _ in range(5):
+        shop.retrieve("How is it deployed?", "a")
+        shop.for_project("desk").retrieve("How is it deployed?", "a")
+    assert embedder.texts == ["How is it deployed?"]
+
+
+def test_a_query_that_is_stored_as_a_text_is_not_embedded(open_store: OpenStore, shop: ALMA) -> None:
+    fresh = CountingEmbedder()
+    again = open_store(embedding_provider=fresh)
+    assert again.retrieve("Deploy the service", "a").total_items == 1
+    again.learn("b", "Deploy the service", "failure")
+    assert fresh.texts == []
+
+
+def test_the_queries_asked_last_are_remembered_and_the_oldest_forgotten(
+    shop: ALMA, embedder: CountingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "REMEMBERED", 3)
+    for name in ("one", "two", "three", "one", "four"):  # "one" was asked again, so "two" is the oldest
+        shop.retrieve(f"Question {name}", "a")
+    assert embedder.texts == ["Question one", "Question two", "Question three", "Question four"]
+    embedder.calls.clear()
+    for name in ("one", "three", "four", "two"):
+        shop.retrieve(f"Question {name}", "a")
+    assert embedder.texts == ["Question two"]
+
+
+def test_a_memory_that_is_written_again_embeds_only_what_is_new(shop: ALMA, embedder: CountingEmbedder) -> None:
+    shop.learn("a", "Deploy the service", "failure", "restart it")
+    assert embedder.texts == []
+    shop.add_many([Outcome(agent="b", task_description=text) for text in ("Deploy the service", "Sell the service")])
+    assert embedder.texts == ["Sell the service"]
+
+
+def test_very_many_texts_go_to_the_model_in_several_calls(
+    shop: ALMA, embedder: CountingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "EMBEDDED_AT_ONCE", 10)
+    ids = shop.add_many(Outcome(agent="a", task_description=f"Task number {number}") for number in range(35))
+    assert [len(call) for call in embedder.calls] == [10, 10, 10, 5]
+    assert embedder.texts == [f"Task number {number}" for number in range(35)]
+    assert shop.retrieve("Task number 33", "a", profile="recall").ids[0] == ids[33]
+    assert shop.verify().ok
+
+
+def test_a_model_that_fails_in_a_later_call_stores_nothing(
+    shop: ALMA, embedder: CountingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "EMBEDDED_AT_ONCE", 10)
+    well = embedder._hash
+
+    class _Failing:
+        fingerprint = well.fingerprint
+
+        def embed(self, given: Sequence[str]) -> Any:
+            return well.embed(given if len(embedder.calls) < 3 else given[1:])
+
+    embedder._hash = _Failing()  # type: ignore[assignment]
+    with pytest.raises(Exception, match="gave vectors of shape"):
+        shop.add_many(Outcome(agent="a", task_description=f"Task number {number}") for number in range(35))
+    assert shop.get_stats().total == 1
+
+
+def test_an_embedder_of_one_s_own_is_left_open(open_store: OpenStore, embedder: CountingEmbedder) -> None:
+    alma = open_store(embedding_provider=embedder)
+    alma.learn("a", "Deploy", "success")
+    alma.close()
+    assert not embedder.is_closed
