@@ -23,7 +23,7 @@ from alma.errors import (
     ValidationError,
 )
 
-COMMANDS = ("init", "demo", "learn", "retrieve", "explain", "stats", "verify", "doctor")
+COMMANDS = ("init", "demo", "learn", "retrieve", "explain", "stats", "report", "verify", "doctor")
 
 
 def test_help_lists_every_command_and_every_exit_code(alma) -> None:

@@ -6,7 +6,22 @@ from typing import Annotated, Any
 import typer
 
 from alma import __version__
-from alma.cli.commands import demo, doctor, explain, init, learn, reindex, retrieve, stats, verify
+from alma.cli.commands import (
+    compact,
+    demo,
+    doctor,
+    explain,
+    forget,
+    history,
+    init,
+    learn,
+    reindex,
+    report,
+    retrieve,
+    stats,
+    undo,
+    verify,
+)
 from alma.cli.exits import EXIT_CODES, exit_code
 from alma.errors import AlmaError
 
@@ -67,7 +82,12 @@ for command in (
     retrieve.retrieve,
     explain.explain,
     stats.stats,
+    history.history,
+    undo.undo,
+    forget.forget,
+    compact.compact,
     reindex.reindex,
+    report.report,
     verify.verify,
     doctor.doctor,
 ):

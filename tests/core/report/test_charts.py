@@ -1,0 +1,47 @@
+"""Columns over time, and figures in words."""
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alma.report.charts import MOST_COLUMNS, columns, nice_top
+from alma.report.words import kind_told, many, percent, size
+
+START = date(2026, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("days", "unit", "count"), [(0, "day", 1), (47, "day", 48), (48, "week", 8), (400, "month", 14), (4_000, "year", 11)]
+)
+def test_the_finest_unit_that_fits_is_taken_without_gaps(days: int, unit: str, count: int) -> None:
+    found, shown = columns([(START, "a", 1), (START + timedelta(days=days), "b", 2)])
+    assert (found, len(shown)) == (unit, count)
+
+
+@given(st.lists(st.tuples(st.dates(date(2000, 1, 1), date(2030, 1, 1)), st.sampled_from("abc"), st.integers(1, 9)), max_size=30))
+def test_nothing_is_lost_or_made_up(counts: list[tuple[date, str, int]]) -> None:
+    _, shown = columns(counts)
+
+    assert len(shown) <= MOST_COLUMNS
+    assert sum(column.total for column in shown) == sum(count for _, _, count in counts)
+
+
+@given(st.integers(0, 10**9))
+def test_an_axis_holds_what_is_drawn_and_not_far_more(most: int) -> None:
+    assert max(most, 4) <= nice_top(most) <= max(2 * most, 4)
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1_500, "1.5 kB"), (176_000, "176 kB"), (5_300_000, "5.3 MB"), (2 * 10**9, "2.0 GB")],
+)
+def test_sizes_in_words(count: int, told: str) -> None:
+    assert size(count) == told
+
+
+def test_numbers_and_nouns() -> None:
+    assert (many(1, "memory"), many(2, "memory"), many(1_000, "agent")) == ("1 memory", "2 memories", "1,000 agents")
+    assert (percent(1, 3), percent(0, 0)) == ("33 %", "–")
+    assert (kind_told("anti_pattern"), kind_told("meeting_note")) == ("anti-pattern", "meeting note")
