@@ -23,7 +23,21 @@ from alma.errors import (
     ValidationError,
 )
 
-COMMANDS = ("init", "demo", "learn", "retrieve", "explain", "stats", "report", "verify", "doctor")
+COMMANDS = (
+    "init",
+    "demo",
+    "learn",
+    "retrieve",
+    "explain",
+    "stats",
+    "report",
+    "verify",
+    "doctor",
+    "history",
+    "undo",
+    "forget",
+    "compact",
+)
 
 
 def test_help_lists_every_command_and_every_exit_code(alma) -> None:
