@@ -16,6 +16,7 @@ nox.options.default_venv_backend = "none"
 ENVIRONMENTS = Path(".nox")
 UV = os.environ.get("UV") or shutil.which("uv") or "uv"
 MAX_SLIM_PACKAGES = 15
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 @nox.session
@@ -62,6 +63,18 @@ def lowest(session: nox.Session) -> None:
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *core)
     run_suites(session, "tests/slim")
+
+
+@nox.session
+def report(session: nox.Session) -> None:
+    """`alma report` in a real browser. Chromium is taken as it is found, or installed where the session may do that."""
+    sync(session, "--group", "dev")
+    if not any(map(shutil.which, BROWSERS)):
+        if sys.platform != "linux" or os.geteuid() or not shutil.which("apt-get"):
+            session.error(f"needs one of {', '.join(BROWSERS)}; install Chromium, or run this as root where there is apt-get")
+        session.run("apt-get", "update", "-qq", external=True)
+        session.run("apt-get", "install", "-qq", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core", external=True)
+    run_suites(session, "tests/report")
 
 
 @nox.session
