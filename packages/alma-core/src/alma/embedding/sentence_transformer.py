@@ -1,6 +1,7 @@
 """Any model of the sentence-transformers library, on torch."""
 
 import hashlib
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,7 @@ FILES = (
 """What makes a model: how it is put together, its tokenizer and its weights. No pickled weights, which can hold code."""
 
 HASHED = ("modules.json", "*config.json", "config_sentence_transformers.json", "tokenizer.json", "*.safetensors")
+OWN_PARTS = "sentence_transformers."
 OTHER_RUNTIMES = frozenset({"onnx", "openvino"})
 NOT_ABOUT_VECTORS = frozenset({"data_config.json", "generation_config.json"})
 REVISION_DIGITS = 16
@@ -112,6 +114,7 @@ def _folder(model: str, revision: str | None, cache_folder: str | None) -> Path:
 
 
 def _loaded(folder: Path, device: str | None) -> Any:
+    _check_modules(folder)
     try:
         with _quietly():
             return SentenceTransformer(
@@ -119,6 +122,19 @@ def _loaded(folder: Path, device: str | None) -> Any:
             )
     except Exception as failure:  # as above
         raise ConfigurationError(f"The model in {folder} could not be loaded: {type(failure).__name__}: {failure}") from failure
+
+
+def _check_modules(folder: Path) -> None:
+    """`ConfigurationError` for a model with parts that are not the library's own: some of its versions run their code unasked."""
+    try:
+        parts = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        foreign = [part["type"] for part in parts if not str(part["type"]).startswith(OWN_PARTS)]
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ConfigurationError(f"The model in {folder} cannot be used: its modules.json is not readable ({error})") from error
+    if foreign:
+        raise ConfigurationError(f"The model in {folder} needs code of its own ({str(foreign[0])[:80]}), which is never run here")
 
 
 @contextmanager
