@@ -1,12 +1,11 @@
 """Episodes whose process is killed, and those of a process that lives on."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from alma import ALMA, ConflictError
+from alma import ALMA, ConflictError, StorageError
 from alma.memory.presence import Presence
 from alma.types import EpisodeStatus
 from attempts import outcomes, told
@@ -158,7 +157,6 @@ def test_files_of_holders_that_are_gone_are_swept_away(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no fork")
 def test_a_file_swept_away_before_it_is_locked_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process opens the store between the making of the file and its locking."""
     from alma.memory import presence
@@ -177,3 +175,10 @@ def test_a_file_swept_away_before_it_is_locked_is_made_anew(tmp_path: Path, monk
     holder = mine.id
     assert Presence(tmp_path).is_there(holder)
     mine.leave()
+
+
+def test_a_file_system_without_locks_is_told_and_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alma.memory.presence._lock", lambda descriptor: False)
+    with pytest.raises(StorageError, match="knows locks"):
+        Presence(tmp_path).id  # noqa: B018 - the access is the act
+    assert list(tmp_path.iterdir()) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 from alma.errors import StorageError
 
 SUFFIX = ".holder"
+ATTEMPTS = 20
 
 
 class Presence:
@@ -54,7 +55,7 @@ class Presence:
         return self._folder / f"{holder}{SUFFIX}"
 
     def _entered(self) -> tuple[str, int]:
-        while True:
+        for _ in range(ATTEMPTS):
             holder = uuid.uuid4().hex
             path = self._path(holder)
             try:
@@ -64,6 +65,8 @@ class Presence:
             if _lock(descriptor) and path.exists():  # else somebody swept it away between its making and its locking
                 return holder, descriptor
             os.close(descriptor)
+            path.unlink(missing_ok=True)
+        raise StorageError(f"no file in {self._folder} can be locked; ALMA needs a file system that knows locks")
 
 
 def _is_locked(path: Path) -> bool:
