@@ -148,6 +148,18 @@ def test_at_most_twenty_steps_become_memories_and_all_stay_in_the_record(alma: A
     assert [step.number for step in alma.get_episode(episode.id).steps] == list(range(1, 31))
 
 
+def test_steps_are_told_apart_by_tool_as_named_or_else_by_what_does_not_vary_in_the_action(alma: ALMA) -> None:
+    with alma.episode("dev", TASK) as episode:
+        kept = [
+            episode.step("retry 1", ok=False, error="lost"),
+            episode.step("retry 2", ok=False, error="lost"),
+            episode.step("ask again", ok=False, error="lost", tool="model 1"),
+            episode.step("ask again", ok=False, error="lost", tool="model 2"),
+        ]
+    assert [step.tool for step in kept] == ["retry <number>", "retry <number>", "model 1", "model 2"]
+    assert [step.memory_id is not None for step in kept] == [True, False, True, True]
+
+
 def test_steps_from_many_threads_are_numbered_without_a_gap(alma: ALMA) -> None:
     with alma.episode("dev", TASK) as episode, ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda number: episode.step(f"tool {number % 2}", ok=False, error="same"), range(16)))

@@ -10,7 +10,7 @@ from alma.episode.endings import contradicts, leaving
 from alma.episode.lessons import Lessons
 from alma.episode.recorder import Recorder
 from alma.errors import AlmaError, ConflictError, ValidationError
-from alma.text import shortened, storable
+from alma.text import cleaned, shortened, storable
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.kinds import Verdict
 from alma.types.slice import MemorySlice
@@ -78,7 +78,7 @@ class Episode:
     ) -> Step:
         """Keeps one thing that was done, durably when it returns. `ok=None` says that nobody judged it; an `error` alone says `ok=False`.
 
-        `tool` says what did it, `action` by default. A failure that is new for its tool, and the tool's first success after it, become
+        `tool` says what did it; by default that is `action` without what varies (numbers, ids, paths, times). A failure that is new for its tool, and the tool's first success after it, become
         memories, at most 20 an episode. Long texts are kept to 2,000 characters, an action to 1,000. `ConflictError` once it has ended.
         """
         with self._lock:
@@ -204,7 +204,7 @@ class Episode:
         return Step(
             number=len(self._record.steps) + 1,
             action=done,
-            tool=_text(tool, "tool", ACTION_CHARS) or done,
+            tool=_text(tool, "tool", ACTION_CHARS) or shortened(cleaned(done), ACTION_CHARS),
             ok=False if failed is not None else None if ok is None else bool(ok),
             error=failed,
             output=_text(output, "output"),

@@ -21,10 +21,10 @@ class Lessons:
         """With one more step. It is a lesson if the count grew: a failure of its tool that is new, or the tool's first success after one."""
         if self.count >= MOST_LESSONS or step.ok is None:
             return self
-        tool = cleaned(step.tool)
         if step.ok:
-            return replace(self, awaited=self.awaited - {tool}, count=self.count + 1) if tool in self.awaited else self
-        failure = (tool, cleaned(step.error or ""))
+            is_first = step.tool in self.awaited
+            return replace(self, awaited=self.awaited - {step.tool}, count=self.count + 1) if is_first else self
+        failure = (step.tool, cleaned(step.error or ""))
         if failure in self.failures:
             return self
-        return Lessons(self.failures | {failure}, self.awaited | {tool}, self.count + 1)
+        return Lessons(self.failures | {failure}, self.awaited | {step.tool}, self.count + 1)
