@@ -78,8 +78,9 @@ class Episode:
     ) -> Step:
         """Keeps one thing that was done, durably when it returns. `ok=None` says that nobody judged it; an `error` alone says `ok=False`.
 
-        `tool` says what did it; by default that is `action` without what varies (numbers, ids, paths, times). A failure that is new for its tool, and the tool's first success after it, become
-        memories, at most 20 an episode. Long texts are kept to 2,000 characters, an action to 1,000. `ConflictError` once it has ended.
+        `tool` says what did it; by default that is `action` without what varies (numbers, ids, paths, times). A failure that is new for its
+        tool, and the tool's first success after it, become memories, at most 20 an episode. Long texts are kept to 2,000 characters, an action
+        to 1,000. `ConflictError` once it has ended.
         """
         with self._lock:
             self._check_open()

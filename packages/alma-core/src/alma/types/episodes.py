@@ -38,7 +38,10 @@ class Exposure(_Value):
 
 
 class Step(_Value):
-    """One thing that was done; `tool` says what did it, for telling which steps try the same. `ok` is `None` where nobody judged it; `memory_id` names the memory that was made of it, if any."""
+    """One thing that was done; `tool` says what did it, for telling which steps try the same.
+
+    `ok` is `None` where nobody judged it; `memory_id` names the memory that was made of it, if any.
+    """
 
     number: Annotated[int, Field(ge=1)]
     action: str
