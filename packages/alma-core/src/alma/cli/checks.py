@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 Status = Literal["ok", "FAILED", "info"]
 
 OLDEST_PYTHON = (3, 11)
-EXTRAS = {"local": ("alma-minilm", "onnxruntime", "tokenizers"), "cli": ("typer", "rich")}
+EXTRAS = {
+    "local": ("alma-minilm", "onnxruntime", "tokenizers"),
+    "cli": ("typer", "rich"),
+    "openai": ("httpx",),
+    "sentence-transformers": ("sentence-transformers", "torch"),
+}
 SIMILAR = ("How do I reset my password?", "I forgot my password and cannot log in to reset it")
 UNRELATED = "The recipe needs two eggs and a cup of flour"
 
@@ -47,12 +53,13 @@ def examine(settings: "Settings | AlmaError | None", *, config: Path) -> Iterato
     """All findings, one by one. `settings` are those of `config`, the error that reading it gave, or `None` where there is no such file."""
     usable = settings if settings is not None and not isinstance(settings, AlmaError) else None
     provider = usable.embedding_provider if usable else "auto"
+    embedder = cache(lambda: configured_embedder(usable))
     yield _finding("ALMA", lambda: f"{__version__}, {Path(__file__).parents[1]}")
     yield _finding("import alma", check_ownership)
     yield _finding("Python", check_python)
     yield _finding("SQLite", check_sqlite)
-    yield _finding("embedder", lambda: check_embedder(provider))
-    yield _finding("round trip", lambda: check_round_trip(provider))
+    yield _finding("embedder", lambda: judge_embedder(embedder(), provider))
+    yield _finding("round trip", lambda: check_round_trip(embedder()))
     yield from _extras()
     if settings is None:
         yield Finding("configuration", "info", f"there is no {config}; `alma init` writes one")
@@ -95,11 +102,13 @@ def check_sqlite() -> str:
     return f"{check_engine()} with FTS5"
 
 
-def check_embedder(provider: str) -> str:
-    """The embedder loads, and knows near from far."""
+def configured_embedder(settings: "Settings | None") -> "Embedder":
+    """The embedder of the configuration, or the one that is taken without any."""
     from alma.embedding import create_embedder
 
-    return judge_embedder(create_embedder(provider), provider)
+    if settings is None:
+        return create_embedder("auto")
+    return create_embedder(settings.embedding_provider, dimension=settings.embedding_dim, options=settings.embedder_options)
 
 
 def judge_embedder(embedder: "Embedder", provider: str) -> str:
@@ -119,13 +128,13 @@ def judge_embedder(embedder: "Embedder", provider: str) -> str:
     return f"{name} ({provider}), {embedder.fingerprint.dimension} dimensions; like texts {near:.2f}, unlike {far:.2f}"
 
 
-def check_round_trip(provider: str) -> str:
+def check_round_trip(embedder: "Embedder") -> str:
     """What is learned is retrieved, a stranger sees nothing of it, and the store verifies."""
     from alma import ALMA
 
     with (
         tempfile.TemporaryDirectory(prefix="alma-doctor-") as folder,
-        ALMA.open(folder, project_id="doctor", embedding_provider=provider) as alma,
+        ALMA.open(folder, project_id="doctor", embedding_provider=embedder) as alma,
     ):
         learned = alma.learn(agent="doctor", task="Test the login form", outcome="success", strategy_used="Empty fields first")
         if learned.id not in alma.retrieve(task="Test the login form", agent="doctor").ids:

@@ -15,6 +15,7 @@ alma:
   storage_dir: %(storage_dir)s     # relative to the project folder
   db_name: alma.db
   embedding_provider: %(embedder)s     # auto | minilm (alias local) | hash; auto takes minilm when it is installed
+  # openai, azure and sentence-transformers need a block, say openai: {api_key: "${OPENAI_API_KEY}"}; `alma reindex` changes over
 """
 _AGENTS = """
   # What each agent may learn, and who reads whom. An agent that is not listed has no limits, shares nothing and inherits nothing.

@@ -3,6 +3,7 @@
 import json
 import random
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -109,7 +110,8 @@ class EndpointEmbedder:
         self._endpoint, self._body = endpoint, {**endpoint.body, **asked}
         self._batch_size, self._max_characters = batch_size, max_characters
         self._retries, self._sleep, self._chance = Retries(max_retries), sleep, chance
-        self._client = httpx.Client(timeout=timeout)
+        self._client = client = httpx.Client(timeout=timeout)
+        self._release = weakref.finalize(self, client.close)
         self._fingerprint = Fingerprint(
             model=f"{OPENAI_PREFIX}{model}",
             revision="",
@@ -128,8 +130,8 @@ class EndpointEmbedder:
         return self._fingerprint
 
     def close(self) -> None:
-        """Closes idle connections."""
-        self._client.close()
+        """Closes idle connections, as happens to an embedder that is let go of."""
+        self._release()
 
     def embed(self, texts: Sequence[str], /) -> "NDArray[np.float32]":
         """One unit row a text, in order. `EmbeddingError` if the server refuses, stays away or answers nonsense."""
