@@ -246,6 +246,18 @@ TAMPERINGS = {
         ["CREATE TRIGGER sneak AFTER INSERT ON memory BEGIN DELETE FROM usage; END"],
         "trigger sneak: is none of ALMA's",
     ),
+    "a line of a history taken away": (
+        ["DELETE FROM touched WHERE key = '{outcome}' AND seq = 1"],
+        "shop: history of {outcome}: does not list record 1",
+    ),
+    "a line of a history that is none": (
+        ["INSERT INTO touched SELECT project, key, 8 FROM touched WHERE key = '{heuristic}' AND seq = 2"],
+        "shop: history of {heuristic}: lists record 8, which did not change it",
+    ),
+    "a payload erased by no purge": (
+        ["UPDATE journal SET payload = NULL, salt = NULL WHERE seq = 2"],
+        "shop: journal record 2: its payload was erased, but by no purge",
+    ),
     "the words of the full text": (
         ["UPDATE text_1_data SET block = zeroblob(length(block)) WHERE id > 10"],
         "shop: full text: holds 0 words, but its documents have",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from alma.embedding import Options
+from alma.errors import AlmaError
 from alma.memory.presence import Presence
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Project, Store
@@ -63,16 +64,15 @@ class IndexCache:
         index = self._index
         if index is None or len(index) < self._snapshot_from or index.upto == self._saved_upto:
             return
-        self.current()
-        with self._lock:
-            try:
+        try:
+            index = self.current()
+            with self._lock:
                 save(index, self._path, self._identity, head_at=self._project.head_at)
-            except OSError as error:
-                _LOG.warning(
-                    "the vector snapshot %s was not written: %s; the next process reads the database instead", self._path, error
-                )
-            else:
                 self._saved_upto = index.upto
+        except (OSError, AlmaError) as error:
+            _LOG.warning(
+                "the vector snapshot %s was not written: %s; the next process reads the database instead", self._path, error
+            )
 
     def drop_snapshot(self) -> bool:
         """Deletes the snapshot; the index in memory stays. Whether there was one."""
