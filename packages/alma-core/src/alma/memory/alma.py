@@ -10,6 +10,7 @@ from alma.config import load_settings
 from alma.episode import Episode
 from alma.memory import (
     adding,
+    attempts,
     episodes,
     explain,
     forgetting,
@@ -366,11 +367,11 @@ class ALMA:
 
     def get_episode(self, episode_id: str) -> EpisodeRecord:
         """What is kept of an episode: what was shown, the steps, how it ended. `MemoryNotFoundError` if there is none of that id."""
-        return episodes.get(self._room, episode_id)
+        return attempts.get(self._room, episode_id)
 
     def recent_episodes(self, limit: int = 20) -> list[EpisodeRecord]:
         """The episodes that began last, newest first."""
-        return episodes.recent(self._room, limit=limit)
+        return attempts.recent(self._room, limit=limit)
 
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
         """A memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""

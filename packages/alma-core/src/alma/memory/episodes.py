@@ -1,25 +1,34 @@
-"""Episodes over a room: begun, kept step by step, ended, settled, and closed for a process that died.
-
-Four kinds of small records: `episode` (what was asked and shown, written once), `episode_step` (one a step), `episode_end` (how it ended, changed
-when it is settled) and `episode_lease` (who holds it; there only while it is open).
-"""
+"""Episodes over a room: begun, kept step by step, ended, settled, and closed for a process that died."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from alma.episode import Episode
 from alma.episode.episode import exposures
-from alma.errors import AlmaError, ConflictError, MemoryNotFoundError
+from alma.errors import AlmaError, ConflictError
 from alma.memory import arguments as args
 from alma.memory import recall, record, usage
+from alma.memory.attempts import (
+    END,
+    EPISODE,
+    LEASE,
+    STEP,
+    ending_body,
+    get,
+    lease_body,
+    opening_body,
+    step_body,
+    step_key,
+    with_use,
+)
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.types.changes import Change
-from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
-from alma.types.identity import from_micros, new_id, to_micros
+from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Step
+from alma.types.identity import new_id, to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Outcome
 from alma.types.passages import embedded, passages_of
@@ -27,11 +36,6 @@ from alma.types.reports import UsageReport
 from alma.types.slice import MemorySlice
 
 _LOG = logging.getLogger("alma")
-
-EPISODE = "episode"
-STEP = "episode_step"
-END = "episode_end"
-LEASE = "episode_lease"
 
 CRASHED = "the process that held it was gone"
 
@@ -59,8 +63,8 @@ def begin(
     at = to_micros(now)
     try:
         with room.project.write(actor=opened.agent, operation="episode_begin", at=at) as write:
-            write.put_record(EPISODE, key, _opening_body(opened), version=0)
-            write.put_record(LEASE, key, _lease(room.store.presence.id, at), version=0)
+            write.put_record(EPISODE, key, opening_body(opened), version=0)
+            write.put_record(LEASE, key, lease_body(room.store.presence.id, at), version=0)
     except ConflictError as error:
         raise ConflictError(f"there is an episode {key!r} already: {_standing(room, key)}") from error
     return Episode(RoomRecorder(room, opened), opened, memories)
@@ -76,7 +80,7 @@ def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> E
         raise ConflictError(f"episode {found.id!r} is held by a running process; suspend it there first")
     at = room.now()
     with room.project.write(actor=found.agent, operation="episode_resume", at=at) as write:
-        write.put_record(LEASE, found.id, _lease(room.store.presence.id, at), version=version)
+        write.put_record(LEASE, found.id, lease_body(room.store.presence.id, at), version=version)
     kept = memories if memories is not None else MemorySlice(query=found.task, agent=found.agent, project_id=room.name)
     return Episode(RoomRecorder(room, found), found, kept)
 
@@ -97,22 +101,6 @@ def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -
     said = why or (found.reason if was_judged else None)
     settled = found.model_copy(update={"status": EpisodeStatus.ENDED, "outcome": verdict, "reason": said, "settled_at": now})
     return _close(room, settled, operation="settle", at=now, version=version, count_usage=not was_judged)
-
-
-def get(room: Room, episode_id: object) -> EpisodeRecord:
-    """What is kept of an episode. `MemoryNotFoundError` if there is none of that id."""
-    (key,) = args.checked_ids([episode_id], "episode_id")
-    version, opening = room.project.record(EPISODE, key)
-    if not version:
-        raise MemoryNotFoundError(f"project {room.name!r} has no episode {key!r}")
-    _, ending = room.project.record(END, key)
-    return _record_from(room, key, opening, ending)
-
-
-def recent(room: Room, *, limit: object) -> list[EpisodeRecord]:
-    """The episodes that began last, newest first."""
-    newest = room.project.records(EPISODE, newest=args.checked_count(limit, "limit"))
-    return [_record_from(room, key, opening, room.project.record(END, key)[1]) for key, _, opening in newest]
 
 
 def recovered(room: Room) -> Room:
@@ -155,7 +143,7 @@ class RoomRecorder:
         kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
         vectors = _vectors(self.room, lesson)
         with self._write("episode_step", step.at) as write:
-            write.put_record(STEP, _step_key(self.opened.id, step.number), _step_body(kept), version=0)
+            write.put_record(STEP, step_key(self.opened.id, step.number), step_body(kept), version=0)
             if lesson:
                 write.add(lesson, passages_of(lesson), vectors)
         self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
@@ -171,7 +159,7 @@ class RoomRecorder:
                 **ending.model_dump(include={"outcome", "strategy", "error", "feedback", "used"}),
                 **({} if is_judged else {"feedback": None, "reason": ending.feedback}),
                 "ended_at": ending.at,
-                "shown": _with_use(self.opened.shown, ending.used),
+                "shown": with_use(self.opened.shown, ending.used),
             }
         )
         operation = "episode_end" if is_judged else "episode_abandon"
@@ -182,7 +170,7 @@ class RoomRecorder:
         version = self._check_held()
         at = self.now()
         with self._write("episode_suspend", at) as write:
-            write.put_record(LEASE, self.opened.id, _lease(None, to_micros(at)), version=version)
+            write.put_record(LEASE, self.opened.id, lease_body(None, to_micros(at)), version=version)
 
     def _write(self, operation: str, at: datetime) -> Any:
         return self.room.project.write(actor=self.opened.agent, operation=operation, at=to_micros(at))
@@ -221,7 +209,7 @@ def _close(room: Room, ended: EpisodeRecord, *, operation: str, at: datetime, ve
     report = _usage(room, ended) if count_usage else None
     lease_version, lease = room.project.record(LEASE, ended.id)
     with room.project.write(actor=ended.agent, operation=operation, at=to_micros(at)) as write:
-        write.put_record(END, ended.id, _ending_body(ended), version=version)
+        write.put_record(END, ended.id, ending_body(ended), version=version)
         if report is not None:
             usage.count(write, report)
         if outcome is not None:
@@ -262,12 +250,6 @@ def _usage(room: Room, ended: EpisodeRecord) -> UsageReport:
     return usage.judged(room, shown, ended.used, agent=ended.agent, user_id=ended.user_id)
 
 
-def _with_use(shown: Sequence[Exposure], used: Sequence[str] | None) -> tuple[Exposure, ...]:
-    if used is None:
-        return tuple(shown)
-    return tuple(exposure.model_copy(update={"used": exposure.memory_id in used}) for exposure in shown)
-
-
 def _vectors(room: Room, memory: Outcome | None) -> Mapping[str, bytes]:
     if memory is None:
         return {}
@@ -277,79 +259,6 @@ def _vectors(room: Room, memory: Outcome | None) -> Mapping[str, bytes]:
 def _release(write: Write, key: str, version: int, lease: Mapping[str, Any]) -> None:
     before = {"version": version, "body": dict(lease), "updated_at": lease["at"]}
     write.apply([Change("record", f"{LEASE}/{key}", before, None)])
-
-
-def _lease(holder: str | None, at: int) -> dict[str, Any]:
-    return {"holder": holder, "at": at}
-
-
-def _step_key(key: str, number: int) -> str:
-    return f"{key}/{number}"
-
-
-def _opening_body(opened: EpisodeRecord) -> dict[str, Any]:
-    """What is known when an episode begins. Exposures are triples of memory, tag and score, in rank order."""
-    return {
-        "agent": opened.agent,
-        "task": opened.task,
-        "task_type": opened.task_type,
-        "user_id": opened.user_id,
-        "started_at": to_micros(opened.started_at),
-        "policy": "rank",
-        "probability": 1.0,
-        "shown": [[exposure.memory_id, exposure.tag, exposure.score] for exposure in opened.shown],
-    }
-
-
-def _step_body(step: Step) -> dict[str, Any]:
-    fields = step.model_dump(exclude={"number", "at"}, exclude_none=True)
-    return {**fields, "at": to_micros(step.at)}
-
-
-_SAID = ("status", "outcome", "strategy", "error", "feedback", "reason", "used", "outcome_id")
-_ENDED = ("ended_at", "settled_at")
-
-
-def _ending_body(ended: EpisodeRecord) -> dict[str, Any]:
-    times = {name: None if (at := getattr(ended, name)) is None else to_micros(at) for name in _ENDED}
-    return {**ended.model_dump(include=set(_SAID), mode="json"), **times}
-
-
-def _record_from(room: Room, key: str, opening: Mapping[str, Any], ending: Mapping[str, Any]) -> EpisodeRecord:
-    shown = tuple(
-        Exposure(
-            memory_id=memory_id,
-            tag=tag,
-            rank=rank,
-            score=score,
-            policy=opening["policy"],
-            probability=opening["probability"],
-        )
-        for rank, (memory_id, tag, score) in enumerate(opening["shown"], start=1)
-    )
-    return EpisodeRecord.model_validate(
-        {
-            "id": key,
-            "project_id": room.name,
-            **{name: opening[name] for name in ("agent", "task", "task_type", "user_id")},
-            **{name: ending[name] for name in _SAID if name in ending},
-            **{name: from_micros(ending[name]) for name in _ENDED if ending.get(name) is not None},
-            "started_at": from_micros(opening["started_at"]),
-            "shown": _with_use(shown, ending.get("used")),
-            "steps": _steps(room, key),
-        }
-    )
-
-
-def _steps(room: Room, key: str) -> tuple[Step, ...]:
-    """The steps, which are numbered without a gap."""
-    steps: list[Step] = []
-    while True:
-        number = len(steps) + 1
-        version, body = room.project.record(STEP, _step_key(key, number))
-        if not version:
-            return tuple(steps)
-        steps.append(Step(number=number, **{**body, "at": from_micros(body["at"])}))
 
 
 def _standing(room: Room, key: str) -> str:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
-from alma.memory.episodes import END, EPISODE, LEASE, STEP
+from alma.memory.attempts import END, EPISODE, LEASE, STEP
 from alma.memory.room import Room
 from alma.protocols import Erased
 from alma.types.changes import Change

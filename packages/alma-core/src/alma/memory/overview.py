@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from alma.memory import arguments as args
-from alma.memory import episodes
+from alma.memory import attempts as kept
 from alma.memory.room import Room
 from alma.memory.stats import get_stats
 from alma.types.episodes import EpisodeRecord
@@ -19,7 +19,7 @@ MOST = 1_000
 def overview(room: Room, *, top: object = 20, recent: object = 20, verify: bool = True) -> Overview:
     """The project at a glance: its `top` memories by evidence, its `recent` episodes and journal records, its figures."""
     most, newest = args.checked_count(top, "top", largest=MOST), args.checked_count(recent, "recent", largest=MOST)
-    attempts = episodes.recent(room, limit=newest)
+    attempts = kept.recent(room, limit=newest)
     return Overview(
         project_id=room.name,
         made_at=from_micros(room.now()),
