@@ -1,0 +1,46 @@
+"""`alma show`."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from alma.cli.options import ConfigOption, JsonOption, config_path
+from alma.cli.output import console, print_json, table
+
+if TYPE_CHECKING:
+    from alma.types.memories import AnyMemory
+
+
+def show(
+    memory_id: Annotated[str, typer.Argument(help="The memory's id, as `alma list` and `alma retrieve --json` tell it.")],
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show all that is kept of one memory.
+
+    \b
+    Examples:
+      alma show 0199b0f2-6c1e-7a30-8d4f-3b1c9f0a2d55
+      alma show 0199b0f2-6c1e-7a30-8d4f-3b1c9f0a2d55 --json
+    """
+    from alma import ALMA
+
+    with ALMA.from_config(config_path(config)) as alma:
+        memory = alma.get(memory_id)
+    if json:
+        print_json(memory.model_dump(mode="json"))
+        return
+    console().print(table(("field", "value"), ((name, _told(value)) for name, value in _fields(memory).items())))
+
+
+def _fields(memory: "AnyMemory") -> dict[str, Any]:
+    """Every field that says something; those of a registered kind among the rest."""
+    from alma.types import CustomMemory
+
+    values = memory.model_dump(mode="json", exclude={"fields", "definition"})
+    own = memory.definition.plain(memory.fields) if isinstance(memory, CustomMemory) else {}
+    return {name: value for name, value in {**values, **own}.items() if value not in (None, "", {}, [])}
+
+
+def _told(value: object) -> str:
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
