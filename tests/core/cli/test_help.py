@@ -37,6 +37,11 @@ COMMANDS = (
     "undo",
     "forget",
     "compact",
+    "list",
+    "show",
+    "add",
+    "export",
+    "import",
 )
 
 

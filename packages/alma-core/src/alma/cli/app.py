@@ -7,17 +7,22 @@ import typer
 
 from alma import __version__
 from alma.cli.commands import (
+    add,
     compact,
     demo,
     doctor,
     explain,
+    export,
     forget,
     history,
+    import_,
     init,
     learn,
+    list_,
     reindex,
     report,
     retrieve,
+    show,
     stats,
     undo,
     verify,
@@ -92,6 +97,14 @@ for command in (
     doctor.doctor,
 ):
     app.command()(command)
+for name, named in {
+    "list": list_.list_,
+    "show": show.show,
+    "add": add.add,
+    "export": export.export,
+    "import": import_.import_,
+}.items():
+    app.command(name)(named)
 
 
 def run() -> None:

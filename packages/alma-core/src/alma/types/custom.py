@@ -116,17 +116,23 @@ class CustomMemoryType(BaseModel):
             made = _model(tuple(self.fields.items()))(**given)
         except PydanticError as error:
             raise ValidationError(f"{self.name}.{_first(error)}") from error
-        values = {name: getattr(made, name) for name in self.fields}
-        for name, value in values.items():
-            _check_texts(value, f"{self.name}.{name}")
+        values = {name: self._storable(name, getattr(made, name)) for name in self.fields}
         self._check_whole(values)
         return values
 
-    def _check_whole(self, values: Mapping[str, Any]) -> None:
+    def _storable(self, name: str, value: Any) -> Any:
+        """The value as it will be read again."""
+        place = f"{self.name}.{name}"
         try:
-            size = len(json.dumps(self.plain(values), ensure_ascii=False, allow_nan=False))
+            _check_texts(value, place)
+            return json.loads(json.dumps(value, allow_nan=False)) if "Any" in self.fields[name] else value
+        except ValidationError:
+            raise
         except (TypeError, ValueError, RecursionError) as error:
-            raise ValidationError(f"{self.name} must hold what JSON can carry: {error}") from error
+            raise ValidationError(f"{place} must hold what JSON can carry: {error}") from error
+
+    def _check_whole(self, values: Mapping[str, Any]) -> None:
+        size = len(json.dumps(self.plain(values), ensure_ascii=False, allow_nan=False))
         if size > LARGEST_FIELDS:
             raise ValidationError(f"{self.name} has {size:,} characters as JSON; at most {LARGEST_FIELDS:,} are kept")
         if not self.text(values).strip():
@@ -273,6 +279,8 @@ def _check_texts(value: object, place: str) -> None:
             raise ValidationError(f"{place} cannot be stored: {fault}")
     elif isinstance(value, Mapping):
         for key, inner in value.items():
+            if not isinstance(key, str):
+                raise ValidationError(f"{place} has the key {_told(key)}, which is no text")
             _check_texts(key, place)
             _check_texts(inner, place)
     elif isinstance(value, list | tuple):
