@@ -47,7 +47,9 @@ def test_a_memory_of_another_project(alma: ALMA) -> None:
 def test_a_forgotten_memory(alma: ALMA) -> None:
     memory = alma.learn("hal", "Test the login form", "success", "by hand")
     set_archived(alma, memory.id, archived=True)
-    assert alma.explain_retrieval("login form", memory.id, agent="hal").reason is Reason.ARCHIVED
+    told = alma.explain_retrieval("login form", memory.id, agent="hal")
+    assert told.reason is Reason.ARCHIVED
+    assert str(told) == "Not selected because: it was forgotten: it is archived, and no search looks at it"
 
     set_archived(alma, memory.id, archived=False)
     assert alma.explain_retrieval("login form", memory.id, agent="hal").selected
@@ -130,13 +132,17 @@ def test_a_memory_below_the_last_of_its_kind(alma: ALMA, clock: ManualClock) -> 
     assert "top_k=4 would return it" in str(told)
 
 
-def test_a_memory_that_is_not_similar_enough_to_be_scored(alma: ALMA) -> None:
+def test_a_memory_that_is_not_similar_enough_to_be_scored(alma: ALMA, clock: ManualClock) -> None:
     for number in range(20):
         alma.learn("hal", f"Test the login form again number {number}", "failure", "by hand")
+    clock.advance(days=300)
     far = alma.learn("hal", "The form of the bread", "success", "by hand")
     told = alma.explain_retrieval("Test the login form again", far.id, agent="hal", top_k=1)
 
     assert told.reason is Reason.NOT_A_CONTENDER
+    assert told.explanation is not None
+    assert told.score_needed is not None
+    assert told.explanation.score > told.score_needed
     assert told.top_k_needed is not None
     assert far.id in alma.retrieve("Test the login form again", "hal", top_k=told.top_k_needed).ids
     assert far.id not in alma.retrieve("Test the login form again", "hal", top_k=told.top_k_needed - 1).ids

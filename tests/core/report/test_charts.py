@@ -1,12 +1,13 @@
 """Columns over time, and figures in words."""
 
+import re
 from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.report.charts import MOST_COLUMNS, columns, nice_top
+from alma.report.charts import MOST_COLUMNS, column_chart, columns, nice_top, share_bar
 from alma.report.words import kind_told, many, percent, size
 
 START = date(2026, 1, 1)
@@ -45,3 +46,22 @@ def test_numbers_and_nouns() -> None:
     assert (many(1, "memory"), many(2, "memory"), many(1_000, "agent")) == ("1 memory", "2 memories", "1,000 agents")
     assert (percent(1, 3), percent(0, 0)) == ("33 %", "–")
     assert (kind_told("anti_pattern"), kind_told("meeting_note")) == ("anti-pattern", "meeting note")
+
+
+def test_columns_are_as_high_as_what_they_stand_for() -> None:
+    _, shown = columns([(START, "a", 10), (START, "b", 30), (START + timedelta(days=1), "a", 20)])
+    drawn = column_chart(shown, {"a": "red", "b": "blue"}, "memories")
+    bars = [
+        tuple(map(float, found)) for found in re.findall(r'<rect x="[\d.]+" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"', drawn)
+    ]
+    (a_top, a_high), (b_top, b_high), (_, second) = bars
+
+    assert b_high == pytest.approx(3 * a_high, abs=0.05)
+    assert second == pytest.approx(2 * a_high, abs=0.05)
+    assert b_top + b_high == pytest.approx(a_top, abs=0.05)
+    assert "1 Jan 2026: 40 memories (10 a, 30 b)" in drawn
+
+
+def test_a_bar_is_cut_by_share() -> None:
+    assert re.findall(r"width: ([\d.]+)%", share_bar([(1, "red"), (0, "blue"), (2, "green")], 4, "told")) == ["25.00", "50.00"]
+    assert "<span" not in share_bar([(0, "red")], 0, "told")
