@@ -1,18 +1,18 @@
 """Changes to logical rows: every row, the full text, the vectors and the journal follow, and what cannot be is refused whole."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from alma import ALMA
-from alma.errors import ConflictError, MemoryNotFoundError, StorageError
+from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, StorageError
 from alma.journal import Change
 from alma.protocols import Write
-from alma.types import Passage
-from stores import TASK, fill, open_alma
+from alma.types import Heuristic, Passage
+from stores import NOW, TASK, execute, fill, new_storage, open_alma
 
 SECOND = 1_000_000
 
@@ -237,3 +237,53 @@ def test_an_unknown_column_or_memory_is_refused(shop: ALMA) -> None:
         write.change_memory(heuristic, colour="red")
     with pytest.raises(MemoryNotFoundError), writing(shop) as write:
         write.change_memory("nobody", confidence=1.0)
+
+
+def test_a_damaged_row_is_not_changed(shop: ALMA, tmp_path: Path) -> None:
+    heuristic = id_of(shop, "heuristic")
+    execute(tmp_path / "alma.db", f"UPDATE memory SET body = X'7B' WHERE id = '{heuristic}'")
+    change = Change("memory", heuristic, {"archived_at": None}, {"archived_at": 1})
+    with pytest.raises(CorruptStoreError, match=f"memory '{heuristic}' is damaged"), writing(shop) as write:
+        write.apply([change])
+
+
+class Scrambling:
+    """A seal that turns every byte around, so that what passes it by shows."""
+
+    def seal(self, data: bytes, /, *, place: str) -> bytes:
+        return bytes(255 - byte for byte in place.encode() + data)
+
+    def open(self, data: bytes, /, *, place: str) -> bytes:
+        plain = bytes(255 - byte for byte in data)
+        assert plain.startswith(place.encode()), place
+        return plain.removeprefix(place.encode())
+
+
+def test_changes_history_and_purging_pass_the_seal(tmp_path: Path) -> None:
+    with closing(new_storage(tmp_path, seal=Scrambling())) as storage:
+        project = storage.project("shop")
+        memory = Heuristic(
+            id="m1",
+            agent="helena",
+            condition="On deploy",
+            strategy="Go blue-green",
+            last_validated=NOW,
+            created_at=NOW,
+            updated_at=NOW,
+        )
+        passages, vector = [Passage(text="On deploy")], {"On deploy": bytes(32), "On release": bytes(range(32))}
+        with project.write(actor="helena", operation="add", at=1) as write:
+            write.add(memory, passages, vector)
+            write.put_record("episode", "e1", {"task": "On deploy"}, version=0)
+        with project.write(actor="helena", operation="learn", at=2) as write:
+            write.change_memory("m1", confidence=0.5)
+            write.replace(memory, [Passage(text="On release")], vector)
+        assert [entry.operation for entry in project.entries(memory_id="m1")] == ["add", "learn"]
+        assert storage.verify().problems == ()
+
+        erased = project.purge(["m1"], records=["episode/e1"], actor="helena", at=3)
+        assert erased is not None
+        assert [erased.counts[name] for name in ("memory rows", "small records", "vectors", "journal payloads")] == [1, 1, 2, 2]
+        assert storage.verify().problems == ()
+        assert list(project.rows()) == []
+        assert project.was_purged("m1")

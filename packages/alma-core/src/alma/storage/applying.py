@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from alma.errors import ConflictError, StorageError
+from alma.errors import ConflictError, CorruptStoreError, StorageError
 from alma.journal import Change, entity
 from alma.storage import compiled, fulltext
 from alma.storage.logical import TABLES, View, passage_from, passages_of
@@ -32,6 +32,8 @@ def apply_changes(view: View, changes: Iterable[Change], vectors: Mapping[str, b
             _make(view, change, vectors, seq)
     except LookupError as error:
         raise ConflictError(f"{change.table} {change.key!r} cannot be changed: {error}") from error
+    except (ValueError, AttributeError) as error:
+        raise CorruptStoreError(f"{change.table} {change.key!r} is damaged: {error}; see `alma verify`") from error
     for memory_id in searchable:
         _index(view, memory_id)
     return given
