@@ -106,6 +106,15 @@ def test_a_memory_beside_the_point_is_told_with_numbers_and_thresholds(alma: ALM
     assert "0.20" in str(told)
 
 
+@pytest.mark.parametrize(("arm", "told", "untold"), [("text", "share of matching words", "cosine"), ("dense", "cosine", "share")])
+def test_only_what_was_searched_is_held_against_it(alma: ALMA, arm: str, told: str, untold: str) -> None:
+    fact = alma.add_domain_knowledge("hal", "cooking", "Bake bread at 200 degrees")
+    text = str(alma.explain_retrieval("login form", fact.id, agent="hal", arms=(arm,)))
+
+    assert told in text
+    assert untold not in text
+
+
 def test_a_memory_that_another_stands_for(alma: ALMA, clock: ManualClock) -> None:
     older = alma.learn("hal", "Test the login form", "success", "by hand")
     clock.advance(days=1)

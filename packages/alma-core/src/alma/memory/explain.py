@@ -11,7 +11,7 @@ from alma.memory.answering import Answer, Asked, answered, asked, contenders_for
 from alma.memory.explanations import equal_ones, explained, explanations, place_in, words_in
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
-from alma.memory.search import ARMS, HITS, Evidence, search
+from alma.memory.search import ARMS, DENSE, HITS, TEXT, Evidence, search
 from alma.protocols import ListsProjects, Place
 from alma.retrieval.fusion import LEAST_COSINE, LEAST_SHARE
 from alma.retrieval.ranking import Contender, Ranked
@@ -167,10 +167,11 @@ def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller
 
 
 def _beside_the_point(explanation: Explanation) -> str:
-    return (
-        f"it is not about the query: its cosine {explanation.cosine:.3f} is below {LEAST_COSINE:.2f}, and its share of matching words "
-        f"{explanation.share:.3f} is below {LEAST_SHARE:.2f}"
-    )
+    below = {
+        DENSE: f"its cosine {explanation.cosine:.3f} is below {LEAST_COSINE:.2f}",
+        TEXT: f"its share of matching words {explanation.share:.3f} is below {LEAST_SHARE:.2f}",
+    }
+    return f"it is not about the query: {', and '.join(below[arm] for arm in explanation.arms)}"
 
 
 def _not_found(explanation: Explanation) -> str:

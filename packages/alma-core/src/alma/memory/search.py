@@ -153,7 +153,8 @@ def _judged(
     ]
     z = fusion.fused([(arm.z_scores, arm.weight) for arm in arms])
     partitions, ties = passages.partitions[first], passages.ties[first]
-    kept = fusion.relevant(cosines if DENSE in question.arms else np.zeros(len(memories)), shares) | np.isin(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
+    told = cosines if DENSE in question.arms else np.zeros(len(memories))
+    kept = fusion.relevant(told, shares) | np.isin(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
     kept &= np.isin(partitions, [partition.row for partition in scope])
     similarities = fusion.similarity(z)
     evidence = Evidence(passages, memories, partitions, ties, cosines, shares, arms, z, similarities, kept)
