@@ -115,7 +115,7 @@ def test_the_arms_find_by_meaning_or_by_words_alone(shop: ALMA) -> None:
 
 
 def test_without_the_arm_of_meaning_nothing_is_found_in_other_words(shop: ALMA) -> None:
-    question = "renewing HTTPS certs"
+    question = "replacing HTTPS certs"
     assert contents(shop.retrieve(question, "ops", arms=("dense",))) != []
     assert contents(shop.retrieve(question, "ops", arms=("text",))) == []
 
