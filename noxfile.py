@@ -23,7 +23,16 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 def core(session: nox.Session) -> None:
     """The core, the built-in model and the workspace itself, with coverage."""
     sync(session, "--group", "dev")
-    run_suites(session, "tests/core", "tests/minilm", "tests/workspace", "tests/benchmarks", "--cov", "--cov-report=term")
+    run_suites(
+        session,
+        "tests/core",
+        "tests/contracts",
+        "tests/minilm",
+        "tests/workspace",
+        "tests/benchmarks",
+        "--cov",
+        "--cov-report=term",
+    )
 
 
 @nox.session

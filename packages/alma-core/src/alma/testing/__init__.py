@@ -1,0 +1,94 @@
+"""For tests: of agents whose memory is ALMA, and of backends that ALMA shall work with.
+
+Importing this module loads nothing heavy; what a name needs is loaded when the name is first used. The contracts need pytest and hypothesis:
+`pip install "alma-core[testing]"`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from alma.testing.builders import (
+        make_anti_pattern,
+        make_domain_knowledge,
+        make_heuristic,
+        make_outcome,
+        make_slice,
+        make_user_preference,
+        make_vector_changes,
+    )
+    from alma.testing.clocks import FixedClock, SteppingClock
+    from alma.testing.contracts import (
+        EmbedderContract,
+        ReembeddableContract,
+        StoreContract,
+        TextScoresContract,
+        VectorIndexContract,
+    )
+    from alma.testing.fakes import MockEmbedder, MockStorage
+    from alma.testing.recalls import assert_never_recalls, assert_recalls
+
+_HOMES = {
+    **dict.fromkeys(
+        (
+            "make_anti_pattern",
+            "make_domain_knowledge",
+            "make_heuristic",
+            "make_outcome",
+            "make_slice",
+            "make_user_preference",
+            "make_vector_changes",
+        ),
+        "builders",
+    ),
+    **dict.fromkeys(("FixedClock", "SteppingClock"), "clocks"),
+    **dict.fromkeys(
+        ("EmbedderContract", "ReembeddableContract", "StoreContract", "TextScoresContract", "VectorIndexContract"), "contracts"
+    ),
+    **dict.fromkeys(("MockEmbedder", "MockStorage"), "fakes"),
+    **dict.fromkeys(("assert_never_recalls", "assert_recalls"), "recalls"),
+}
+
+__all__ = [
+    "EmbedderContract",
+    "FixedClock",
+    "MockEmbedder",
+    "MockStorage",
+    "ReembeddableContract",
+    "SteppingClock",
+    "StoreContract",
+    "TextScoresContract",
+    "VectorIndexContract",
+    "assert_never_recalls",
+    "assert_recalls",
+    "make_anti_pattern",
+    "make_domain_knowledge",
+    "make_heuristic",
+    "make_outcome",
+    "make_slice",
+    "make_user_preference",
+    "make_vector_changes",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'alma.testing' has no attribute {name!r}")
+    return getattr(_loaded(_HOMES[name]), name)
+
+
+def _loaded(home: str) -> Any:
+    try:
+        return import_module(f"alma.testing.{home}")
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("hypothesis", "pytest"):
+            raise
+        from alma.errors import MissingDependencyError
+
+        raise MissingDependencyError(
+            f'The contracts need {missing.name}, which is not installed: pip install "alma-core[testing]"'
+        ) from missing
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,105 @@
+"""Builders of values for tests: what a test does not care about has a sane default, what it gives counts."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from alma.testing.clocks import START
+from alma.types.kinds import Verdict
+from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
+from alma.types.prompt import tags_for
+from alma.types.recalled import Factors, Recalled
+from alma.types.slice import MemorySlice
+
+if TYPE_CHECKING:
+    from alma.protocols import VectorChanges
+
+_SHARED = {"project_id": "test", "created_at": START, "updated_at": START}
+_OWNED = {**_SHARED, "agent": "agent"}
+
+
+def make_outcome(**fields: Any) -> Outcome:
+    """A success of `agent` at a task, at the time `START`."""
+    defaults: dict[str, Any] = {
+        "task_description": "Deploy the service",
+        "strategy_used": "Blue-green",
+        "outcome": Verdict.SUCCESS,
+        "timestamp": START,
+    }
+    return Outcome(**{**_OWNED, **defaults, **fields})
+
+
+def make_heuristic(**fields: Any) -> Heuristic:
+    """A strategy that worked 4 times of 5."""
+    defaults: dict[str, Any] = {
+        "condition": "Deploying a service",
+        "strategy": "Blue-green, and watch the error rate",
+        "occurrence_count": 5,
+        "success_count": 4,
+        "last_validated": START,
+    }
+    return Heuristic(**{**_OWNED, **defaults, **fields})
+
+
+def make_anti_pattern(**fields: Any) -> AntiPattern:
+    """What not to do, with a better way."""
+    defaults: dict[str, Any] = {
+        "pattern": "Waiting with sleep in a test",
+        "why_bad": "Slow, and it fails on a busy machine",
+        "better_alternative": "Wait for the event itself",
+        "last_seen": START,
+    }
+    return AntiPattern(**{**_OWNED, **defaults, **fields})
+
+
+def make_domain_knowledge(**fields: Any) -> DomainKnowledge:
+    """A fact."""
+    defaults: dict[str, Any] = {"domain": "auth", "fact": "Tokens live for a day", "last_verified": START}
+    return DomainKnowledge(**{**_OWNED, **defaults, **fields})
+
+
+def make_user_preference(**fields: Any) -> UserPreference:
+    """What the user `user` wants."""
+    defaults: dict[str, Any] = {"user_id": "user", "category": "style", "preference": "Short answers", "timestamp": START}
+    return UserPreference(**{**_SHARED, **defaults, **fields})
+
+
+def make_slice(memories: Iterable[AnyMemory] = (), **fields: Any) -> MemorySlice:
+    """The memories as a retrieval returns them, best first, each with a score a little lower than the one before."""
+    chosen = list(memories)
+    recalled = []
+    for rank, (tag, memory) in enumerate(zip(tags_for(chosen), chosen, strict=True)):
+        score = 1 / (1 + rank / 10)
+        factors = Factors(similarity=score, recency=score, success=score, confidence=score, weights={"similarity": 1.0})
+        recalled.append(Recalled(tag=tag, memory=memory, score=score, factors=factors))
+    defaults: dict[str, Any] = {"query": "Deploy", "agent": "agent", "project_id": "test", "retrieved_at": START}
+    return MemorySlice(**{**defaults, "recalled": tuple(recalled), **fields})
+
+
+def make_vector_changes(upto: int, vectors: Any = (), *, dimension: int, first: int = 0, **arrays: Any) -> "VectorChanges":
+    """What a vector index takes in at `upto`: a passage for each of the vectors, and the rows that are `removed`.
+
+    Passages are numbered from `first` on; each is a memory of that number, in partition 0, its owner's own, with its number as tie, unless
+    `passages`, `memories`, `partitions`, `is_own` or `ties` say otherwise: an array, or one value for all.
+    """
+    import numpy as np
+
+    from alma.protocols import VectorChanges
+
+    rows = np.asarray(vectors, dtype=np.float16).reshape(-1, dimension)
+    if unknown := set(arrays) - {"passages", "memories", "partitions", "is_own", "ties", "removed"}:
+        raise TypeError(f"there are no changes called {sorted(unknown)}")
+    numbers = np.asarray(arrays.get("passages", np.arange(first, first + len(rows))), dtype=np.int64)
+
+    def column(name: str, default: Any, kind: Any) -> Any:
+        return np.array(np.broadcast_to(np.asarray(arrays.get(name, default), dtype=kind), numbers.shape))
+
+    return VectorChanges(
+        upto=upto,
+        passages=numbers,
+        memories=column("memories", numbers, np.int64),
+        partitions=column("partitions", 0, np.int64),
+        is_own=column("is_own", True, np.bool_),
+        ties=column("ties", numbers, np.int64),
+        vectors=rows,
+        removed=np.asarray(arrays.get("removed", ()), dtype=np.int64),
+    )

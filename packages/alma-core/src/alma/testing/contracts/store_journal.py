@@ -1,0 +1,131 @@
+"""What a store promises of history and forgetting."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+from alma.protocols import Project, Store
+from alma.testing.builders import make_heuristic, make_outcome, make_user_preference
+from alma.testing.clocks import START
+from alma.testing.contracts.store_writing import change, put
+from alma.testing.contracts.stored import AT, WithStore, add, found_by_words, replayed, row_of, rows_of
+from alma.types.identity import to_micros
+
+TELLTALE = "Zanzibar-4711"
+
+
+class StoreRemembers(WithStore):
+    """`rows`, `entries`, `stale`, `purge`."""
+
+    def test_the_journal_tells_what_changed_a_memory_oldest_first(self, store: Store, project: Project) -> None:
+        one, other = make_outcome(), make_heuristic()
+        add(store, project, one)
+        add(store, project, other)
+        change(project, one, confidence=0.5)
+        with project.write(actor="agent", operation="usage", at=AT) as write:
+            write.count_usage(one.id, {"used": 1})
+        assert [entry.seq for entry in project.entries(memory_id=one.id)] == [1, 3, 4]
+        assert [entry.seq for entry in project.entries(memory_id=one.id, after=1)] == [3, 4]
+        assert [entry.seq for entry in project.entries(after=2)] == [3, 4]
+        assert list(project.entries(memory_id="nobody")) == []
+
+    def test_replaying_the_journal_gives_the_rows_archived_ones_too(self, store: Store, project: Project) -> None:
+        memory = make_outcome()
+        add(store, project, memory, make_user_preference())
+        put(project, "session", "s1", {"step": 1}, version=0)
+        put(project, "session", "s1", {"step": 2}, version=1)
+        change(project, memory, archived_at=AT)
+        assert replayed(project) == rows_of(project)
+        assert ("memory", memory.id) in rows_of(project)
+        assert all(stored.fault == "" for stored in project.rows())
+
+    def test_stale_memories_are_old_and_doubtful_and_not_archived(self, store: Store, project: Project) -> None:
+        old, doubtful, archived, both = (
+            make_outcome(timestamp=START - timedelta(days=9)),
+            make_outcome(confidence=0.1),
+            make_outcome(timestamp=START - timedelta(days=9), confidence=0.1),
+            make_outcome(timestamp=START - timedelta(days=9), confidence=0.1),
+        )
+        add(store, project, old, doubtful, archived, both, make_heuristic(confidence=0.1))
+        change(project, archived, archived_at=AT)
+        place = project.find(old.id)
+        assert place is not None
+        partitions, before = [place.partition.row], to_micros(START - timedelta(days=5))
+        assert set(project.stale(partitions, seen_before=before, below=None)) == {old.id, both.id}
+        assert set(project.stale(partitions, seen_before=None, below=0.5)) == {doubtful.id, both.id}
+        assert list(project.stale(partitions, seen_before=before, below=0.5)) == [both.id]
+        assert list(project.stale([], seen_before=None, below=None)) == []
+
+    def test_a_purged_memory_is_gone_and_the_rest_is_as_it_was(self, store: Store, project: Project) -> None:
+        secret, other = make_outcome(task_description=TELLTALE, strategy_used=""), make_heuristic()
+        add(store, project, secret, other)
+        put(project, "session", "s1", {"step": 1}, version=0)
+        with project.write(actor="agent", operation="usage", at=AT) as write:
+            write.count_usage(secret.id, {"used": 1})
+        kept = {key: row for key, row in rows_of(project).items() if secret.id not in key[1]}
+        erased = project.purge([secret.id, "nobody"], records=[], actor="agent", at=AT + 1)
+        assert erased is not None
+        assert (erased.seq, list(erased.known)) == (4, [secret.id])
+        assert project.find(secret.id) is None
+        assert found_by_words(project, "zanzibar") == set()
+        assert project.vectors([TELLTALE]) == {}
+        assert rows_of(project) == kept
+        assert store.verify().ok
+
+    def test_the_journal_of_what_was_purged_keeps_its_chain_and_the_rest(self, store: Store, project: Project) -> None:
+        secret, other = make_outcome(task_description=TELLTALE), make_heuristic()
+        add(store, project, secret, other)
+        add(store, project, make_outcome())
+        hashes = [project.head_at(1), project.head_at(2)]
+        project.purge([secret.id], records=[], actor="agent", at=AT + 1)
+        entries = list(project.entries())
+        assert [(entry.seq, entry.is_purged) for entry in entries] == [(1, True), (2, False), (3, False)]
+        assert [project.head_at(1), project.head_at(2)] == hashes
+        told = json.dumps(
+            [[change.table, change.key, change.before, change.after] for entry in entries for change in entry.changes]
+        )
+        assert TELLTALE not in told
+        assert secret.id not in told
+        assert other.id in told
+
+    def test_a_purged_id_is_known_as_purged_and_no_other(self, store: Store, project: Project) -> None:
+        secret, other = make_outcome(task_description=TELLTALE), make_outcome()
+        add(store, project, secret, other)
+        project.purge([secret.id], records=[], actor="agent", at=AT + 1)
+        assert project.was_purged(secret.id)
+        assert not project.was_purged(other.id)
+        assert not project.was_purged("nobody")
+        assert not store.project("lab").was_purged(secret.id)
+
+    def test_purging_what_was_never_there_does_nothing(self, store: Store, project: Project) -> None:
+        add(store, project, make_outcome())
+        assert project.purge(["nobody"], records=["session/none"], actor="agent", at=AT) is None
+        assert project.head() == 1
+
+    def test_small_records_can_be_purged(self, store: Store, project: Project) -> None:
+        put(project, "session", "s1", {"text": TELLTALE}, version=0)
+        put(project, "session", "s2", {"text": "other"}, version=0)
+        assert project.purge([], records=["session/s1"], actor="agent", at=AT) is not None
+        assert project.record("session", "s1") == (0, {})
+        assert project.record("session", "s2") == (1, {"text": "other"})
+
+    def test_after_compacting_no_file_holds_what_was_purged(self, store: Store, project: Project, tmp_path: Path) -> None:
+        secret = make_outcome(task_description=TELLTALE)
+        add(store, project, secret)
+        assert project.purge([secret.id], records=[], actor="agent", at=AT) is not None
+        assert store.compact()
+        for file in tmp_path.rglob("*"):
+            assert not file.is_file() or TELLTALE.encode() not in file.read_bytes(), file
+
+    def test_row_numbers_are_never_used_twice(self, store: Store, project: Project) -> None:
+        seen: set[int] = set()
+        passages: set[int] = set()
+        for number in range(3):
+            memory = make_outcome(task_description=f"Task {number}")
+            add(store, project, memory)
+            live = [row for change in project.changes(after=0) for row in change.passages.tolist()]
+            assert row_of(project, memory) not in seen
+            assert not passages.intersection(live)
+            seen.add(row_of(project, memory))
+            passages.update(live)
+            project.purge([memory.id], records=[], actor="agent", at=AT)

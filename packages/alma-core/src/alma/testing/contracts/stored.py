@@ -1,0 +1,103 @@
+"""What the contracts of a store share: putting memories into a project, and looking at what it holds."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from alma.journal import State, content_hash, replay
+from alma.protocols import Project, Store
+from alma.testing.clocks import START
+from alma.types.identity import to_micros
+from alma.types.memories import Memory
+from alma.types.passages import Passage, embedded, passages_of
+
+OpenStore = Callable[[Path], Store]
+
+AT = to_micros(START)
+DAY = 86_400_000_000
+
+
+class WithStore:
+    """Fixtures of the contracts of a store."""
+
+    @pytest.fixture
+    def store(self, open_store: OpenStore, tmp_path: Path) -> Iterator[Store]:
+        """An empty store."""
+        opened = open_store(tmp_path / "store")
+        yield opened
+        opened.close()
+
+    @pytest.fixture
+    def again(self, store: Store, open_store: OpenStore, tmp_path: Path) -> Iterator[Store]:
+        """The same store, opened a second time, as another process would."""
+        opened = open_store(tmp_path / "store")
+        yield opened
+        opened.close()
+
+    @pytest.fixture
+    def project(self, store: Store) -> Project:
+        """A project of it that was never written to."""
+        return store.project("shop")
+
+
+def vector_of(text: str, dimension: int) -> bytes:
+    """A float16 unit vector that belongs to the text."""
+    seed = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+    vector = np.random.default_rng(seed).standard_normal(dimension)
+    return (vector / np.linalg.norm(vector)).astype("<f2").tobytes()
+
+
+def vectors_for(store: Store, passages: Sequence[Passage]) -> dict[str, bytes]:
+    """The vectors of those of the passages that are embedded."""
+    return {passage.text: vector_of(passage.text, store.fingerprint.dimension) for passage in embedded(passages)}
+
+
+def add(
+    store: Store, project: Project, *memories: Memory, passages: Sequence[Passage] = (), at: int = AT, operation: str = "learn"
+) -> int:
+    """Stores memories in one write, and gives its `seq`."""
+    with project.write(actor="agent", operation=operation, at=at) as write:
+        for memory in memories:
+            chosen = passages or passages_of(memory)
+            write.add(memory, chosen, vectors_for(store, chosen))
+        return write.seq
+
+
+def contents(project: Project) -> str:
+    """What the project holds, as a hash; a row that cannot be read is a failure."""
+    return content_hash((stored.table, stored.key, stored.row or {"fault": stored.fault}) for stored in project.rows())
+
+
+def rows_of(project: Project) -> State:
+    """The logical rows by table and key."""
+    return {(stored.table, stored.key): stored.row or {"fault": stored.fault} for stored in project.rows()}
+
+
+def replayed(project: Project) -> State:
+    """The logical rows that the journal tells of."""
+    state: State = {}
+    for entry in project.entries():
+        replay(entry.changes, state)
+    return state
+
+
+def row_of(project: Project, memory: Memory) -> int:
+    """The row number of a memory."""
+    place = project.find(memory.id)
+    assert place is not None, f"{memory.id} is not there"
+    return place.memory
+
+
+def stored_memories(project: Project, memories: Iterable[Memory]) -> list[object]:
+    """The memories as the project gives them back."""
+    rows = [row_of(project, memory) for memory in memories]
+    found = project.memories(rows)
+    return [found[row] for row in rows]
+
+
+def found_by_words(project: Project, *words: str) -> set[int]:
+    """The memories that full text finds."""
+    return set(project.text_scores(words).memories.tolist())

@@ -1,0 +1,95 @@
+"""Stand-ins for what a test should not need: a model, and a database that outlives it. Both are the real thing in small, and pass the contracts."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from alma.embedding import HashEmbedder
+from alma.errors import EmbeddingError
+from alma.storage.database import Database
+from alma.storage.store import SQLStorage
+from alma.testing.clocks import START
+from alma.types.embedding import Fingerprint
+
+if TYPE_CHECKING:
+    from alma.protocols import Matrix
+
+
+class MockEmbedder:
+    """Embeds by hashing words, keeps what it was asked, and fails when it is told to. Thread-safe.
+
+    `calls` has the texts of each call, in order, of those that failed too. `dimension` is 16 to 4096.
+    """
+
+    def __init__(self, dimension: int = 32, *, model: str = "mock") -> None:
+        self._hashing = HashEmbedder(dimension)
+        self._fingerprint = self._hashing.fingerprint.model_copy(update={"model": model})
+        self._lock = Lock()
+        self._failure: Exception | None = None
+        self._failures = 0
+        self.calls: list[tuple[str, ...]] = []
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Of a model `mock`: a store made with it cannot be opened with another embedder."""
+        return self._fingerprint
+
+    @property
+    def texts(self) -> list[str]:
+        """All texts that it was asked to embed, in order."""
+        return [text for call in self.calls for text in call]
+
+    def fail(self, error: Exception | None = None, *, times: int | None = None) -> None:
+        """The next calls raise `error` (an `EmbeddingError` by default): so many, or all of them until `recover`."""
+        with self._lock:
+            self._failure = EmbeddingError("the embedder was told to fail") if error is None else error
+            self._failures = -1 if times is None else times
+
+    def recover(self) -> None:
+        """The next calls succeed."""
+        with self._lock:
+            self._failures = 0
+
+    def embed(self, texts: Sequence[str], /) -> "Matrix":
+        """One unit row a text, in order; or the failure that was asked for."""
+        with self._lock:
+            self.calls.append(tuple(texts))
+            failure = self._failure if self._failures else None
+            self._failures -= self._failures > 0
+        if failure is not None:
+            raise failure
+        return self._hashing.embed(texts)
+
+
+class MockStorage(SQLStorage):
+    """A store in a temporary folder, which is deleted when the store is closed or forgotten; or in `folder`, which stays.
+
+    It is `SQLStorage` itself, journal and all. `fingerprint` is that of the embedder it is for, `MockEmbedder` by default.
+    """
+
+    def __init__(self, fingerprint: Fingerprint | None = None, *, folder: Path | None = None) -> None:
+        place = Path(tempfile.mkdtemp(prefix="alma-mock-")) if folder is None else folder
+        SQLStorage.create(place / "alma.db", fingerprint or MockEmbedder().fingerprint, at=START)
+        super().__init__(place / "alma.db", at=START)
+        self._ending = _Ending(self.database, place if folder is None else None)
+
+    def close(self) -> None:
+        """Closes all connections, and deletes a temporary folder."""
+        self._ending.come()
+
+
+class _Ending:
+    """Comes with the last store that shares it, at the latest."""
+
+    def __init__(self, database: Database, folder: Path | None) -> None:
+        self.come = weakref.finalize(self, _end, database, folder)
+
+
+def _end(database: Database, folder: Path | None) -> None:
+    database.close()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,230 @@
+"""Stores that break one promise each, under the contract that has to notice."""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from alma.journal import Change
+from alma.protocols import Erased, TextScores
+from alma.storage.project import SQLProject
+from alma.storage.store import SQLStorage
+from alma.storage.writing import Write
+from alma.testing import MockEmbedder, StoreContract
+from alma.testing.clocks import START
+
+
+class _Project(SQLProject):
+    def tidied(self, *statements: str) -> None:
+        """Runs statements beside the transaction, as a store that is not careful does."""
+        with self._database.transaction() as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+
+class _Broken(SQLStorage):
+    made: ClassVar[type[_Project]] = _Project
+
+    def project(self, name: str) -> Any:
+        return self.made(self.database, name, dimension=self.fingerprint.dimension, embedder=self._embedder, seal=self.seal)
+
+
+class _LeavesHalf(_Project):
+    @contextmanager
+    def write(self, **given: Any) -> Iterator[Write]:
+        failure = None
+        with super().write(**given) as write:
+            try:
+                yield write
+            except Exception as error:  # noqa: BLE001 - that is what is broken
+                failure = error
+        if failure is not None:
+            raise failure
+
+
+class LeavesHalfAWrite(_Broken):
+    made = _LeavesHalf
+
+
+class _LosesJournal(_Project):
+    @contextmanager
+    def write(self, **given: Any) -> Iterator[Write]:
+        with super().write(**given) as write:
+            yield write
+            write.changes = [change for change in write.changes if change.table != "usage"]
+
+
+class LosesTheJournalOfUsage(_Broken):
+    made = _LosesJournal
+
+
+class _Leaks(_Project):
+    def vectors(self, texts: Sequence[str]) -> dict[str, bytes]:
+        with self._database.reading() as connection:
+            names = [name for (name,) in connection.execute("SELECT name FROM project")]
+        found: dict[str, bytes] = {}
+        for name in names:
+            other = SQLProject(self._database, name, dimension=self._dimension, embedder=self._embedder, seal=self._seal)
+            found.update(other.vectors(texts))
+        return found
+
+
+class LeaksVectorsOfAnotherProject(_Broken):
+    made = _Leaks
+
+
+class _FindsOthers(_Project):
+    def text_scores(self, words: Sequence[str]) -> TextScores:
+        mine = super().text_scores(words)
+        other = SQLProject(self._database, "lab", dimension=self._dimension, embedder=self._embedder, seal=self._seal)
+        return mine if len(mine.memories) else other.text_scores(words)
+
+
+class FindsTheWordsOfAnotherProject(_Broken):
+    made = _FindsOthers
+
+
+class _ReusesRows(_Project):
+    def purge(self, *given: Any, **named: Any) -> Erased | None:
+        erased = super().purge(*given, **named)
+        self.tidied("DELETE FROM sqlite_sequence")
+        return erased
+
+
+class ReusesRowNumbers(_Broken):
+    made = _ReusesRows
+
+
+class _KeepsPartitions(_Project):
+    def partitions(self) -> Any:
+        return self._known.by_row or super().partitions()
+
+
+class OverlooksPartitionsOfOthers(_Broken):
+    made = _KeepsPartitions
+
+
+class _StaleHead(_Project):
+    seen = 0
+
+    def head(self) -> int:
+        self.seen = self.seen or super().head()
+        return self.seen
+
+
+class RemembersItsHead(_Broken):
+    made = _StaleHead
+
+
+class _FindsArchived(_Project):
+    def candidates(self, memories: Sequence[int]) -> Any:
+        self.tidied("UPDATE memory SET archived_at = NULL")
+        return super().candidates(memories)
+
+
+class RanksArchivedMemories(_Broken):
+    made = _FindsArchived
+
+
+class _OverwritesRecords(_Project):
+    @contextmanager
+    def write(self, **given: Any) -> Iterator[Write]:
+        with super().write(**given) as write:
+            write.__class__ = _Careless
+            yield write
+
+
+class _Careless(Write):
+    __slots__ = ()
+
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
+        query = "SELECT version FROM record WHERE project = ? AND kind = ? AND key = ?"
+        found = self.connection.execute(query, (self.row, kind, key)).fetchone()
+        Write.put_record(self, kind, key, body, version=found[0] if found else 0)
+
+
+class OverwritesSmallRecords(_Broken):
+    made = _OverwritesRecords
+
+
+class _ForgetsTombstones(_Project):
+    def changes(self, *, after: int) -> Any:
+        for each in super().changes(after=after):
+            yield replace(each, removed=each.removed[:0])
+
+
+class ForgetsTombstones(_Broken):
+    made = _ForgetsTombstones
+
+
+class _ReadsLate(_Project):
+    def entries(self, **given: Any) -> Any:
+        seen = 0
+        while found := next(iter(super().entries(**{**given, "after": max(seen, given.get("after", 0))})), None):
+            yield found
+            seen = found.seq
+
+
+class ReadsTheJournalPieceByPiece(_Broken):
+    made = _ReadsLate
+
+
+class _NoTies(_Project):
+    def changes(self, *, after: int) -> Any:
+        for each in super().changes(after=after):
+            yield replace(each, ties=each.passages)
+
+
+class TakesRowsForTies(_Broken):
+    made = _NoTies
+
+
+class _PurgesRows(_Project):
+    def purge(self, memory_ids: Sequence[str], *, records: Sequence[str], actor: str, at: int) -> Erased | None:
+        found = [self.find(memory_id) for memory_id in memory_ids]
+        if not any(found):
+            return super().purge(memory_ids, records=records, actor=actor, at=at)
+        rows = [stored for stored in self.rows() if any(memory_id in stored.key for memory_id in memory_ids)]
+        with self.write(actor=actor, operation="purge", at=at) as write:
+            write.apply([Change(stored.table, stored.key, stored.row, None) for stored in rows])
+            seq = write.seq
+        return Erased(seq, [memory_id for memory_id, place in zip(memory_ids, found, strict=True) if place], {}, [])
+
+
+class PurgesNoJournal(_Broken):
+    made = _PurgesRows
+
+
+class AnswersWhenClosed(_Broken):
+    def close(self) -> None:
+        """Leaves it to the garbage collector."""
+
+
+class NewIdEachTime(_Broken):
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.id = str(uuid.uuid4())
+
+
+class CompactsNothing(_Broken):
+    def compact(self) -> bool:
+        return True
+
+
+def _opening(broken: type[_Broken]) -> Any:
+    def open_store(self: object) -> Any:
+        def open_it(folder: Path) -> SQLStorage:
+            SQLStorage.create(folder / "alma.db", MockEmbedder(16).fingerprint, at=START)
+            return broken(folder / "alma.db", at=START)
+
+        return open_it
+
+    return pytest.fixture(open_store)
+
+
+for _broken in _Broken.__subclasses__():
+    globals()[f"Test{_broken.__name__}"] = type(f"Test{_broken.__name__}", (StoreContract,), {"open_store": _opening(_broken)})

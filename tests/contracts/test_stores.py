@@ -1,0 +1,26 @@
+"""Every store of ours passes the contract."""
+
+from pathlib import Path
+
+import pytest
+
+from alma.storage.store import SQLStorage
+from alma.testing import MockEmbedder, MockStorage, ReembeddableContract, StoreContract
+from alma.testing.clocks import START
+from alma.testing.contracts.stored import OpenStore
+
+
+class TestSQLStorage(StoreContract, ReembeddableContract):
+    @pytest.fixture
+    def open_store(self) -> OpenStore:
+        def open_it(folder: Path) -> SQLStorage:
+            SQLStorage.create(folder / "alma.db", MockEmbedder(16).fingerprint, at=START)
+            return SQLStorage(folder / "alma.db", at=START)
+
+        return open_it
+
+
+class TestMockStorage(StoreContract, ReembeddableContract):
+    @pytest.fixture
+    def open_store(self) -> OpenStore:
+        return lambda folder: MockStorage(folder=folder)
