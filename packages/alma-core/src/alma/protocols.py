@@ -272,12 +272,6 @@ class Memories(Protocol):
 class Searchable(Protocol):
     """What a project holds, for retrieval."""
 
-    def head(self) -> int:
-        """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
-
-    def head_at(self, seq: int) -> str:
-        """The hash of a journal record in hexadecimal, "" if there is none: it tells two histories of one project apart."""
-
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """What a vector index must take in that holds everything up to `after`, in journal order, all of one moment."""
 
@@ -294,17 +288,27 @@ class Searchable(Protocol):
         """Every memory that holds a telling one of the words, ascending, with its share of what full text could score. All of one moment."""
 
 
-class Figures(Protocol):
-    """What a project's figures are, for showing them to a person."""
+class Log(Protocol):
+    """What a project's journal tells without being read through."""
 
-    def growth(self) -> Sequence[PartitionDay]:
-        """How many memories, archived ones left out, were made in each partition on each day, by day."""
+    def head(self) -> int:
+        """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
+
+    def head_at(self, seq: int) -> str:
+        """The hash of a journal record in hexadecimal, "" if there is none: it tells two histories of one project apart."""
 
     def activity(self) -> Sequence[DayCount]:
         """How many journal records of each operation there are on each day, by day."""
 
     def newest_records(self, limit: int) -> Sequence[JournalEntry]:
         """The newest journal records, newest first."""
+
+
+class Figures(Protocol):
+    """What a project's figures are, for showing them to a person."""
+
+    def growth(self) -> Sequence[PartitionDay]:
+        """How many memories, archived ones left out, were made in each partition on each day, by day."""
 
     def telling(self, limit: int) -> Sequence[int]:
         """The memories with the most evidence, best first: used and praised, then tried most often, then newest. Archived ones left out."""
@@ -380,7 +384,7 @@ class Portable(Protocol):
         """As `Project.write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
 
 
-class Project(Memories, Searchable, Figures, Journaled, Portable, Protocol):
+class Project(Memories, Searchable, Log, Figures, Journaled, Portable, Protocol):
     """One project of a store. It exists from its first write on; until then it reads as empty. Thread-safe."""
 
     @property
