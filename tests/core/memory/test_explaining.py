@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alma import ALMA, Draft, MemorySlice, Passage
+from alma import ALMA, CustomMemoryType, Draft, MemorySlice, Passage
 from alma.types import DomainKnowledge
 from alma.types.explanation import Explanation
 from alma.types.scope import Access
@@ -164,3 +164,25 @@ def test_it_reads_well(many: ALMA) -> None:
 
     assert told.startswith("score 0.")
     assert all(word in told for word in ("similarity", "cosine", "words matched: ", "readable because"))
+
+
+def test_the_weights_of_a_kind_of_the_users_own_are_told(alma: ALMA) -> None:
+    alma.register_memory_type(
+        CustomMemoryType(
+            name="meeting_note",
+            fields={"title": str, "summary": str},
+            embedding_fields=["summary"],
+            scoring_weights={"recency": 0.5, "relevance": 0.5},
+        )
+    )
+    alma.add("meeting_note", agent="hal", title="Weekly", summary="The login form gets a captcha")
+    item = alma.retrieve("login form", "hal", explain=True).recalled[0]
+
+    assert item.explanation is not None
+    assert {name: part.weight for name, part in item.explanation.factors.items()} == {
+        "similarity": 0.5,
+        "recency": 0.5,
+        "success": 0.0,
+        "confidence": 0.0,
+    }
+    assert sum(part.product for part in item.explanation.factors.values()) == pytest.approx(item.score, abs=1e-9)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma import ALMA
+from alma import ALMA, CustomMemoryType
 from alma.report import html_report
 from alma.report.markup import Html, tag
 from memory_strategies import hostile_texts
@@ -143,6 +143,16 @@ def test_the_overview_goes_through_json(full: ALMA) -> None:
 def test_an_empty_project_has_a_page(tmp_path: Path) -> None:
     with ALMA.open(tmp_path, project_id="new", embedding_provider="hash") as alma:
         assert "nothing is stored yet" in html_report(alma.overview(verify=False))
+
+
+def test_kinds_of_the_users_own_are_on_the_page(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        alma.register_memory_type(CustomMemoryType(name="meeting_note", fields={"summary": str}, embedding_fields=["summary"]))
+        alma.add("meeting_note", agent="hal", summary="The <b>login</b> form gets a captcha")
+        text = " ".join(read(html_report(alma.overview())).text)
+
+    assert "meeting notes" in text
+    assert "The <b>login</b> form gets a captcha" in text
 
 
 def test_problems_of_the_store_are_on_the_page(tmp_path: Path) -> None:
