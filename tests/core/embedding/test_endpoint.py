@@ -14,6 +14,7 @@ import pytest
 from alma import ALMA
 from alma.embedding import AzureOpenAIEmbedder, HashEmbedder, OpenAIEmbedder, create_embedder, embedder_for
 from alma.errors import ConfigurationError, EmbeddingError
+from alma.testing import EmbedderContract
 from embedding_server import (
     DIMENSION,
     Behaviour,
@@ -411,3 +412,11 @@ except MissingDependencyError as error:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert 'pip install "alma-core[sentence-transformers]"' in done.stdout, done.stderr
+
+
+class TestOpenAIEmbedder(EmbedderContract):
+    """The contract of all embedders, with batches smaller than what it embeds."""
+
+    @pytest.fixture
+    def new_embedder(self, connect: Open) -> Open:
+        return lambda: connect(batch_size=7)
