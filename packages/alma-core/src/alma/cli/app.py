@@ -1,6 +1,7 @@
 """The commands under one name, and what happens to errors."""
 
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -97,13 +98,14 @@ for command in (
     doctor.doctor,
 ):
     app.command()(command)
-for name, named in {
+_NAMED: dict[str, Callable[..., None]] = {
     "list": list_.list_,
     "show": show.show,
     "add": add.add,
     "export": export.export,
     "import": import_.import_,
-}.items():
+}
+for name, named in _NAMED.items():
     app.command(name)(named)
 
 

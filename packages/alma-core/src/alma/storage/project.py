@@ -287,12 +287,15 @@ class SQLProject:
             known = self._all_partitions(connection, row)
             write = Write(connection, self.name, row, seq + 1, head, actor, operation, at, self._seal, known.by_key)
 
+            ended: bytes | None = None
+
             @contextmanager
             def next_write() -> Iterator[Write]:
-                nonlocal write
+                nonlocal write, ended
+                if ended is not None:
+                    write = replace(write, seq=write.seq + 1, previous=ended, changes=[])
                 yield write
-                if (head := write.finish()) is not None:
-                    write = replace(write, seq=write.seq + 1, previous=head, changes=[])
+                ended = write.finish()
 
             yield next_write
 

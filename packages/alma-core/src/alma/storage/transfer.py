@@ -3,6 +3,7 @@
 import base64
 import json
 import sqlite3
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +27,7 @@ from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
 
 _TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 _DERIVED = frozenset({"is_user", "owner", "content_hash"})
 _OF_OWNER = "AND partition IN (SELECT row FROM partition WHERE project = :project AND NOT is_user AND owner = :owner)"
 
@@ -65,21 +67,34 @@ class Snapshot:
 
     def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
         """Each memory in the order they were made, archived ones too, with its passages by position and its usage."""
-        usages = TABLES["usage"]
-        for stored in TABLES["memory"].rows(self.view):
-            row = _whole(stored)
-            if self.owner is not None and (row["is_user"] or row["owner"] != self.owner):
-                continue
+        for number in self._numbers():
+            row = self._memory(number)
             try:
                 passages = list(passages_of(self.view, row["id"]).values())
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
+            except _UNREADABLE as error:
                 raise CorruptStoreError(f"a passage of memory {row['id']} is not readable: {error}; see `alma verify`") from error
-            raw = usages.raw(self.view, row["id"])
             yield ExportedMemory(
                 **_with_times(row, _TIMES, left_out=_DERIVED),
                 passages=tuple(self._passage(passage, vectors) for passage in passages),
-                usage=None if raw is None else ExportedUsage(**usages.decoded(self.view, raw)),
+                usage=self._usage(row["id"]),
             )
+
+    def _numbers(self) -> "array[int]":
+        """The rows of the memories, ascending. Eight bytes each: the rows themselves are read one at a time, never sorted."""
+        mine = "" if self.owner is None else _OF_OWNER
+        query = f"SELECT row FROM memory WHERE project = :project {mine} ORDER BY row"  # noqa: S608 - our own words
+        return array("q", (row["row"] for row in self.view.all(query, owner=self.owner)))
+
+    def _memory(self, number: int) -> Row:
+        raw = self.view.one("SELECT * FROM memory WHERE row = :row", row=number) or {}
+        try:
+            return TABLES["memory"].decoded(self.view, raw)
+        except _UNREADABLE as error:
+            raise CorruptStoreError(f"memory {raw.get('id')} is not readable: {error}; see `alma verify`") from error
+
+    def _usage(self, memory_id: str) -> ExportedUsage | None:
+        raw = TABLES["usage"].raw(self.view, memory_id)
+        return None if raw is None else ExportedUsage(**TABLES["usage"].decoded(self.view, raw))
 
     def evidence(self) -> Iterator[ExportedEvidence]:
         """The counts behind rules."""

@@ -50,4 +50,6 @@ def list_(
         )
         for memory in found
     ]
-    console().print(table(("id", "made", "kind", "owner", "what"), rows))
+    shown = table(("id", "made", "kind", "owner", "what"), rows)
+    shown.columns[0].no_wrap = True  # an id broken in two cannot be copied
+    console().print(shown)
