@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from alma import ALMA, AlmaError, ConflictError, CustomMemoryType, Draft, Outcome, Passage, StorageError, ValidationError
 from alma.embedding import HashEmbedder
 from alma.types import Verdict
+from alma.types.changes import Change
 from facade import ManualClock, OpenStore, held, refused
 from meetings import FIELDS, MEETING, notes
 from memory_strategies import memories
@@ -400,6 +401,43 @@ def test_a_definition_that_has_grown_grows_here_and_one_that_does_not_fit_is_a_c
     other.register_memory_type(CustomMemoryType("meeting_note", {"summary": str}, ["summary"]))
     with refused(other, ConflictError, "embedding_fields"):
         other.import_from(tmp_path / "x.jsonl", on_conflict="skip")
+
+
+def add_evidence(alma: ALMA, evidence_id: str, task_class: str) -> None:
+    """Counts behind a rule, written as learning will write them."""
+    row = {
+        "id": evidence_id,
+        "agent": "dev",
+        "task_class": task_class,
+        "strategy": "by hand",
+        "strategy_hash": "0a1b" * 8,
+        "successes": 3.0,
+        "trials": 4.5,
+        "operative_successes": 2.71,
+        "operative_trials": 4.1,
+        "observed_at": 1_700_000_000_123_456,
+        "heuristic": None,
+        "anti_pattern": None,
+    }
+    with alma._room.project.write(actor="dev", operation="learn", at=1) as write:
+        write.apply([Change("evidence", evidence_id, None, row)])
+
+
+def test_evidence_comes_along_and_is_not_doubled(empty: ALMA, open_store: OpenStore, tmp_path: Path) -> None:
+    alma = open_store("learnt")
+    add_evidence(alma, "e1", "deploying")
+    add_evidence(alma, "e2", "testing")
+    assert alma.export(tmp_path / "x.jsonl").counts.evidence == 2
+    assert alma.export(io.BytesIO(), agent="eve").counts.evidence == 0
+    add_evidence(empty, "another id", "deploying")
+
+    with refused(empty, ConflictError, "evidence e1; nothing was stored"):
+        empty.import_from(tmp_path / "x.jsonl")
+    assert empty.import_from(tmp_path / "x.jsonl", on_conflict="skip").stored.evidence == 1
+    fresh = open_store("fresh")
+    fresh.import_from(tmp_path / "x.jsonl")
+    assert fresh.content_hash() == alma.content_hash()
+    assert fresh.verify().ok
 
 
 def test_an_import_into_a_store_with_other_things_leaves_them(empty: ALMA, file: Path) -> None:
