@@ -124,9 +124,9 @@ class SQLProject:
 
     def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
         """The memories themselves, by row."""
-        partitions = self.partitions()
         with self._database.reading() as connection:
             found = connection.execute(compiled.MEMORIES, {"rows": json.dumps(rows)}).fetchall()
+        partitions = self.partitions()
         definitions = self._definitions({partitions[partition].kind for _, partition, *_ in found})
         return {row: self._memory(partitions[partition], values, definitions) for row, partition, *values in found}
 
@@ -154,9 +154,9 @@ class SQLProject:
 
     def counts(self) -> list[PartitionCount]:
         """How many memories each partition holds, archived ones left out, with the times of the oldest and the newest."""
-        partitions = self.partitions()
         with self._database.reading() as connection:
             rows = connection.execute(compiled.COUNTS, {"project": self._find(connection)}).fetchall()
+        partitions = self.partitions()  # afterwards, so that those made meanwhile are among them
         return [
             PartitionCount(partitions[row], count, from_micros(oldest), from_micros(newest))
             for row, count, oldest, newest in rows
@@ -185,9 +185,10 @@ class SQLProject:
 
     def growth(self) -> list[PartitionDay]:
         """How many memories, archived ones left out, were made in each partition on each day, by day."""
-        partitions = self.partitions()
-        with self._database.reading() as connection:
-            return insight.growth(connection, self._find(connection), partitions)
+        with self._database.snapshot() as connection:
+            project = self._find(connection)
+            known = self._known if project is None else self._all_partitions(connection, project)
+            return insight.growth(connection, project, known.by_row)
 
     def activity(self) -> list[DayCount]:
         """How many journal records of each operation there are on each day, by day."""
