@@ -33,6 +33,11 @@ def vector_of(alma: ALMA, text: str) -> bytes:
     return alma._room.project.vectors([text])[text]
 
 
+def passage_text(alma: ALMA) -> str:
+    """The text of the first passage."""
+    return next(stored.row["text"] for stored in alma._room.project.rows() if stored.table == "passage" and stored.row)
+
+
 def surfaces(report: ForgetReport) -> dict[str, int | None]:
     assert report.receipt is not None
     return {surface.name: surface.found for surface in report.receipt.surfaces}
@@ -66,6 +71,29 @@ def test_after_purging_and_compacting_no_file_holds_a_byte_of_the_memory(open_st
     assert receipt.receipt.left == ()
     report = alma.verify()
     assert (report.problems, report.purged) == ((), 4)
+
+
+def test_without_compacting_free_pages_hold_neither_text_nor_vector(open_store: OpenStore, tmp_path: Path) -> None:
+    alma = open_store()
+    secret = alma.add_domain_knowledge("helena", "zoo", SECRET * 400)
+    vector = vector_of(alma, passage_text(alma))
+    needles = (SECRET.encode(), vector, secret.id.encode())
+    alma.purge([secret.id])
+    alma.close()  # the log goes into the file
+
+    assert [needle for needle in needles if needle in store_files(tmp_path / "store")] == []
+
+
+def test_compacting_gives_back_the_space_of_what_was_purged(open_store: OpenStore, tmp_path: Path) -> None:
+    alma, file = open_store(), tmp_path / "store" / "alma.db"
+    learned = alma.learn_many({"agent": "helena", "task": f"Test page {n} " * 20, "outcome": "success"} for n in range(400))
+    alma.compact()
+    before = file.stat().st_size
+    alma.purge([outcome.id for outcome in learned])
+    alma.compact()
+
+    assert file.stat().st_size < before / 4
+    assert alma.verify().ok
 
 
 def test_closing_does_not_bring_a_purged_vector_back_into_a_snapshot(open_store: OpenStore, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
@@ -136,7 +136,9 @@ def history_in(folder: str | Path) -> History:
 STEP = st.tuples(st.integers(0, 15), st.sampled_from(AGENTS), st.integers(0, 63), st.integers(0, 63))
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=6, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck)
+)
 @given(st.lists(STEP, min_size=200, max_size=200), st.lists(st.floats(0, 1), min_size=3, max_size=3))
 def test_random_histories_go_back_to_any_record_and_forth_again(
     steps: list[tuple[int, str, int, int]], marks: list[float]
