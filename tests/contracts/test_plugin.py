@@ -1,8 +1,11 @@
 """The pytest plugin, as a user's suite meets it: in a process of its own."""
 
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
+
+from run_document import blocks
 
 pytest_plugins = ["pytester"]
 
@@ -66,6 +69,16 @@ def test_a_suite_gives_the_rules_of_its_agents(pytester: pytest.Pytester) -> Non
             assert_recalls(alma_memory, "ledger", agent="bob")
     """)
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_the_tests_on_the_page_about_testing_pass_as_a_suite(pytester: pytest.Pytester) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
+    suites = [
+        block.text for block in blocks(page.read_text(encoding="utf-8")) if "def test_" in block.text or "Contract)" in block.text
+    ]
+    assert len(suites) == 2
+    pytester.makepyfile(**{f"test_{number}": text for number, text in enumerate(suites)})
+    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=14)
 
 
 def test_a_failure_of_a_contract_shows_the_values(pytester: pytest.Pytester) -> None:

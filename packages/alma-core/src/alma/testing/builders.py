@@ -13,7 +13,7 @@ from alma.types.slice import MemorySlice
 if TYPE_CHECKING:
     from alma.protocols import VectorChanges
 
-_SHARED = {"project_id": "test", "created_at": START, "updated_at": START}
+_SHARED = {"created_at": START, "updated_at": START}
 _OWNED = {**_SHARED, "agent": "agent"}
 
 
