@@ -5,6 +5,7 @@ from alma.types.embedding import Fingerprint
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.explanation import Explanation, Reason, RetrievalExplanation
 from alma.types.exported import ExportReport, ImportReport
+from alma.types.history import CompactReport, ForgetReport, HistoryEntry, PurgeReceipt, Revision, Surface, UndoReport
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
     AntiPattern,
@@ -26,6 +27,7 @@ from alma.types.slice import MemorySlice
 __all__ = [
     "AntiPattern",
     "AnyMemory",
+    "CompactReport",
     "CustomMemory",
     "CustomMemoryType",
     "DomainKnowledge",
@@ -38,7 +40,9 @@ __all__ = [
     "Factors",
     "FeedbackSignal",
     "Fingerprint",
+    "ForgetReport",
     "Heuristic",
+    "HistoryEntry",
     "ImportReport",
     "Memory",
     "MemoryScope",
@@ -47,11 +51,15 @@ __all__ = [
     "Outcome",
     "Passage",
     "Problem",
+    "PurgeReceipt",
     "Reason",
     "Recalled",
     "RetrievalExplanation",
+    "Revision",
     "Stats",
     "Step",
+    "Surface",
+    "UndoReport",
     "UsageReport",
     "UserPreference",
     "Verdict",
