@@ -1,6 +1,8 @@
 """The public fakes, clocks and builders do what they say."""
 
 import gc
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -127,6 +129,20 @@ def test_vector_changes_can_be_built_from_vectors_alone() -> None:
     assert changes.is_own.tolist() == [True, True]
     with pytest.raises(TypeError, match="owners"):
         make_vector_changes(1, [[1, 0]], dimension=2, owners=[1])
+
+
+@pytest.mark.parametrize("missing", ["hypothesis", "pytest"])
+def test_without_the_test_tools_the_fakes_work_and_the_contracts_name_the_extra(missing: str) -> None:
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from alma import MissingDependencyError\n"
+        "from alma.testing import MockEmbedder, assert_recalls, make_outcome\n"
+        "assert MockEmbedder().embed(['text']).shape == (1, 32)\n"
+        "try:\n    from alma.testing import EmbedderContract\n"
+        "except MissingDependencyError as error:\n    print(error)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    assert told == f'The contracts need {missing}, which is not installed: pip install "alma-core[testing]"'
 
 
 def test_the_public_names_are_those_listed() -> None:

@@ -7,15 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from alma.journal import Change
 from alma.protocols import Erased, TextScores
 from alma.storage.project import SQLProject
+from alma.storage.reembedding import NextVectors
 from alma.storage.store import SQLStorage
 from alma.storage.writing import Write
-from alma.testing import MockEmbedder, StoreContract
+from alma.testing import MockEmbedder, ReembeddableContract, StoreContract
 from alma.testing.clocks import START
+from alma.types.embedding import Fingerprint
 
 
 class _Project(SQLProject):
@@ -86,6 +89,59 @@ class _FindsOthers(_Project):
 
 class FindsTheWordsOfAnotherProject(_Broken):
     made = _FindsOthers
+
+
+class _CountsMatches(_Project):
+    def text_scores(self, words: Sequence[str]) -> TextScores:
+        found = super().text_scores(words)
+        return replace(found, scores=found.scores * 0 + 1)
+
+
+class ScoresAllMatchesAlike(_Broken):
+    made = _CountsMatches
+
+
+class _BestFirst(_Project):
+    def text_scores(self, words: Sequence[str]) -> TextScores:
+        found = super().text_scores(words)
+        return TextScores(found.memories[::-1], found.scores[::-1])
+
+
+class ListsMatchesInAnotherOrder(_Broken):
+    made = _BestFirst
+
+
+class _ForgetsKeywords(_Project):
+    @contextmanager
+    def write(self, **given: Any) -> Iterator[Write]:
+        with super().write(**given) as write:
+            write.__class__ = _WithoutKeywords
+            yield write
+
+
+class _WithoutKeywords(Write):
+    __slots__ = ()
+
+    def add(self, memory: Any, passages: Any, vectors: Any, *, evidence: str | None = None) -> None:
+        cut = [passage.model_copy(update={"keywords": ""}) for passage in passages]
+        Write.add(self, memory, cut, vectors, evidence=evidence)
+
+
+class ForgetsKeywords(_Broken):
+    made = _ForgetsKeywords
+
+
+class _AllWords(_Project):
+    def text_scores(self, words: Sequence[str]) -> TextScores:
+        found = super().text_scores(words)
+        for word in words:
+            kept = np.isin(found.memories, super().text_scores([word]).memories)
+            found = TextScores(found.memories[kept], found.scores[kept])
+        return found
+
+
+class WantsAllWordsAtOnce(_Broken):
+    made = _AllWords
 
 
 class _ReusesRows(_Project):
@@ -228,3 +284,42 @@ def _opening(broken: type[_Broken]) -> Any:
 
 for _broken in _Broken.__subclasses__():
     globals()[f"Test{_broken.__name__}"] = type(f"Test{_broken.__name__}", (StoreContract,), {"open_store": _opening(_broken)})
+
+
+class SwitchesTooEarly(_Broken):
+    def next_vectors(self, fingerprint: Fingerprint) -> Any:
+        class Hasty(NextVectors):
+            __slots__ = ()
+
+            def switch(self) -> bool:
+                for passage in self.missing(after=0, limit=1000):
+                    self.put({passage: bytes(2 * self.fingerprint.dimension)})
+                return NextVectors.switch(self)
+
+        begun = super().next_vectors(fingerprint)
+        return Hasty(begun.database, begun.seal, begun.number, begun.fingerprint)
+
+
+class ForgetsArchived(_Broken):
+    """Passes over texts that may come back."""
+
+    def next_vectors(self, fingerprint: Fingerprint) -> Any:
+        class Forgetful(NextVectors):
+            __slots__ = ()
+
+            def missing(self, *, after: int, limit: int) -> Any:
+                found = NextVectors.missing(self, after=after, limit=1000)
+                with self.database.reading() as connection:
+                    live = {row for (row,) in connection.execute("SELECT row FROM passage WHERE is_live")}
+                return [passage for passage in found if passage.row in live][:limit]
+
+        begun = super().next_vectors(fingerprint)
+        return Forgetful(begun.database, begun.seal, begun.number, begun.fingerprint)
+
+
+class TestSwitchesTooEarly(ReembeddableContract):
+    open_store = _opening(SwitchesTooEarly)
+
+
+class TestForgetsArchived(ReembeddableContract):
+    open_store = _opening(ForgetsArchived)

@@ -106,7 +106,9 @@ def test_processes_that_make_it_at_once_get_one_database(tmp_path: Path, count: 
 
     assert len(ids) == 1
     left = {path.name for path in (tmp_path / "store").iterdir()}
-    assert left - {"alma.db-wal", "alma.db-shm"} == {"alma.db"}  # two that close at the same moment both leave the log to the other
+    assert left - {"alma.db-wal", "alma.db-shm"} == {
+        "alma.db"
+    }  # two that close at the same moment both leave the log to the other
 
 
 @pytest.mark.parametrize(
