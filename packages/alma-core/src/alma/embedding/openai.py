@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import SecretStr
 
 from alma.embedding.answers import AnswerError, rows_of
-from alma.embedding.registry import OPENAI_PREFIX
+from alma.embedding.names import OPENAI_PREFIX
 from alma.embedding.retrying import Retries, asked_wait
 from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
 from alma.text import shortened

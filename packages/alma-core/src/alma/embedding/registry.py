@@ -8,22 +8,13 @@ from importlib.util import find_spec
 
 from alma.embedding import hashing
 from alma.embedding.hashing import HashEmbedder
+from alma.embedding.names import ALIASES, AUTO, AZURE, HASH, MINILM, OPENAI, OPENAI_PREFIX, SENTENCE_TRANSFORMERS
 from alma.errors import ConfigurationError, EmbedderMismatchError
 from alma.protocols import Embedder
 from alma.types.embedding import Fingerprint
 
 ENTRY_POINTS = "alma.embedders"
 """Group of the entry points of other packages: name -> a callable that takes `dimension` (int or None) and gives an `Embedder`."""
-
-MINILM = "minilm"
-HASH = "hash"
-AUTO = "auto"
-ALIASES = {"local": MINILM, "mock": HASH}
-SENTENCE_TRANSFORMERS = "sentence-transformers"
-OPENAI = "openai"
-AZURE = "azure"
-OPENAI_PREFIX = "openai/"
-"""How the recorded model of an embedder over HTTP begins."""
 
 MINILM_MODEL = "all-MiniLM-L6-v2"
 MINILM_DIMENSION = 384

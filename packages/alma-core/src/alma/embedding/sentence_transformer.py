@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from alma.embedding.registry import SENTENCE_TRANSFORMERS
+from alma.embedding.names import SENTENCE_TRANSFORMERS
 from alma.errors import ConfigurationError, EmbeddingError, MissingDependencyError
 from alma.types.embedding import Fingerprint
 

@@ -102,6 +102,17 @@ class StoreRemembers(WithStore):
         assert project.purge(["nobody"], records=["session/none"], actor="agent", at=AT) is None
         assert project.head() == 1
 
+    def test_what_names_a_purged_memory_is_left_and_told(self, store: Store, project: Project) -> None:
+        secret, other = make_outcome(task_description=TELLTALE), make_heuristic(metadata={"like": TELLTALE})
+        add(store, project, secret, other)
+        put(project, "session", "s1", {"shown": [secret.id]}, version=0)
+        erased = project.purge([secret.id], records=[], actor="agent", at=AT)
+        assert erased is not None
+        assert any("session/s1" in name for name in erased.left)
+        assert any(other.id in name for name in erased.left)
+        assert sum(erased.counts.values()) > 0
+        assert project.record("session", "s1") == (1, {"shown": [secret.id]})
+
     def test_small_records_can_be_purged(self, store: Store, project: Project) -> None:
         put(project, "session", "s1", {"text": TELLTALE}, version=0)
         put(project, "session", "s2", {"text": "other"}, version=0)
