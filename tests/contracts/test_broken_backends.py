@@ -67,6 +67,7 @@ STORES = {
     "ForgetsArchived": ["test_all_texts_are_missing_at_first_archived_ones_too"],
     "ReusesRowNumbers": ["test_row_numbers_are_never_used_twice"],
     "OverlooksPartitionsOfOthers": ["test_what_another_process_wrote_is_seen_at_once"],
+    "CountsWithPartitionsReadBefore": ["test_a_reader_meets_a_write_whole_or_not_at_all_new_owners_too"],
     "RemembersItsHead": ["test_what_another_process_wrote_is_seen_at_once"],
     "RanksArchivedMemories": ["test_an_archived_memory_is_out_of_every_search_until_it_is_brought_back"],
     "OverwritesSmallRecords": [

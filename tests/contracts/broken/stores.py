@@ -144,6 +144,21 @@ class WantsAllWordsAtOnce(_Broken):
     made = _AllWords
 
 
+class _CountsLate(_Project):
+    """Reads the partitions before what is in them; here another owner always comes in between."""
+
+    def counts(self) -> Any:
+        known = self.partitions()
+        for _ in range(20_000):
+            if not 0 < len(known) == len(super().partitions()) < 32:
+                break
+        return [known[each.partition.row] and each for each in super().counts()]
+
+
+class CountsWithPartitionsReadBefore(_Broken):
+    made = _CountsLate
+
+
 class _ReusesRows(_Project):
     def purge(self, *given: Any, **named: Any) -> Erased | None:
         erased = super().purge(*given, **named)

@@ -180,28 +180,26 @@ class StoreKeeps(WithStore):
         assert sum(each.count for each in project.counts()) == 32
         assert store.verify().ok
 
-    def test_a_reader_meets_a_write_whole_or_not_at_all(self, store: Store, project: Project) -> None:
-        add(store, project, make_outcome(task_description="Task 0"), make_heuristic(condition="On task 0"))
-
+    def test_a_reader_meets_a_write_whole_or_not_at_all_new_owners_too(self, store: Store, project: Project) -> None:
         def work() -> None:
-            for number in range(1, 12):
-                add(
-                    store, project, make_outcome(task_description=f"Task {number}"), make_heuristic(condition=f"On task {number}")
-                )
+            for number in range(16):
+                agent = f"agent{number}"
+                add(store, project, make_outcome(agent=agent, task_description=f"Task {number}"), make_heuristic(agent=agent))
 
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(work)
             seen = 0
             while not writing.done():
-                first, second = (each.count for each in project.counts())
-                assert first == second
-                passages = [len(each.passages) for each in project.changes(after=0)]
-                assert sum(passages) % 2 == 0
-                assert len(found_by_words(project, "task")) % 2 == 0
+                for count in (sum(each.count for each in project.counts()), sum(each.count for each in project.growth())):
+                    assert count % 2 == 0
+                    assert count >= 2 * seen
+                assert sum(len(each.passages) for each in project.changes(after=0)) % 2 == 0
+                assert len(found_by_words(project, "task", "service")) % 2 == 0
                 assert project.head() >= seen
                 seen = project.head()
             writing.result()
-        assert project.head() == 12
+        assert project.head() == 16
+        assert len(project.partitions()) == 32
 
 
 class StoreFigures(WithStore):
