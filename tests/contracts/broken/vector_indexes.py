@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -115,12 +116,23 @@ class CountsPassages(_Broken):
 
 
 class WritesInTwoGoes(_Broken):
-    """Lets searches in between the first passage and the rest."""
+    """Lets a search in between the first passage and the rest."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__(dimension)
+        self.searched = Event()
+
+    def search(self, query: Any, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
+        found = super().search(query, partitions=partitions, limit=limit)
+        self.searched.set()
+        return found
 
     def apply(self, changes: VectorChanges, /) -> None:
         if changes.upto > self.upto and len(changes.passages) == 2:
             names = ("passages", "memories", "partitions", "ties", "is_own", "vectors")
             super().apply(replace(changes, **{name: getattr(changes, name)[:1] for name in names}))
+            self.searched.clear()
+            self.searched.wait(0.01)
             self._upto = changes.upto - 1
             super().apply(replace(changes, **{name: getattr(changes, name)[1:] for name in names}))
         else:
