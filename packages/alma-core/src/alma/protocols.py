@@ -284,8 +284,11 @@ class Searchable(Protocol):
     def passages(self, rows: Sequence[int]) -> Mapping[int, Passage]:
         """Passages by row. Unknown rows are left out."""
 
-    def text_scores(self, words: Sequence[str]) -> TextScores:
-        """Every memory that holds a telling one of the words, ascending, with its share of what full text could score. All of one moment."""
+    def text_scores(self, words: Sequence[str], *, within: "Integers | None" = None) -> TextScores:
+        """Every memory that holds a telling one of the words, ascending, with its share of what full text could score. All of one moment.
+
+        `within` names the few memories, ascending, that alone matter: then every word counts, however common it is among the others.
+        """
 
 
 class Log(Protocol):

@@ -13,6 +13,7 @@ from alma.errors import AlmaError, ConflictError, ValidationError
 from alma.text import cleaned, shortened, storable
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.kinds import Verdict
+from alma.types.prompt import cited_tags
 from alma.types.slice import MemorySlice
 
 _LOG = logging.getLogger("alma")
@@ -98,7 +99,8 @@ class Episode:
         with self._lock:
             self._check_open()
             tags = {exposure.tag: exposure.memory_id for exposure in self._record.shown}
-            cited = [memory_id for tag, memory_id in tags.items() if f"[{tag}]" in text]
+            named = cited_tags(text)
+            cited = [memory_id for tag, memory_id in tags.items() if tag in named]
             if cited:
                 self._name(cited)
             return cited

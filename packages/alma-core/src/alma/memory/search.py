@@ -104,7 +104,8 @@ def search(
     near = None
     if not is_all and DENSE in question.arms:
         near = _ARMS_SIDE_BY_SIDE.submit(index.search, question.vector, partitions=partitions, limit=hits)
-    text = room.project.text_scores(question.words if TEXT in question.arms else ())
+    words = question.words if TEXT in question.arms else ()
+    text = room.project.text_scores(words, within=np.sort(background) if is_all else None)
     rows = [background, also]
     if not is_all:
         rows.append(_best(text, index, partitions, 2 * hits))

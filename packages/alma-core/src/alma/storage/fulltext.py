@@ -10,6 +10,7 @@ words of idf times a factor below k1 + 1, and others' words weigh as a weaker st
 probabilistic relevance framework: BM25 and beyond").
 """
 
+import json
 import math
 import sqlite3
 import threading
@@ -81,20 +82,34 @@ def word_counts(connection: sqlite3.Connection, project: int) -> tuple[int, int]
 
 
 class TextQuery:
-    """The words of one question, put to one project."""
+    """The words of one question, put to one project, or to a few memories of it: those of `within`, ascending."""
 
-    def __init__(self, connection: sqlite3.Connection, project: int, words: Sequence[str], lengths: TextLengths) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        project: int,
+        words: Sequence[str],
+        lengths: TextLengths,
+        within: Integers | None = None,
+    ) -> None:
         self._connection = connection
         self._project = project
         self._lengths = lengths
+        self._within = None if within is None or len(within) >= lengths.count else within
         lenience = min(max(lengths.mean / LONG_TEXT, 1.0), MOST_LENIENCE)
         self._common_from = int(max(COMMON_FROM, COMMON_SHARE * lengths.count) * lenience)
         self._terms = dict.fromkeys(term for word in words for term in _terms(word))
 
     def scores(self) -> TextScores:
-        """Every memory of the project that holds a telling word of the question, ascending, with its share of what could be scored."""
-        found = self._telling({term: self._standing(term) for term in self._terms})
-        parts = [self._scored(documents) for documents in found.values()]
+        """Every memory that holds a telling word of the question, ascending, with its share of what could be scored.
+
+        Some that are not among `within` may be there too.
+        """
+        standing = {term: self._standing(term) for term in self._terms}
+        if self._within is None:
+            parts = [self._scored(documents) for documents in self._telling(standing).values()]
+        else:
+            parts = [self._scored_within(term, documents) for term, documents in standing.items()]
         most = (K1 + 1) * sum(idf for idf, _, _ in parts)
         memories = np.concatenate([memories for _, memories, _ in parts] or [_NONE])
         scores = np.concatenate([scores for _, _, scores in parts] or [_NO_SCORES])
@@ -113,8 +128,21 @@ class TextQuery:
         inner = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT {self._common_from + 1}"  # noqa: S608
         return self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"')[::-1]  # noqa: S608 - the query above
 
-    def _listed(self, query: str, value: str) -> Integers:
-        listed = self._connection.execute(query, (value,)).fetchone()[0]
+    def _scored_within(self, term: str, documents: Integers) -> tuple[float, Integers, Floats]:
+        """As `_scored`. Of a common word only the few memories that matter are looked at; it counts as held by as many as were counted."""
+        count = len(_runs(documents >> 1)[0])
+        return self._scored(documents if len(documents) <= self._common_from else self._inside(term), held_by=count)
+
+    def _inside(self, term: str) -> Integers:
+        """The documents of the few memories that a word stands in, ascending, one entry each."""
+        assert self._within is not None
+        table = f"text_{self._project:d}"
+        few = json.dumps(np.stack([2 * self._within, 2 * self._within + 1]).ravel().tolist())
+        inner = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"  # noqa: S608
+        return np.sort(self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"', few))  # noqa: S608
+
+    def _listed(self, query: str, *values: str) -> Integers:
+        listed = self._connection.execute(query, values).fetchone()[0]
         return np.fromstring(listed or "", dtype=np.int64, sep=",")
 
     def _telling(self, standing: Mapping[str, Integers]) -> Mapping[str, Integers]:
@@ -125,11 +153,12 @@ class TextQuery:
             return telling
         return {**telling, common[0]: self._newest(common[0])}
 
-    def _scored(self, documents: Integers) -> tuple[float, Integers, Floats]:
+    def _scored(self, documents: Integers, *, held_by: int | None = None) -> tuple[float, Integers, Floats]:
         """The idf of a word, and the memories that hold it, ascending, with what it adds to their BM25."""
         memories, starts = _runs(documents >> 1)
+        held_by = len(memories) if held_by is None else held_by
         total = self._lengths.count + PRIOR_MEMORIES
-        idf = max(math.log((total - len(memories) + 0.5) / (len(memories) + 0.5)), 1e-6)
+        idf = max(math.log((total - held_by + 0.5) / (held_by + 0.5)), 1e-6)
         if not len(memories):
             return idf, memories, _NO_SCORES
         frequency = np.add.reduceat(np.where(documents & 1, OTHER_WEIGHT, 1.0), starts)

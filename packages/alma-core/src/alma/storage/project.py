@@ -215,13 +215,17 @@ class SQLProject:
         with self._database.reading() as connection:
             return insight.sizes(connection, self._find(connection))
 
-    def text_scores(self, words: Sequence[str]) -> TextScores:
-        """Every memory that holds a telling one of the words, ascending, with its share of what full text could score. All of one moment."""
+    def text_scores(self, words: Sequence[str], *, within: NDArray[np.int64] | None = None) -> TextScores:
+        """Every memory that holds a telling one of the words, ascending, with its share of what full text could score. All of one moment.
+
+        `within` names the few memories, ascending, that alone matter: then every word counts, however common it is among the others.
+        """
         with self._database.snapshot() as connection:
             project = self._find(connection)
             if project is None or not words:
                 return NOTHING
-            return fulltext.TextQuery(connection, project, words, self._current_lengths(connection, project)).scores()
+            lengths = self._current_lengths(connection, project)
+            return fulltext.TextQuery(connection, project, words, lengths, within).scores()
 
     def _current_lengths(self, connection: sqlite3.Connection, project: int) -> TextLengths:
         head = int(connection.execute(compiled.PROJECT_HEAD, {"project": project}).fetchone()[0])

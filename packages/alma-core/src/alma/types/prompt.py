@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from alma.errors import ValidationError
 from alma.text import one_line, shortened
 from alma.types.kinds import Verdict
 from alma.types.memories import AntiPattern, CustomMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
@@ -26,6 +27,8 @@ _SECTIONS = {
     "O": "What happened before",
 }
 _LETTERS: dict[type[Memory], str] = {Heuristic: "H", AntiPattern: "A", UserPreference: "P", DomainKnowledge: "K", Outcome: "O"}
+_CITATIONS = re.compile(r"\[\s*([A-Za-z]\d{1,4}(?:\s*[,;]\s*[A-Za-z]\d{1,4})*)\s*\]")
+_TAG = re.compile(r"[A-Za-z]\d+")
 _TAG_LIKE = re.compile(r"\[([A-Za-z]\d+)\]")
 _FENCE_LIKE = re.compile(r"<{2,}|>{2,}")
 _VERDICTS = {
@@ -47,10 +50,15 @@ def tags_for(memories: Sequence[Memory]) -> list[str]:
     return tags
 
 
+def cited_tags(text: str) -> set[str]:
+    """The tags that a text cites, each in brackets or several in one, in either case: [H1], [h1], [H1, A2]."""
+    return {tag.upper() for cited in _CITATIONS.findall(text) for tag in _TAG.findall(cited)}
+
+
 def render_prompt(items: Sequence[Recalled], *, now: datetime, max_tokens: int, count_tokens: TokenCounter) -> str:
     """The items as notes of at most `max_tokens`, the better ones first to get a place. "" if none fits."""
     if max_tokens < 0:
-        raise ValueError(f"max_tokens is {max_tokens}; it must be 0 or more")
+        raise ValidationError(f"max_tokens is {max_tokens}; it must be 0 or more")
     lines = {item.tag: f"[{item.tag}] {_describe(item.memory, now)}" for item in items}
     whole = _assemble(lines)
     if not lines or count_tokens(whole) <= max_tokens:

@@ -1,6 +1,5 @@
 """What a retrieval returns."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -10,11 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from alma.text import estimate_tokens
 from alma.types.identity import UtcDatetime, utc_now
 from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
-from alma.types.prompt import TokenCounter, render_prompt
+from alma.types.prompt import TokenCounter, cited_tags, render_prompt
 from alma.types.recalled import Recalled
-
-_CITATIONS = re.compile(r"\[\s*([A-Za-z]\d{1,4}(?:\s*[,;]\s*[A-Za-z]\d{1,4})*)\s*\]")
-_TAG = re.compile(r"[A-Za-z]\d+")
 
 
 class MemorySlice(BaseModel):
@@ -86,13 +82,13 @@ class MemorySlice(BaseModel):
     def to_prompt(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> str:
         """The slice as reference notes for a prompt, at most `max_tokens` by `count_tokens`; "" if there is nothing to say or no room.
 
-        The same slice gives the same bytes. Whole items are left out, least first, never cut. `ValueError` if `max_tokens` is negative.
+        The same slice gives the same bytes. Whole items are left out, least first, never cut. `ValidationError` if `max_tokens` is negative.
         """
         return render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
 
     def cited(self, text: str) -> list[str]:
         """The ids of the memories whose tags stand in `text`, in rank order: [H1], [h1], [H1, A2]. Tags of no memory of this slice are ignored."""
-        tags = {tag.upper() for cited in _CITATIONS.findall(text) for tag in _TAG.findall(cited)}
+        tags = cited_tags(text)
         return [item.memory.id for item in self.recalled if item.tag in tags]
 
     def to_json(self) -> str:

@@ -1,0 +1,41 @@
+"""What others of a project write does not take an agent's own words away from it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from alma import ALMA
+
+CROWD = 9_000
+"""So many memories of others hold the words that are common here: well beyond what a search lists of one word."""
+
+
+@pytest.fixture(scope="module")
+def alma(tmp_path_factory: pytest.TempPathFactory) -> ALMA:
+    folder: Path = tmp_path_factory.mktemp("crowd")
+    with ALMA.open(folder, project_id="shop", embedding_provider="hash") as opened:
+        opened.learn("ann", "Deploy the gateway", "success")
+        opened.learn("ann", "Water the plants", "success")
+        opened.learn_many({"agent": "crowd", "task": f"Deploy gateway {number}", "outcome": "success"} for number in range(CROWD))
+        opened.learn("zoe", "Deploy the telescope", "success")
+        yield opened
+
+
+def by_words(alma: ALMA, task: str) -> list[str]:
+    return [memory.text for memory in alma.retrieve(task, "ann", arms=("text",))]
+
+
+def test_an_agent_finds_its_own_old_memory_by_a_word_that_everybody_uses(alma: ALMA) -> None:
+    assert by_words(alma, "deploy") == ["Deploy the gateway"]
+
+
+def test_a_rare_word_of_somebody_else_does_not_take_the_common_ones_out_of_the_score(alma: ALMA) -> None:
+    mine = alma._room.project.find(alma.retrieve("deploy", "ann").ids[0])
+    assert mine is not None
+    scores = alma._room.project.text_scores(["deploy", "telescope"], within=np.array([mine.memory]))
+    assert scores.scores[scores.memories == mine.memory] > 0
+
+
+def test_what_others_wrote_is_not_found_by_its_words(alma: ALMA) -> None:
+    assert by_words(alma, "telescope") == []
