@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from alma import ALMA, DomainKnowledge, Outcome, ScopeViolationError
+from alma.testing import MockEmbedder
 from facade import OpenStore, refused
 
 RULES = {
@@ -126,3 +127,34 @@ def test_the_meaning_of_a_task_decides_where_its_words_do_not(open_store: OpenSt
     )
     with refused(alma, ScopeViolationError, "may not learn 'database administration'"):
         alma.learn("helena", "Administer the PostgreSQL servers of the shop", "success")
+
+
+@pytest.mark.parametrize("way", ["learn_many", "add_many"])
+def test_many_items_go_to_the_model_once_with_the_categories_that_they_are_held_to(open_store: OpenStore, way: str) -> None:
+    embedder = MockEmbedder()
+    alma = open_store(embedding_provider=embedder, agents=RULES)
+    tasks = [f"Compare the selector patterns of page {number}" for number in range(200)]
+    if way == "learn_many":
+        alma.learn_many({"agent": "helena", "task": task, "outcome": True} for task in tasks)
+    else:
+        alma.add_many(Outcome(agent="helena", task_description=task) for task in tasks)
+    assert len(embedder.calls) == 1
+    assert alma.get_stats("helena").total == 200
+
+
+def test_a_task_of_many_passages_goes_to_the_model_once(open_store: OpenStore) -> None:
+    embedder = MockEmbedder()
+    alma = open_store(embedding_provider=embedder, agents=RULES)
+    outcome = alma.learn("helena", "Compare selector patterns. " * 40 + "Buy tulips at the market. " * 40, "success")
+    assert outcome.task_type == "selector patterns"
+    assert len(embedder.calls) == 1
+
+
+@pytest.mark.parametrize("way", ["learn_many", "add_many"])
+def test_one_item_near_a_forbidden_category_stores_none_and_is_named(alma: ALMA, way: str) -> None:
+    tasks = ["Compare the selector patterns", "Buy tulips at the market", "Change the logic of the backend"]
+    with refused(alma, ScopeViolationError, "^item 2: 'helena' may not learn 'backend_logic'"):
+        if way == "learn_many":
+            alma.learn_many({"agent": "helena", "task": task, "outcome": True} for task in tasks)
+        else:
+            alma.add_many(Outcome(agent="helena", task_description=task) for task in tasks)

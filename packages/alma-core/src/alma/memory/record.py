@@ -1,7 +1,7 @@
 """Recording: what happened, what is known, what is wanted."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -9,7 +9,7 @@ from alma.errors import ScopeViolationError, ValidationError
 from alma.memory import arguments as args
 from alma.memory import kinds
 from alma.memory.room import Room
-from alma.memory.scopes import check_may_learn, inferred_category
+from alma.memory.scopes import category_texts, check_may_learn, nearest_category
 from alma.types.identity import new_id
 from alma.types.memories import (
     MEMORY_CLASSES,
@@ -30,6 +30,7 @@ LABELS = frozenset({"category", "domain", "source", "task_type"})
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Checked = TypeVar("Checked", bound=Memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,17 @@ class _Entry:
 
 
 def outcome_from(room: Room, now: datetime, given: Mapping[str, Any]) -> Outcome:
-    """The outcome that the arguments of `learn` describe, checked against the agent's rules."""
+    """The outcome that the arguments of `learn` describe, with the nearest of its agent's categories if it has none.
+
+    `ScopeViolationError` if the agent may not learn it.
+    """
+    outcome = _outcome(room, now, given)
+    texts = _texts_to_judge(room, outcome)
+    return _categorised(room, outcome, room.store.texts.of(texts, room.project) if texts else {})
+
+
+def _outcome(room: Room, now: datetime, given: Mapping[str, Any]) -> Outcome:
+    """The outcome that the arguments of `learn` describe. If a category is given, it is one that the agent may learn."""
     agent = args.checked_name(given.get("agent"), "agent")
     outcome = Outcome(
         id=new_id(now),
@@ -57,48 +68,66 @@ def outcome_from(room: Room, now: datetime, given: Mapping[str, Any]) -> Outcome
         user_feedback=args.optional_text(given.get("feedback"), "feedback"),
         timestamp=args.checked_time(given.get("timestamp"), "timestamp") or now,
     )
-    return _permitted(room, outcome)
-
-
-def _permitted(room: Room, outcome: Outcome) -> Outcome:
-    """The outcome, with the nearest of its agent's categories if it has none. `ScopeViolationError` if the agent may not learn it."""
-    if outcome.task_type is None:
-        nearest = inferred_category(room, outcome.agent, outcome.task_description)
-        if nearest is None:
-            return outcome
-        metadata = {**outcome.metadata, "task_type_inferred": True}
-        outcome = outcome.model_copy(update={"task_type": nearest, "metadata": metadata})
-    check_may_learn(room, outcome.agent, outcome.task_type or "")
+    if outcome.task_type is not None:
+        check_may_learn(room, agent, outcome.task_type)
     return outcome
+
+
+def _texts_to_judge(room: Room, memory: Memory) -> list[str]:
+    """The texts whose vectors tell the category of a memory that has none: the start of its task first, then the categories."""
+    if not isinstance(memory, Outcome) or memory.task_type is not None:
+        return []
+    categories = category_texts(room, memory.agent)
+    return [passages_of(memory)[0].text, *categories] if categories else []
+
+
+def _categorised(room: Room, memory: Checked, vectors: Mapping[str, bytes]) -> Checked:
+    """The memory, with the nearest of its agent's categories if it needs one. `ScopeViolationError` if the agent may not learn in that."""
+    texts = _texts_to_judge(room, memory)
+    nearest = nearest_category(room, memory.agent, texts[0], vectors) if texts else None
+    if nearest is None:
+        return memory
+    check_may_learn(room, memory.agent, nearest)
+    return memory.model_copy(update={"task_type": nearest, "metadata": {**memory.metadata, "task_type_inferred": True}})
 
 
 def learn(room: Room, given: Mapping[str, Any]) -> Outcome:
     """Stores one outcome and what follows from it, in one transaction."""
-    outcome = outcome_from(room, room.store.clock(), given)
-    _store(room, [_Entry(outcome, passages_of(outcome))], actor=outcome.agent, operation="learn")
+    outcome = _outcome(room, room.store.clock(), given)
+    passages = passages_of(outcome)
+    vectors = _vectors(room, [_Entry(outcome, passages)])
+    outcome = _categorised(room, outcome, vectors)
+    _store(room, [_Entry(outcome, passages)], vectors, actor=outcome.agent, operation="learn")
     return outcome
 
 
 def learn_many(room: Room, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
     """Stores many outcomes in one transaction: all or none."""
     now = room.store.clock()
-    outcomes = _each(args.checked_items(items, "items"), lambda item: outcome_from(room, now, _arguments(item)))
-    entries = [_Entry(outcome, passages_of(outcome)) for outcome in outcomes]
-    _store(room, entries, actor=_common_actor(outcome.agent for outcome in outcomes), operation="learn_many")
+    outcomes = _each(args.checked_items(items, "items"), lambda item: _outcome(room, now, _arguments(item)))
+    passages = [passages_of(outcome) for outcome in outcomes]
+    vectors = _vectors(room, list(map(_Entry, outcomes, passages)))
+    outcomes = _each(outcomes, lambda outcome: _categorised(room, outcome, vectors))
+    actor = _common_actor(outcome.agent for outcome in outcomes)
+    _store(room, list(map(_Entry, outcomes, passages)), vectors, actor=actor, operation="learn_many")
     return outcomes
 
 
 def add_many(room: Room, items: Iterable[Memory | Draft]) -> list[str]:
     """Stores memories of any kinds in one transaction, and gives their ids."""
     entries = _each(args.checked_items(items, "memories"), lambda item: _checked_entry(room, item))
-    _store(room, entries, actor=_common_actor(entry.memory.agent for entry in entries), operation="add_many")
+    vectors = _vectors(room, entries)
+    entries = _each(entries, lambda entry: replace(entry, memory=_categorised(room, entry.memory, vectors)))
+    _store(room, entries, vectors, actor=_common_actor(entry.memory.agent for entry in entries), operation="add_many")
     return [entry.memory.id for entry in entries]
 
 
 def add(room: Room, memory: Memory, passages: Sequence[Passage] | None = None, *, operation: str) -> None:
     """Stores one memory."""
     entry = _checked_entry(room, Draft(memory=memory, passages=checked_passages(passages)) if passages else memory)
-    _store(room, [entry], actor=memory.agent, operation=operation)
+    vectors = _vectors(room, [entry])
+    entry = replace(entry, memory=_categorised(room, entry.memory, vectors))
+    _store(room, [entry], vectors, actor=memory.agent, operation=operation)
 
 
 def user_preference(
@@ -161,12 +190,17 @@ def heuristic(room: Room, *, agent: str, condition: str, strategy: str, metadata
     return memory
 
 
-def _store(room: Room, entries: Sequence[_Entry], *, actor: str, operation: str) -> None:
-    """One batch through the model, then one transaction."""
+def _vectors(room: Room, entries: Sequence[_Entry]) -> Mapping[str, bytes]:
+    """The vectors of all that is stored and judged, made in one batch."""
+    judged = dict.fromkeys(text for entry in entries for text in _texts_to_judge(room, entry.memory))
+    texts = [passage.text for entry in entries for passage in embedded(entry.passages)]
+    return room.store.texts.of([*texts, *judged], room.project) if texts else {}
+
+
+def _store(room: Room, entries: Sequence[_Entry], vectors: Mapping[str, bytes], *, actor: str, operation: str) -> None:
+    """All of it in one transaction."""
     if not entries:
         return
-    texts = [passage.text for entry in entries for passage in embedded(entry.passages)]
-    vectors = room.store.texts.of(texts, room.project)
     with room.project.write(actor=actor, operation=operation, at=room.now()) as write:
         for entry in entries:
             write.add(entry.memory, entry.passages, vectors)
@@ -235,8 +269,8 @@ def _checked_entry(room: Room, item: object) -> _Entry:
     placed = memory.model_copy(update={"project_id": room.name, **checked_fields(memory)})
     if isinstance(placed, DomainKnowledge):
         check_may_learn(room, placed.agent, placed.domain)
-    elif isinstance(placed, Outcome):
-        placed = _permitted(room, placed)
+    elif isinstance(placed, Outcome) and placed.task_type is not None:
+        check_may_learn(room, placed.agent, placed.task_type)
     return _Entry(placed, checked_passages(draft.passages) if draft else passages_of(placed))
 
 

@@ -1,8 +1,10 @@
 """Who may learn what and read whom, applied. Fails closed."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+
+import numpy as np
 
 from alma.errors import ScopeViolationError
 from alma.memory.room import Room
@@ -49,14 +51,18 @@ def check_may_learn(room: Room, agent: str, category: str) -> None:
         raise ScopeViolationError(f"{agent!r} may only learn {allowed} (can_learn), not {category!r}; nothing was stored")
 
 
-def inferred_category(room: Room, agent: str, text: str) -> str | None:
-    """The nearest of the agent's own listed categories to a text, `None` if the agent has no list or none is near."""
+def category_texts(room: Room, agent: str) -> list[str]:
+    """The agent's own listed categories as they are embedded; none if it has no list."""
     scope = room.store.agents.get(agent)
-    if scope is None or not (scope.can_learn or scope.cannot_learn):
-        return None
+    return [] if scope is None else [normalised(category) for category in (*scope.can_learn, *scope.cannot_learn)]
+
+
+def nearest_category(room: Room, agent: str, text: str, vectors: Mapping[str, bytes]) -> str | None:
+    """The nearest of the agent's own listed categories to a text, `None` if none is near. All have to have their vectors."""
+    scope = room.store.agents[agent]
     categories = [*scope.can_learn, *scope.cannot_learn]
-    vectors = room.store.texts.unit_rows([text, *map(normalised, categories)], room.project)
-    cosines = vectors[1:] @ vectors[0]
+    task, *others = (np.frombuffer(vectors[key], dtype="<f2").astype(np.float32) for key in (text, *map(normalised, categories)))
+    cosines = np.stack(others) @ task
     best = int(cosines.argmax())
     needed = NEAR_CATEGORY if best < len(scope.can_learn) else NEAR_FORBIDDEN
     return categories[best] if cosines[best] >= needed else None
