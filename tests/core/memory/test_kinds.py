@@ -2,12 +2,22 @@
 
 import sqlite3
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from alma import ALMA, ConflictError, CustomMemory, CustomMemoryType, MemoryNotFoundError, ScopeViolationError, ValidationError
+from alma import (
+    ALMA,
+    ConflictError,
+    CustomMemory,
+    CustomMemoryType,
+    MemoryNotFoundError,
+    Passage,
+    ScopeViolationError,
+    ValidationError,
+)
 from facade import ManualClock, OpenStore, held, refused
 from meetings import FIELDS, MEETING, notes
 from other_process import OtherProcess
@@ -249,3 +259,20 @@ def test_equal_notes_are_folded_and_different_ones_are_not(shop: ALMA) -> None:
     for title in ("One", "One", "Two"):
         shop.add("meeting_note", agent="dev", **notes(title=title))
     assert sorted(item.copies for item in shop.retrieve("invoices", agent="dev").recalled) == [1, 2]
+
+
+def test_an_unknown_kind_is_told_in_whole_sentences(alma: ALMA) -> None:
+    with refused(alma, ValidationError, r"in project 'shop'\. There are heuristic"):
+        alma.list_memories(kind="zzz")
+    with refused(alma, ValidationError, r"did you mean 'outcome'\? There are heuristic"):
+        alma.list_memories(kind="outcomes")
+
+
+def test_a_time_that_utc_cannot_tell_is_told(shop: ALMA) -> None:
+    early = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))
+    with refused(shop, ValidationError, "meeting_note.date: .*cannot be told in UTC"):
+        shop.add("meeting_note", agent="dev", **notes(date=early))
+    with refused(shop, ValidationError, "since: .*cannot be told in UTC"):
+        shop.list_memories(since=early)
+    with pytest.raises(ValueError, match="cannot be told in UTC"):
+        Passage(text="Hello", time=early)

@@ -1,7 +1,9 @@
 """Purging: nothing of the memory is left, in no table, in no journal record, and after compacting in no byte of the store's files."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -306,3 +308,33 @@ def test_a_purge_of_a_memory_that_somebody_undoes_meanwhile_is_whole_or_absent(o
         other.get(secret.id)
     assert other.undo(1).purged == 1
     assert other.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("ask", "error"), [("get", MemoryNotFoundError), ("explain_retrieval", MemoryNotFoundError), ("settle", ConflictError)]
+)
+def test_what_is_purged_while_it_is_asked_for_is_an_error_of_alma(
+    open_store: OpenStore, ask: str, error: type[Exception]
+) -> None:
+    alma, other = open_store(), open_store()
+    with alma.episode(agent="dev", task="Deploy") as episode:
+        episode.succeed()
+    outcome_id = alma.get_episode(episode.id).outcome_id
+    preference = alma.add_user_preference("maria", "tone", "Short", agent="dev")
+    connection = alma._room.project._database.connection  # type: ignore[attr-defined] # the moment between two statements
+    asks: dict[str, Callable[[], Any]] = {
+        "get": lambda: alma.get(preference.id),
+        "explain_retrieval": lambda: alma.explain_retrieval("tone", preference.id),
+        "settle": lambda: alma.settle(episode.id, "failure"),
+    }
+
+    def purge(statement: str) -> None:
+        if "memory.body" in statement:
+            connection.set_trace_callback(None)
+            other.purge(memory_ids=[preference.id, outcome_id])
+
+    connection.set_trace_callback(purge)
+    with pytest.raises(error) as caught:
+        asks[ask]()
+    assert caught.type is error
+    assert alma.list_memories() == []

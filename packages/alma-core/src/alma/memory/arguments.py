@@ -113,8 +113,8 @@ def checked_time(value: object, name: str) -> datetime | None:
         raise ValidationError(f"{name} must be a datetime, not {told(value)}")
     try:
         return as_utc(value)
-    except OverflowError as error:
-        raise ValidationError(f"{name} {value!r} cannot be told in UTC") from error
+    except ValueError as error:
+        raise ValidationError(f"{name}: {error}") from error
 
 
 def checked_metadata(value: object) -> dict[str, Any]:

@@ -238,11 +238,11 @@ def _outcome(room: Room, ended: EpisodeRecord, at: datetime) -> tuple[Outcome | 
         }
         return record.outcome_from(room, at, given), True
     place = room.project.find(ended.outcome_id)
-    if place is None:
+    kept = None if place is None else room.project.memories([place.memory]).get(place.memory)
+    if not isinstance(kept, Outcome):
         return None, False
-    kept = room.project.memories([place.memory])[place.memory]
     feedback = ended.reason or ended.feedback
-    return kept.model_copy(update={"outcome": ended.outcome, "user_feedback": feedback, "updated_at": at}), False  # type: ignore[return-value] # the id of an outcome
+    return kept.model_copy(update={"outcome": ended.outcome, "user_feedback": feedback, "updated_at": at}), False
 
 
 def _usage(room: Room, ended: EpisodeRecord) -> UsageReport:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from alma.errors import MemoryNotFoundError
 from alma.memory import arguments as args
 from alma.memory.answering import Answer, Asked, answered, asked, contenders_for, scored
 from alma.memory.explanations import equal_ones, explained, explanations, place_in, words_in
@@ -16,6 +17,7 @@ from alma.protocols import ListsProjects, Place
 from alma.retrieval.fusion import LEAST_COSINE, LEAST_SHARE
 from alma.retrieval.ranking import Contender, Ranked
 from alma.types.explanation import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
+from alma.types.memories import AnyMemory
 from alma.types.scope import Access
 
 _BOUNDLESS = 2**31
@@ -73,8 +75,15 @@ def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, objec
     owner = place.partition.owner
     if not place.partition.is_user:
         return owner, user_id
-    memory = room.project.memories([place.memory])[place.memory]
+    memory = _memory(room, place.memory)
     return memory.agent or owner, owner if user_id is None else user_id
+
+
+def _memory(room: Room, row: int) -> AnyMemory:
+    memory = room.project.memories([row]).get(row)
+    if memory is None:
+        raise MemoryNotFoundError(f"a memory of project {room.name!r} was purged while it was asked for; ask again")
+    return memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +159,7 @@ def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller
         return told.left_out(Reason.BELOW_FLOOR, _beside_the_point(explanation), floor=floor, **numbers)
     equal = equal_ones(answer, memory)
     if equal and equal[0] != memory:
-        other = room.project.memories(equal[:1])[equal[0]].id
+        other = _memory(room, equal[0]).id
         why = f"it says the same as {other}, which stands for all {len(equal)} memories of that content"
         return told.left_out(Reason.FOLDED, why, stands_for_it=other, **numbers)
     needed = _top_k_that_returns(room, asked, memory)

@@ -45,7 +45,7 @@ def definition_of(room: Room, name: str) -> CustomMemoryType:
         return stored_type(body)
     known = [*MEMORY_CLASSES, *registered(room)]
     near = get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     raise ValidationError(
         f"there is no kind {args.told(name)} in project {room.name!r}{hint} There are {', '.join(known)}; "
         "others are registered with register_memory_type"

@@ -79,11 +79,12 @@ def get(room: Room, memory_id: object, *, agent: object = None, user_id: object 
     if found is not None and agent is not None:
         reader = args.checked_name(agent, "agent")
         found = found if _visible(room, [wanted], reader, user_id).known else None
-    if found is None or found.is_archived:
+    memory = None if found is None or found.is_archived else room.project.memories([found.memory]).get(found.memory)
+    if memory is None:  # also one that was purged just now
         raise MemoryNotFoundError(
             f"project {room.name!r} has no memory {wanted!r}" + (f" that {agent!r} can see" if agent else "")
         )
-    return room.project.memories([found.memory])[found.memory]
+    return memory
 
 
 def _checked_signal(signal: Any) -> FeedbackSignal:

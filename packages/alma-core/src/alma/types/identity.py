@@ -16,12 +16,15 @@ def utc_now() -> datetime:
 
 
 def as_utc(moment: datetime) -> datetime:
-    """The same moment in UTC; a naive one is taken as UTC already."""
+    """The same moment in UTC; a naive one is taken as UTC already. `ValueError` if UTC has no such year."""
     if moment.tzinfo is UTC:
         return moment
     if moment.tzinfo is None:
         return moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{moment} cannot be told in UTC") from error
 
 
 def to_micros(moment: datetime) -> int:
