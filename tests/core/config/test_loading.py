@@ -178,6 +178,10 @@ def test_a_missing_file_names_the_command_that_makes_one(tmp_path: Path) -> None
         ("project_id: p\nembedding_dim: 0", "embedding_dim: should be greater than or equal to 1"),
         ("project_id: p\nembedding_dim: 3.5", "embedding_dim: must be a whole number"),
         ("project_id: p\nscoring: {weights: {recency: -1}}", "scoring.weights.recency: should be greater than or equal to 0"),
+        (
+            "project_id: p\nscoring: {weights: {recency: 1000001}}",
+            "scoring.weights.recency: should be less than or equal to 1000000",
+        ),
         ("project_id: p\nscoring: {weights: {recency: .nan}}", "scoring.weights.recency: should be a finite number"),
         ("project_id: p\nscoring: {weights: {recency: high}}", "scoring.weights.recency: must be a number"),
         ("project_id: p\nscoring: {half_life_days: 0}", "scoring.half_life_days: should be greater than 0"),

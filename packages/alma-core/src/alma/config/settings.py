@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, fi
 from alma.config.nearest import suggestion
 from alma.config.paths import check_db_name
 from alma.errors import ConfigurationError
+from alma.scoring import LARGEST_WEIGHT
 from alma.types.scope import MemoryScope
 
 STORAGES = ("sqlite",)
@@ -18,7 +19,7 @@ EMBEDDERS = ("local", "minilm", "auto", "hash", "mock", "sentence-transformers",
 Port = Annotated[int, Field(ge=1, le=65535)]
 Text = Annotated[str, Field(min_length=1)]
 Dimension = Annotated[int, Field(ge=1, le=65_536)]
-Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0.0, le=LARGEST_WEIGHT, allow_inf_nan=False)]
 
 
 def _clean_name(value: str) -> str:

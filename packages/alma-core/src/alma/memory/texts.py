@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import AlmaError, EmbeddingError
+from alma.forking import renewed_in_children
 from alma.protocols import Embedder, Project
 from alma.types.embedding import Fingerprint
 
@@ -30,6 +31,7 @@ class TextVectors:
         self._embedder: Embedder | None = None
         self._recent: OrderedDict[str, bytes] = OrderedDict()
         self._lock = threading.Lock()
+        renewed_in_children(self)
 
     def of(self, texts: Sequence[str], project: Project) -> dict[str, bytes]:
         """The float16 vector of each text. `EmbeddingError` if the model fails or gives what no vector can be."""
@@ -45,11 +47,6 @@ class TextVectors:
         """The vector of a query, as exact as stored ones are."""
         return np.frombuffer(self.of([text], project)[text], dtype="<f2").astype(np.float32)
 
-    def unit_rows(self, texts: Sequence[str], project: Project) -> NDArray[np.float32]:
-        """The vectors of the texts as rows."""
-        found = self.of(texts, project)
-        return np.stack([np.frombuffer(found[text], dtype="<f2") for text in texts]).astype(np.float32)
-
     def embedded(self, texts: Sequence[str]) -> list[bytes]:
         """The float16 vector of each text, made by the model. `EmbeddingError` if it fails or gives what no vector can be."""
         starts = range(0, len(texts), EMBEDDED_AT_ONCE)
@@ -61,6 +58,10 @@ class TextVectors:
             release = getattr(self._embedder, "close", None) if self._is_own else None
         if callable(release):
             release()
+
+    def renew_in_child(self) -> None:
+        """Nobody holds the lock here."""
+        self._lock = threading.Lock()
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
         vectors = self._asked(texts)
