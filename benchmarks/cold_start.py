@@ -37,7 +37,7 @@ print(alma.retrieve(task=sys.argv[2], agent={AGENT!r}).total_items, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the benchmark as the command line says. Ends the process with 1 and a message if it cannot."""
+    """Runs the benchmark as the command line says. Ends the process with 1 and a message if it cannot, or if a limit is missed."""
     options = _parser().parse_args(arguments)
     console = wide_console()
     try:
@@ -53,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     if options.json:
         gates.write_json(options.json, result, memories=options.memories, embedder=options.embedder, runs=options.runs)
+    gates.enforce(result)
 
 
 def fill(folder: Path, tasks: Sequence[Task], embedder: str) -> None:

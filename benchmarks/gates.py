@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -53,6 +54,13 @@ def show(console: Console, gates: Sequence[Gate], title: str) -> None:
         limit = "" if gate.limit is None else f"{'≥' if gate.more_is_better else '≤'} {gate.limit:g}"
         table.add_row(gate.what, f"{_short(gate.value)} {gate.unit}", limit, verdict, *_beside(gate))
     console.print(table)
+
+
+def enforce(gates: Sequence[Gate]) -> None:
+    """Ends the process with 1 and the figures that miss their limits; does nothing if none does."""
+    missed = [f"{gate.what} ({_short(gate.value)} {gate.unit})" for gate in gates if gate.holds is False]
+    if missed:
+        sys.exit(f"limits missed: {'; '.join(missed)}")
 
 
 def write_json(path: Path, gates: Sequence[Gate], **about: Any) -> None:

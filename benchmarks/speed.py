@@ -80,18 +80,21 @@ class Plan:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the benchmark as the command line says. Ends the process with 1 and a message if it cannot."""
+    """Runs the benchmark as the command line says. Ends the process with 1 and a message if it cannot, or if a limit is missed."""
     options = _parser().parse_args(arguments)
     console = wide_console()
+    before = _load()
     try:
         plan = _plan(options)
         with tempfile.TemporaryDirectory(prefix="speed-", dir=options.dir) as folder, Progress(console=console) as progress:
             result = measure(plan, Path(folder), progress)
     except (DataError, PeerError) as error:
         sys.exit(str(error))
-    gates.show(console, result, f"Speed, embedding not counted; {_machine()}")
+    machine = f"{_machine()}, load {before} before and {_load()} after"
+    gates.show(console, result, f"Speed, embedding not counted; {machine}")
     if options.json:
-        gates.write_json(options.json, result, machine=_machine(), sizes=list(plan.sizes), rounds=plan.rounds, block=plan.block)
+        gates.write_json(options.json, result, machine=machine, sizes=list(plan.sizes), rounds=plan.rounds, block=plan.block)
+    gates.enforce(result)
 
 
 def measure(plan: Plan, folder: Path, progress: Progress) -> list[Gate]:
@@ -266,8 +269,12 @@ def _rate(milliseconds: Sequence[float]) -> float:
 
 
 def _machine() -> str:
-    load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"
-    return f"{os.cpu_count()} cores, {load}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    return f"{os.cpu_count()} cores, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+
+
+def _load() -> str:
+    """How many processes want to run, over the last minute. With more of them than cores, the figures are of the others, too."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
 
 
 def _plan(options: argparse.Namespace) -> Plan:

@@ -26,6 +26,8 @@ MEASURES: Mapping[str, Measure] = {
 OVERALL = "all questions"
 ANSWERABLE = "without abstention"
 CEILING = "attainable"
+GATED = ("any@5", "NDCG@10")
+"""In these, all searches together have to find more than any of them alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,18 @@ def ceiling(questions: Sequence[Question]) -> Row:
 def gains(mode: str, others: Sequence[str], questions: Sequence[Question], found: Mapping[str, Sequence[Ranking]]) -> list[Row]:
     """How much better a mode is than each of the others: the mean of the differences, question by question, with its interval."""
     return [_gain(mode, other, questions, found) for other in others]
+
+
+def unbeaten(mode: str, others: Sequence[str], result: Sequence[Row]) -> list[str]:
+    """Which of the other modes find as much as a mode does over all questions, though more could be found, and by which measure."""
+    means = {row.mode: row.means for row in result if row.group in (OVERALL, CEILING)}
+    best = means[""]
+    return [
+        f"{mode} does not beat {other} in {name} ({means[mode][name]:.3f} against {means[other][name]:.3f})"
+        for other in others
+        for name in GATED
+        if means[mode][name] <= means[other][name] and means[mode][name] < best[name]
+    ]
 
 
 def _gain(mode: str, other: str, questions: Sequence[Question], found: Mapping[str, Sequence[Ranking]]) -> Row:

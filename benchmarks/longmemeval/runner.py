@@ -19,7 +19,10 @@ from benchmarks.screen import wide_console
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the benchmark as the command line says. Ends the process with 1 and a message if the data cannot be used."""
+    """Runs the benchmark as the command line says. Ends the process with 1 and a message if the data cannot be used.
+
+    With all modes, also if the searches together do not find more than each alone.
+    """
     options = _parser().parse_args(arguments)
     console = wide_console()
     try:
@@ -33,10 +36,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         result += report.rows(mode, questions, found[mode])
     if len(modes) > 1:
         result += report.gains(modes[0], modes[1:], questions, found)
+    unbeaten = report.unbeaten(modes[0], modes[1:], result)
     report.show(console, result, f"LongMemEval, sessions, {len(questions)} questions, embedder {options.embedder}")
     if options.json:
-        body = {"data": options.data.name, "embedder": options.embedder, "seed": options.seed, "rows": report.as_json(result)}
+        body = {
+            "data": options.data.name,
+            "embedder": options.embedder,
+            "seed": options.seed,
+            "rows": report.as_json(result),
+            "unbeaten": unbeaten,
+        }
         options.json.write_text(json.dumps(body, indent=2) + "\n", encoding="utf-8")
+    if unbeaten:
+        sys.exit("; ".join(unbeaten))
 
 
 def run(questions: Sequence[Question], *, modes: Sequence[str], embedder: str, console: Console) -> dict[str, list[list[int]]]:

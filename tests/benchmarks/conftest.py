@@ -53,6 +53,18 @@ def run_benchmark() -> Callable[..., subprocess.CompletedProcess[str]]:
     return run
 
 
+@pytest.fixture
+def check_verdict() -> Callable[[subprocess.CompletedProcess[str], Path], None]:
+    """That a benchmark ended with 1 and named the figures if any missed its limit, which depends on the machine; else with 0."""
+
+    def check(done: subprocess.CompletedProcess[str], out: Path) -> None:
+        missed = [row["what"] for row in json.loads(out.read_text())["gates"] if row["holds"] is False]
+        assert (done.returncode, "limits missed" in done.stderr) == ((1, True) if missed else (0, False)), done.stderr
+        assert all(what in done.stderr for what in missed)
+
+    return check
+
+
 def make_record(topic: str, number: int) -> dict[str, Any]:
     """A question on one topic, with a session on each; the evidence session's id begins with "answer", as in the public data."""
     question, fact = FACTS[topic]

@@ -7,13 +7,14 @@ import pytest
 from benchmarks.cold_start import seconds_of
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+Check = Callable[[subprocess.CompletedProcess[str], Path], None]
 
 
-def test_a_new_process_answers_and_is_timed(data: Path, tmp_path: Path, run_benchmark: Run) -> None:
+def test_a_new_process_answers_and_is_timed(data: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check) -> None:
     out = tmp_path / "out.json"
     done = run_benchmark("cold_start", "--data", data, "--memories", 30, "--runs", 2, "--embedder", "hash", "--json", out)
 
-    assert done.returncode == 0, done.stderr
+    check_verdict(done, out)
     measured = {row["what"]: row["value"] for row in json.loads(out.read_text())["gates"]}
     assert measured["a new process to its first answer"] > measured["bare Python"] > 0
 

@@ -3,7 +3,7 @@ import math
 from pathlib import Path
 
 import pytest
-from benchmarks.gates import Gate, show, write_json
+from benchmarks.gates import Gate, enforce, show, write_json
 from benchmarks.screen import wide_console
 
 
@@ -45,3 +45,10 @@ def test_the_json_has_what_was_measured_and_no_nan(tmp_path: Path) -> None:
     body = json.loads(path.read_text(), parse_constant=pytest.fail)
     assert body["machine"] == "m"
     assert [(row["what"], row["value"], row["holds"]) for row in body["gates"]] == [("a", 1.5, True), ("b", None, None)]
+
+
+def test_limits_that_are_missed_end_the_process_and_are_named() -> None:
+    kept = [Gate("kept", 1.0, "ms", limit=3.0), Gate("no limit", 9.0, "ms"), Gate("not measured", math.nan, "MB", limit=1.0)]
+    enforce(kept)
+    with pytest.raises(SystemExit, match=r"^limits missed: learn \(9 ms\); rate \(2 /s\)$"):
+        enforce([*kept, Gate("learn", 9.0, "ms", limit=3.0), Gate("rate", 2.0, "/s", limit=4.0, more_is_better=True)])

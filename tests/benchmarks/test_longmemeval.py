@@ -101,3 +101,22 @@ def test_a_gain_is_the_mean_of_differences_question_by_question() -> None:
 
     assert gain.means["any@1"] == 0.5
     assert gain.intervals["any@1"] == (0, 1)
+
+
+def test_searches_together_have_to_find_more_than_each_alone_while_there_is_more_to_find() -> None:
+    questions = [question(gold={0}), question(gold={1})]
+    found = {"hybrid": [[0], [0]], "dense": [[0], [0]], "bm25": [[5], [5]]}
+    result = [report.ceiling(questions), *(row for mode in found for row in report.rows(mode, questions, found[mode]))]
+
+    assert report.unbeaten("hybrid", ["dense", "bm25"], result) == [
+        "hybrid does not beat dense in any@5 (0.500 against 0.500)",
+        "hybrid does not beat dense in NDCG@10 (0.500 against 0.500)",
+    ]
+
+
+def test_who_finds_all_that_can_be_found_need_not_find_more() -> None:
+    questions = [question(gold={0, 1})]
+    found = {"hybrid": [[1, 0]], "dense": [[0, 1]]}
+    result = [report.ceiling(questions), *(row for mode in found for row in report.rows(mode, questions, found[mode]))]
+
+    assert report.unbeaten("hybrid", ["dense"], result) == []

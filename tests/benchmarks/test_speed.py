@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,14 +12,18 @@ from benchmarks.records import DataError
 from benchmarks.texts import RealTexts
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+Check = Callable[[subprocess.CompletedProcess[str], Path], None]
 SMALL = ("--sizes", 20, 40, "--rounds", 2, "--block", 4)
 
 
-def test_every_size_is_measured_and_looked_at_from_a_new_process(data: Path, tmp_path: Path, run_benchmark: Run) -> None:
+def test_every_size_is_measured_and_looked_at_from_a_new_process(
+    data: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check
+) -> None:
     out = tmp_path / "out.json"
     done = run_benchmark("speed", "--data", data, *SMALL, "--passages", 10, "--dir", tmp_path, "--json", out)
 
-    assert done.returncode == 0, done.stderr
+    check_verdict(done, out)
+    assert re.search(r"load ([\d.]+|unknown) before and ([\d.]+|unknown) after", done.stdout)
     measured = {row["what"]: row["value"] for row in json.loads(out.read_text())["gates"]}
     for size in ("20", "40"):
         assert measured[f"retrieve p50, {size} memories"] > 0
@@ -31,8 +36,9 @@ def test_every_size_is_measured_and_looked_at_from_a_new_process(data: Path, tmp
 def test_no_store_is_left_behind(data: Path, tmp_path: Path, run_benchmark: Run) -> None:
     folder = tmp_path / "stores"
     folder.mkdir()
-    assert run_benchmark("speed", "--data", data, *SMALL, "--dir", folder).returncode == 0
+    done = run_benchmark("speed", "--data", data, *SMALL, "--dir", folder)
 
+    assert "retrieve p50" in done.stdout
     assert not list(folder.iterdir())
 
 
