@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -81,10 +81,10 @@ class LeaksVectorsOfAnotherProject(_Broken):
 
 
 class _FindsOthers(_Project):
-    def text_scores(self, words: Sequence[str]) -> TextScores:
-        mine = super().text_scores(words)
+    def text_scores(self, words: Sequence[str], **within: Any) -> TextScores:
+        mine = super().text_scores(words, **within)
         other = SQLProject(self._database, "lab", dimension=self._dimension, embedder=self._embedder, seal=self._seal)
-        return mine if len(mine.memories) else other.text_scores(words)
+        return mine if len(mine.memories) else other.text_scores(words, **within)
 
 
 class FindsTheWordsOfAnotherProject(_Broken):
@@ -92,8 +92,8 @@ class FindsTheWordsOfAnotherProject(_Broken):
 
 
 class _CountsMatches(_Project):
-    def text_scores(self, words: Sequence[str]) -> TextScores:
-        found = super().text_scores(words)
+    def text_scores(self, words: Sequence[str], **within: Any) -> TextScores:
+        found = super().text_scores(words, **within)
         return replace(found, scores=found.scores * 0 + 1)
 
 
@@ -102,8 +102,8 @@ class ScoresAllMatchesAlike(_Broken):
 
 
 class _BestFirst(_Project):
-    def text_scores(self, words: Sequence[str]) -> TextScores:
-        found = super().text_scores(words)
+    def text_scores(self, words: Sequence[str], **within: Any) -> TextScores:
+        found = super().text_scores(words, **within)
         return TextScores(found.memories[::-1], found.scores[::-1])
 
 
@@ -132,16 +132,40 @@ class ForgetsKeywords(_Broken):
 
 
 class _AllWords(_Project):
-    def text_scores(self, words: Sequence[str]) -> TextScores:
-        found = super().text_scores(words)
+    def text_scores(self, words: Sequence[str], **within: Any) -> TextScores:
+        found = super().text_scores(words, **within)
         for word in words:
-            kept = np.isin(found.memories, super().text_scores([word]).memories)
+            kept = np.isin(found.memories, super().text_scores([word], **within).memories)
             found = TextScores(found.memories[kept], found.scores[kept])
         return found
 
 
 class WantsAllWordsAtOnce(_Broken):
     made = _AllWords
+
+
+class _IgnoresWithin(_Project):
+    def text_scores(self, words: Sequence[str], **_within: Any) -> TextScores:
+        return super().text_scores(words)
+
+
+class IgnoresWhichMemoriesMatter(_Broken):
+    made = _IgnoresWithin
+
+
+class _OverlooksWithin(_Project):
+    """Looks the memories that matter up, whether they hold a word or not."""
+
+    def text_scores(self, words: Sequence[str], *, within: Any = None) -> TextScores:
+        found = super().text_scores(words, within=within)
+        if within is None:
+            return found
+        scores = dict(zip(found.memories.tolist(), found.scores.tolist(), strict=True))
+        return TextScores(within, np.array([scores.get(memory, 0.5) for memory in within.tolist()]))
+
+
+class ScoresWhateverMatters(_Broken):
+    made = _OverlooksWithin
 
 
 class _CountsLate(_Project):
@@ -268,6 +292,93 @@ class _PurgesRows(_Project):
 
 class PurgesNoJournal(_Broken):
     made = _PurgesRows
+
+
+class _ReadsAnew:
+    """A snapshot whose every part is of the moment at which that part is asked for."""
+
+    def __init__(self, project: "_SnapsPieceByPiece", owner: str | None) -> None:
+        self.project = project
+        self.owner = owner
+
+    def __getattr__(self, part: str) -> Any:
+        def read(**given: Any) -> Any:
+            with SQLProject.snapshot(self.project, owner=self.owner) as stored:
+                found = getattr(stored, part)(**given)
+                return iter(list(found)) if isinstance(found, Iterator) else found
+
+        return read
+
+
+class _SnapsPieceByPiece(_Project):
+    @contextmanager
+    def snapshot(self, *, owner: str | None = None) -> Any:
+        yield _ReadsAnew(self, owner)
+
+
+class SnapsPieceByPiece(_Broken):
+    made = _SnapsPieceByPiece
+
+
+class _SnapsEverybody(_Project):
+    @contextmanager
+    def snapshot(self, *, owner: str | None = None) -> Any:
+        with super().snapshot() as stored:
+            yield stored
+
+
+class ExportsOtherAgentsToo(_Broken):
+    made = _SnapsEverybody
+
+
+class _LandsOneByOne(_Project):
+    @contextmanager
+    def writes(self, **given: Any) -> Any:
+        @contextmanager
+        def alone() -> Any:
+            with SQLProject.writes(self, **given) as begin, begin() as write:
+                yield write
+
+        yield alone
+
+
+class LandsWritesOneByOne(_Broken):
+    made = _LandsOneByOne
+
+
+class _OneRecord(_Project):
+    @contextmanager
+    def writes(self, **given: Any) -> Any:
+        with super().writes(**given) as begin, begin() as write:
+            yield lambda: nullcontext(write)
+
+
+class WritesOneRecordForAll(_Broken):
+    made = _OneRecord
+
+
+class _ListsOthers(_Project):
+    def listed(self, partitions: Sequence[int], *, limit: int, **given: Any) -> list[int]:
+        with self._database.reading() as connection:
+            names = [name for (name,) in connection.execute("SELECT name FROM project")]
+        others = [
+            SQLProject(self._database, name, dimension=self._dimension, embedder=self._embedder, seal=self._seal)
+            for name in names
+        ]
+        return [row for other in others for row in other.listed(partitions, limit=limit, **given)][:limit]
+
+
+class ListsMemoriesOfAnotherProject(_Broken):
+    made = _ListsOthers
+
+
+class _ListsByRow(_Project):
+    def listed(self, partitions: Sequence[int], *, newest_first: bool, **given: Any) -> list[int]:
+        return sorted(super().listed(partitions, newest_first=newest_first, **given), reverse=newest_first)
+
+
+class ListsByRowNumber(_Broken):
+    made = _ListsByRow
 
 
 class AnswersWhenClosed(_Broken):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from alma.testing.clocks import FixedClock, SteppingClock
     from alma.testing.contracts import (
         EmbedderContract,
+        PortableContract,
         ReembeddableContract,
         StoreContract,
         TextScoresContract,
@@ -43,7 +44,15 @@ _HOMES = {
     ),
     **dict.fromkeys(("FixedClock", "SteppingClock"), "clocks"),
     **dict.fromkeys(
-        ("EmbedderContract", "ReembeddableContract", "StoreContract", "TextScoresContract", "VectorIndexContract"), "contracts"
+        (
+            "EmbedderContract",
+            "PortableContract",
+            "ReembeddableContract",
+            "StoreContract",
+            "TextScoresContract",
+            "VectorIndexContract",
+        ),
+        "contracts",
     ),
     **dict.fromkeys(("MockEmbedder", "MockStorage"), "fakes"),
     **dict.fromkeys(("assert_never_recalls", "assert_recalls"), "recalls"),
@@ -54,6 +63,7 @@ __all__ = [
     "FixedClock",
     "MockEmbedder",
     "MockStorage",
+    "PortableContract",
     "ReembeddableContract",
     "SteppingClock",
     "StoreContract",

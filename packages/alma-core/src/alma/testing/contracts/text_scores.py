@@ -1,7 +1,9 @@
 """The contract of full text."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +15,9 @@ from alma.testing.contracts.texts import few_examples, storable_texts
 from alma.types.passages import Passage, passages_of
 
 
-def shares(project: Project, *words: str) -> dict[int, float]:
-    """What each memory that is found scores."""
-    found = project.text_scores(words)
+def shares(project: Project, *words: str, within: Iterable[int] | None = None) -> dict[int, float]:
+    """What each memory that is found scores; with `within`, when those alone matter."""
+    found = project.text_scores(words, within=None if within is None else np.array(sorted(within), dtype=np.int64))
     return dict(zip(found.memories.tolist(), found.scores.tolist(), strict=True))
 
 
@@ -54,6 +56,33 @@ class TextScoresContract(WithStore):
         add(store, project, *common, rare)
         found = shares(project, "deploy", "ledger")
         assert found[row_of(project, rare)] > max(found[row_of(project, memory)] for memory in common)
+
+    def test_a_word_that_is_everywhere_counts_for_the_few_memories_that_matter(self, store: Store, project: Project) -> None:
+        everywhere = [make_outcome(task_description="deploy " * 60 + str(n), strategy_used="") for n in range(100)]
+        mine = [make_outcome(agent="ann", task_description=text, strategy_used="") for text in ("Deploy it", "Paint the fence")]
+        rare = make_outcome(task_description="Ledger", strategy_used="")
+        add(store, project, *everywhere, *mine, rare)
+        rows = [row_of(project, memory) for memory in mine]
+        found = shares(project, "deploy", "ledger", within=rows)
+        assert 0 < found[rows[0]] < 1
+        assert rows[1] not in found
+        assert shares(project, "deploy", within=rows)[rows[0]] > 0
+
+    def test_of_the_few_memories_that_matter_those_with_a_word_are_scored(self, store: Store, project: Project) -> None:
+        texts = ("Paint the fence", "Deploy the website", "Deploy the ledger", "Ledger of yesterday")
+        memories = [make_outcome(task_description=text, strategy_used="") for text in texts]
+        lab = [make_outcome(task_description="Deploy the ledger") for _ in range(3)]
+        add(store, store.project("lab"), *lab)
+        add(store, project, *memories, *(make_outcome(task_description=f"Task {n}", strategy_used="") for n in range(20)))
+        with project.write(actor="agent", operation="archive", at=AT + 1) as write:
+            write.change_memory(memories[3].id, archived_at=AT + 1)
+        fence, website, both, archived = (row_of(project, memory) for memory in memories)
+        others = [row_of(store.project("lab"), memory) for memory in lab]
+        found = shares(project, "deploy", "ledger", within=[fence, website, both, archived, *others])
+        assert list(found) == sorted([website, both])
+        assert 1 > found[both] > found[website] > 0
+        assert fence not in shares(project, "deploy", within=[fence])
+        assert all(0 <= value < 1 for value in shares(project, "deploy", within=[]).values())
 
     def test_keywords_are_found_too(self, store: Store, project: Project) -> None:
         memory = make_outcome(task_description="Deploy", strategy_used="Canary")
