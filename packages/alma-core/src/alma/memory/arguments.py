@@ -81,6 +81,13 @@ def checked_count(value: object, name: str, *, largest: int = LARGEST_TOP_K) -> 
     return value
 
 
+def checked_flag(value: object, name: str) -> bool:
+    """`True` or `False`; nothing else stands for either, least of all the text "false"."""
+    if not isinstance(value, bool):
+        raise ValidationError(f"{name} must be True or False, not {told(value)}")
+    return value
+
+
 def checked_verdict(value: object) -> Verdict:
     """A verdict in any case, or `True` or `False`. Anything else is an error, never a silent failure."""
     if isinstance(value, bool):

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
+from alma.memory import arguments as args
 from alma.memory.answering import Answer, Asked, answered, asked, factors_of
 from alma.memory.explanations import explanations
 from alma.memory.room import Room
@@ -12,6 +13,9 @@ from alma.types.memories import AnyMemory
 from alma.types.prompt import tags_for
 from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice
+
+SHARED_FROM = "shared_from"
+"""The key of the metadata that names the owner of a shared memory. Set here alone, whatever was stored under it."""
 
 
 def retrieve(
@@ -28,13 +32,14 @@ def retrieve(
     explain: bool = False,
 ) -> MemorySlice:
     """The memories that matter for a task, at most `top_k` of each kind, best first; with every number behind them if `explain`."""
+    args.checked_flag(explain, "explain")
     question = asked(
         room,
         task=task,
         agent=agent,
         top_k=top_k,
         user_id=user_id,
-        include_shared=include_shared,
+        include_shared=args.checked_flag(include_shared, "include_shared"),
         profile=profile,
         weights=weights,
         arms=arms,
@@ -70,7 +75,9 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
 
 
 def _told_apart(memory: AnyMemory, reader: str) -> AnyMemory:
-    """A shared memory says whose it is."""
-    if memory.kind == "user_preference" or memory.agent == reader:
+    """A shared memory says whose it is; no other may say that it is shared."""
+    if memory.kind != "user_preference" and memory.agent != reader:
+        return memory.model_copy(update={"metadata": {**memory.metadata, SHARED_FROM: memory.agent}})
+    if SHARED_FROM not in memory.metadata:
         return memory
-    return memory.model_copy(update={"metadata": {**memory.metadata, "shared_from": memory.agent}})
+    return memory.model_copy(update={"metadata": {name: value for name, value in memory.metadata.items() if name != SHARED_FROM}})

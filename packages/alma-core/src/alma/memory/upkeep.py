@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from alma.memory import arguments as args
 from alma.memory import export as exporting
 from alma.memory import forgetting, importing, listing, overview, reindexing, stats
 from alma.memory import history as past
@@ -44,7 +45,7 @@ class Upkeep:
         The undoing is a call like any other: it has a record, and can be undone. `ConflictError` names the row if `actor` is given and another
         touched the same since; then nothing is undone. What was purged does not come back; the report counts it.
         """
-        return past.undo(self._room, to=to, actor=actor, dry_run=dry_run)
+        return past.undo(self._room, to=to, actor=actor, dry_run=args.checked_flag(dry_run, "dry_run"))
 
     def undo_preview(self, to: int, *, actor: str | None = None) -> UndoReport:
         """What `undo` would do. Writes nothing."""
@@ -76,7 +77,7 @@ class Upkeep:
             older_than_days=older_than_days,
             below_confidence=below_confidence,
             memory_ids=memory_ids,
-            dry_run=dry_run,
+            dry_run=args.checked_flag(dry_run, "dry_run"),
             purge=purge,
         )
 
@@ -92,7 +93,7 @@ class Upkeep:
             older_than_days=None,
             below_confidence=None,
             memory_ids=memory_ids,
-            dry_run=dry_run,
+            dry_run=args.checked_flag(dry_run, "dry_run"),
             purge=True,
         )
 

@@ -75,6 +75,8 @@ def record_feedback(room: Room, *, memory_id: object, signal: object, agent: obj
 def get(room: Room, memory_id: object, *, agent: object = None, user_id: object = None) -> AnyMemory:
     """A memory by id: any of the project, or with `agent` only one that this agent can see. `MemoryNotFoundError` otherwise."""
     (wanted,) = args.checked_ids([memory_id], "memory_id")
+    if user_id is not None and agent is None:
+        raise ValidationError("user_id says whose preferences an agent may see, so it needs an agent")
     found = room.project.find(wanted)
     if found is not None and agent is not None:
         reader = args.checked_name(agent, "agent")

@@ -4,11 +4,12 @@ import os
 import sqlite3
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
+from alma.forking import renewed_in_children
 
 OLDEST_SQLITE = (3, 37, 0)
 BUSY_SECONDS = 30.0
@@ -24,17 +25,24 @@ _SETTINGS = (
     "PRAGMA trusted_schema=OFF",
 )
 
+_LEFT_OPEN: list[tuple[Path, Sequence[sqlite3.Connection]]] = []
+"""Files that another thread was using when this process was forked off. SQLite does not work on them here: it believes that this process has the
+locks of its parent. The connections are kept, for to close them would touch the parent's work."""
+
 
 class Database:
     """Connections to one file. Every thread gets its own; those of ended threads are closed when the next one is made, all of them by `close`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = _file_at(path)
         self.writing = threading.Lock()
         self._local = threading.local()
         self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._guard = threading.Lock()
+        self._in_use: list[sqlite3.Connection] = []
         self._is_closed = False
+        renewed_in_children(self)
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -50,6 +58,11 @@ class Database:
         with self._guard, storage_errors(self.path):
             if self._is_closed:
                 raise StorageError(f"{self.path} was closed; open ALMA again")
+            if any(path.samefile(self.path) for path, _ in _LEFT_OPEN):
+                raise StorageError(
+                    f"{self.path} cannot be used here: this process was forked while its parent was using it; fork when nothing is under way, "
+                    "or start processes by 'spawn'"
+                )
             self._close_those_of_ended_threads()
             connection = connect(self.path)
             self._all.append((threading.current_thread(), connection))
@@ -62,10 +75,25 @@ class Database:
         self._all = [(thread, connection) for thread, connection in self._all if thread.is_alive()]
 
     @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, noted as in use."""
+        connection, in_use = self.connection, self._in_use
+        in_use.append(connection)
+        try:
+            yield connection
+        finally:
+            in_use.remove(connection)
+
+    def _check_in_place(self) -> None:
+        """`StorageError` if the file was moved, replaced or deleted: what is written to it now would be lost, or would damage what took its place."""
+        if _file_at(self.path) != self._file:
+            raise StorageError(f"{self.path} was moved, replaced or deleted while it was open; nothing was stored, open ALMA again")
+
+    @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """One write transaction: all of it lands, or none. Threads of this process queue here, other processes in SQLite."""
-        with self.writing, storage_errors(self.path):
-            connection = self.connection
+        with self.writing, storage_errors(self.path), self._using() as connection:
+            self._check_in_place()
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -78,20 +106,31 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection, with driver errors translated."""
-        with storage_errors(self.path):
-            yield self.connection
+        with storage_errors(self.path), self._using() as connection:
+            yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """A read transaction: everything read in it is of one moment."""
-        with storage_errors(self.path):
-            connection = self.connection
+        with storage_errors(self.path), self._using() as connection:
+            self._check_in_place()
             connection.execute("BEGIN")
             try:
                 yield connection
             finally:
                 if connection.in_transaction:
                     connection.execute("COMMIT")
+
+    def renew_in_child(self) -> None:
+        """Closes the inherited connections, for SQLite would take the parent's locks for this process's own; the parent's stay as they are."""
+        connections = [connection for _, connection in self._all]
+        if self._in_use or self.writing.locked() or self._guard.locked():
+            _LEFT_OPEN.append((self.path, connections))
+        else:
+            for connection in connections:
+                connection.close()
+        self.writing, self._guard, self._local = threading.Lock(), threading.Lock(), threading.local()
+        self._all, self._in_use = [], []
 
     def close(self) -> None:
         """Closes the connections of all threads, after a write under way has landed."""
@@ -100,6 +139,15 @@ class Database:
             for _, connection in self._all:
                 connection.close()
             self._all.clear()
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Which file that is, whatever it is called; `None` if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def connect(path: Path) -> sqlite3.Connection:
