@@ -106,7 +106,11 @@ def crewai(session: nox.Session) -> None:
 
 @nox.session(name="sentence-transformers")
 def sentence_transformers(session: nox.Session) -> None:
-    """The embedder on torch with published weights. In an environment of pip's own: uv's lock would bring gigabytes of CUDA along."""
+    """The embedder on torch with published weights, in an environment of pip's own, so that the lock has no torch.
+
+    What the public index has of torch for Linux on x86-64 is the CUDA build: gigabytes. It is light where pip is configured with wheels of the
+    CPU build, from an index or a folder.
+    """
     if not environment_of(session).exists():
         uv(session, "venv", "--seed", str(environment_of(session)))
     try:

@@ -1,6 +1,7 @@
 """The files of the package are the exported ones, and light to reach."""
 
 import hashlib
+import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,12 @@ def test_the_revision_follows_the_model_file() -> None:
 
 def test_the_model_file_is_small() -> None:
     assert alma_minilm.MODEL_PATH.stat().st_size < 24_000_000
+
+
+def test_whose_work_the_model_is_comes_with_the_installed_package() -> None:
+    notice = importlib.metadata.distribution("alma-minilm").read_text("licenses/NOTICE") or ""
+    for name in ("Apache License 2.0", "Nils Reimers", "nreimers/MiniLM-L6-H384-uncased", "Microsoft Corporation", "Google"):
+        assert name in notice
 
 
 def test_importing_the_package_loads_no_runtime() -> None:
