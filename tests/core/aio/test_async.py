@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from alma import ALMA, AsyncALMA, ConfigurationError, ConflictError, StorageError
-from alma.aio.workers import WORKERS
 from alma.embedding import create_embedder
+from alma.memory.pool import WORKERS
 from alma.types import EpisodeStatus
 from alma.types.embedding import Fingerprint
 from facade import START

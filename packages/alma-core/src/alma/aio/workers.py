@@ -3,13 +3,11 @@
 import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine, Generator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
-from alma.errors import StorageError
-
-WORKERS = 4
+from alma.memory.pool import Pool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,7 +18,7 @@ class Workers:
     """A few threads that make the calls of one open store. A call that was begun is made to its end, also when nobody waits for it any more."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="alma-aio")
+        self._threads = Pool("alma-aio", closed="this AsyncALMA was closed; open it again")
 
     async def run(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """What the call returns. Cancelled before it began it is never made; cancelled later it is made whole."""
@@ -45,18 +43,15 @@ class Workers:
 
     def dismiss(self) -> None:
         """Lets the threads end when they have done what was asked of them."""
-        self._threads.shutdown(wait=False)
+        self._threads.close(wait=False)
 
     def _finish(self, close: Callable[[], None]) -> None:
-        self._threads.shutdown(wait=True)
+        self._threads.close()
         close()
 
     def _submitted(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         context = contextvars.copy_context()
-        try:
-            return self._threads.submit(lambda: context.run(call, *args, **kwargs))
-        except RuntimeError as error:
-            raise StorageError("this AsyncALMA was closed; open it again") from error
+        return self._threads.submit(lambda: context.run(call, *args, **kwargs))
 
 
 def _release(done: Future[R], release: Callable[[R], object]) -> None:

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 
 from alma.errors import StorageError
+from alma.forking import renewed_in_children
 
 SUFFIX = ".holder"
 ATTEMPTS = 20
@@ -24,6 +25,7 @@ class Presence:
         self._descriptor: int | None = None
         self._id = ""
         self._guard = threading.Lock()
+        renewed_in_children(self)
 
     @property
     def id(self) -> str:
@@ -50,6 +52,12 @@ class Presence:
                 os.close(self._descriptor)
                 self._path(self._id).unlink(missing_ok=True)
             self._descriptor, self._id = None, ""
+
+    def renew_in_child(self) -> None:
+        """Lets go of the parent's lock, which would outlive it otherwise, and becomes somebody else: what the parent holds stays the parent's."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor, self._id, self._guard = None, "", threading.Lock()
 
     def _path(self, holder: str) -> Path:
         return self._folder / f"{holder}{SUFFIX}"

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from alma.embedding import Options
 from alma.errors import AlmaError
+from alma.forking import renewed_in_children
+from alma.memory.pool import Pool
 from alma.memory.presence import Presence
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Project, Store
@@ -36,6 +38,7 @@ class IndexCache:
         self._index: ProjectIndex | None = None
         self._saved_upto = 0
         self._lock = threading.Lock()
+        renewed_in_children(self)
 
     def current(self) -> ProjectIndex:
         """The index with everything that any process has written so far."""
@@ -74,6 +77,14 @@ class IndexCache:
                 "the vector snapshot %s was not written: %s; the next process reads the database instead", self._path, error
             )
 
+    def renew_in_child(self) -> None:
+        """Keeps the index, unless another thread was changing it."""
+        if self._lock.locked():
+            self._index, self._saved_upto = None, 0
+        if self._index is not None:
+            self._index.renew_locks()
+        self._lock = threading.Lock()
+
     def drop_snapshot(self) -> bool:
         """Deletes the snapshot; the index in memory stays. Whether there was one."""
         with self._lock:
@@ -97,9 +108,12 @@ class OpenStore:
     projects: dict[str, "Room"] = field(default_factory=dict)
     successor: "OpenStore | None" = field(default=None, init=False)
     presence: Presence = field(init=False)
+    beside: Pool = field(init=False)
+    """Where one search of a large scope runs beside the other."""
 
     def __post_init__(self) -> None:
         self.presence = Presence(self.folder)
+        self.beside = Pool("alma-search", closed=f"the store in {self.folder} was closed; open ALMA again")
 
     def room(self, name: str) -> "Room":
         """The project of that name, the same one for every caller."""
@@ -138,6 +152,7 @@ class OpenStore:
         for room in self.projects.values():
             room.index.save()
         self.storage.close()
+        self.beside.close()
         self.texts.close()
         self.presence.leave()
 

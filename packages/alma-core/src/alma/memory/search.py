@@ -1,7 +1,6 @@
 """Two searches side by side, each candidate of one scored exactly in the other, and the background that both are judged against."""
 
 from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +26,6 @@ ALWAYS_HOLD = frozenset({MemoryType.USER_PREFERENCE.value})
 DENSE = "dense"
 TEXT = "text"
 ARMS = (DENSE, TEXT)
-
-_ARMS_SIDE_BY_SIDE = ThreadPoolExecutor(max_workers=4, thread_name_prefix="alma-search")
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -103,7 +100,7 @@ def search(
     is_all = population <= ALL_UP_TO
     near = None
     if not is_all and DENSE in question.arms:
-        near = _ARMS_SIDE_BY_SIDE.submit(index.search, question.vector, partitions=partitions, limit=hits)
+        near = room.store.beside.submit(index.search, question.vector, partitions=partitions, limit=hits)
     words = question.words if TEXT in question.arms else ()
     text = room.project.text_scores(words, within=np.sort(background) if is_all else None)
     rows = [background, also]

@@ -20,6 +20,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from alma.forking import renewed_in_children
 from alma.protocols import TextScores
 from alma.storage.lengths import OTHER_WEIGHT, TextLengths
 from alma.types.passages import Passage
@@ -200,10 +201,20 @@ class _Tokenizer:
     """FTS5's own tokenizer, which nothing but an FTS5 table gives access to: a table in memory that holds one word at a time."""
 
     def __init__(self) -> None:
+        self._open()
+        renewed_in_children(self)
+
+    def _open(self) -> None:
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._connection.execute(f"CREATE VIRTUAL TABLE one USING fts5(text, content='', {_TOKENIZER})")
         self._connection.execute("CREATE VIRTUAL TABLE terms USING fts5vocab('one', 'row')")
+
+    def renew_in_child(self) -> None:
+        """Another table, if a thread of the parent was using this one; that one is kept, for to close it would wait for that thread."""
+        if self._lock.locked():
+            self._left_open = self._connection
+            self._open()
 
     def terms(self, word: str) -> tuple[str, ...]:
         """What FTS5 stores for a word."""

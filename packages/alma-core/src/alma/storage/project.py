@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import CorruptStoreError, EmbedderMismatchError
+from alma.forking import renewed_in_children
 from alma.journal import GENESIS, entombed
 from alma.protocols import (
     Candidate,
@@ -70,6 +71,13 @@ class SQLProject:
         self._row: int | None = None
         self._known = _Partitions({}, {})
         self._lengths = TextLengths()
+        self._measuring = threading.Lock()
+        renewed_in_children(self)
+
+    def renew_in_child(self) -> None:
+        """Keeps what was measured, unless another thread was measuring."""
+        if self._measuring.locked():
+            self._lengths = TextLengths()
         self._measuring = threading.Lock()
 
     def head(self) -> int:

@@ -41,8 +41,7 @@ class ProjectIndex:
             raise ValidationError(f"a vector index needs a dimension of at least 1, not {dimension}")
         self._dimension = dimension
         self._faiss_above = faiss_above
-        self._lock = SharedLock()
-        self._sampling = Lock()
+        self.renew_locks()
         self._clear()
 
     @property
@@ -58,6 +57,10 @@ class ProjectIndex:
     def __len__(self) -> int:
         """How many live passages it holds."""
         return self._table.live_count
+
+    def renew_locks(self) -> None:
+        """Forgets who is reading: threads of a parent process, in a child forked off it. Nobody may have been changing the index."""
+        self._lock, self._sampling = SharedLock(), Lock()
 
     def apply(self, changes: VectorChanges, /) -> None:
         """Takes changes in journal order; those at or before `upto` are ignored.

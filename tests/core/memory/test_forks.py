@@ -1,0 +1,186 @@
+"""A forked child works on, with its parent's ALMA or one of its own, and holds nothing that is its parent's."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+
+SETUP = """
+import os, signal, sys, threading
+from pathlib import Path
+from alma import ALMA
+from alma.errors import StorageError
+
+folder = Path(sys.argv[1])
+
+def opened():
+    return ALMA.open(folder, project_id="shop", embedding_provider="hash", embedding_dim=16)
+
+def in_child(work):
+    child = os.fork()
+    if child:
+        return child
+    signal.alarm(20)
+    try:
+        work()
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+        os._exit(1)
+    sys.stdout.flush()
+    os._exit(0)
+
+def ended(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+def works(alma, word):
+    learned = alma.learn("dev", f"{word} the newest service", "success")
+    assert learned.id in alma.retrieve(f"{word} the newest service", "dev").ids
+
+alma = opened()
+"""
+
+LARGE = """
+alma.learn_many({"agent": "dev", "task": f"Task {number} of many"} | {"outcome": "success"} for number in range(2_001))
+"""
+
+
+def _run(folder: Path, script: str) -> str:
+    done = subprocess.run([sys.executable, "-c", SETUP + script, str(folder)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_parent_and_children_learn_and_search_a_large_scope_side_by_side(tmp_path: Path) -> None:
+    script = """
+works(alma, "Deploy")
+def own():
+    with opened() as mine:
+        works(mine, "Sell")
+children = [in_child(lambda: works(alma, "Paint")), in_child(own)]
+works(alma, "Repair")
+print(*map(ended, children))
+print(alma.get_stats().total, alma.verify().ok)
+"""
+    assert _run(tmp_path, LARGE + script).split() == ["0", "0", "2005", "True"]
+
+
+def test_what_a_child_learns_after_its_parent_closed_is_kept(tmp_path: Path) -> None:
+    script = """
+closed, gate = os.pipe()
+def later():
+    mine = opened()
+    mine.retrieve("anything", "dev")
+    os.write(gate_up, b"x")
+    os.read(closed, 1)
+    works(mine, "Deploy")
+ready, gate_up = os.pipe()
+alma.learn("dev", "Sell the service", "success")
+child = in_child(later)
+os.read(ready, 1)
+alma.close()
+os.write(gate, b"x")
+assert ended(child) == 0
+with opened() as again:
+    print(again.get_stats().total, again.verify().ok)
+"""
+    assert _run(tmp_path, script).split() == ["2", "True"]
+
+
+def test_locks_that_threads_of_the_parent_held_do_not_keep_a_child_waiting(tmp_path: Path) -> None:
+    script = """
+alma.learn("dev", "Sell the service", "success")
+alma.retrieve("Sell the service", "dev")
+room = alma._room
+held = [room.index._lock, room.index._index._sampling, room.project._measuring, room.store.texts._lock, room.store.presence._guard]
+for lock in held:
+    lock.acquire()
+with room.index._index._lock.reading():
+    child = in_child(lambda: works(alma, "Deploy"))
+for lock in held:
+    lock.release()
+print(ended(child))
+works(alma, "Paint")
+"""
+    assert _run(tmp_path, script).split() == ["0"]
+
+
+def test_a_child_forked_in_the_middle_of_a_write_is_told_so_and_leaves_it_alone(tmp_path: Path) -> None:
+    script = """
+def refused(call):
+    try:
+        call()
+    except StorageError as error:
+        assert "was forked while" in str(error), error
+    else:
+        raise AssertionError("it went on")
+def both():
+    refused(lambda: alma.learn("dev", "Deploy the service", "success"))
+    refused(opened)
+alma.learn("dev", "Sell the service", "success")
+begun, forked = threading.Event(), threading.Event()
+def write():
+    with alma._room.project.write(actor="", operation="test", at=1) as write:
+        write.put_record("note", "one", {"said": "this"}, version=0)
+        begun.set()
+        forked.wait()
+writer = threading.Thread(target=write)
+writer.start()
+begun.wait()
+child = in_child(both)
+print(ended(child))
+forked.set()
+writer.join()
+works(alma, "Paint")
+print(alma._room.project.record("note", "one")[1]["said"], alma.verify().ok)
+"""
+    assert _run(tmp_path, script).split() == ["0", "this", "True"]
+
+
+def test_a_child_does_not_hold_the_episodes_of_its_parent(tmp_path: Path) -> None:
+    script = """
+(told, tell), (gone, leave) = os.pipe(), os.pipe()
+def live_on(episode_id):
+    os.write(tell, episode_id.encode())
+    os.read(gone, 1)
+def die():
+    mine = opened()
+    episode = mine.episode(agent="dev", task="Deploy the service")
+    in_child(lambda: live_on(episode.id))
+    os._exit(0)
+assert ended(in_child(die)) == 0
+episode_id = os.read(told, 100).decode()
+print(opened().get_episode(episode_id).status)
+os.write(leave, b"x")
+"""
+    assert _run(tmp_path, script).split() == ["abandoned"]
+
+
+def test_a_child_that_closes_does_not_end_what_its_parent_holds(tmp_path: Path) -> None:
+    script = """
+episode = alma.episode(agent="dev", task="Deploy the service")
+def close():
+    alma.close()
+    with opened() as other:
+        assert other.get_episode(episode.id).status == "open"
+assert ended(in_child(close)) == 0
+print(episode.succeed().outcome)
+"""
+    assert _run(tmp_path, script).split() == ["success"]
+
+
+def test_async_calls_go_on_in_a_child(tmp_path: Path) -> None:
+    script = """
+import asyncio
+from alma import AsyncALMA
+many = AsyncALMA(alma)
+async def calls():
+    learned = await many.learn("dev", "Deploy the service", "success")
+    assert learned.id in (await many.retrieve("Deploy the service", "dev")).ids
+asyncio.run(calls())
+print(ended(in_child(lambda: asyncio.run(calls()))))
+"""
+    assert _run(tmp_path, script).split() == ["0"]
