@@ -5,26 +5,40 @@ Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaq
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord
+from alma.types.found import Candidate as Candidate
+from alma.types.found import PassageScores as PassageScores
+from alma.types.found import TextScores as TextScores
+from alma.types.found import VectorChanges as VectorChanges
 from alma.types.memories import AnyMemory, Memory
 from alma.types.partition import Partition
 from alma.types.passages import Passage
 from alma.types.prompt import TokenCounter as TokenCounter  # one method, so a callable; its home is beside its only user
 from alma.types.reports import VerifyReport
+from alma.types.stored import DayCount as DayCount
+from alma.types.stored import Entry as Entry
+from alma.types.stored import Erased as Erased
+from alma.types.stored import JournalEntry as JournalEntry
+from alma.types.stored import PartitionCount as PartitionCount
+from alma.types.stored import PartitionDay as PartitionDay
+from alma.types.stored import Place as Place
+from alma.types.stored import Sizes as Sizes
+from alma.types.stored import StoredRow as StoredRow
+from alma.types.stored import Unembedded as Unembedded
+from alma.types.stored import UsageTotals as UsageTotals
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Integers = NDArray[np.int64]
-    Matrix = NDArray[np.float32]
-    Vector = NDArray[np.float32]
+    from alma.types.found import Integers as Integers
+    from alma.types.found import Matrix as Matrix
+    from alma.types.found import Vector as Vector
 
 Clock = Callable[[], datetime]
 """Gives the present, aware, in UTC."""
@@ -46,172 +60,6 @@ class LLM(Protocol):
 
     def complete(self, prompt: str, /) -> str:
         """The model's answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class VectorChanges:
-    """What happened to the passages of one project since some `seq`, up to and with `upto`. All arrays have one entry a passage.
-
-    `removed` are passage rows that are tombstones from now on; a passage both added and removed is removed. `ties` are 64-bit content hashes
-    of the passages' memories: they order equal scores and choose the background sample.
-    """
-
-    upto: int
-    passages: "Integers"
-    memories: "Integers"
-    partitions: "Integers"
-    is_own: "NDArray[np.bool_]"
-    ties: "Integers"
-    vectors: "NDArray[np.float16]"
-    removed: "Integers"
-
-
-@dataclass(frozen=True, slots=True)
-class PassageScores:
-    """Scored passages, as parallel arrays. `ties` as in `VectorChanges`."""
-
-    passages: "Integers"
-    memories: "Integers"
-    partitions: "Integers"
-    ties: "Integers"
-    is_own: "NDArray[np.bool_]"
-    scores: "Vector"
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What ranking needs of a memory, without its text. `seen_at` is in microseconds since 1970."""
-
-    memory: int
-    partition: int
-    confidence: float
-    successes: float | None
-    trials: float | None
-    seen_at: int
-    content_hash: bytes
-    used: int
-    ignored: int
-    thumbs_up: int
-    thumbs_down: int
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a memory is kept."""
-
-    memory: int
-    partition: Partition
-    is_archived: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A journal record as history reads it. `at` is in microseconds since 1970; `changes` has no rows that were purged since."""
-
-    seq: int
-    at: int
-    actor: str
-    operation: str
-    changes: Sequence[Change]
-    is_purged: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Erased:
-    """What a purge found and erased, counted by surface, and the rows that it left although they name what was purged, or hold its text."""
-
-    seq: int
-    known: Sequence[str]
-    counts: Mapping[str, int]
-    left: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRow:
-    """A logical row as it lies in the store: plain JSON values under a text key, as the journal has them.
-
-    `row` is `None` where it cannot be read; then `fault` says why. `seq` is the record that it names as the last to change it, for the tables
-    that have one.
-    """
-
-    table: str
-    key: str
-    row: dict[str, Any] | None
-    seq: int | None = None
-    fault: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionCount:
-    """How many memories a partition holds, and when its oldest and newest were made."""
-
-    partition: Partition
-    count: int
-    oldest: datetime
-    newest: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionDay:
-    """How many memories of a partition were made on a day (UTC)."""
-
-    partition: Partition
-    day: date
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class DayCount:
-    """How many journal records of an operation there are on a day (UTC)."""
-
-    operation: str
-    day: date
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """One call, without what it changed."""
-
-    seq: int
-    at: datetime
-    actor: str
-    operation: str
-    is_purged: bool
-
-
-@dataclass(frozen=True, slots=True)
-class UsageTotals:
-    """Sums over the memories that anything was counted for; `ever_used` of them were used at least once."""
-
-    memories: int
-    used: int
-    ignored: int
-    thumbs_up: int
-    thumbs_down: int
-    ever_used: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How much each sort of content takes, in bytes; texts, vectors and payloads as they are stored."""
-
-    archived: int
-    passages: int
-    text_bytes: float
-    vectors: int
-    vector_bytes: float
-    records: int
-    payload_bytes: float
-    purged: int
-
-
-@dataclass(frozen=True, slots=True)
-class TextScores:
-    """Memories by full text, as parallel arrays. Scores are shares in [0, 1) of what a perfect match would have; one not listed has 0."""
-
-    memories: "Integers"
-    scores: "NDArray[np.float64]"
 
 
 class Write(Protocol):
@@ -337,8 +185,8 @@ class Journaled(Protocol):
     def rows(self) -> Iterator[StoredRow]:
         """Every logical row, archived ones too, all of one moment, one at a time. While it is being read, this thread cannot write."""
 
-    def entries(self, *, after: int = 0, memory_id: str | None = None) -> Iterator[Entry]:
-        """The journal records after a `seq`, oldest first, all of one moment; with a memory, those that changed it or what hangs on it."""
+    def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
+        """The journal records after a `seq`, oldest first, all of one moment; with memories, those that changed one of them or what hangs on it."""
 
     def was_purged(self, memory_id: str) -> bool:
         """Whether a memory of this id was purged. Another id is never taken for it."""
@@ -363,7 +211,7 @@ class Snapshot(Protocol):
         """How much there is to read."""
 
     def records(self) -> Iterator[ExportedRecord]:
-        """The small records by kind and key; of an agent too, all those of the project."""
+        """The small records by kind and key, but for who holds which episode; of an agent, its own episodes and the definitions of kinds."""
 
     def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
         """Each memory in the order they were made, archived ones too, with its passages by position and its usage."""
@@ -423,15 +271,6 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Lets go of the database. Using it afterwards is a `StorageError`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unembedded:
-    """A passage whose text has no vector of some embedder yet. `project` is a row number as `row` is."""
-
-    row: int
-    project: int
-    text: str
 
 
 class NextVectors(Protocol):

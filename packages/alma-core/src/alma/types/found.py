@@ -1,0 +1,70 @@
+"""What the searches hand to one another: arrays and figures, no texts.
+
+Row numbers (`memory`, `passage`, `partition`) are handles of one database, as in `alma.protocols`.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Matrix = NDArray[np.float32]
+    Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorChanges:
+    """What happened to the passages of one project since some `seq`, up to and with `upto`. All arrays have one entry a passage.
+
+    `removed` are passage rows that are tombstones from now on; a passage both added and removed is removed. `ties` are 64-bit content hashes
+    of the passages' memories: they order equal scores and choose the background sample.
+    """
+
+    upto: int
+    passages: "Integers"
+    memories: "Integers"
+    partitions: "Integers"
+    is_own: "NDArray[np.bool_]"
+    ties: "Integers"
+    vectors: "NDArray[np.float16]"
+    removed: "Integers"
+
+
+@dataclass(frozen=True, slots=True)
+class PassageScores:
+    """Scored passages, as parallel arrays. `ties` as in `VectorChanges`."""
+
+    passages: "Integers"
+    memories: "Integers"
+    partitions: "Integers"
+    ties: "Integers"
+    is_own: "NDArray[np.bool_]"
+    scores: "Vector"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What ranking needs of a memory, without its text. `seen_at` is in microseconds since 1970."""
+
+    memory: int
+    partition: int
+    confidence: float
+    successes: float | None
+    trials: float | None
+    seen_at: int
+    content_hash: bytes
+    used: int
+    ignored: int
+    thumbs_up: int
+    thumbs_down: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextScores:
+    """Memories by full text, as parallel arrays. Scores are shares in [0, 1) of what a perfect match would have; one not listed has 0."""
+
+    memories: "Integers"
+    scores: "NDArray[np.float64]"
