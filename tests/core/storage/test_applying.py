@@ -278,7 +278,7 @@ def test_changes_history_and_purging_pass_the_seal(tmp_path: Path) -> None:
         with project.write(actor="helena", operation="learn", at=2) as write:
             write.change_memory("m1", confidence=0.5)
             write.replace(memory, [Passage(text="On release")], vector)
-        assert [entry.operation for entry in project.entries(memory_id="m1")] == ["add", "learn"]
+        assert [entry.operation for entry in project.entries(memory_ids=["m1"])] == ["add", "learn"]
         assert storage.verify().problems == ()
 
         erased = project.purge(["m1"], records=["episode/e1"], actor="helena", at=3)

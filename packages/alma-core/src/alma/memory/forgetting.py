@@ -1,7 +1,7 @@
 """Forgetting: archiving what is stale or not wanted, and erasing for good."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from alma.memory import arguments as args
 from alma.memory.attempts import END, EPISODE, LEASE, STEP
 from alma.memory.room import Room
 from alma.protocols import Erased
-from alma.types.changes import Change
+from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
 from alma.types.kinds import MemoryType
@@ -60,8 +60,7 @@ def forget(
     if dry_run or not ids:
         return report
     if purge:
-        receipt = _purge(room, ids, owner or "")
-        return report.model_copy(update={"seq": receipt.seq, "receipt": receipt})
+        return _purged(room, chosen, report, actor=owner or "")
     return report.model_copy(update={"seq": _archive(room, ids, owner or "")})
 
 
@@ -76,12 +75,14 @@ def compact(room: Room) -> CompactReport:
 def _named(room: Room, ids: Sequence[str], owner: str | None, *, with_former: bool) -> _Chosen:
     """The memories of these ids that may be forgotten; with `with_former` also those that are archived or only in the journal."""
     chosen = _Chosen()
-    for memory_id in ids:
-        place = room.project.find(memory_id)
+    places = {memory_id: room.project.find(memory_id) for memory_id in ids}
+    gone = [memory_id for memory_id, place in places.items() if place is None]
+    former = _former_kinds(room, gone, owner) if gone and with_former else {}
+    for memory_id, place in places.items():
         if place is not None and (with_former or not place.is_archived):
             kind = place.partition.kind if _owns(place.partition, owner) else None
         else:
-            kind = _former_kind(room, memory_id, owner) if place is None and with_former else None
+            kind = former.get(memory_id)
         if kind is None:
             chosen.unknown.append(memory_id)
         else:
@@ -93,15 +94,25 @@ def _owns(partition: Partition, owner: str | None) -> bool:
     return owner is None or (partition.owner == owner and not partition.is_user)
 
 
-def _former_kind(room: Room, memory_id: str, owner: str | None) -> str | None:
-    """The kind of a memory whose making was undone, if it was the owner's."""
-    for entry in room.project.entries(memory_id=memory_id):
-        for change in entry.changes:
-            row = change.after or change.before
-            if change.table == "memory" and change.key == memory_id and row and "kind" in row:
-                is_own = owner is None or (row["owner"] == owner and not row["is_user"])
-                return str(row["kind"]) if is_own else None
-    return None
+def _former_kinds(room: Room, ids: Collection[str], owner: str | None) -> dict[str, str]:
+    """The kinds of memories whose making was undone, as far as they were the owner's."""
+    first: dict[str, RowValues] = {}
+    for change in _memory_changes(room, ids):
+        row = change.after or change.before
+        if row and "kind" in row:
+            first.setdefault(change.key, row)
+    return {
+        memory_id: str(row["kind"])
+        for memory_id, row in first.items()
+        if owner is None or (row["owner"] == owner and not row["is_user"])
+    }
+
+
+def _memory_changes(room: Room, ids: Collection[str]) -> Iterator[Change]:
+    """What the journal says of the rows of these memories. Each record is read once."""
+    wanted = set(ids)
+    for entry in room.project.entries(memory_ids=list(wanted)):
+        yield from (change for change in entry.changes if change.table == "memory" and change.key in wanted)
 
 
 def _stale(room: Room, owner: str | None, older_than_days: object, below_confidence: object) -> Iterator[tuple[str, str]]:
@@ -134,10 +145,24 @@ def _archive(room: Room, ids: Sequence[str], actor: str) -> int:
         return write.seq
 
 
-def _purge(room: Room, ids: Sequence[str], actor: str) -> PurgeReceipt:
+def _purged(room: Room, chosen: _Chosen, report: ForgetReport, *, actor: str) -> ForgetReport:
+    """Purges what was chosen, and reports it. What another caller purged in the meantime is unknown."""
+    ids = list(chosen.kinds)
     records = list(dict.fromkeys(_episode_records(room, ids)))
     erased = room.project.purge(ids, records=records, actor=actor, at=room.now())
-    assert erased is not None, "what was just found is gone"
+    known = () if erased is None else tuple(erased.known)
+    purged = set(known)
+    told = {
+        "memory_ids": known,
+        "by_kind": dict(sorted(Counter(chosen.kinds[memory_id] for memory_id in known).items())),
+        "unknown": (*report.unknown, *(memory_id for memory_id in ids if memory_id not in purged)),
+    }
+    if erased is None:
+        return report.model_copy(update=told)
+    return report.model_copy(update={**told, "seq": erased.seq, "receipt": _receipt(room, erased)})
+
+
+def _receipt(room: Room, erased: Erased) -> PurgeReceipt:
     snapshot = Surface(name="vector snapshot", found=int(room.index.drop_snapshot()), done="deleted")
     return PurgeReceipt(seq=erased.seq, surfaces=(*_counted(erased), snapshot, *_UNCOUNTED), left=tuple(erased.left))
 
@@ -158,18 +183,16 @@ _UNCOUNTED = (
 
 def _episode_records(room: Room, ids: Sequence[str]) -> Iterator[str]:
     """The small records of the ended episodes that the memories come from, for they tell the same; those of an open one are still needed."""
-    for memory_id in ids:
-        for entry in room.project.entries(memory_id=memory_id):
-            for change in entry.changes:
-                episode = _episode_of(change) if change.key == memory_id else None
-                if episode is not None and not _is_open(room, episode):
-                    yield from (f"{kind}/{episode}" for kind in (EPISODE, END, LEASE))
-                    yield f"{STEP}/{episode}/"
+    episodes = dict.fromkeys(_episode_of(change) for change in _memory_changes(room, ids))
+    for episode in episodes:
+        if episode is not None and not _is_open(room, episode):
+            yield from (f"{kind}/{episode}" for kind in (EPISODE, END, LEASE))
+            yield f"{STEP}/{episode}/"
 
 
 def _episode_of(change: Change) -> str | None:
     row = change.after or {}
-    found = row.get("body", {}).get("metadata", {}).get("episode_id") if change.table == "memory" else None
+    found = row.get("body", {}).get("metadata", {}).get("episode_id")
     return found if isinstance(found, str) else None
 
 

@@ -21,7 +21,7 @@ _UNTOLD = frozenset({"id", "content_hash", "memory", "position", "text_hash", "i
 def history(room: Room, memory_id: object) -> list[HistoryEntry]:
     """What every call did to a memory, oldest first. `MemoryNotFoundError` if there never was one, or it was purged."""
     (wanted,) = args.checked_ids([memory_id], "memory_id")
-    told = [(entry, _of_memory(entry, wanted)) for entry in room.project.entries(memory_id=wanted)]
+    told = [(entry, _of_memory(entry, wanted)) for entry in room.project.entries(memory_ids=[wanted])]
     found = [_entry(entry, changes) for entry, changes in told if changes]
     if not found:
         fate = "; it was purged" if room.project.was_purged(wanted) else ""

@@ -35,6 +35,7 @@ from alma.storage.lengths import TextLengths
 from alma.storage.logical import PartitionKey, View, read_rows
 from alma.storage.rows import memory_from, text_hash
 from alma.storage.seal import Seal
+from alma.storage.traces import traces
 from alma.storage.transfer import Snapshot, listed
 from alma.storage.writing import Write
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
@@ -245,12 +246,12 @@ class SQLProject:
                 self._lengths.take(connection.execute(compiled.LENGTHS, span).fetchall(), upto=head)
             return self._lengths
 
-    def entries(self, *, after: int = 0, memory_id: str | None = None) -> Iterator[Entry]:
-        """The journal records after a `seq`, oldest first; with a memory, those that changed it or what hangs on it."""
+    def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
+        """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""
         with self._database.snapshot() as connection:
             project = self._find(connection)
             if project is not None:
-                yield from readback.entries(View(connection, project, self._seal), after=after, key=memory_id)
+                yield from readback.entries(View(connection, project, self._seal), after=after, keys=memory_ids)
 
     def was_purged(self, memory_id: str) -> bool:
         """Whether a memory of this id was purged."""
@@ -270,7 +271,11 @@ class SQLProject:
     def purge(self, memory_ids: Sequence[str], *, records: Sequence[str], actor: str, at: int) -> Erased | None:
         """Erases memories and small records for good. `None` if nothing of that name was ever there."""
         with self.write(actor=actor, operation="purge", at=at) as write:
-            return write.purge(memory_ids, records)
+            made = write.purge(memory_ids, records)
+        if made is None:
+            return None
+        with self._database.snapshot() as connection:  # searching all rows takes long; nobody shall wait for it
+            return replace(made.erased, left=traces(View(connection, self._find(connection) or 0, self._seal), made.signs))
 
     @contextmanager
     def snapshot(self, *, owner: str | None = None) -> Iterator[Snapshot]:

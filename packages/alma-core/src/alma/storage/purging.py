@@ -4,9 +4,8 @@ A payload is erased whole, together with its salt; what it says of other rows is
 history, undo and `verify` read it. When a purge record itself names what is purged later, it is erased in turn and what it keeps moves on.
 """
 
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from alma import journal
@@ -15,10 +14,19 @@ from alma.protocols import Erased
 from alma.storage import compiled
 from alma.storage.applying import apply_changes
 from alma.storage.logical import TABLES, View, passages_of
-from alma.storage.readback import Redactions, changes_of, purges, record_from, redactions
+from alma.storage.readback import Redactions, changes_of, purges, record_from
 
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What a purge did: the changes of its record, what it erased, and the ids and texts by which to look for what it left."""
+
+    changes: Sequence[Change]
+    erased: Erased
+    signs: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -32,8 +40,8 @@ class _Counts:
         self.counts[surface] = self.counts.get(surface, 0) + count
 
 
-def purge(view: View, memory_ids: Sequence[str], records: Sequence[str], *, seq: int) -> tuple[list[Change], Erased] | None:
-    """Erases as part of record `seq`, and gives the changes that it has to hold; `None` if nothing of these names was ever there."""
+def purge(view: View, memory_ids: Sequence[str], records: Sequence[str], *, seq: int) -> Purged | None:
+    """Erases as part of record `seq`. `None` if nothing of these names was ever there. What is left is not looked for here: that takes long."""
     touched = {name: _touched(view, name) for name in (*memory_ids, *_names(view, records))}
     doomed = {name for name, seqs in touched.items() if seqs}
     if not doomed:
@@ -49,7 +57,8 @@ def purge(view: View, memory_ids: Sequence[str], records: Sequence[str], *, seq:
     salt = os.urandom(journal.SALT_BYTES)
     changes = [*kept, _numbered(journal.tombstones(sorted(doomed), salt), seq)]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
-    return changes, Erased(seq, known, found.counts, _left(view, known, texts))
+    signs = [*known, *(text for text in texts if len(text) >= LONG_ENOUGH)]
+    return Purged(changes, Erased(seq, known, found.counts, ()), signs)
 
 
 def _names(view: View, records: Sequence[str]) -> Iterator[str]:
@@ -79,11 +88,13 @@ def _erase_payloads(
     view: View, doomed: set[str], seqs: set[int], texts: set[str], hashes: set[bytes], found: _Counts
 ) -> list[Change]:
     """Erases the records that changed what is doomed, and gives what has to be kept of them. Adds texts and hashes of former passages."""
-    kept = redactions(view)
+    kept: Redactions = {}
     tombs: list[Change] = []
     for number, made in purges(view):
-        if any(entity(c.table, c.key) in doomed for changes in journal.redacted(made).values() for c in changes):
-            seqs.update({number, *journal.redacted(made)})
+        redacted = journal.redacted(made)
+        kept |= redacted
+        if any(entity(c.table, c.key) in doomed for changes in redacted.values() for c in changes):
+            seqs.update({number, *redacted})
             drop = {"of_project": view.project, "of_key": PURGE, "of_seq": number}
             view.connection.execute(compiled.TOUCHED_DROP, drop)
             tombs += [change for change in made if change.key.startswith("tombstones")]
@@ -135,28 +146,11 @@ def _deletions(view: View, name: str) -> list[Change]:
 
 def _drop_vectors(view: View, hashes: Iterable[bytes], found: _Counts) -> None:
     """Deletes the vectors of the texts, where no other memory says the same."""
-    for digest in hashes:
+    used = {digest for (digest,) in view.connection.execute(compiled.HASHES, {"project": view.project})}
+    for digest in set(hashes) - used:
         place = {"of_project": view.project, "of_text_hash": digest}
         found.add("vectors", view.connection.execute(compiled.VECTOR_DROP, place).rowcount)
     found.add("vectors", 0)
-
-
-def _left(view: View, ids: Sequence[str], texts: Iterable[str]) -> list[str]:
-    """Rows of others that name one of the memories, or hold one of its texts. They are not the memory's, so they are left and named."""
-    signs = [*ids, *(text for text in texts if len(text) >= LONG_ENOUGH)]
-    written = [json.dumps(sign, ensure_ascii=False)[1:-1] for sign in signs]
-    return [
-        f"{table.name} {stored.key}"
-        for table in TABLES.values()
-        if table.name != "usage"
-        for stored in table.rows(view)
-        if stored.row is not None and _holds(stored.row, written)
-    ]
-
-
-def _holds(row: Mapping[str, object], written: Sequence[str]) -> bool:
-    text = json.dumps(row, ensure_ascii=False)
-    return any(sign in text for sign in written)
 
 
 def _numbered(change: Change, seq: int) -> Change:

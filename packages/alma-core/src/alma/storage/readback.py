@@ -1,5 +1,6 @@
 """The journal read back: records with what they changed, also where a purge erased a payload and kept the rest of it elsewhere."""
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -29,10 +30,15 @@ def redactions(view: View) -> Redactions:
 
 def purges(view: View) -> Iterator[tuple[int, list[Change]]]:
     """The purge records that are in force: their `seq` and changes."""
-    touching = {"project": view.project, "key": journal.PURGE}
-    for values in view.connection.execute(compiled.JOURNAL_TOUCHING, touching).fetchall():
+    for values in touching(view, [journal.PURGE]).fetchall():
         if values[5] is not None:
             yield values[1], changes_of(record_from(values, view, ""), {})
+
+
+def touching(view: View, keys: Sequence[str], *, after: int = 0) -> sqlite3.Cursor:
+    """The rows of the journal after a `seq` that touched any of the keys, each once, oldest first."""
+    given = {"project": view.project, "keys": json.dumps(list(keys)), "after": after}
+    return view.connection.execute(compiled.JOURNAL_TOUCHING, given)
 
 
 def changes_of(record: JournalRecord, kept: Redactions) -> list[Change]:
@@ -49,16 +55,17 @@ def changes_of(record: JournalRecord, kept: Redactions) -> list[Change]:
         raise CorruptStoreError(f"the payload of journal record {record.seq} is not readable; see `alma verify`") from error
 
 
-def entries(view: View, *, after: int, key: str | None) -> Iterator[Entry]:
-    """The records after a `seq`, oldest first; with a key, those that touched it."""
-    kept = redactions(view)
+def entries(view: View, *, after: int, keys: Sequence[str] | None) -> Iterator[Entry]:
+    """The records after a `seq`, oldest first; with keys, those that touched one of them."""
+    kept: Redactions | None = None
     cursor: sqlite3.Cursor
-    if key is None:
+    if keys is None:
         cursor = view.connection.execute(compiled.JOURNAL_AFTER, {"project": view.project, "after": after})
     else:
-        cursor = view.connection.execute(compiled.JOURNAL_TOUCHING, {"project": view.project, "key": key})
+        cursor = touching(view, keys, after=after)
     for values in cursor:
         record = record_from(values, view, "")
-        if record.seq > after:
-            changes = changes_of(record, kept)
-            yield Entry(record.seq, record.at, record.actor, record.operation, changes, record.payload is None)
+        if record.payload is None and kept is None:  # reading purge records costs as much as what they keep
+            kept = redactions(view)
+        changes = changes_of(record, kept or {})
+        yield Entry(record.seq, record.at, record.actor, record.operation, changes, record.payload is None)

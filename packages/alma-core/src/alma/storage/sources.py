@@ -42,6 +42,12 @@ _m, _p, _v, _u = _MEMORY.c, _PASSAGE.c, _VECTOR.c, _USAGE.c
 
 def sources() -> dict[str, ClauseElement]:
     """Every statement by the name of its constant."""
+    touching = (
+        select(_TOUCHED.c.seq)
+        .distinct()
+        .where(_TOUCHED.c.project == _given("project"), _TOUCHED.c.key.in_(_given_in("keys")), _TOUCHED.c.seq > _given("after"))
+        .subquery("touching")
+    )
     return {
         "STORE_VALUES": select(_STORE.c.key, _STORE.c.value),
         "STORE_INSERT": _inserting(_STORE),
@@ -140,9 +146,9 @@ def sources() -> dict[str, ClauseElement]:
         .where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq > _given("after"))
         .order_by(_JOURNAL.c.seq),
         "JOURNAL_TOUCHING": select(_JOURNAL)
-        .select_from(_TOUCHED.join(_JOURNAL, and_(_JOURNAL.c.project == _TOUCHED.c.project, _JOURNAL.c.seq == _TOUCHED.c.seq)))
-        .where(_TOUCHED.c.project == _given("project"), _TOUCHED.c.key == _given("key"))
-        .order_by(_TOUCHED.c.seq),
+        .select_from(touching.join(_JOURNAL, _JOURNAL.c.seq == touching.c.seq))
+        .where(_JOURNAL.c.project == _given("project"))
+        .order_by(touching.c.seq),
         "JOURNAL_AT": select(_JOURNAL).where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq == _given("seq")),
         "JOURNAL_ERASE": update(_JOURNAL)
         .values(payload=null(), salt=null())
@@ -167,11 +173,8 @@ def sources() -> dict[str, ClauseElement]:
             or_(_given("below").is_(None), _m.confidence < _given("below")),
         )
         .order_by(_m.row),
-        "VECTOR_DROP": delete(_VECTOR).where(
-            _v.project == _given("of_project"),
-            _v.text_hash == _given("of_text_hash"),
-            ~select(_p.row).where(_p.project == _given("of_project"), _p.text_hash == _given("of_text_hash")).exists(),
-        ),
+        "HASHES": select(_p.text_hash).distinct().where(_p.project == _given("project"), _p.text_hash.is_not(None)),
+        "VECTOR_DROP": delete(_VECTOR).where(_v.project == _given("of_project"), _v.text_hash == _given("of_text_hash")),
         "VECTORS_UNUSED": delete(_VECTOR).where(
             tuple_(_v.project, _v.text_hash).not_in(select(_p.project, _p.text_hash).where(_p.text_hash.is_not(None)))
         ),
@@ -291,7 +294,12 @@ def _embedder() -> Any:
 
 def _rows_given() -> Any:
     """The row numbers that a JSON array names."""
-    return select(func.json_each(_given("rows")).table_valued("value").c.value)
+    return _given_in("rows")
+
+
+def _given_in(name: str) -> Any:
+    """The values of a JSON array."""
+    return select(func.json_each(_given(name)).table_valued("value").c.value)
 
 
 def _inserting(table: Table, *left_out: str) -> Insert:

@@ -13,7 +13,7 @@ from alma.storage import compiled, fulltext
 from alma.storage.database import Database
 from alma.storage.logical import View, read_rows
 from alma.storage.migrations import migrate
-from alma.storage.readback import Redactions, record_from
+from alma.storage.readback import Redactions, record_from, touching
 from alma.storage.reembedding import dimensions_of
 from alma.storage.rows import Row, vector_checksum
 from alma.storage.seal import Seal
@@ -152,8 +152,8 @@ class _Project:
     def _redactions(self) -> Redactions:
         """What purge records keep of the records that they erased. One that cannot be read is found with its own record."""
         kept: Redactions = {}
-        touching = {"project": self.row, "key": journal.PURGE}
-        for values in self.connection.execute(compiled.JOURNAL_TOUCHING, touching).fetchall():
+        view = View(self.connection, self.row, self.seal)
+        for values in touching(view, [journal.PURGE]).fetchall():
             with suppress(ValueError, TypeError, LookupError):
                 payload = self._record(values).payload
                 kept |= journal.redacted(journal.decode_payload(payload)) if payload is not None else {}

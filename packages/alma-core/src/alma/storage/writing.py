@@ -10,11 +10,10 @@ from typing import Any
 from alma import journal
 from alma.errors import ConflictError, MemoryNotFoundError
 from alma.journal import Change, entity
-from alma.protocols import Erased
 from alma.storage import compiled, fulltext
 from alma.storage.applying import apply_changes
 from alma.storage.logical import TABLES, PartitionKey, View, passages_of
-from alma.storage.purging import purge
+from alma.storage.purging import Purged, purge
 from alma.storage.rows import (
     Row,
     content_hash,
@@ -152,13 +151,12 @@ class Write:
                 changes.append(Change("passage", key, stored.get(key), wanted.get(key)))
         self.apply(changes, vectors)
 
-    def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Erased | None:
+    def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Purged | None:
         """Erases memories and small records for good; this write's journal record says that, and no more."""
         made = purge(self._view(), memory_ids, records, seq=self.seq)
-        if made is None:
-            return None
-        self.changes += made[0]
-        return made[1]
+        if made is not None:
+            self.changes += made.changes
+        return made
 
     def find(self, memory_id: str) -> Row:
         """The row of a memory. `MemoryNotFoundError` if there is none."""

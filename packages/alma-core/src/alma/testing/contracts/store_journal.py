@@ -24,10 +24,11 @@ class StoreRemembers(WithStore):
         change(project, one, confidence=0.5)
         with project.write(actor="agent", operation="usage", at=AT) as write:
             write.count_usage(one.id, {"used": 1})
-        assert [entry.seq for entry in project.entries(memory_id=one.id)] == [1, 3, 4]
-        assert [entry.seq for entry in project.entries(memory_id=one.id, after=1)] == [3, 4]
+        assert [entry.seq for entry in project.entries(memory_ids=[one.id])] == [1, 3, 4]
+        assert [entry.seq for entry in project.entries(memory_ids=[one.id], after=1)] == [3, 4]
         assert [entry.seq for entry in project.entries(after=2)] == [3, 4]
-        assert list(project.entries(memory_id="nobody")) == []
+        assert list(project.entries(memory_ids=["nobody"])) == []
+        assert [entry.seq for entry in project.entries(memory_ids=[one.id, other.id, one.id])] == [1, 2, 3, 4]
 
     def test_replaying_the_journal_gives_the_rows_archived_ones_too(self, store: Store, project: Project) -> None:
         memory = make_outcome()
