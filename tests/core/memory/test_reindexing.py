@@ -13,7 +13,7 @@ import pytest
 from alma import ALMA, ConflictError, EmbedderMismatchError, EmbeddingError
 from alma.embedding import HashEmbedder
 from alma.errors import ConfigurationError
-from alma.memory import reindexing
+from alma.memory import opening, reindexing
 from alma.protocols import Unembedded
 from alma.storage.store import SQLStorage
 from alma.types import Fingerprint
@@ -189,7 +189,7 @@ import os, signal, sys
 sys.path[:0] = {path!r}
 from test_reindexing import CountingEmbedder
 from alma import ALMA
-from alma.memory import reindexing
+from alma.memory import opening, reindexing
 reindexing.BATCH = 4
 embedder = CountingEmbedder()
 embedder.before = lambda: len(embedder.texts) == 8 and os.kill(os.getpid(), signal.SIGKILL)
@@ -310,3 +310,58 @@ def test_a_text_that_went_while_it_was_embedded_leaves_no_vector(shop: ALMA, oth
     assert made.put({Unembedded(passage.row, passage.project, "another text"): vector}) == 0
     assert made.switch() is False
     assert shop.get_stats().embedder == "hash"
+
+
+class OwnEmbedder(CountingEmbedder):
+    """One that is made by name, and holds something."""
+
+    def __init__(self, name: str, made: list["OwnEmbedder"]) -> None:
+        super().__init__(name)
+        self.closed = 0
+        made.append(self)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[OwnEmbedder]:
+    """The embedders that were made by their names, in order."""
+    found: list[OwnEmbedder] = []
+
+    def create(name: str, **given: object) -> OwnEmbedder:
+        return OwnEmbedder(name, found)
+
+    for module in (opening, reindexing):
+        monkeypatch.setattr(module, "create_embedder", create)
+    return found
+
+
+def test_embedders_that_are_made_by_name_are_closed_once_they_serve_no_more(made: list[OwnEmbedder], tmp_path: Path) -> None:
+    with ALMA.open(tmp_path / "own", project_id="shop", embedding_provider="first") as alma:
+        alma.learn("a", TASKS[0], "success")
+        alma.reindex("second")
+        alma.reindex("second")
+        with pytest.raises(EmbedderMismatchError):
+            ALMA.open(tmp_path / "own", project_id="shop", embedding_provider="first")
+        assert [(one._name, one.closed) for one in made] == [
+            ("first", 1),
+            ("first", 1),
+            ("second", 0),
+            ("second", 1),
+            ("first", 1),
+        ]
+    assert [one.closed for one in made] == [1] * 5
+
+
+def test_an_embedder_made_by_name_that_fails_is_closed_and_the_old_one_stays_open(
+    made: list[OwnEmbedder], tmp_path: Path
+) -> None:
+    def fail() -> None:
+        raise OSError("no network")
+
+    with ALMA.open(tmp_path / "own", project_id="shop", embedding_provider="first") as alma:
+        alma.learn("a", TASKS[0], "success")
+        with pytest.raises(EmbeddingError):
+            alma.reindex("second", lambda done, total: setattr(made[-1], "before", fail))
+        assert [one.closed for one in made] == [1, 0, 1]

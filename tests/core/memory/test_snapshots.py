@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from alma import ALMA
+from alma import ALMA, MemoryNotFoundError
 from alma.memory.opening import open_store
 from alma.memory.room import IndexCache, Room
 from alma.vectors import SnapshotIdentity
@@ -175,3 +175,22 @@ def test_a_small_store_keeps_no_snapshot(tmp_path: Path) -> None:
         alma.learn("a", "a task", "success")
         _answers(alma)
     assert list(tmp_path.glob("*.index")) == []
+
+
+def test_a_snapshot_that_cannot_be_deleted_is_a_warning_and_told_by_the_receipt(
+    copy: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = copy.snapshot
+    path.unlink()
+    path.mkdir()
+    (path / "in the way").touch()
+    with _open(copy.folder) as alma:
+        learned = alma.learn("a", "the newest of all", "success")
+        receipt = alma.purge([learned.id]).receipt
+        assert alma.compact().snapshots_deleted == 0
+        assert receipt is not None
+        (told,) = [surface for surface in receipt.surfaces if surface.name == "vector snapshot"]
+        assert (told.found, told.done) == (1, "could not be deleted, see the log; delete it yourself")
+        assert f"{path} could not be deleted" in caplog.text
+        with pytest.raises(MemoryNotFoundError):
+            alma.get(learned.id)

@@ -163,8 +163,14 @@ def _purged(room: Room, chosen: _Chosen, report: ForgetReport, *, actor: str) ->
 
 
 def _receipt(room: Room, erased: Erased) -> PurgeReceipt:
-    snapshot = Surface(name="vector snapshot", found=int(room.index.drop_snapshot()), done="deleted")
-    return PurgeReceipt(seq=erased.seq, surfaces=(*_counted(erased), snapshot, *_UNCOUNTED), left=tuple(erased.left))
+    room.store.texts.forget()
+    return PurgeReceipt(seq=erased.seq, surfaces=(*_counted(erased), _snapshot(room), *_UNCOUNTED), left=tuple(erased.left))
+
+
+def _snapshot(room: Room) -> Surface:
+    found = room.index.drop_snapshot()
+    done = "deleted" if found is not None else "could not be deleted, see the log; delete it yourself"
+    return Surface(name="vector snapshot", found=int(found is not False), done=done)
 
 
 def _counted(erased: Erased) -> Iterator[Surface]:
@@ -176,7 +182,11 @@ _UNCOUNTED = (
     Surface(name="free pages", found=None, done="overwritten as the rows were deleted"),
     Surface(name="full-text segments", found=None, done="no longer found; the words leave the file with `alma compact`"),
     Surface(name="write-ahead log", found=None, done="may hold former pages until `alma compact`"),
-    Surface(name="running processes", found=None, done="let go of it at their next retrieval"),
+    Surface(
+        name="running processes",
+        found=None,
+        done="search no more for it; others, and embedders, may keep its texts until they end",
+    ),
     Surface(name="exports, backups", found=None, done="not known to ALMA; delete them yourself"),
 )
 

@@ -77,7 +77,10 @@ def check_embedder(embedder: object, dimension: int | None) -> None:
 
 def _make(path: Path, embedder: str | Embedder, dimension: int | None, clock: Clock, options: Options) -> None:
     chosen = create_embedder(embedder, dimension=dimension, options=options) if isinstance(embedder, str) else embedder
-    SQLStorage.create(path, chosen.fingerprint, at=clock())
+    try:
+        SQLStorage.create(path, chosen.fingerprint, at=clock())
+    finally:
+        TextVectors.made_by(chosen, is_own=isinstance(embedder, str)).close()
     _LOG.info("made %s with the embedder %s (%d dimensions)", path, chosen.fingerprint.model, chosen.fingerprint.dimension)
 
 
@@ -88,9 +91,11 @@ def _texts(storage: SQLStorage, embedder: str | Embedder, dimension: int | None,
             raise _mismatch(storage, f"{dimension} dimensions are configured")
         return TextVectors(recorded, lambda: embedder_for(recorded, options=options))
     chosen = create_embedder(embedder, dimension=dimension, options=options) if isinstance(embedder, str) else embedder
+    texts = TextVectors.made_by(chosen, is_own=isinstance(embedder, str))
     if chosen.fingerprint != recorded:
+        texts.close()
         raise _mismatch(storage, f"it was opened with {chosen.fingerprint.model} ({chosen.fingerprint.dimension} dimensions)")
-    return TextVectors(recorded, lambda: chosen, is_own=isinstance(embedder, str))
+    return texts
 
 
 def _mismatch(storage: SQLStorage, but: str) -> EmbedderMismatchError:

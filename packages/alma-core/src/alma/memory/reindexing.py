@@ -29,11 +29,16 @@ def reindex(
     chosen: Embedder = (
         create_embedder(embedder, dimension=dimension, options=store.embedder_options) if isinstance(embedder, str) else embedder  # type: ignore[assignment] # checked above
     )
-    texts = TextVectors(chosen.fingerprint, lambda: chosen, is_own=isinstance(embedder, str))
-    serving = storage.renewed().fingerprint
-    embedded, total = (0, 0) if serving == chosen.fingerprint else _replaced(storage, texts, progress)
-    if store.texts.fingerprint != chosen.fingerprint or embedded:
-        store.succeed(storage.renewed(), texts)
+    texts = TextVectors.made_by(chosen, is_own=isinstance(embedder, str))
+    unused = texts
+    try:
+        serving = storage.renewed().fingerprint
+        embedded, total = (0, 0) if serving == chosen.fingerprint else _replaced(storage, texts, progress)
+        if store.texts.fingerprint != chosen.fingerprint or embedded:
+            store.succeed(storage.renewed(), texts)
+            unused = store.texts
+    finally:
+        unused.close()
     storage.drop_left_over()
     return ReindexReport(
         before=described(serving),

@@ -27,6 +27,16 @@ SNAPSHOT_FROM = 200_000
 """A smaller index is read from the database in a second or so; a snapshot would take as much disk again as its vectors."""
 
 
+def _deleted(path: Path) -> bool:
+    """Whether a file is gone. If it cannot be deleted, a warning says so: the call that found it has done its work all the same."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        _LOG.warning("%s could not be deleted: %s; delete it yourself", path, error.strerror or error)
+        return False
+    return True
+
+
 class IndexCache:
     """The vector index of one project, brought up to date before each use, kept in a snapshot between processes when it is large."""
 
@@ -85,13 +95,12 @@ class IndexCache:
             self._index.renew_locks()
         self._lock = threading.Lock()
 
-    def drop_snapshot(self) -> bool:
-        """Deletes the snapshot; the index in memory stays. Whether there was one."""
+    def drop_snapshot(self) -> bool | None:
+        """Deletes the snapshot; the index in memory stays. Whether there was one; `None` if it could not be deleted, which is logged."""
         with self._lock:
             self._saved_upto = 0
             found = self._path.exists()
-            self._path.unlink(missing_ok=True)
-            return found
+            return found if _deleted(self._path) else None
 
 
 @dataclass(slots=True)
@@ -139,17 +148,15 @@ class OpenStore:
         self.successor = successor
 
     def drop_snapshots(self) -> int:
-        """Deletes the vector snapshots of all projects, half-written ones too, and says how many there were."""
-        for room in self.projects.values():
-            room.index.drop_snapshot()
+        """Deletes the vector snapshots of all projects, half-written ones too, and says how many."""
         found = [path for pattern in ("", ".") for path in self.folder.glob(f"{pattern}{self.storage.id}.*.index*")]
-        for path in found:
-            path.unlink(missing_ok=True)
-        return len(found)
+        for room in list(self.projects.values()):
+            room.index.drop_snapshot()
+        return sum(_deleted(path) for path in found)
 
     def close(self) -> None:
         """Keeps what is worth keeping and closes the database."""
-        for room in self.projects.values():
+        for room in list(self.projects.values()):
             room.index.save()
         self.storage.close()
         self.beside.close()

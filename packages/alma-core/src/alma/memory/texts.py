@@ -33,6 +33,13 @@ class TextVectors:
         self._lock = threading.Lock()
         renewed_in_children(self)
 
+    @classmethod
+    def made_by(cls, embedder: Embedder, *, is_own: bool) -> "TextVectors":
+        """The vectors of an embedder that is there already. It is closed with the store, if it is our own, also if it was never asked."""
+        vectors = cls(embedder.fingerprint, lambda: embedder, is_own=is_own)
+        vectors._embedder = embedder
+        return vectors
+
     def of(self, texts: Sequence[str], project: Project) -> dict[str, bytes]:
         """The float16 vector of each text. `EmbeddingError` if the model fails or gives what no vector can be."""
         found = self._remembered(texts)
@@ -58,6 +65,11 @@ class TextVectors:
             release = getattr(self._embedder, "close", None) if self._is_own else None
         if callable(release):
             release()
+
+    def forget(self) -> None:
+        """Lets go of all texts that are remembered, of questions too: what was purged may be among them, or be quoted in them."""
+        with self._lock:
+            self._recent.clear()
 
     def renew_in_child(self) -> None:
         """Nobody holds the lock here."""

@@ -230,6 +230,11 @@ def _tokenizer() -> _Tokenizer:
     return _Tokenizer()
 
 
+def forget_words() -> None:
+    """Lets go of the words that are remembered with their stems: what was purged may be among them."""
+    _terms.cache_clear()
+
+
 @lru_cache(maxsize=8192)
 def _terms(word: str) -> tuple[str, ...]:
     return _tokenizer().terms(word)

@@ -274,6 +274,7 @@ class SQLProject:
             made = write.purge(memory_ids, records)
         if made is None:
             return None
+        fulltext.forget_words()
         with self._database.snapshot() as connection:  # searching all rows takes long; nobody shall wait for it
             return replace(made.erased, left=traces(View(connection, self._find(connection) or 0, self._seal), made.signs))
 
