@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA, ConflictError, StorageError
+from alma.errors import CorruptStoreError
 from alma.memory.presence import Presence
 from alma.types import EpisodeStatus
 from attempts import outcomes, told
@@ -138,7 +139,10 @@ def test_a_holder_is_there_until_it_leaves(tmp_path: Path) -> None:
     holder = mine.id
     assert mine.id == holder != theirs.id
     assert theirs.is_there(holder)
-    assert not theirs.is_there("nobody")
+    assert not theirs.is_there("0" * 32)
+    for name in ("nobody", "../../alma", f"{holder}/../x", "", 5):
+        with pytest.raises(CorruptStoreError, match="no name of a holder"):
+            theirs.is_there(name)
     theirs.sweep()
     assert theirs.is_there(holder)
     mine.leave()

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from datetime import datetime
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from alma import ALMA, AlmaError, ConflictError, CustomMemoryType, Draft, Outcome, Passage, StorageError, ValidationError
 from alma.embedding import HashEmbedder
+from alma.errors import CorruptStoreError
 from alma.types import Verdict
 from alma.types.changes import Change
 from facade import ManualClock, OpenStore, held, refused
@@ -146,6 +148,60 @@ def test_one_agent_alone_takes_what_is_its_own(full: ALMA, empty: ALMA, tmp_path
     assert report.counts.memories == 2
     assert {memory.agent for memory in empty.list_memories()} == {"eve"}
     assert empty.memory_types() == full.memory_types()
+
+
+def test_the_file_of_one_agent_says_nothing_of_another(full: ALMA, empty: ALMA) -> None:
+    for agent, episode_id, task in (("eve", "a", "Water the plants"), ("zoe", "b/1", "Paint the fence"), ("zoe", "a/b", "Mow")):
+        with full.episode(agent=agent, task=task, episode_id=episode_id) as episode:
+            episode.step(f"{task} by hand", ok=None)
+            episode.succeed(strategy=f"{task} early")
+    full.export(file := io.BytesIO(), agent="eve")
+    written = file.getvalue()
+    file.seek(0)
+    report = empty.import_from(file)
+
+    assert written.count(b"Water the plants") >= 4
+    for word in (b"dev", b"zoe", b"maria", b"Fix the build", b"Clean first", b"Paint", b"Mow"):
+        assert word not in written
+    assert report.stored.records == 4
+    assert [found.task for found in empty.recent_episodes()] == ["Water the plants"]
+    assert empty.get_episode("a") == full.get_episode("a").model_copy(update={"project_id": "elsewhere"})
+    assert empty.verify().ok
+
+
+def test_an_open_episode_comes_along_without_its_holder(full: ALMA, empty: ALMA, tmp_path: Path) -> None:
+    opened = full.episode(agent="dev", task="Wait for Ann")
+    full.export(tmp_path / "x.jsonl")
+    assert b"episode_lease" not in (tmp_path / "x.jsonl").read_bytes()
+    empty.import_from(tmp_path / "x.jsonl")
+
+    with empty.resume_episode(opened.id) as resumed:
+        resumed.succeed()
+    assert empty.get_episode(opened.id).outcome == "success"
+    assert full.get_episode(opened.id).status == "open"
+    opened.abandon()
+
+
+def test_an_episode_that_cannot_be_read_is_told_and_keeps_nobody_from_opening_the_project(
+    open_store: OpenStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    alma = open_store()
+    for kind, key, body in (
+        ("episode", "x", {}),
+        ("episode_lease", "x", {"holder": "0" * 32, "at": 1}),
+        ("episode_lease", "y", {}),
+        ("episode_lease", "z", {"holder": "../../z"}),
+    ):
+        with alma._room.project.write(actor="", operation="harm", at=1) as write:
+            write.put_record(kind, key, body, version=0)
+
+    opened = open_store()
+    with pytest.raises(CorruptStoreError, match="episode 'x' is not readable: agent: "):
+        opened.get_episode("x")
+    with pytest.raises(CorruptStoreError):
+        opened.recent_episodes()
+    assert re.findall("episode '(.)', left open", caplog.text) == ["x", "z"]
+    assert opened.learn("dev", "Go on", "success")
 
 
 @pytest.mark.parametrize(
@@ -289,6 +345,10 @@ def something_after_the_end(lines: list[Line]) -> None:
     lines.insert(3, {"type": "end", "lines": 3, "sha256": ""})
 
 
+def a_record(lines: list[Line], kind: str) -> Line:
+    return next(line for line in lines if line.get("type") == "record" and line["kind"] == kind)
+
+
 HOSTILE: dict[str, tuple[Callable[[list[Line]], Any], str]] = {
     "the same memory twice": (twice, "is there twice"),
     "a kind without definition": (kind_without_definition, "no definition of the kind 'meeting_note'"),
@@ -340,6 +400,37 @@ HOSTILE: dict[str, tuple[Callable[[list[Line]], Any], str]] = {
     "a field of the wrong type": (lambda lines: a_memory(lines, "meeting_note")["body"]["fields"].update(title=5), "title"),
     "a kind that is a path": (lambda lines: a_memory(lines).update(kind="../../etc/passwd"), "no definition of the kind"),
     "a record with a slash": (lambda lines: lines[2].update(kind="a/b"), "slash"),
+    "a holder of an episode": (lambda lines: lines[2].update(kind="episode_lease", body={}), "says who holds an episode"),
+    "a holder that is a path": (
+        lambda lines: lines[2].update(kind="episode_lease", body={"holder": "../../x", "at": 1}),
+        "says who holds an episode",
+    ),
+    "an episode of nothing": (lambda lines: a_record(lines, "episode").update(body={}), "none of an episode: agent"),
+    "an episode of nobody": (lambda lines: a_record(lines, "episode")["body"].update(agent=" "), "agent is missing"),
+    "an episode in no time": (
+        lambda lines: a_record(lines, "episode")["body"].update(started_at=10**30),
+        "none of an episode: started_at",
+    ),
+    "an episode that showed no pairs": (
+        lambda lines: a_record(lines, "episode")["body"].update(shown=["x"]),
+        "none of an episode: shown",
+    ),
+    "an episode with more to it": (
+        lambda lines: a_record(lines, "episode")["body"].update(project_id="other"),
+        "none of an episode: project_id",
+    ),
+    "a step of nothing": (lambda lines: a_record(lines, "episode_step").update(body={}), "none of an episode: action"),
+    "a step without a number": (lambda lines: a_record(lines, "episode_step").update(key="x"), "episode is empty"),
+    "a step that is number 0": (lambda lines: a_record(lines, "episode_step").update(key="x/0"), "a key that is none"),
+    "an ending of nothing": (lambda lines: a_record(lines, "episode_end").update(body={}), "none of an episode: "),
+    "an ending that is open": (
+        lambda lines: a_record(lines, "episode_end")["body"].update(status="open"),
+        "none of an episode: ",
+    ),
+    "an ending without a verdict": (
+        lambda lines: a_record(lines, "episode_end")["body"].update(outcome=None),
+        "none of an episode: ended.outcome",
+    ),
     "a vector that was not promised": (lambda lines: a_memory(lines)["passages"][0].update(vector="AAAA"), "should not have"),
     "promised vectors that are not there": (lambda lines: lines[0].update(has_vectors=True), "promises vectors"),
 }

@@ -4,19 +4,26 @@ Four kinds: `episode` (what was asked and shown, written once), `episode_step` (
 settled) and `episode_lease` (who holds it; there only while it is open).
 """
 
+import json
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
 
-from alma.errors import MemoryNotFoundError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import ValidationError as PydanticError
+
+from alma.errors import CorruptStoreError, MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
-from alma.types.episodes import EpisodeRecord, Exposure, Step
+from alma.text import shortened
+from alma.types.episodes import END as END
+from alma.types.episodes import EPISODE as EPISODE
+from alma.types.episodes import LEASE as LEASE
+from alma.types.episodes import STEP as STEP
+from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.identity import from_micros, to_micros
-
-EPISODE = "episode"
-STEP = "episode_step"
-END = "episode_end"
-LEASE = "episode_lease"
+from alma.types.kinds import Verdict
 
 
 def get(room: Room, episode_id: object) -> EpisodeRecord:
@@ -82,29 +89,118 @@ def ending_body(ended: EpisodeRecord) -> dict[str, Any]:
     return {**ended.model_dump(include=set(_SAID), mode="json"), **times}
 
 
+_Micros = Annotated[int, Field(ge=to_micros(datetime.min.replace(tzinfo=UTC)), le=to_micros(datetime.max.replace(tzinfo=UTC)))]
+_Score = Annotated[float, Field(allow_inf_nan=False)]
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class _Opening(_Body):
+    agent: str
+    task: str
+    task_type: str | None
+    user_id: str | None
+    started_at: _Micros
+    policy: str
+    probability: _Share
+    shown: tuple[tuple[str, str, _Score], ...]
+
+
+class _Step(_Body):
+    action: str
+    tool: str
+    ok: bool | None = None
+    error: str | None = None
+    output: str | None = None
+    duration_ms: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    memory_id: str | None = None
+    at: _Micros
+
+
+class _Told(_Body):
+    strategy: str | None
+    error: str | None
+    feedback: str | None
+    reason: str | None
+    used: tuple[str, ...] | None
+    outcome_id: str | None
+    ended_at: _Micros
+    settled_at: _Micros | None
+
+
+class _Judged(_Told):
+    status: Literal[EpisodeStatus.ENDED]
+    outcome: Verdict
+
+
+class _Abandoned(_Told):
+    status: Literal[EpisodeStatus.ABANDONED]
+    outcome: None
+
+
+_BODIES: dict[str, TypeAdapter[Any]] = {
+    EPISODE: TypeAdapter(_Opening),
+    STEP: TypeAdapter(_Step),
+    END: TypeAdapter(Annotated[_Judged | _Abandoned, Field(discriminator="status")]),
+}
+
+
+def check_body(kind: str, key: str, body: Mapping[str, Any]) -> None:
+    """`ValidationError` unless this is a record of an episode that ALMA itself would have stored. Nobody else can hold what one holds."""
+    if kind == LEASE:
+        raise ValidationError(f"record {kind}/{key} says who holds an episode, which no file can")
+    if kind in _BODIES:
+        whole, _, number = key.rpartition("/") if kind == STEP else (key, "", "1")
+        if args.checked_label(whole, "the id of an episode") != whole or not re.fullmatch("[1-9][0-9]{0,9}", number):
+            raise ValidationError(f"record {kind}/{key} has a key that is none")
+        try:
+            found = _read(kind, body)
+        except PydanticError as error:
+            raise ValidationError(f"record {kind}/{key} is none of an episode: {_first(error)}") from error
+        if kind == EPISODE and (args.checked_name(found.agent, "agent") != found.agent or not found.task.strip()):
+            raise ValidationError(f"record {kind}/{key} is not as ALMA keeps it")
+
+
+def _read(kind: str, body: Mapping[str, Any]) -> Any:
+    return _BODIES[kind].validate_json(json.dumps(body))
+
+
+def _first(error: PydanticError) -> str:
+    found = error.errors(include_url=False, include_context=False)[0]
+    return shortened(f"{'.'.join(map(str, found['loc']))}: {found['msg']}", 300)
+
+
 def _record_from(room: Room, key: str, opening: Mapping[str, Any], ending: Mapping[str, Any]) -> EpisodeRecord:
+    """The episode. `CorruptStoreError` if what is stored of it cannot be read."""
+    try:
+        return _whole(room, key, _read(EPISODE, opening), _read(END, ending) if ending else None)
+    except PydanticError as error:
+        raise CorruptStoreError(f"episode {key!r} is not readable: {_first(error)}; see `alma verify`") from error
+
+
+def _whole(room: Room, key: str, opening: _Opening, ending: _Judged | _Abandoned | None) -> EpisodeRecord:
     shown = tuple(
-        Exposure(
-            memory_id=memory_id,
-            tag=tag,
-            rank=rank,
-            score=score,
-            policy=opening["policy"],
-            probability=opening["probability"],
-        )
-        for rank, (memory_id, tag, score) in enumerate(opening["shown"], start=1)
+        Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score, policy=opening.policy, probability=opening.probability)
+        for rank, (memory_id, tag, score) in enumerate(opening.shown, start=1)
     )
-    return EpisodeRecord.model_validate(
-        {
-            "id": key,
-            "project_id": room.name,
-            **{name: opening[name] for name in ("agent", "task", "task_type", "user_id")},
-            **{name: ending[name] for name in _SAID if name in ending},
-            **{name: from_micros(ending[name]) for name in _ENDED if ending.get(name) is not None},
-            "started_at": from_micros(opening["started_at"]),
-            "shown": with_use(shown, ending.get("used")),
-            "steps": _steps(room, key),
-        }
+    ended: dict[str, Any] = {}
+    if ending is not None:
+        ended = {name: getattr(ending, name) for name in _SAID}
+        ended |= {name: from_micros(at) for name in _ENDED if (at := getattr(ending, name)) is not None}
+    return EpisodeRecord(
+        id=key,
+        project_id=room.name,
+        agent=opening.agent,
+        task=opening.task,
+        task_type=opening.task_type,
+        user_id=opening.user_id,
+        started_at=from_micros(opening.started_at),
+        shown=with_use(shown, ended.get("used")),
+        steps=_steps(room, key),
+        **ended,
     )
 
 
@@ -116,4 +212,5 @@ def _steps(room: Room, key: str) -> tuple[Step, ...]:
         version, body = room.project.record(STEP, step_key(key, number))
         if not version:
             return tuple(steps)
-        steps.append(Step(number=number, **{**body, "at": from_micros(body["at"])}))
+        found = _read(STEP, body)
+        steps.append(Step(number=number, **found.model_dump(exclude={"at"}), at=from_micros(found.at)))

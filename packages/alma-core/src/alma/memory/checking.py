@@ -14,6 +14,7 @@ from pydantic import ValidationError as PydanticError
 
 from alma.errors import AlmaError, ValidationError
 from alma.memory import arguments as args
+from alma.memory.attempts import check_body
 from alma.memory.record import checked_fields, checked_passages
 from alma.memory.texts import UNIT_TOLERANCE
 from alma.text import fault_in, shortened
@@ -161,6 +162,7 @@ def _check_record(line: ExportedRecord, contents: Contents) -> None:
     if "/" in line.kind:
         raise ValidationError(f"the kind of a record holds a slash: {line.kind!r}")
     _check_json(line.body, f"record {line.kind}/{line.key}")
+    check_body(line.kind, line.key, line.body)
     if line.kind == DEFINITIONS:
         try:
             definition = stored_type(line.body)

@@ -8,7 +8,7 @@ from typing import Any
 
 from alma.episode import Episode
 from alma.episode.episode import exposures
-from alma.errors import AlmaError, ConflictError
+from alma.errors import AlmaError, ConflictError, MemoryNotFoundError
 from alma.memory import arguments as args
 from alma.memory import recall, record, usage
 from alma.memory.attempts import (
@@ -106,21 +106,24 @@ def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -
 def recovered(room: Room) -> Room:
     """The room, after closing as abandoned the episodes that were left open by processes that are gone."""
     try:
-        leases = list(room.project.records(LEASE))
-        presence = room.store.presence
-        for key, _, lease in leases:
-            if lease["holder"] and not presence.is_there(lease["holder"]):
-                _abandon(room, key)
-        presence.sweep()
+        for key, _, lease in list(room.project.records(LEASE)):
+            _recover(room, key, lease.get("holder"))
+        room.store.presence.sweep()
     except AlmaError as problem:
         _LOG.warning("episodes left open by a crash were not closed: %s", problem)
     return room
 
 
-def _abandon(room: Room, key: str) -> None:
+def _recover(room: Room, key: str, holder: Any) -> None:
+    """Closes an episode whose holder is gone; one that cannot be read is left as it is."""
     try:
+        if not holder or room.store.presence.is_there(holder):
+            return
         RoomRecorder(room, get(room, key)).end(Ending(outcome=None, feedback=CRASHED, at=room.store.clock()))
     except ConflictError:  # another process did it meanwhile
+        return
+    except AlmaError as problem:
+        _LOG.warning("episode %r, left open, was not closed: %s", key, problem)
         return
     _LOG.info("episode %s was left open by a process that is gone; it is closed as abandoned", key)
 
@@ -262,7 +265,10 @@ def _release(write: Write, key: str, version: int, lease: Mapping[str, Any]) -> 
 
 
 def _standing(room: Room, key: str) -> str:
-    return _told(get(room, key))
+    try:
+        return _told(get(room, key))
+    except MemoryNotFoundError:
+        return "its beginning was undone"
 
 
 def _told(found: EpisodeRecord) -> str:

@@ -2,16 +2,20 @@
 
 import contextlib
 import os
+import re
 import sys
 import threading
 import uuid
 from pathlib import Path
 
-from alma.errors import StorageError
+from alma.errors import CorruptStoreError, StorageError
 from alma.forking import renewed_in_children
+from alma.text import shortened
 
 SUFFIX = ".holder"
 ATTEMPTS = 20
+
+_NAME = re.compile("[0-9a-f]{32}")
 
 
 class Presence:
@@ -35,8 +39,8 @@ class Presence:
                 self._id, self._descriptor = self._entered()
             return self._id
 
-    def is_there(self, holder: str) -> bool:
-        """Whether that holder is still there. One that never was is not."""
+    def is_there(self, holder: object) -> bool:
+        """Whether that holder is still there. One that never was is not. `CorruptStoreError` for what is no name of one."""
         return holder == self._id or _is_locked(self._path(holder))
 
     def sweep(self) -> None:
@@ -59,7 +63,9 @@ class Presence:
             os.close(self._descriptor)
         self._descriptor, self._id, self._guard = None, "", threading.Lock()
 
-    def _path(self, holder: str) -> Path:
+    def _path(self, holder: object) -> Path:
+        if not isinstance(holder, str) or not _NAME.fullmatch(holder):
+            raise CorruptStoreError(f"{shortened(repr(holder), 60)} is no name of a holder; see `alma verify`")
         return self._folder / f"{holder}{SUFFIX}"
 
     def _entered(self) -> tuple[str, int]:

@@ -15,6 +15,8 @@ from alma.storage import compiled
 from alma.storage.logical import TABLES, View, passages_of
 from alma.storage.rows import Row, content_hash, passage_key, text_hash
 from alma.types.changes import Change
+from alma.types.custom import DEFINITIONS
+from alma.types.episodes import END, EPISODE, LEASE, STEP
 from alma.types.exported import (
     ExportedCounts,
     ExportedEvidence,
@@ -34,7 +36,7 @@ _OF_OWNER = "AND partition IN (SELECT row FROM partition WHERE project = :projec
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A project in an open read transaction. With `owner`, only what belongs to that agent; small records always all."""
+    """A project in an open read transaction. With `owner`, only what belongs to that agent, and the definitions of kinds."""
 
     view: View
     owner: str | None = None
@@ -50,20 +52,30 @@ class Snapshot:
         row = self.view.one(
             f"SELECT (SELECT count(*) FROM memory WHERE project = :project {mine}) AS memories, "  # noqa: S608 - our own words
             f"(SELECT count(*) FROM memory WHERE project = :project AND archived_at IS NOT NULL {mine}) AS archived, "
-            "(SELECT count(*) FROM record WHERE project = :project) AS records, "
+            "(SELECT count(*) FROM record WHERE project = :project AND kind <> :lease) AS records, "
             f"(SELECT count(*) FROM evidence WHERE project = :project {by_agent}) AS evidence",
             owner=self.owner,
+            lease=LEASE,
         )
-        return ExportedCounts(**(row or {}))
+        counts = ExportedCounts(**(row or {}))
+        return counts if self.owner is None else counts.model_copy(update={"records": sum(1 for _ in self.records())})
 
     def records(self) -> Iterator[ExportedRecord]:
-        """The small records by kind and key."""
+        """The small records by kind and key, but for who holds which episode."""
+        episodes = None if self.owner is None else {key for kind, key, row in self._records() if self._began(kind, row)}
+        for kind, key, row in self._records():
+            if kind != LEASE and (episodes is None or kind == DEFINITIONS or _episode_of(kind, key) in episodes):
+                yield ExportedRecord(
+                    kind=kind, key=key, version=row["version"], updated_at=from_micros(row["updated_at"]), body=row["body"]
+                )
+
+    def _records(self) -> Iterator[tuple[str, str, Row]]:
         for stored in TABLES["record"].rows(self.view):
             kind, _, key = stored.key.partition("/")
-            row = _whole(stored)
-            yield ExportedRecord(
-                kind=kind, key=key, version=row["version"], updated_at=from_micros(row["updated_at"]), body=row["body"]
-            )
+            yield kind, key, _whole(stored)
+
+    def _began(self, kind: str, row: Row) -> bool:
+        return kind == EPISODE and row["body"].get("agent") == self.owner
 
     def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
         """Each memory in the order they were made, archived ones too, with its passages by position and its usage."""
@@ -116,6 +128,13 @@ class Snapshot:
         if row is None:
             raise CorruptStoreError(f"the vector of {text[:60]!r} is missing; see `alma verify`")
         return base64.b64encode(self.view.seal.open(row["vector"], place="vector.vector")).decode()
+
+
+def _episode_of(kind: str, key: str) -> str | None:
+    """The id of the episode that a small record is part of."""
+    if kind == STEP:
+        return key.rpartition("/")[0]
+    return key if kind in (EPISODE, END) else None
 
 
 def changes_for(line: ExportedMemory | ExportedRecord | ExportedEvidence) -> list[Change]:

@@ -9,6 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from alma.types.identity import UtcDatetime
 from alma.types.kinds import Verdict
 
+EPISODE = "episode"
+STEP = "episode_step"
+END = "episode_end"
+LEASE = "episode_lease"
+"""The kinds of small records that an episode is kept as: its beginning, one a step, its ending, and who holds it."""
+
 
 class EpisodeStatus(StrEnum):
     """Where an episode stands. `abandoned`: left without a verdict by cancellation, by `abandon()` or by a crash."""
