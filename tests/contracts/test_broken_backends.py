@@ -66,7 +66,10 @@ STORES = {
     "IgnoresWhichMemoriesMatter": ["test_a_word_that_is_everywhere_counts_for_the_few_memories_that_matter"],
     "ScoresWhateverMatters": ["test_of_the_few_memories_that_matter_those_with_a_word_are_scored"],
     "SnapsPieceByPiece": ["test_a_snapshot_is_of_one_moment"],
-    "ExportsOtherAgentsToo": ["test_a_snapshot_of_an_agent_has_its_memories_and_evidence_and_no_others"],
+    "ExportsOtherAgentsToo": [
+        "test_a_snapshot_of_an_agent_has_its_memories_and_evidence_and_no_others",
+        "test_a_snapshot_of_an_agent_has_its_episodes_and_the_definitions_of_kinds",
+    ],
     "LandsWritesOneByOne": [
         "test_all_writes_of_a_large_call_land_together",
         "test_an_exception_undoes_every_write_of_a_large_call[ValueError-between two]",

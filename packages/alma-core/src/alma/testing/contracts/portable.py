@@ -24,6 +24,8 @@ from alma.testing.contracts.stored import (
     vectors_for,
 )
 from alma.types.changes import Change
+from alma.types.custom import DEFINITIONS
+from alma.types.episodes import END, EPISODE, LEASE, STEP
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportedUsage
 from alma.types.identity import to_micros
 from alma.types.memories import Memory
@@ -119,6 +121,20 @@ class PortableContract(WithStore):
         assert head == (3, project.head_at(3))
         nobody = read(project, owner="nobody")
         assert (nobody[1].memories, nobody[1].archived, nobody[1].evidence, nobody[3], nobody[4]) == (0, 0, 0, [], [])
+
+    def test_a_snapshot_of_an_agent_has_its_episodes_and_the_definitions_of_kinds(self, project: Project) -> None:
+        for number, name in enumerate(("ann", "bob")):
+            put(project, EPISODE, f"e{number}", {"agent": name}, version=0)
+            put(project, STEP, f"e{number}/1", {"text": name}, version=0)
+            put(project, END, f"e{number}", {"status": "success"}, version=0)
+            put(project, LEASE, f"e{number}", {}, version=0)
+        put(project, DEFINITIONS, "recipe", {}, version=0)
+        put(project, "session", "e0", {}, version=0)
+        of_all, of_ann = read(project), read(project, owner="ann")
+        told = {(record.kind, record.key) for record in of_ann[2]}
+        assert told == {(EPISODE, "e0"), (STEP, "e0/1"), (END, "e0"), (DEFINITIONS, "recipe")}
+        assert (of_all[1].records, len(of_all[2]), of_ann[1].records) == (8, 8, 4)
+        assert LEASE not in {record.kind for record in of_all[2]}
 
     def test_a_snapshot_is_of_one_moment(self, store: Store, project: Project, again: Store) -> None:
         memories = [make_outcome(task_description=f"Task {number}") for number in range(2)]
