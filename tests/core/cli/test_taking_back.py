@@ -59,6 +59,17 @@ def test_undo_shows_asks_and_does_it(project, ids: list[str], answering) -> None
     assert total(project) == 3
 
 
+def test_undo_takes_back_no_more_than_it_showed(project, ids: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confirming, "somebody_is_there", lambda: True)
+    learned = ("learn", "-a", "zoe", "-t", "Answer the phone", "-o", "success")
+    monkeypatch.setattr(confirming.typer, "confirm", lambda question, err: project(*learned) is not None)
+
+    refused = project("undo", "--to", "0", code=None)
+    assert refused.code != 0
+    assert "the newest journal record is 4, not 3; nothing was undone" in refused.err
+    assert total(project) == 4
+
+
 def test_undo_can_be_refused_and_needs_somebody_to_ask(project, ids: list[str], answering) -> None:
     assert "there is nobody to ask" in project("undo", "--to", "0", code=4).err
     answering(False)

@@ -236,3 +236,16 @@ def test_a_step_that_failed_to_be_kept_can_be_told_again_under_its_number(alma: 
     assert alma.get_episode(episode.id).steps == episode.steps == ()
     assert episode.step("pull", ok=False, error="lost").number == 1
     assert told(outcomes(alma, TASK, "dev")) == [("failure", "pull", "lost")]
+
+
+@pytest.mark.parametrize("way", ["step", "succeed", "suspend"])
+def test_an_episode_whose_beginning_was_undone_is_no_longer_open(alma: ALMA, way: str) -> None:
+    episode = alma.episode(agent="dev", task=TASK)
+    alma.undo(0)
+    ways: dict[str, Callable[[], object]] = {
+        "step": lambda: episode.step("deploy", ok=True),
+        "succeed": episode.succeed,
+        "suspend": episode.suspend,
+    }
+    with pytest.raises(ConflictError, match="is no longer open: its beginning was undone"):
+        ways[way]()

@@ -280,6 +280,46 @@ def test_a_write_that_lands_between_plan_and_undo_is_undone_as_well(
     assert alma.get_stats().total == 0
 
 
+def test_an_undo_comes_to_an_end_though_others_write_each_time_it_has_a_plan(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alma, other = open_store(), open_store()
+    alma.learn("victor", "Test the login form", "success")
+    texts, written = alma._room.store.texts, 0
+    embed = texts.of
+
+    def interrupted(*given: object) -> object:
+        nonlocal written
+        is_free = not alma._room.project._database.connection.in_transaction  # type: ignore[attr-defined] # else nobody can write
+        if is_free and written < 50:
+            written += 1
+            other.learn("helena", f"Cache page {written}", "success")
+        return embed(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(texts, "of", interrupted)
+    report = alma.undo(0)
+    assert (len(report.removed), report.head) == (written + 1, written + 1)
+    assert written < 10
+    assert alma.get_stats().total == 0
+    assert alma.verify().ok
+
+
+def test_an_undo_of_what_was_shown_is_refused_once_more_was_done(open_store: OpenStore) -> None:
+    alma, other = open_store(), open_store()
+    alma.learn("victor", "Test the login form", "success")
+    preview = alma.undo_preview(0)
+    other.learn("helena", "Cache the pages", "success")
+    for actor in (None, "victor"):
+        with pytest.raises(ConflictError, match="the newest journal record is 2, not 1; nothing was undone"):
+            alma.undo(0, actor=actor, expected_head=preview.head)
+    for wrong in ("1", 9, -1, True):
+        with pytest.raises(ValidationError, match="expected_head"):
+            alma.undo(0, expected_head=wrong)  # type: ignore[arg-type]
+
+    assert alma.get_stats().journal_records == 2
+    assert alma.undo(0, expected_head=alma.undo_preview(0).head).records == 2
+
+
 def test_changes_of_one_row_come_to_one_or_to_none() -> None:
     from alma.types.changes import Change
 

@@ -9,9 +9,12 @@ from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, V
 from alma.journal import Change, entity
 from alma.memory import arguments as args
 from alma.memory.room import Room
-from alma.protocols import Entry
+from alma.protocols import Entry, Write
 from alma.types.history import HistoryEntry, Revision, UndoReport
 from alma.types.identity import from_micros
+
+TRIES = 3
+"""So often an undo is prepared while others may write; after that they have to wait for it."""
 
 _TIMES = frozenset({"seen_at", "created_at", "updated_at", "archived_at", "time"})
 _UNTOLD = frozenset({"id", "content_hash", "memory", "position", "text_hash", "is_live"})
@@ -41,20 +44,22 @@ def content_hash(room: Room) -> str:
     return journal.content_hash(rows())
 
 
-def undo(room: Room, *, to: object, actor: object, dry_run: bool) -> UndoReport:
+def undo(room: Room, *, to: object, actor: object, dry_run: bool, expected_head: object = None) -> UndoReport:
     """Takes back every change since record `to`, or only those of one actor, by changes of its own."""
     name = None if actor is None else args.checked_name(actor, "actor")
-    while True:
-        plan = _plan(room, _checked_seq(room, to), name)
-        report = _report(plan, name, dry_run=dry_run)
+    expected = None if expected_head is None else _checked_seq(room, expected_head, "expected_head")
+    since = _checked_seq(room, to)
+    for _ in range(TRIES):
+        plan = _plan(room, since, name, expected)
         if dry_run or not plan.changes:
-            return report
-        texts = [row["text"] for change in plan.changes if (row := change.after or {}).get("text_hash")]
-        vectors = room.store.texts.of(texts, room.project)
+            return _report(plan, name, dry_run=dry_run)
+        vectors = _vectors(room, plan)
         with room.project.write(actor=name or "", operation="undo", at=room.now()) as write:
             if write.seq == plan.head + 1:  # else somebody wrote meanwhile, and the plan is made anew
-                write.apply(plan.changes, vectors)
-                return report.model_copy(update={"seq": write.seq})
+                return _carried_out(write, plan, vectors, name)
+    with room.project.write(actor=name or "", operation="undo", at=room.now()) as write:
+        plan = _plan(room, since, name, expected)
+        return _carried_out(write, plan, _vectors(room, plan), name)
 
 
 @dataclass(slots=True)
@@ -103,7 +108,20 @@ def _conflict(change: Change, entry: Entry) -> ConflictError:
     return ConflictError(f"{change.table} {change.key!r} was changed {who}in record {entry.seq} since; nothing was undone")
 
 
-def _plan(room: Room, to: int, actor: str | None) -> _Plan:
+def _vectors(room: Room, plan: _Plan) -> Mapping[str, bytes]:
+    texts = [row["text"] for change in plan.changes if (row := change.after or {}).get("text_hash")]
+    return room.store.texts.of(texts, room.project)
+
+
+def _carried_out(write: Write, plan: _Plan, vectors: Mapping[str, bytes], actor: str | None) -> UndoReport:
+    report = _report(plan, actor, dry_run=False)
+    if not plan.changes:
+        return report
+    write.apply(plan.changes, vectors)
+    return report.model_copy(update={"seq": write.seq})
+
+
+def _plan(room: Room, to: int, actor: str | None, expected_head: int | None) -> _Plan:
     plan, touched = _Plan(to, to), _Touched()
     undone: list[Change] = []
     for entry in room.project.entries(after=to):
@@ -118,6 +136,8 @@ def _plan(room: Room, to: int, actor: str | None) -> _Plan:
         undone += changes
         for change in changes:
             touched.mine(change)
+    if expected_head is not None and plan.head != expected_head:
+        raise ConflictError(f"the newest journal record is {plan.head}, not {expected_head}; nothing was undone")
     plan.changes = list(journal.reversed_changes(journal.net(undone)))
     if actor is not None:
         touched.check(plan.changes)
@@ -140,6 +160,7 @@ def _report(plan: _Plan, actor: str | None, *, dry_run: bool) -> UndoReport:
     }
     return UndoReport(
         to=plan.to,
+        head=plan.head,
         actor=actor,
         dry_run=dry_run,
         seq=None,
@@ -161,13 +182,13 @@ def _fate(change: Change) -> str:
     return "changed"
 
 
-def _checked_seq(room: Room, to: object) -> int:
+def _checked_seq(room: Room, seq: object, name: str = "to") -> int:
     head = room.project.head()
-    if not isinstance(to, int) or isinstance(to, bool):
-        raise ValidationError(f"to must be the number of a journal record, not {args.told(to)}")
-    if not 0 <= to <= head:
-        raise ValidationError(f"to is {args.told(to)}; the newest journal record is {head}, and 0 is before the first")
-    return to
+    if not isinstance(seq, int) or isinstance(seq, bool):
+        raise ValidationError(f"{name} must be the number of a journal record, not {args.told(seq)}")
+    if not 0 <= seq <= head:
+        raise ValidationError(f"{name} is {args.told(seq)}; the newest journal record is {head}, and 0 is before the first")
+    return seq
 
 
 def _of_memory(entry: Entry, memory_id: str) -> list[Change]:

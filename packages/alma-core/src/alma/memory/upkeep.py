@@ -39,13 +39,16 @@ class Upkeep:
         """
         return past.history(self._room, memory_id)
 
-    def undo(self, to: int, *, actor: str | None = None, dry_run: bool = False) -> UndoReport:
+    def undo(self, to: int, *, actor: str | None = None, dry_run: bool = False, expected_head: int | None = None) -> UndoReport:
         """Takes back everything that was done after journal record `to`; with `actor` only what that one did.
 
         The undoing is a call like any other: it has a record, and can be undone. `ConflictError` names the row if `actor` is given and another
-        touched the same since; then nothing is undone. What was purged does not come back; the report counts it.
+        touched the same since; then nothing is undone. What was purged does not come back; the report counts it. With `expected_head`, the
+        `head` of a preview, it is a `ConflictError` too if anything was written since: so no more is undone than was shown.
         """
-        return past.undo(self._room, to=to, actor=actor, dry_run=args.checked_flag(dry_run, "dry_run"))
+        return past.undo(
+            self._room, to=to, actor=actor, dry_run=args.checked_flag(dry_run, "dry_run"), expected_head=expected_head
+        )
 
     def undo_preview(self, to: int, *, actor: str | None = None) -> UndoReport:
         """What `undo` would do. Writes nothing."""

@@ -87,7 +87,9 @@ class Database:
     def _check_in_place(self) -> None:
         """`StorageError` if the file was moved, replaced or deleted: what is written to it now would be lost, or would damage what took its place."""
         if _file_at(self.path) != self._file:
-            raise StorageError(f"{self.path} was moved, replaced or deleted while it was open; nothing was stored, open ALMA again")
+            raise StorageError(
+                f"{self.path} was moved, replaced or deleted while it was open; nothing was stored, open ALMA again"
+            )
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -113,6 +115,9 @@ class Database:
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """A read transaction: everything read in it is of one moment."""
         with storage_errors(self.path), self._using() as connection:
+            if connection.in_transaction:  # this thread's own: what it reads is of one moment already
+                yield connection
+                return
             self._check_in_place()
             connection.execute("BEGIN")
             try:

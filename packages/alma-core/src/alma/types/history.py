@@ -38,11 +38,13 @@ class HistoryEntry(_Report):
 class UndoReport(_Report):
     """What an undo did, or with `dry_run` would do. `seq` is its own journal record; `None` if nothing had to be done.
 
-    `records` counts the calls that are undone. The memories are told by id: those that come back, those that go, those that change; `others`
-    names changed rows that belong to no memory. `purged` counts the calls of which something was purged since: that does not come back.
+    `head` is the newest journal record that was looked at. `records` counts the calls that are undone. The memories are told by id: those that
+    come back, those that go, those that change; `others` names changed rows that belong to no memory. `purged` counts the calls of which
+    something was purged since: that does not come back.
     """
 
     to: int
+    head: int
     actor: str | None
     dry_run: bool
     seq: int | None

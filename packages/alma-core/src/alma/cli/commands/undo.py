@@ -23,7 +23,8 @@ def undo(
 ) -> None:
     """Take back what was done after a journal record, after showing what that means.
 
-    An undo is a record like any other, so it can be undone too. With --json nothing is asked: without --yes it tells and does nothing.
+    An undo is a record like any other, so it can be undone too. If something is written while you are asked, nothing is undone. With --json nothing
+    is asked: without --yes it tells and does nothing.
 
     \b
     Examples:
@@ -43,7 +44,7 @@ def undo(
             confirm(f"Take {report.records} calls back?", yes=yes)
             yes = True
         if yes:
-            report = alma.undo(to, actor=actor)
+            report = alma.undo(to, actor=actor, expected_head=None if json else report.head)
     if json:
         print_json(report.model_dump(mode="json"))
     elif report.seq is not None:
