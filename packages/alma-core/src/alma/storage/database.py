@@ -84,17 +84,38 @@ class Database:
         finally:
             in_use.remove(connection)
 
+    @contextmanager
+    def _apart(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, for this use alone: what the thread does meanwhile, in a callback say, gets another."""
+        local = self._local
+        with self._using() as connection:
+            spares: list[sqlite3.Connection] = local.__dict__.setdefault("spares", [])
+            local.connection = spares.pop() if spares else None
+            try:
+                yield connection
+            finally:
+                if local.connection is not None:
+                    spares.append(local.connection)
+                local.connection = connection
+
     def _check_in_place(self) -> None:
         """`StorageError` if the file was moved, replaced or deleted: what is written to it now would be lost, or would damage what took its place."""
-        if _file_at(self.path) != self._file:
+        with storage_errors(self.path):
+            found = _file_at(self.path)
+        if found != self._file:
             raise StorageError(
                 f"{self.path} was moved, replaced or deleted while it was open; nothing was stored, open ALMA again"
             )
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """One write transaction: all of it lands, or none. Threads of this process queue here, other processes in SQLite."""
-        with self.writing, storage_errors(self.path), self._using() as connection:
+        """One write transaction: all of it lands, or none. Threads of this process queue here, other processes in SQLite.
+
+        What its thread reads meanwhile in another way is what was there before; a second write of that thread is a `StorageError`.
+        """
+        if self._writer == threading.get_ident():
+            raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
+        with self.writing, self._noted_writer(), driver_errors(self.path), self._apart() as connection:
             self._check_in_place()
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -106,16 +127,25 @@ class Database:
                 raise
 
     @contextmanager
+    def _noted_writer(self) -> Iterator[None]:
+        self._writer = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._writer = None
+
+    @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection, with driver errors translated."""
-        with storage_errors(self.path), self._using() as connection:
+        with driver_errors(self.path), self._using() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """A read transaction: everything read in it is of one moment."""
         with storage_errors(self.path), self._using() as connection:
-            if connection.in_transaction:  # this thread's own: what it reads is of one moment already
+            is_inside = connection.in_transaction  # of this thread: what it reads is of one moment already
+            if is_inside:
                 yield connection
                 return
             self._check_in_place()
