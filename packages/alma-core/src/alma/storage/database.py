@@ -42,6 +42,7 @@ class Database:
         self._guard = threading.Lock()
         self._in_use: list[sqlite3.Connection] = []
         self._is_closed = False
+        self._writer: int | None = None
         renewed_in_children(self)
 
     @property
@@ -143,18 +144,29 @@ class Database:
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """A read transaction: everything read in it is of one moment."""
-        with storage_errors(self.path), self._using() as connection:
+        with driver_errors(self.path), self._using() as connection:
             is_inside = connection.in_transaction  # of this thread: what it reads is of one moment already
             if is_inside:
                 yield connection
                 return
-            self._check_in_place()
-            connection.execute("BEGIN")
-            try:
+            with self._moment(connection):
                 yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("COMMIT")
+
+    @contextmanager
+    def snapshot_apart(self) -> Iterator[sqlite3.Connection]:
+        """As `snapshot`, for long work that calls others back: what this thread does meanwhile is of the present, and it may write."""
+        with driver_errors(self.path), self._apart() as connection, self._moment(connection):
+            yield connection
+
+    @contextmanager
+    def _moment(self, connection: sqlite3.Connection) -> Iterator[None]:
+        self._check_in_place()
+        connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if connection.in_transaction:
+                connection.execute("COMMIT")
 
     def renew_in_child(self) -> None:
         """Closes the inherited connections, for SQLite would take the parent's locks for this process's own; the parent's stay as they are."""
@@ -165,7 +177,7 @@ class Database:
             for connection in connections:
                 connection.close()
         self.writing, self._guard, self._local = threading.Lock(), threading.Lock(), threading.local()
-        self._all, self._in_use = [], []
+        self._all, self._in_use, self._writer = [], [], None
 
     def close(self) -> None:
         """Closes the connections of all threads, after a write under way has landed."""
@@ -264,6 +276,16 @@ def _size(path: Path) -> int:
 def storage_errors(path: Path) -> Iterator[None]:
     """Turns what the driver and the file system raise into errors of ALMA."""
     try:
+        with driver_errors(path):
+            yield
+    except OSError as error:
+        raise StorageError(f"{path} cannot be used: {error.strerror or error}") from error
+
+
+@contextmanager
+def driver_errors(path: Path) -> Iterator[None]:
+    """Turns what the driver raises into errors of ALMA; errors of other files than the database pass through."""
+    try:
         yield
     except sqlite3.OperationalError as error:
         raise _translated(error, path) from error
@@ -273,8 +295,6 @@ def storage_errors(path: Path) -> Iterator[None]:
         raise CorruptStoreError(f"{path} is damaged ({error}); restore it from a backup, or see `alma verify`") from error
     except sqlite3.Error as error:
         raise StorageError(f"{path}: {error}") from error
-    except OSError as error:
-        raise StorageError(f"{path} cannot be used: {error.strerror or error}") from error
 
 
 def _translated(error: sqlite3.OperationalError, path: Path) -> StorageError:
