@@ -24,7 +24,10 @@ MOST_HITS = 6_400
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked, by whom and for whom, how much of each kind, and how it is weighed: all checked."""
+    """What is asked, by whom and for whom, how much of each kind, and how it is weighed: all checked.
+
+    `partitions` are all that there were when it was asked, `scope` those of them that the reader may read.
+    """
 
     task: str
     reader: str
@@ -34,6 +37,8 @@ class Asked:
     profile: Profile
     arms: Collection[str]
     now: int
+    partitions: Mapping[int, Partition]
+    scope: Sequence[Partition]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +70,11 @@ def asked(
     reader = args.checked_name(agent, "agent")
     limit = args.checked_count(top_k, "top_k")
     user = args.checked_name(user_id, "user_id") if user_id is not None else None
-    weighing = _profile(room, profile, weights)
+    partitions = room.project.partitions()
+    scope = readable(room, agent=reader, user_id=user, include_shared=include_shared, partitions=partitions)
+    weighing = _profile(room, profile, weights, scope)
     _check_arms(arms)
-    return Asked(text, reader, user, limit, include_shared, weighing, arms, room.now())
+    return Asked(text, reader, user, limit, include_shared, weighing, arms, room.now(), partitions, scope)
 
 
 def _check_arms(arms: object) -> None:
@@ -75,12 +82,12 @@ def _check_arms(arms: object) -> None:
         raise ValidationError(f"arms must be a list of some of {', '.join(ARMS)}, not {shortened(repr(arms), 60)}")
 
 
-def _profile(room: Room, profile: str | None, weights: Mapping[str, float] | None) -> Profile:
+def _profile(room: Room, profile: str | None, weights: Mapping[str, float] | None, scope: Sequence[Partition]) -> Profile:
     usual = room.store.profile
     if weights is not None:
         return Profile.of(weights, usual.half_life_days)
     if profile is None:
-        return profile_for(room, {partition.kind for partition in room.project.partitions().values()}, usual)
+        return profile_for(room, {partition.kind for partition in scope}, usual)
     if profile != "recall":
         raise ValidationError(f"there is no profile {profile!r}; there is 'recall'")
     return Profile.of(RECALL_WEIGHTS)
@@ -88,7 +95,7 @@ def _profile(room: Room, profile: str | None, weights: Mapping[str, float] | Non
 
 def answered(room: Room, asked: Asked) -> Answer | None:
     """The answer; `None` where the reader may read nothing at all."""
-    scope = readable(room, agent=asked.reader, user_id=asked.user, include_shared=asked.include_shared)
+    scope = asked.scope
     if not scope:
         return None
     names = {partition.owner for partition in scope if not partition.is_user} | {asked.reader}

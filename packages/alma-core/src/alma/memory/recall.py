@@ -52,7 +52,7 @@ def retrieve(
         project_id=room.name,
         retrieved_at=from_micros(question.now),
         recalled=recalled,
-        hint=None if recalled else unknown_agent_hint(room, question.reader),
+        hint=None if recalled else unknown_agent_hint(question.partitions, question.reader),
     )
 
 

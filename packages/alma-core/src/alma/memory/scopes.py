@@ -19,11 +19,21 @@ NEAR_FORBIDDEN = 0.2
 """Below this cosine a task does not belong to the nearest of an agent's categories. Sooner to one that is forbidden: scope fails closed."""
 
 
-def readable(room: Room, *, agent: str, user_id: str | None, include_shared: bool = True) -> list[Partition]:
-    """The partitions that an agent may read: its own, those shared with it, and the preferences of the user it works for."""
+def readable(
+    room: Room,
+    *,
+    agent: str,
+    user_id: str | None,
+    include_shared: bool = True,
+    partitions: Mapping[int, Partition] | None = None,
+) -> list[Partition]:
+    """The partitions that an agent may read: its own, those shared with it, and the preferences of the user it works for.
+
+    They are chosen from `partitions`, or from all that there are.
+    """
     return [
         partition
-        for partition in room.project.partitions().values()
+        for partition in (room.project.partitions() if partitions is None else partitions).values()
         if access_to(room, partition, agent=agent, user_id=user_id, include_shared=include_shared).is_open
     ]
 
@@ -68,9 +78,9 @@ def nearest_category(room: Room, agent: str, text: str, vectors: Mapping[str, by
     return categories[best] if cosines[best] >= needed else None
 
 
-def unknown_agent_hint(room: Room, agent: str) -> str | None:
+def unknown_agent_hint(partitions: Mapping[int, Partition], agent: str) -> str | None:
     """A question that helps whoever misspelt an agent's name, if nothing is kept for this one and another is spelt nearly so. Logged too."""
-    known = {partition.owner for partition in room.project.partitions().values() if not partition.is_user}
+    known = {partition.owner for partition in partitions.values() if not partition.is_user}
     if agent in known:
         return None
     by_case = {name.casefold(): name for name in known}

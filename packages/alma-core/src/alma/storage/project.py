@@ -71,6 +71,7 @@ class SQLProject:
         self._seal = seal
         self._row: int | None = None
         self._known = _Partitions({}, {})
+        self._defined: dict[str, tuple[bytes, CustomMemoryType]] = {}
         self._lengths = TextLengths()
         self._measuring = threading.Lock()
         renewed_in_children(self)
@@ -135,7 +136,7 @@ class SQLProject:
         """The memories themselves, by row."""
         with self._database.reading() as connection:
             found = connection.execute(compiled.MEMORIES, {"rows": json.dumps(rows)}).fetchall()
-        partitions = self.partitions()
+        partitions = self._holding(partition for _, partition, *_ in found)
         definitions = self._definitions({partitions[partition].kind for _, partition, *_ in found})
         return {row: self._memory(partitions[partition], values, definitions) for row, partition, *values in found}
 
@@ -146,7 +147,7 @@ class SQLProject:
         if found is None:
             return None
         row, partition, archived_at = found
-        return Place(row, self.partitions()[partition], archived_at is not None)
+        return Place(row, self._holding([partition])[partition], archived_at is not None)
 
     def vectors(self, texts: Sequence[str]) -> dict[str, bytes]:
         """The stored float16 vectors of those of the texts that have one."""
@@ -165,7 +166,7 @@ class SQLProject:
         """How many memories each partition holds, archived ones left out, with the times of the oldest and the newest."""
         with self._database.reading() as connection:
             rows = connection.execute(compiled.COUNTS, {"project": self._find(connection)}).fetchall()
-        partitions = self.partitions()  # afterwards, so that those made meanwhile are among them
+        partitions = self._holding(row for row, *_ in rows)
         return [
             PartitionCount(partitions[row], count, from_micros(oldest), from_micros(newest))
             for row, count, oldest, newest in rows
@@ -354,10 +355,30 @@ class SQLProject:
             known = self._known = _Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key})
         return known
 
+    def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
+        """Partitions by row, these among them. They never change, so the database is asked only for one that is new."""
+        known = self._known.by_row
+        return known if all(row in known for row in rows) else self.partitions()
+
     def _definitions(self, kinds: Iterable[str]) -> dict[str, CustomMemoryType]:
         """The definitions of those of the kinds that users registered."""
-        found = {kind: self.record(DEFINITIONS, kind)[1] for kind in kinds if kind not in MEMORY_CLASSES}
-        return {kind: stored_type(body) for kind, body in found.items() if body}
+        return {kind: found for kind in kinds if kind not in MEMORY_CLASSES and (found := self._definition(kind))}
+
+    def _definition(self, kind: str) -> CustomMemoryType | None:
+        """One definition; taken apart again only when it is stored otherwise than the last time."""
+        with self._database.reading() as connection:
+            place = {"project": self._find(connection), "kind": DEFINITIONS, "key": kind}
+            found = connection.execute(compiled.RECORD_BY_KEY, place).fetchone()
+        if found is None:
+            return None
+        stored, definition = self._defined.get(kind, (b"", None))
+        if definition is None or stored != found[1]:
+            body = json.loads(self._seal.open(found[1], place="record.body"))
+            if not body:
+                return None
+            definition = stored_type(body)
+            self._defined[kind] = found[1], definition
+        return definition
 
     def _memory(self, partition: Partition, values: Sequence[object], definitions: Mapping[str, CustomMemoryType]) -> AnyMemory:
         names = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")

@@ -1,0 +1,51 @@
+"""A retrieval asks the database once for what cannot change while it runs."""
+
+from collections import Counter
+
+import pytest
+
+from alma import ALMA
+from alma.storage.store import SQLStorage
+from meetings import MEETING, notes
+
+
+@pytest.fixture
+def shop(alma: ALMA) -> ALMA:
+    """Two agents; one has memories of a registered kind."""
+    alma.register_memory_type(MEETING)
+    alma.learn("dev", "Deploy the service", "success")
+    alma.add("meeting_note", agent="secretary", **notes())
+    return alma
+
+
+def tables_read(alma: ALMA, task: str, agent: str) -> Counter[str]:
+    """How often one retrieval, of which all is warm, reads the partitions and the small records."""
+    storage = alma._store.storage
+    assert isinstance(storage, SQLStorage)
+    statements: list[str] = []
+    alma.retrieve(task, agent)
+    storage.database.connection.set_trace_callback(statements.append)
+    try:
+        alma.retrieve(task, agent)
+    finally:
+        storage.database.connection.set_trace_callback(None)
+    return Counter(table for sql in statements for table in ("partition", "record") if f"FROM {table}" in sql)
+
+
+@pytest.mark.parametrize("agent", ["dev", "stranger", "devv"])
+def test_partitions_are_read_once_and_no_definition_of_what_the_reader_cannot_see(shop: ALMA, agent: str) -> None:
+    assert tables_read(shop, "Deploy the service", agent) == {"partition": 1}
+
+
+def test_a_kind_that_the_reader_sees_is_weighed_and_read_by_its_definition(shop: ALMA) -> None:
+    assert tables_read(shop, "Which database for the invoices?", "secretary") == {"partition": 1, "record": 2}
+
+
+def test_a_definition_that_has_grown_is_seen_at_once(shop: ALMA) -> None:
+    task = "Which database for the invoices?"
+    (before,) = shop.retrieve(task, "secretary").custom["meeting_note"]
+    grown = type(MEETING)("meeting_note", {**MEETING.fields, "mood": str | None}, ["summary", "action_items"])
+    shop.register_memory_type(grown)
+    (after,) = shop.retrieve(task, "secretary").custom["meeting_note"]
+    assert "mood" not in before.definition.fields
+    assert "mood" in after.definition.fields
