@@ -589,6 +589,62 @@ def test_writes_meanwhile_are_not_in_the_file(full: ALMA, open_store: OpenStore,
     assert "Late" not in (tmp_path / "x.jsonl").read_text(encoding="utf-8")
 
 
+def test_while_progress_is_told_the_same_alma_reads_and_after_an_export_has_begun_it_writes(
+    full: ALMA, empty: ALMA, tmp_path: Path
+) -> None:
+    found: list[int] = []
+
+    def look_and_learn(done: int, total: int) -> None:
+        full.learn("dev", "Late", "success")
+        found.append(full.retrieve("Late", "dev").total_items + full.verify().memories)
+
+    def look(done: int, total: int) -> None:
+        found.append(empty.retrieve("Deploy", "dev").total_items + empty.verify().memories)
+
+    report = full.export(tmp_path / "x.jsonl", progress=look_and_learn)
+    assert (report.counts.memories, b"Late" in (tmp_path / "x.jsonl").read_bytes(), found.pop() > 10) == (9, False, True)
+    empty.import_from(tmp_path / "x.jsonl", progress=look)
+    assert found == [0]
+    assert empty.retrieve("Deploy", "dev").total_items
+    assert empty.verify().ok
+
+
+def test_a_write_in_the_middle_of_an_import_is_an_error_and_nothing_is_stored(empty: ALMA, file: Path) -> None:
+    with refused(empty, StorageError, "in the middle of a write"):
+        empty.import_from(file, progress=lambda *_: empty.learn("dev", "Late", "success"))
+    assert empty.learn("dev", "Now", "success")
+    assert empty.verify().ok
+
+
+@pytest.mark.parametrize("error", [OSError("mine"), sqlite3.OperationalError("mine"), UnicodeError("mine"), SystemExit("mine")])
+def test_the_error_of_a_progress_callback_passes_through_as_it_is(full: ALMA, tmp_path: Path, error: BaseException) -> None:
+    def fail(done: int, total: int) -> None:
+        raise error
+
+    full.export(tmp_path / "x.jsonl")
+    for work in (
+        lambda: full.export(tmp_path / "y.jsonl", progress=fail),
+        lambda: copy.import_from(tmp_path / "x.jsonl", progress=fail),
+    ):
+        with (
+            ALMA.open(tmp_path / "copy", project_id="copy", embedding_provider="hash") as copy,
+            pytest.raises(type(error)) as caught,
+        ):
+            work()
+        assert caught.value is error
+    assert not (tmp_path / "y.jsonl").exists()
+
+
+def test_the_error_of_an_open_file_is_its_own(full: ALMA) -> None:
+    class Full(io.BytesIO):
+        def write(self, data: Any, /) -> int:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        full.export(Full())
+    assert caught.type is OSError
+
+
 def test_a_damaged_memory_is_named_and_no_file_appears(full: ALMA, tmp_path: Path) -> None:
     (memory, *_) = full.list_memories()
     connection = sqlite3.connect(tmp_path / "full" / "alma.db", isolation_level=None)

@@ -224,7 +224,7 @@ class Portable(Protocol):
     """What a project holds, for lists and for taking it elsewhere."""
 
     def snapshot(self, *, owner: str | None = None) -> AbstractContextManager[Snapshot]:
-        """Everything, or what belongs to one agent. While it is open, this thread cannot write."""
+        """Everything, or what belongs to one agent. What this thread does meanwhile is of the present; it may write, too."""
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> Sequence[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""

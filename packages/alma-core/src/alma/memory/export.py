@@ -3,7 +3,7 @@
 import hashlib
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import TextIOBase
@@ -15,6 +15,8 @@ from pydantic import BaseModel
 from alma import __version__
 from alma.errors import StorageError, ValidationError
 from alma.memory import arguments as args
+from alma.memory.progress import Progress as Progress
+from alma.memory.progress import telling
 from alma.memory.room import Room
 from alma.protocols import Snapshot
 from alma.types.custom import DEFINITIONS
@@ -25,9 +27,6 @@ from alma.types.exported import (
     ExportHeader,
     ExportReport,
 )
-
-Progress = Callable[[int, int], None]
-"""Told how much is done, of how much."""
 
 Target = str | os.PathLike[str] | BinaryIO | TextIO
 
@@ -60,16 +59,20 @@ def export(
 ) -> ExportReport:
     """The project, or what belongs to one agent, written to a file that appears whole or not at all, or to an open one."""
     owner = None if agent is None else args.checked_name(agent, "agent")
+    return telling(progress, lambda tell: _exported(room, target, owner, tell, has_vectors=bool(vectors)))
+
+
+def _exported(room: Room, target: Target, owner: str | None, tell: Progress | None, *, has_vectors: bool) -> ExportReport:
     with _opened(target) as sink, room.project.snapshot(owner=owner) as stored:
         counts = stored.counts()
         lines = _Lines(sink)
-        lines.put(_header(room, stored, counts, owner, has_vectors=bool(vectors)))
+        lines.put(_header(room, stored, counts, owner, has_vectors=has_vectors))
         for record in _definitions_first(stored):
             lines.put(record)
-        for done, memory in enumerate(stored.memories(vectors=bool(vectors)), start=1):
+        for done, memory in enumerate(stored.memories(vectors=has_vectors), start=1):
             lines.put(memory)
-            if progress and (done % TELL_EVERY == 0 or done == counts.memories):
-                progress(done, counts.memories)
+            if tell and (done % TELL_EVERY == 0 or done == counts.memories):
+                tell(done, counts.memories)
         for evidence in stored.evidence():
             lines.put(evidence)
         digest = lines.digest.hexdigest()

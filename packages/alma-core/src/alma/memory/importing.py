@@ -17,6 +17,7 @@ from alma.errors import ConflictError, StorageError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.checking import Contents, checked_file, decoded_vector, line_from, lines_of
 from alma.memory.export import TELL_EVERY, Progress, Target
+from alma.memory.progress import telling
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.storage.transfer import changes_for
@@ -57,15 +58,19 @@ def import_from(room: Room, source: Target, *, on_conflict: str = "error", progr
     """Everything that a file holds, put into this project: all of it, or nothing."""
     if on_conflict not in CHOICES:
         raise ValidationError(f"on_conflict is {args.told(on_conflict)}; it is 'error' or 'skip'")
+    return telling(progress, lambda tell: _imported(room, source, tell, is_strict=on_conflict == "error"))
+
+
+def _imported(room: Room, source: Target, tell: Progress | None, *, is_strict: bool) -> ImportReport:
     with _opened(source) as file, tempfile.TemporaryFile() as spool:
         try:
             contents = checked_file(file)
         except ValidationError as error:
             raise ValidationError(f"{_name(source)} cannot be imported: {error}; nothing was stored") from error
         present = _present(room, file, contents)
-        if present.conflicts and on_conflict == "error":
+        if present.conflicts and is_strict:
             raise _conflict(room, present.conflicts)
-        steps = _Steps(progress, 2 * len(contents.memories) - len(present.memories))
+        steps = _Steps(tell, 2 * len(contents.memories) - len(present.memories))
         vectors = _Vectors(spool, 2 * room.store.texts.fingerprint.dimension)
         _embed(room, file, contents, present, vectors, steps)
         stored = _store(room, file, contents, present, vectors, steps)
@@ -132,11 +137,12 @@ def _present(room: Room, file: BinaryIO, contents: Contents) -> _Present:
     if contents.evidence:
         with room.project.snapshot() as stored:
             here = {(line.agent, line.task_class, line.strategy_hash): line.id for line in stored.evidence()}
+    known = set(here.values())
     for line in _lines(file):
         if isinstance(line, ExportedRecord):
             _look_at_record(room, line, present)
         elif isinstance(line, ExportedEvidence) and (
-            (line.agent, line.task_class, line.strategy_hash) in here or line.id in here.values()
+            (line.agent, line.task_class, line.strategy_hash) in here or line.id in known
         ):
             present.evidence.add(line.id)
             present.conflicts.append(f"evidence {line.id}")

@@ -281,8 +281,8 @@ class SQLProject:
 
     @contextmanager
     def snapshot(self, *, owner: str | None = None) -> Iterator[Snapshot]:
-        """Everything that the project, or one agent in it, holds, all of one moment. While it is open, this thread cannot write."""
-        with self._database.snapshot() as connection:
+        """Everything that the project, or one agent in it, holds, all of one moment. What this thread does meanwhile is of the present."""
+        with self._database.snapshot_apart() as connection:
             yield Snapshot(View(connection, self._find(connection) or 0, self._seal), owner)
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
