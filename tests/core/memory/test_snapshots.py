@@ -194,3 +194,18 @@ def test_a_snapshot_that_cannot_be_deleted_is_a_warning_and_told_by_the_receipt(
         assert f"{path} could not be deleted" in caplog.text
         with pytest.raises(MemoryNotFoundError):
             alma.get(learned.id)
+
+
+def test_a_project_that_is_opened_while_the_store_closes_does_not_stop_it(tmp_path: Path) -> None:
+    class Slow(IndexCache):
+        def save(self) -> None:
+            store.room("another")
+            super().save()
+
+    alma = _open(tmp_path)
+    store = alma._store
+    room = store.room("shop")
+    identity = SnapshotIdentity(store.storage.id, "shop", store.texts.fingerprint)
+    room.index = Slow(room.project, identity=identity, path=tmp_path / "shop.index")
+    alma.close()
+    assert set(store.projects) == {"shop", "another"}
