@@ -1,12 +1,15 @@
 """What a retrieval returns, as a value."""
 
 import json
+import math
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
+from alma.errors import ValidationError as AlmaValidationError
 from alma.types import AntiPattern, DomainKnowledge, Heuristic, MemorySlice, Outcome, UserPreference
 from memory_strategies import slice_of, slices
 
@@ -29,9 +32,26 @@ def test_the_plain_values_of_a_slice_survive_json(found: MemorySlice) -> None:
     assert MemorySlice.from_json(json.dumps(found.to_dict())) == found
 
 
-def test_what_is_no_slice_is_refused() -> None:
-    with pytest.raises(ValidationError):
-        MemorySlice.from_json('{"recalled": [{"tag": "H1"}]}')
+@pytest.mark.parametrize(
+    "data", ['{"recalled": [{"tag": "H1"}]}', "", "null", b"\xff", "\ud800", None, "[" * 10_000, '{"' + "x" * 9999]
+)
+def test_what_is_no_slice_is_refused_in_a_short_sentence(data: Any) -> None:
+    with pytest.raises(AlmaValidationError, match="not a slice") as told:
+        MemorySlice.from_json(data)
+    assert len(str(told.value)) < 400
+
+
+@pytest.mark.parametrize("budget", [None, "x", math.nan, True, 2.5, -1])
+def test_a_budget_that_is_no_count_is_refused(budget: Any) -> None:
+    for found in (MemorySlice(), slice_of(RULE)):
+        with pytest.raises(AlmaValidationError, match="max_tokens"):
+            found.to_prompt(max_tokens=budget)
+
+
+@pytest.mark.parametrize("text", [None, 5, b"[H1]"])
+def test_citations_are_looked_for_in_a_text_only(text: Any) -> None:
+    with pytest.raises(AlmaValidationError, match="needs a text"):
+        slice_of(RULE).cited(text)
 
 
 def test_iterating_gives_the_memories_in_rank_order() -> None:

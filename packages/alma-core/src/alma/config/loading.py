@@ -24,6 +24,7 @@ from alma.config.settings import (
 )
 from alma.config.variables import expand
 from alma.errors import ConfigurationError
+from alma.text import shortened
 from alma.types.scope import MemoryScope
 
 DEFAULT_STORAGE_DIR = ".alma"
@@ -61,6 +62,8 @@ def load_settings(path: str | Path, *, environ: Mapping[str, str] = os.environ) 
     Variables are filled from `environ`. A relative `storage_dir` starts at the project folder (see `project_folder`). Whatever
     is wrong with the file is a `ConfigurationError` that names the file and the key.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigurationError(f"a configuration is named by the path of its file, not by {shortened(repr(path), 60)}")
     file = Path(path)
     try:
         block, prefix = _settings_block(read_yaml(file))

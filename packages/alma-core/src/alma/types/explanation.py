@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from alma.text import one_line, shortened
+from alma.types.reading import read_json
 from alma.types.scope import Access
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -165,5 +166,5 @@ class RetrievalExplanation(_Value):
 
     @classmethod
     def from_json(cls, data: str | bytes) -> "RetrievalExplanation":
-        """The explanation that `to_json` wrote. A `pydantic.ValidationError` if it is none."""
-        return cls.model_validate_json(data)
+        """The explanation that `to_json` wrote. `ValidationError` if it is none."""
+        return read_json(cls, data, "an explanation")

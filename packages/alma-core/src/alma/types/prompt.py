@@ -57,8 +57,7 @@ def cited_tags(text: str) -> set[str]:
 
 def render_prompt(items: Sequence[Recalled], *, now: datetime, max_tokens: int, count_tokens: TokenCounter) -> str:
     """The items as notes of at most `max_tokens`, the better ones first to get a place. "" if none fits."""
-    if max_tokens < 0:
-        raise ValidationError(f"max_tokens is {max_tokens}; it must be 0 or more")
+    _check_budget(max_tokens)
     lines = {item.tag: f"[{item.tag}] {_describe(item.memory, now)}" for item in items}
     whole = _assemble(lines)
     if not lines or count_tokens(whole) <= max_tokens:
@@ -71,6 +70,13 @@ def render_prompt(items: Sequence[Recalled], *, now: datetime, max_tokens: int, 
             kept[tag] = line
             text = longer
     return text
+
+
+def _check_budget(max_tokens: object) -> None:
+    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
+        raise ValidationError(f"max_tokens must be a whole number, not {shortened(repr(max_tokens), 60)}")
+    if max_tokens < 0:
+        raise ValidationError(f"max_tokens is {max_tokens}; it must be 0 or more")
 
 
 def _assemble(lines: dict[str, str]) -> str:

@@ -6,10 +6,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from alma.text import estimate_tokens
+from alma.errors import ValidationError
+from alma.text import estimate_tokens, shortened
 from alma.types.identity import UtcDatetime, utc_now
 from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
 from alma.types.prompt import TokenCounter, cited_tags, render_prompt
+from alma.types.reading import read_json
 from alma.types.recalled import Recalled
 
 
@@ -82,12 +84,15 @@ class MemorySlice(BaseModel):
     def to_prompt(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> str:
         """The slice as reference notes for a prompt, at most `max_tokens` by `count_tokens`; "" if there is nothing to say or no room.
 
-        The same slice gives the same bytes. Whole items are left out, least first, never cut. `ValidationError` if `max_tokens` is negative.
+        The same slice gives the same bytes. Whole items are left out, least first, never cut. `ValidationError` unless
+        `max_tokens` is a whole number, 0 or more.
         """
         return render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
 
     def cited(self, text: str) -> list[str]:
         """The ids of the memories whose tags stand in `text`, in rank order: [H1], [h1], [H1, A2]. Tags of no memory of this slice are ignored."""
+        if not isinstance(text, str):
+            raise ValidationError(f"cited needs a text, not {shortened(repr(text), 60)}")
         tags = cited_tags(text)
         return [item.memory.id for item in self.recalled if item.tag in tags]
 
@@ -97,8 +102,8 @@ class MemorySlice(BaseModel):
 
     @classmethod
     def from_json(cls, data: str | bytes) -> "MemorySlice":
-        """The slice that `to_json` wrote. A `pydantic.ValidationError` if it is none."""
-        return cls.model_validate_json(data)
+        """The slice that `to_json` wrote. `ValidationError` if it is none."""
+        return read_json(cls, data, "a slice")
 
     def to_dict(self) -> dict[str, Any]:
         """The slice as plain values that `json.dumps` takes."""

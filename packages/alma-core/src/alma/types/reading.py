@@ -1,0 +1,21 @@
+"""Values read back from JSON, with ALMA's own error for what is none."""
+
+from typing import TypeVar
+
+import pydantic
+
+from alma.errors import ValidationError
+
+ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
+
+
+def read_json(model: type[ModelT], data: str | bytes, what: str) -> ModelT:
+    """The value that the text stands for. `ValidationError` says what is wrong with it first."""
+    try:
+        return model.model_validate_json(data)
+    except pydantic.ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part)[:60] for part in fault["loc"][:10])
+        raise ValidationError(
+            f"this is not {what} as `to_json` writes it: {place}{': ' if place else ''}{fault['msg'][:200]}"
+        ) from error
