@@ -37,9 +37,20 @@ def test_names_of_any_spelling_survive(alma) -> None:
 def test_the_configuration_explains_itself(alma) -> None:
     alma("init", "-e", "hash")
     assert all(
-        key in CONFIG.read_text()
-        for key in ("# helena:", "can_learn", "cannot_learn", "share_with", "inherit_from", "${VARIABLE}")
+        key in CONFIG.read_text() for key in ("helena:", "can_learn", "cannot_learn", "share_with", "inherit_from", "${VARIABLE}")
     )
+
+
+def test_the_example_is_a_configuration_once_its_marks_are_taken_away(alma) -> None:
+    alma("init", "-e", "hash")
+    head, example = CONFIG.read_text(encoding="utf-8").split("  # agents:")
+    CONFIG.write_text(
+        head + "".join(line.replace("# ", "", 1) + "\n" for line in f"  # agents:{example}".splitlines()), encoding="utf-8"
+    )
+
+    rules = load_settings(CONFIG).agents
+    assert list(rules) == ["helena"]
+    assert rules["helena"].share_with == ("victor",)
 
 
 def test_an_existing_configuration_is_not_overwritten(project) -> None:

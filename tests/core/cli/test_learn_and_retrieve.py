@@ -54,9 +54,12 @@ def test_a_stranger_gets_nothing_and_that_is_no_error(project) -> None:
     assert "Nothing is known about that yet" in project("retrieve", "Test the login form", "-a", "stranger").out
 
 
-def test_a_misspelt_agent_brings_the_hint(project) -> None:
+def test_a_misspelt_agent_brings_the_hint_once(project, caplog: pytest.LogCaptureFixture) -> None:
     project(*LEARN)
     assert "helena" in project("retrieve", "Test the login form", "-a", "helana").out
+    assert not caplog.records
+    project("retrieve", "Test the login form", "-a", "helana", "--prompt")
+    assert len(caplog.records) == 1
 
 
 @pytest.mark.parametrize(

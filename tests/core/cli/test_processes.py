@@ -71,14 +71,16 @@ def test_a_current_folder_that_is_gone_is_told(tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
-def test_a_reader_that_went_away_is_no_crash(project: Path) -> None:
+@pytest.mark.parametrize(("command", "code"), [((*LEARN, "--json"), 0), (("stats",), 0), (("export", "-"), 141)])
+def test_a_reader_that_went_away_is_no_crash_and_no_complaint(project: Path, command: tuple[str, ...], code: int) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "alma", "stats", "--json"], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "alma", *command], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
-        assert "Traceback" not in process.stderr.read()
+        assert process.stderr.read() == ""
+    assert process.returncode == code
 
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`alma report`."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,63 @@ def test_what_cannot_be_done_is_told(project, arguments: tuple[str, ...], code: 
 
     assert ended.err.startswith("alma: ")
     assert ended.out == ""
+
+
+@pytest.mark.parametrize("name", ["alma.db", "alma.db-wal", "alma.db-shm", "x.holder", "config.yaml", "x.index"])
+@pytest.mark.parametrize("command", [("report", "-o"), ("export",)])
+def test_no_file_of_the_store_is_written_over_by_force_either(project, folder: Path, command: tuple[str, ...], name: str) -> None:
+    project(*LEARN)
+    before = {path.name: path.read_bytes() for path in (folder / ".alma").iterdir()}
+    ended = project(*command, f".alma/{name}", "--force", code=2)
+
+    assert "name another file" in ended.err
+    assert {path.name: path.read_bytes() for path in (folder / ".alma").iterdir()} == before
+
+
+@pytest.mark.parametrize("command", [("report", "-o"), ("export",)])
+def test_other_names_of_the_database_and_other_databases_are_refused_too(project, folder: Path, command: tuple[str, ...]) -> None:
+    (folder / "linked").symlink_to(folder / ".alma" / "alma.db")
+    (folder / "hard").hardlink_to(folder / ".alma" / "alma.db")
+    project("init", "--embedder", "hash", "--config", "other/.alma/config.yaml")
+
+    for name in ("linked", "hard", "other/.alma/alma.db"):
+        project(*command, name, "--force", code=2)
+    assert (folder / "linked").is_symlink()
+    assert project("stats", "--json", "--config", "other/.alma/config.yaml").json["total"] == 0
+
+
+def test_a_configuration_elsewhere_is_refused_too(project, folder: Path) -> None:
+    project("init", "--embedder", "hash", "--config", "settings.yaml", "--force")
+    for command in (("report", "-o"), ("export",)):
+        ended = project(*command, "settings.yaml", "--force", "--config", "settings.yaml", code=2)
+        assert "is the configuration" in ended.err
+
+
+def test_a_report_is_written_over_and_anything_else_only_by_force(project, folder: Path) -> None:
+    page = folder / "page.html"
+    page.write_text("<!doctype html>\nmine", encoding="utf-8")
+    assert "exists already; use --force" in project("report", "-o", "page.html", code=2).err
+    assert page.read_text(encoding="utf-8") == "<!doctype html>\nmine"
+
+    project("report", "-o", "page.html", "--force")
+    project(*LEARN)
+    project("report", "-o", "page.html")
+    assert "Test the login form" in page.read_text(encoding="utf-8")
+
+
+def test_a_link_is_not_followed(project, folder: Path) -> None:
+    project("report", "-o", "real.html")
+    (folder / "page.html").symlink_to(folder / "real.html")
+    before = (folder / "real.html").read_bytes()
+    project(*LEARN)
+
+    project("report", "-o", "page.html", code=2)
+    project("report", "-o", "page.html", "--force", code=2)
+    assert (folder / "page.html").is_symlink()
+    assert (folder / "real.html").read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_only_its_owner_may_read_a_report(project, folder: Path) -> None:
+    project("report")
+    assert (folder / "alma-report.html").stat().st_mode & 0o777 == 0o600

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from alma import ALMA
+from alma.cli.app import app
 from alma.cli.commands.add import parsed
 from alma.errors import ValidationError
 from meetings import MEETING
@@ -138,3 +140,9 @@ def test_values_are_read_by_the_type_of_their_field() -> None:
         "tags": ["["],
         "more": "plain",
     }
+
+
+def test_a_list_breaks_no_kind_in_two_on_a_narrow_terminal(shop) -> None:
+    told = CliRunner().invoke(app, ["list"], env={"COLUMNS": "80"}, prog_name="alma").stdout
+
+    assert "domain_knowledge" in told

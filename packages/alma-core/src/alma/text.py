@@ -60,6 +60,11 @@ def one_line(text: str) -> str:
     return _SPACE.sub(" ", _UNSAFE.sub(" ", text)).strip()
 
 
+def is_safe(character: str) -> bool:
+    """Whether a terminal or page shows this character as itself: `one_line` would keep it, or it is a tab or the end of a line."""
+    return not _UNSAFE.match(character) and not _SURROGATE.match(character)
+
+
 def shortened(text: str, limit: int) -> str:
     """The text, or its beginning with an ellipsis, at most `limit` characters."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"

@@ -29,7 +29,12 @@ from alma.cli.commands import (
     verify,
 )
 from alma.cli.exits import EXIT_CODES, exit_code
+from alma.cli.output import stop_telling
 from alma.errors import AlmaError
+from alma.text import one_line
+
+_NOBODY_READS = 141
+"""As of programs that a closed pipe ends: the command was not told to its end, so no other code would be true."""
 
 
 class _Commands(typer.core.TyperGroup):
@@ -39,9 +44,12 @@ class _Commands(typer.core.TyperGroup):
         try:
             return super().invoke(ctx)
         except (AlmaError, OSError) as error:
-            if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
+            if isinstance(error, BrokenPipeError):
+                stop_telling(sys.stdout)
+                raise typer.Exit(_NOBODY_READS) from error
+            if ctx.params.get("debug"):
                 raise
-            print(f"alma: {' '.join(str(error).split())}", file=sys.stderr)
+            print(f"alma: {one_line(str(error))}", file=sys.stderr)
             raise typer.Exit(exit_code(error)) from error
 
 
@@ -114,4 +122,10 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    app(prog_name="alma")
+    try:
+        app(prog_name="alma")
+    finally:
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:  # all was done, and nobody wants to read it: the command's own code stays
+            stop_telling(sys.stdout)

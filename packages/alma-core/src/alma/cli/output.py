@@ -1,9 +1,12 @@
 """What a command prints: JSON for programs, plain lines and tables for people. Stored text is shown, never obeyed."""
 
 import json
-import unicodedata
+import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+
+from alma.text import is_safe
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,14 +15,33 @@ if TYPE_CHECKING:
 
 def print_json(value: Mapping[str, Any]) -> None:
     """One JSON document on standard output."""
-    print(json.dumps(value, indent=2, allow_nan=False))
+    tell(f"{json.dumps(value, indent=2, allow_nan=False)}\n")
+
+
+def tell(text: str) -> None:
+    """The text on standard output. That nobody reads it is no reason to fail: what was asked for was done."""
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        stop_telling(sys.stdout)
+
+
+def stop_telling(stream: IO[str]) -> None:
+    """Lets whatever is still to be written there go nowhere, since nobody reads it any more."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def console(*, stderr: bool = False) -> "Console":
     """A console that takes text as it is and colours only on a terminal."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            stop_telling(self.file)
+
+    return Quiet(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
 def table(
@@ -45,5 +67,5 @@ def table(
 
 
 def printable(text: str) -> str:
-    """The text without control characters, which could steer a terminal; line ends and tabs stay."""
-    return "".join("\ufffd" if unicodedata.category(mark) in ("Cc", "Cs") and mark not in "\n\t" else mark for mark in text)
+    """The text without characters that steer a terminal, change the direction of writing or cannot be seen; line ends and tabs stay."""
+    return "".join(mark if is_safe(mark) and mark != "\r" else "\ufffd" for mark in text)

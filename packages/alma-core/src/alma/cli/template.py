@@ -17,18 +17,17 @@ alma:
   embedding_provider: %(embedder)s     # auto | minilm (alias local) | hash; auto takes minilm when it is installed
   # openai, azure and sentence-transformers need a block, say openai: {api_key: "${OPENAI_API_KEY}"}; `alma reindex` changes over
 """
-_AGENTS = """
+_RULES = """
   # What each agent may learn, and who reads whom. An agent that is not listed has no limits, shares nothing and inherits nothing.
-  agents:
 """
 _NO_AGENTS = """\
-    {}
-    # helena:
-    #   can_learn: [testing_strategies]     # task types; without it everything
-    #   cannot_learn: [backend_logic]       # refused
-    #   share_with: [victor]                # who may read helena's memories; "*" for all
-    #   inherit_from: [senior]              # whose memories helena reads as well
-    #   min_occurrences_for_heuristic: 3    # similar successes before a rule is formed
+  # agents:
+  #   helena:
+  #     can_learn: [testing_strategies]     # task types; without it everything
+  #     cannot_learn: [backend_logic]       # refused
+  #     share_with: [victor]                # who may read helena's memories; "*" for all
+  #     inherit_from: [senior]              # whose memories helena reads as well
+  #     min_occurrences_for_heuristic: 3    # similar successes before a rule is formed
 """
 _AGENT = """\
     %(name)s:
@@ -43,8 +42,8 @@ _AGENT = """\
 def config_text(*, project_id: str, agents: Sequence[str] = (), embedder: str = "auto", storage_dir: str = ".alma") -> str:
     """A commented configuration. Names are quoted as JSON, which is YAML too."""
     values = {"project_id": _quoted(project_id), "embedder": _quoted(embedder), "storage_dir": _quoted(storage_dir)}
-    blocks = "".join(_AGENT % {"name": _quoted(agent)} for agent in agents) or _NO_AGENTS
-    return _HEAD % values + _AGENTS + blocks
+    blocks = "".join(_AGENT % {"name": _quoted(agent)} for agent in agents)
+    return _HEAD % values + _RULES + (f"  agents:\n{blocks}" if blocks else _NO_AGENTS)
 
 
 def write_config(path: Path, text: str) -> None:

@@ -2,19 +2,18 @@
 
 import hashlib
 import os
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import TextIOBase
-from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TextIO
 
 from pydantic import BaseModel
 
 from alma import __version__
-from alma.errors import StorageError, ValidationError
+from alma.errors import ValidationError
 from alma.memory import arguments as args
+from alma.memory.files import checked_target, new_file
 from alma.memory.progress import Progress as Progress
 from alma.memory.progress import telling
 from alma.memory.room import Room
@@ -63,7 +62,7 @@ def export(
 
 
 def _exported(room: Room, target: Target, owner: str | None, tell: Progress | None, *, has_vectors: bool) -> ExportReport:
-    with _opened(target) as sink, room.project.snapshot(owner=owner) as stored:
+    with _opened(target, room) as sink, room.project.snapshot(owner=owner) as stored:
         counts = stored.counts()
         lines = _Lines(sink)
         lines.put(_header(room, stored, counts, owner, has_vectors=has_vectors))
@@ -102,9 +101,9 @@ def _definitions_first(stored: Snapshot) -> Iterator[ExportedRecord]:
 
 
 @contextmanager
-def _opened(target: Target) -> Iterator[_Sink]:
+def _opened(target: Target, room: Room) -> Iterator[_Sink]:
     if isinstance(target, str | os.PathLike):
-        with _new_file(Path(target)) as file:
+        with new_file(checked_target(target, room.store.folder)) as file:
             yield file
     elif isinstance(target, TextIOBase):
         yield _AsText(target)
@@ -120,20 +119,3 @@ class _AsText:
 
     def write(self, data: bytes) -> None:
         self.file.write(data.decode())
-
-
-@contextmanager
-def _new_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that has its name only once it is whole and on disk; only its owner may read it."""
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.new")
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)

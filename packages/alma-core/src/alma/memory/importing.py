@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import BinaryIO, cast
 
-from alma.errors import ConflictError, StorageError, ValidationError
+from alma.errors import ConflictError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.checking import Contents, checked_file, decoded_vector, line_from, lines_of
 from alma.memory.export import TELL_EVERY, Progress, Target
+from alma.memory.files import checked_path, opened_file
 from alma.memory.progress import telling
 from alma.memory.room import Room
 from alma.protocols import Write
@@ -242,11 +242,8 @@ def _digest(file: BinaryIO) -> str:
 def _opened(source: Target) -> Iterator[BinaryIO]:
     """The file, open for reading from its start as often as need be."""
     if isinstance(source, str | os.PathLike):
-        try:
-            with Path(source).open("rb") as file:
-                yield file
-        except OSError as error:
-            raise StorageError(f"{source} cannot be read: {error.strerror or error}") from error
+        with opened_file(checked_path(source)) as file:
+            yield file
     elif isinstance(source, io.TextIOBase):
         yield io.BytesIO(source.read().encode("utf-8", "surrogatepass"))
     elif callable(getattr(source, "read", None)):

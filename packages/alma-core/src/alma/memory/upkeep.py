@@ -127,7 +127,8 @@ class Upkeep:
     ) -> ExportReport:
         """Writes all that the project holds, or one agent in it, to a path or an open file: JSON lines, lossless, all of one moment.
 
-        A file appears under its name when it is whole, in place of an older one. `vectors` adds the vectors, which spares whoever imports it
+        A file appears under its name when it is whole, in place of an older one. `ValidationError` for a path that is a folder, a link or a device,
+        or a file of a store: that would be lost. `vectors` adds the vectors, which spares whoever imports it
         with the same embedder the work of the model. `progress` is told how many memories are done, of how many.
         """
         return exporting.export(self._room, target, agent=agent, vectors=vectors, progress=progress)

@@ -10,6 +10,19 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 """What a browser may do with this page beside showing it: apply the style in it. No script, no request."""
 
 
+_META = join(
+    tag("meta", charset="utf-8"),
+    tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+    tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+)
+_BEGINNING = f'<!doctype html>\n<html lang="en"><head>{_META}<title>ALMA: '
+
+
+def is_report(text: str) -> bool:
+    """Whether the text begins as every page that `html_report` makes."""
+    return text.startswith(_BEGINNING)
+
+
 def html_report(view: Overview) -> str:
     """The overview as one HTML page in UTF-8 text: no script, no network, no file beside it. All stored text is escaped."""
     kinds = tuple(sorted({*view.stats.by_kind, *(known.memory.kind for known in view.memories)}))
@@ -30,9 +43,7 @@ def html_report(view: Overview) -> str:
     )
     head = tag(
         "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        _META,
         tag("title", title),
         tag("style", Html(CSS)),
     )

@@ -6,7 +6,7 @@ import typer
 
 from alma.cli.exits import Exit
 from alma.cli.options import ConfigOption, JsonOption, config_path
-from alma.cli.output import print_json, printable
+from alma.cli.output import print_json, printable, tell
 
 if TYPE_CHECKING:
     from alma.types.explanation import RetrievalExplanation
@@ -38,7 +38,7 @@ def explain(
     if json:
         print_json({"selected": told.selected, **told.model_dump(mode="json")})
     else:
-        print(printable("\n".join(_lines(told))))
+        tell(printable("\n".join(_lines(told)) + "\n"))
     if told.reason in (Reason.UNKNOWN, Reason.OTHER_PROJECT):
         raise typer.Exit(Exit.REFUSED)
 

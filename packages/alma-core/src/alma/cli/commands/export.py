@@ -1,7 +1,6 @@
 """`alma export`."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,6 +8,7 @@ import typer
 from alma.cli.options import ConfigOption, JsonOption, config_path
 from alma.cli.output import console, print_json, printable
 from alma.cli.progress import bar
+from alma.cli.writing import checked_output
 from alma.errors import ConfigurationError
 
 
@@ -33,10 +33,9 @@ def export(
     is_piped = file == "-"
     if is_piped and json:
         raise ConfigurationError("standard output holds the export already; leave --json out, or name a file")
-    if not is_piped and Path(file).exists() and not force:
-        raise ConfigurationError(f"{file} exists already; use --force to write over it, or name another file")
-    target = sys.stdout.buffer if is_piped else Path(file)
-    with ALMA.from_config(config_path(config)) as alma, bar("Exporting", is_hidden=json) as progress:
+    settings = config_path(config)
+    target = sys.stdout.buffer if is_piped else checked_output(file, settings, may_replace=force)
+    with ALMA.from_config(settings) as alma, bar("Exporting", is_hidden=json) as progress:
         report = alma.export(target, agent=agent, vectors=vectors, progress=progress)
     if is_piped:
         sys.stdout.flush()

@@ -52,4 +52,5 @@ def list_(
     ]
     shown = table(("id", "made", "kind", "owner", "what"), rows)
     shown.columns[0].no_wrap = True  # an id broken in two cannot be copied
+    shown.columns[2].no_wrap = True
     console().print(shown)

@@ -1,6 +1,5 @@
 """`alma report`."""
 
-import sys
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,8 @@ from typing import Annotated
 import typer
 
 from alma.cli.options import ConfigOption, JsonOption, config_path
-from alma.cli.output import print_json, printable
+from alma.cli.output import print_json, printable, tell
+from alma.cli.writing import checked_output
 
 
 def report(
@@ -16,6 +16,7 @@ def report(
     open_it: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
     top: Annotated[int, typer.Option(help="So many of the memories with the most evidence.")] = 20,
     recent: Annotated[int, typer.Option(help="So many of the newest episodes and journal records.")] = 20,
+    force: Annotated[bool, typer.Option("--force", help="Write over an existing file that is no report of ALMA.")] = False,
     verify: Annotated[bool, typer.Option(help="Check the store as well, as `alma verify` does.")] = True,
     config: ConfigOption = None,
     json: JsonOption = False,
@@ -31,24 +32,42 @@ def report(
       alma report --no-verify --json
     """
     from alma import ALMA
+    from alma.config import load_settings
+    from alma.memory.files import checked_target
     from alma.report import html_report
 
-    with ALMA.from_config(config_path(config)) as alma:
+    settings = config_path(config)
+    path = None if output == "-" else checked_output(output, settings, may_replace=force or _is_report(output))
+    if path:
+        path = checked_target(path.absolute(), load_settings(settings).storage_dir)
+    with ALMA.from_config(settings) as alma:
         view = alma.overview(top=top, recent=recent, verify=verify)
     page = html_report(view)
-    if output == "-" and not json:
-        sys.stdout.write(page)
+    if path:
+        _write(page, path)
+    elif not json:
+        tell(page)
         return
-    path = _written(page, output) if output != "-" else None
     if json:
         print_json({"file": str(path) if path else None, "overview": view.model_dump(mode="json")})
     else:
-        print(printable(f"Wrote {path} ({len(page.encode()) / 1024:,.0f} kB)"))
+        tell(printable(f"Wrote {path} ({len(page.encode()) / 1024:,.0f} kB)\n"))
     if open_it and path:
         webbrowser.open(path.as_uri())
 
 
-def _written(page: str, output: str) -> Path:
-    path = Path(output).resolve()
-    path.write_text(page, encoding="utf-8")
-    return path
+def _is_report(output: str) -> bool:
+    from alma.report import is_report
+
+    path = Path(output)
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return is_report(file.read(1000))
+
+
+def _write(page: str, path: Path) -> None:
+    from alma.memory.files import new_file
+
+    with new_file(path) as file:
+        file.write(page.encode())

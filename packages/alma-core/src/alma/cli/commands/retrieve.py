@@ -1,11 +1,14 @@
 """`alma retrieve`."""
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from alma.cli.options import AgentOption, ConfigOption, JsonOption, config_path
-from alma.cli.output import console, print_json, printable
+from alma.cli.output import console, print_json, printable, tell
 from alma.cli.slices import slice_table
 
 if TYPE_CHECKING:
@@ -34,14 +37,30 @@ def retrieve(
     """
     from alma import ALMA
 
-    with ALMA.from_config(config_path(config)) as alma:
+    is_hint_told = not prompt
+    with ALMA.from_config(config_path(config)) as alma, _log_without_hints() if is_hint_told else nullcontext():
         memories = alma.retrieve(task=task, agent=agent, top_k=top_k, user_id=user_id, explain=explain)
     if json:
         print_json({**memories.to_dict(), "prompt": memories.to_prompt(max_tokens=max_tokens)})
     elif prompt:
-        print(printable(memories.to_prompt(max_tokens=max_tokens)))
+        tell(printable(f"{memories.to_prompt(max_tokens=max_tokens)}\n"))
     else:
         _show(memories)
+
+
+@contextmanager
+def _log_without_hints() -> Iterator[None]:
+    """Nobody needs to be told twice what the slice tells."""
+    log = logging.getLogger("alma")
+    log.addFilter(_is_no_hint)
+    try:
+        yield
+    finally:
+        log.removeFilter(_is_no_hint)
+
+
+def _is_no_hint(record: logging.LogRecord) -> bool:
+    return not getattr(record, "is_hint", False)
 
 
 def _show(memories: "MemorySlice") -> None:
