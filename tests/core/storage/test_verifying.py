@@ -9,8 +9,9 @@ import pytest
 
 from alma.errors import AlmaError
 from alma.journal import Change, JournalRecord, decode_payload, encode_payload, payload_digest, replay, reversed_changes
+from alma.storage import rewording
 from alma.storage.store import SQLStorage
-from alma.types import VerifyReport
+from alma.types import Passage, VerifyReport
 from stores import NOW, TASK, Filled, execute, fill, open_alma, rows
 
 
@@ -224,6 +225,13 @@ TAMPERINGS = {
         ["INSERT INTO text_1 (rowid, text) VALUES (198, 'x')"],
         "shop: full text: has an entry, 99, of no memory",
     ),
+    "a full-text entry of other words": (
+        [
+            f"INSERT INTO text_1 (text_1, rowid, text) SELECT 'delete', 2 * memory, CAST(text AS TEXT) FROM passage {OF_OUTCOME}",
+            f"INSERT INTO text_1 (rowid, text) SELECT 2 * memory, replace(CAST(text AS TEXT), 'login', 'logout') FROM passage {OF_OUTCOME}",
+        ],
+        "shop: memory {outcome}: has other words in the full text than in its passages",
+    ),
     "usage": (["UPDATE usage SET used = 9"], "shop: usage {outcome}: differs from the journal in used"),
     "usage taken away": (["DELETE FROM usage"], "shop: usage {outcome}: is in the journal, but its row is gone"),
     "usage that nobody reported": (
@@ -271,6 +279,33 @@ def test_tampering_is_found_and_its_place_named(store: Filled, what: str) -> Non
     execute(store.path, *(statement.format(**store.ids) for statement in statements))
 
     assert problem.format(**store.ids) in told(store.path)
+
+
+def test_of_many_memories_those_are_named_whose_words_were_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewording, "CHUNK", 3)
+    with open_alma(tmp_path) as alma:
+        tasks = [{"agent": "a", "task": f"Task {n}", "outcome": "success"} for n in range(8)]
+        ids = [outcome.id for outcome in alma.learn_many(tasks)]
+        alma.add_domain_knowledge(
+            "a", "zoo", "Fact", passages=[Passage(text="Mine"), Passage(text="Theirs", position=1, is_own=False)]
+        )
+        alma.forget(memory_ids=[ids[5]])
+        assert alma.verify().ok
+    for row, number in ((2, 1), (8, 7)):
+        execute(
+            tmp_path / "alma.db",
+            f"INSERT INTO text_1 (text_1, rowid, text) VALUES ('delete', {2 * row}, 'Task {number}')",
+            f"INSERT INTO text_1 (rowid, text) VALUES ({2 * row}, 'Risk {number}')",
+        )
+    execute(
+        tmp_path / "alma.db",
+        "INSERT INTO text_1 (text_1, rowid, text) VALUES ('delete', 19, 'Theirs')",
+        "INSERT INTO text_1 (rowid, text) VALUES (19, 'Nobody')",
+    )
+
+    named = [problem.place for problem in verified(tmp_path / "alma.db").problems]
+    assert named[:2] == [f"memory {ids[1]}", f"memory {ids[7]}"]
+    assert len(named) == 3
 
 
 def test_tampering_with_one_memory_blames_no_other(store: Filled) -> None:

@@ -82,6 +82,13 @@ def word_counts(connection: sqlite3.Connection, project: int) -> tuple[int, int]
     return int(held), sum(sum(_numbers(size)) for (size,) in sizes)
 
 
+def standing(connection: sqlite3.Connection, project: int) -> Iterator[tuple[str, Integers]]:
+    """Every word of the index with the documents that it stands in, ascending, one entry each time. Reads all of it."""
+    query = f"SELECT term, group_concat(doc) FROM words_{project:d} GROUP BY term"  # noqa: S608 - a number
+    for word, listed in connection.execute(query):
+        yield word, np.fromstring(listed, dtype=np.int64, sep=",")
+
+
 class TextQuery:
     """The words of one question, put to one project, or to a few memories of it: those of `within`, ascending."""
 

@@ -15,6 +15,7 @@ from alma.storage.logical import View, read_rows
 from alma.storage.migrations import migrate
 from alma.storage.readback import Redactions, record_from, touching
 from alma.storage.reembedding import dimensions_of
+from alma.storage.rewording import reworded
 from alma.storage.rows import Row, vector_checksum
 from alma.storage.seal import Seal
 from alma.types.reports import Problem, VerifyReport
@@ -237,3 +238,6 @@ class _Project:
             self._report(f"memory {live[row]}", "is missing from the full text")
         for row in indexed - live.keys():
             self._report("full text", f"has an entry, {row}, of no memory")
+        if held == expected:
+            for row in reworded(View(self.connection, self.row, self.seal), sorted(live.keys() & indexed)):
+                self._report(f"memory {live[row]}", "has other words in the full text than in its passages")
