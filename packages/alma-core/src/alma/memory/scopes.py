@@ -88,5 +88,5 @@ def unknown_agent_hint(partitions: Mapping[int, Partition], agent: str) -> str |
     if not near:
         return None
     hint = f"no memories of {agent!r}; did you mean {by_case[near[0]]!r}?"
-    _LOG.warning("%s", hint)
+    _LOG.warning("%s", hint, extra={"is_hint": True})
     return hint
