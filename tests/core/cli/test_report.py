@@ -1,6 +1,7 @@
 """`alma report`."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,14 @@ def test_a_link_is_not_followed(project, folder: Path) -> None:
     project("report", "-o", "page.html", "--force", code=2)
     assert (folder / "page.html").is_symlink()
     assert (folder / "real.html").read_bytes() == before
+
+
+def test_a_report_is_written_over_before_there_is_a_store(project, folder: Path) -> None:
+    project("report", "-o", "page.html")
+    shutil.rmtree(folder / ".alma")
+    (folder / "shop.yaml").write_text("project_id: shop\nembedding_provider: hash\n", encoding="utf-8")
+
+    assert project("report", "-o", "page.html", "--config", "shop.yaml").out.startswith("Wrote ")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")

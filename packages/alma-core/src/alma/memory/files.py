@@ -76,8 +76,15 @@ def _is_of_a_store(path: Path, store: Path) -> bool:
         return True
     if not path.exists():
         return False
-    beside = [file for file in store.iterdir() if file.name.endswith(_OF_A_STORE) or file.name in _BESIDE_A_STORE]
-    return _is_database(path) or any(map(path.samefile, beside))
+    beside = [file for file in store.glob("*") if file.name.endswith(_OF_A_STORE) or file.name in _BESIDE_A_STORE]
+    return _is_database(path) or any(_is_same(path, file) for file in beside)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except FileNotFoundError:  # its store was closed meanwhile
+        return False
 
 
 def _is_database(path: Path) -> bool:
