@@ -16,7 +16,7 @@ from alma.storage import fulltext
 from alma.storage.logical import View
 from alma.types.passages import Passage
 
-CHUNK = 10_000
+CHUNK = 50_000
 """The documents of so many memories are made anew at a time, in memory."""
 
 _MODEL = 1
