@@ -114,11 +114,11 @@ def search(
 
 def _best(text: TextScores, index: ProjectIndex, partitions: Sequence[int], limit: int) -> Integers:
     """The memories of the partitions that full text scores best, newer before older among equals."""
-    for most in (4 * limit, len(text.memories)):
+    for most in (limit, 4 * limit, len(text.memories)):
         first = _greatest(text.scores, most)
         memories, scores = text.memories[first], text.scores[first]
         inside = index.among(memories, partitions=partitions)
-        if most >= len(text.memories) or np.count_nonzero(inside) >= limit:
+        if most >= len(text.memories) or np.count_nonzero(inside) >= min(limit, most):
             break
     memories, scores = memories[inside], scores[inside]
     return memories[np.lexsort((-memories, -scores))[:limit]]
@@ -143,7 +143,7 @@ def _judged(
     memories, first = _distinct(passages.memories)
     cosines = fusion.pooled(passages, memories)
     shares = _aligned(text, memories)
-    of_background = np.isin(memories, background)
+    of_background = _marked(memories, background)
     arms = [
         _judged_arm(name, scores, scores[of_background], arm)
         for name, scores, arm in ((DENSE, cosines, fusion.DENSE), (TEXT, shares, fusion.TEXT))
@@ -152,8 +152,8 @@ def _judged(
     z = fusion.fused([(arm.z_scores, arm.weight) for arm in arms])
     partitions, ties = passages.partitions[first], passages.ties[first]
     told = cosines if DENSE in question.arms else np.zeros(len(memories))
-    kept = fusion.relevant(told, shares) | np.isin(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
-    kept &= np.isin(partitions, [partition.row for partition in scope])
+    kept = fusion.relevant(told, shares) | _within(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
+    kept &= _within(partitions, [partition.row for partition in scope])
     similarities = fusion.similarity(z)
     evidence = Evidence(passages, memories, partitions, ties, cosines, shares, arms, z, similarities, kept)
     return Found(memories[kept], partitions[kept], ties[kept], similarities[kept], is_all, evidence)
@@ -162,6 +162,22 @@ def _judged(
 def _judged_arm(name: str, scores: Floats, of_background: Floats, arm: fusion.Arm) -> JudgedArm:
     background = fusion.Background.of(of_background, arm)
     return JudgedArm(name, arm.weight, scores, background, fusion.standardised(scores, background))
+
+
+def _marked(memories: Integers, some: Integers) -> NDArray[np.bool_]:
+    """Which of the memories, which ascend, are among some."""
+    marked = np.zeros(len(memories), dtype=np.bool_)
+    if len(memories):
+        places = np.searchsorted(memories, some).clip(max=len(memories) - 1)
+        marked[places[memories[places] == some]] = True
+    return marked
+
+
+def _within(partitions: Integers, rows: Sequence[int]) -> NDArray[np.bool_]:
+    """Which of the partitions are among the rows. Rows are small numbers, so a table of them is quicker than a search."""
+    table = np.zeros(max(int(partitions.max(initial=0)), max(rows, default=0)) + 1, dtype=np.bool_)
+    table[list(rows)] = True
+    return table[partitions]
 
 
 def _distinct(memories: Integers) -> tuple[Integers, Integers]:
