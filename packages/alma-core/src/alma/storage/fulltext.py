@@ -1,8 +1,8 @@
 """Full text: one FTS5 table a project, a cache in the same transaction as the rows.
 
 FTS5 keeps which memory holds which word, and how often; BM25 is computed here from those lists, for all memories at once. FTS5's own `bm25()`
-gives the same order, but looks up every row that matches, which costs more than everything else in a search, and has no smoothing: in a store of
-one memory no word counts anything. Here each project is taken to hold a few unrelated memories more than it does, a prior on how rare a word is.
+looks up every row that matches, which costs far more than the matching, and has no smoothing: in a store of one memory no word counts anything.
+Here each project is taken to hold a few unrelated memories more than it does, a prior on how rare a word is.
 
 A memory has two documents, its own words under twice its row number and the words of others one above, so that a document's number alone says
 whose words they are. A score is a *share*: the BM25 of a memory, of the most that BM25 gives to these words, in [0, 1). BM25 is the sum over the
