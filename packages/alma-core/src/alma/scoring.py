@@ -1,4 +1,4 @@
-"""The four factors of a score. Each is in [0, 1]; the weights of a profile add up to 1."""
+"""The four factors of a score, each in [0, 1], whose weights add up to 1, and the multiplier that measured usefulness gives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,13 +14,24 @@ LARGEST_WEIGHT = 1_000_000
 _DAY = 86_400_000_000  # microseconds
 _FAILURE_WORTH = 0.7
 
+USEFULNESS_EFFECT = 0.25
+"""Usefulness moves a score by a quarter at most, either way: it reorders what is about equally near, and never hides what is near."""
+
+_PRIOR = 2.0
+_USE = 0.5
+_THUMB = 3.0
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How retrieval weighs the factors, and how fast recency fades. `kinds` has the weights of kinds that bring their own."""
+    """How retrieval weighs the factors, and how fast recency fades. `kinds` has the weights of kinds that bring their own.
+
+    Without `counts_usefulness`, what was measured of a memory's usefulness leaves its score alone.
+    """
 
     weights: Mapping[str, float]
     half_life_days: float = DEFAULT_HALF_LIFE_DAYS
+    counts_usefulness: bool = True
     kinds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @classmethod
@@ -73,3 +84,23 @@ def success(kind: str, successes: float | None, trials: float | None) -> float:
     if kind == "anti_pattern":
         return trials / (trials + 1)
     return (successes + 1) / (trials + 2)
+
+
+def usefulness(
+    used: float,
+    ignored: float,
+    thumbs_up: float,
+    thumbs_down: float,
+    credited_successes: float,
+    credited_trials: float,
+) -> float:
+    """What a score is multiplied by for what became of a memory when it was shown: from 0.75 to 1.25, exactly 1 where nothing is known.
+
+    `1 + 0.25 * (2 * m - 1)`, where `m = (2 + good) / (4 + good + bad)` is the mean of a Beta(2, 2) prior after the counts. Being used, or passed
+    over for another, counts half: it says what an agent took up, not whether that helped. The outcome of an attempt in which it was used counts
+    whole, so that what is used and fails loses. A thumb counts three: a person judged this very memory, which attempts never do.
+    """
+    good = _USE * used + credited_successes + _THUMB * thumbs_up
+    bad = _USE * ignored + (credited_trials - credited_successes) + _THUMB * thumbs_down
+    mean = (_PRIOR + good) / (2 * _PRIOR + good + bad)
+    return 1 + USEFULNESS_EFFECT * (2 * mean - 1)

@@ -1,7 +1,7 @@
 """Answering one question: scope, search, rank. What `retrieve` gives and what `explain_retrieval` tells both come from here."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +90,7 @@ def _profile(room: Room, profile: str | None, weights: Mapping[str, float] | Non
         return profile_for(room, {partition.kind for partition in scope}, usual)
     if profile != "recall":
         raise ValidationError(f"there is no profile {profile!r}; there is 'recall'")
-    return Profile.of(RECALL_WEIGHTS)
+    return replace(Profile.of(RECALL_WEIGHTS), counts_usefulness=False)
 
 
 def answered(room: Room, asked: Asked) -> Answer | None:
@@ -119,8 +119,8 @@ def contenders_for(top_k: int) -> int:
 
 
 def factors_of(item: Ranked, profile: Profile) -> Factors:
-    """The factors of a score with their weights."""
-    return Factors(**item.factors, weights=dict(profile.weights_of(item.kind)))
+    """The factors of a score with their weights, and the multiplier."""
+    return Factors(**item.factors, usefulness=item.usefulness, weights=dict(profile.weights_of(item.kind)))
 
 
 def _enough(

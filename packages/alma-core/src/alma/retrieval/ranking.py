@@ -33,6 +33,7 @@ class Ranked:
     kind: str
     score: float
     factors: Mapping[str, float]
+    usefulness: float
     copies: int
     tie: bytes
 
@@ -95,4 +96,17 @@ def _scored(contender: Contender, candidate: Candidate, kind: str, profile: scor
         "success": scoring.success(kind, candidate.successes, candidate.trials),
         "confidence": candidate.confidence,
     }
-    return Ranked(contender.memory, kind, profile.score(factors, kind), factors, contender.copies, candidate.content_hash)
+    useful = _usefulness(candidate) if profile.counts_usefulness else 1.0
+    score = useful * profile.score(factors, kind)
+    return Ranked(contender.memory, kind, score, factors, useful, contender.copies, candidate.content_hash)
+
+
+def _usefulness(candidate: Candidate) -> float:
+    return scoring.usefulness(
+        candidate.used,
+        candidate.ignored,
+        candidate.thumbs_up,
+        candidate.thumbs_down,
+        candidate.credited_successes,
+        candidate.credited_trials,
+    )

@@ -23,10 +23,10 @@ PartitionKey = tuple[bool, str, str]
 _PLAIN = (
     *("id", "agent", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at", "evidence"),
 )
-_USAGE = ("used", "ignored", "thumbs_up", "thumbs_down")
+_USAGE = ("used", "ignored", "thumbs_up", "thumbs_down", "credited_successes", "credited_trials")
 _EVIDENCE = (
-    *("id", "agent", "task_class", "successes", "trials", "operative_successes", "operative_trials", "observed_at"),
-    *("heuristic", "anti_pattern"),
+    *("id", "agent", "task_class", "successes", "trials", "operative_successes", "operative_trials", "unverified", "observed_at"),
+    *("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status"),
 )
 
 
@@ -251,12 +251,18 @@ class _Evidence(LogicalTable):
             **{name: raw[name] for name in _EVIDENCE},
             "strategy": strategy,
             "strategy_hash": raw["strategy_hash"].hex(),
+            "recent": json.loads(raw["recent"]),
+            "reasons": json.loads(view.seal.open(raw["reasons"], place="evidence.reasons")),
         }
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
-        strategy = view.seal.seal(row["strategy"].encode(), place="evidence.strategy")
-        hashed = bytes.fromhex(row["strategy_hash"])
-        return {**{name: row[name] for name in _EVIDENCE}, "strategy": strategy, "strategy_hash": hashed}
+        return {
+            **{name: row[name] for name in _EVIDENCE},
+            "strategy": view.seal.seal(row["strategy"].encode(), place="evidence.strategy"),
+            "strategy_hash": bytes.fromhex(row["strategy_hash"]),
+            "recent": dump_body(row["recent"]).decode(),
+            "reasons": view.seal.seal(dump_body(row["reasons"]), place="evidence.reasons"),
+        }
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
         view.connection.execute(compiled.EVIDENCE_UPDATE, {**columns, "of_row": raw["row"]})

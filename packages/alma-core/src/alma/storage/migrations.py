@@ -43,7 +43,10 @@ def migrate(connection: sqlite3.Connection, *, at: int) -> None:
 _FIRST_LAYOUT = """\
 CREATE TABLE store (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE migration (name TEXT NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT;
-CREATE TABLE project (row INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, head_seq INTEGER NOT NULL, head_hash BLOB NOT NULL) STRICT;
+CREATE TABLE project (
+    row INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, head_seq INTEGER NOT NULL, head_hash BLOB NOT NULL,
+    learned_seq INTEGER NOT NULL
+) STRICT;
 CREATE TABLE partition (
     row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, is_user INTEGER NOT NULL, owner TEXT NOT NULL, kind TEXT NOT NULL,
     UNIQUE (project, is_user, owner, kind)
@@ -69,14 +72,17 @@ CREATE TABLE vector (
     UNIQUE (project, text_hash, embedder)
 ) STRICT;
 CREATE TABLE usage (
-    memory INTEGER PRIMARY KEY, used INTEGER NOT NULL, ignored INTEGER NOT NULL, thumbs_up INTEGER NOT NULL, thumbs_down INTEGER NOT NULL
+    memory INTEGER PRIMARY KEY, used INTEGER NOT NULL, ignored INTEGER NOT NULL, thumbs_up INTEGER NOT NULL, thumbs_down INTEGER NOT NULL,
+    credited_successes REAL NOT NULL, credited_trials REAL NOT NULL
 ) STRICT;
 CREATE TABLE evidence (
     row INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, task_class TEXT NOT NULL,
     strategy_hash BLOB NOT NULL, strategy BLOB NOT NULL, successes REAL NOT NULL, trials REAL NOT NULL, operative_successes REAL NOT NULL,
-    operative_trials REAL NOT NULL, observed_at INTEGER NOT NULL, heuristic TEXT, anti_pattern TEXT,
+    operative_trials REAL NOT NULL, unverified INTEGER NOT NULL, observed_at INTEGER NOT NULL, recent TEXT NOT NULL, reasons BLOB NOT NULL,
+    heuristic TEXT, heuristic_status TEXT, anti_pattern TEXT, anti_pattern_status TEXT, vector BLOB, embedder INTEGER,
     UNIQUE (project, agent, task_class, strategy_hash), UNIQUE (project, id)
 ) STRICT;
+CREATE INDEX evidence_class ON evidence (project, agent, row) WHERE strategy_hash = x'';
 CREATE TABLE record (
     project INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, body BLOB NOT NULL,
     updated_at INTEGER NOT NULL, PRIMARY KEY (project, kind, key)

@@ -303,9 +303,9 @@ class SQLProject:
         with self._database.transaction() as connection:
             found = connection.execute(compiled.PROJECT_BY_NAME, {"name": self.name}).fetchone()
             self._check_embedder(connection.execute(compiled.EMBEDDER_NUMBER).fetchone()[0])
-            row, seq, head = found or self._create(connection)
+            row, seq, head, learned = found or self._create(connection)
             known = self._all_partitions(connection, row)
-            write = Write(connection, self.name, row, seq + 1, head, actor, operation, at, self._seal, known.by_key)
+            write = Write(connection, self.name, row, seq + 1, head, learned, actor, operation, at, self._seal, known.by_key)
 
             ended: bytes | None = None
 
@@ -319,11 +319,12 @@ class SQLProject:
 
             yield next_write
 
-    def _create(self, connection: sqlite3.Connection) -> tuple[int, int, bytes]:
-        row = connection.execute(compiled.PROJECT_INSERT, {"name": self.name, "head_seq": 0, "head_hash": GENESIS}).lastrowid
+    def _create(self, connection: sqlite3.Connection) -> tuple[int, int, bytes, int]:
+        new = {"name": self.name, "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
+        row = connection.execute(compiled.PROJECT_INSERT, new).lastrowid
         assert row is not None
         fulltext.create(connection, row)
-        return row, 0, GENESIS
+        return row, 0, GENESIS, 0
 
     def _head(self, connection: sqlite3.Connection, row: int) -> int:
         head, embedder = connection.execute(compiled.PROJECT_HEAD, {"project": row}).fetchone()

@@ -52,12 +52,12 @@ def sources() -> dict[str, ClauseElement]:
         "STORE_VALUES": select(_STORE.c.key, _STORE.c.value),
         "STORE_INSERT": _inserting(_STORE),
         "PROJECT_NAMES": select(_PROJECT.c.name).order_by(_PROJECT.c.name),
-        "PROJECT_BY_NAME": select(_PROJECT.c.row, _PROJECT.c.head_seq, _PROJECT.c.head_hash).where(
+        "PROJECT_BY_NAME": select(_PROJECT.c.row, _PROJECT.c.head_seq, _PROJECT.c.head_hash, _PROJECT.c.learned_seq).where(
             _PROJECT.c.name == _given("name")
         ),
         "PROJECT_HEAD": select(_PROJECT.c.head_seq, _embedder()).where(_PROJECT.c.row == _given("project")),
         "PROJECT_INSERT": _inserting(_PROJECT, "row"),
-        "PROJECT_ADVANCE": _updating(_PROJECT, "row", "head_seq", "head_hash"),
+        "PROJECT_ADVANCE": _updating(_PROJECT, "row", "head_seq", "head_hash", "learned_seq"),
         "PARTITIONS": select(_PARTITION.c.row, _PARTITION.c.is_user, _PARTITION.c.owner, _PARTITION.c.kind)
         .where(_PARTITION.c.project == _given("project"), _PARTITION.c.row > _given("after"))
         .order_by(_PARTITION.c.row),
@@ -224,9 +224,9 @@ def _logical() -> dict[str, ClauseElement]:
         "RECORD_DELETE": delete(_RECORD).where(*record_key),
         "EVIDENCE_ROWS": select(_EVIDENCE).where(_EVIDENCE.c.project == _given("project")).order_by(_EVIDENCE.c.row),
         "EVIDENCE_BY_ID": select(_EVIDENCE).where(_EVIDENCE.c.project == _given("project"), _EVIDENCE.c.id == _given("id")),
-        "EVIDENCE_INSERT": _inserting(_EVIDENCE, "row"),
+        "EVIDENCE_INSERT": _inserting(_EVIDENCE, "row", "vector", "embedder"),
         "EVIDENCE_UPDATE": _updating(
-            _EVIDENCE, "row", *(column.name for column in _EVIDENCE.c if column.name not in ("row", "project"))
+            _EVIDENCE, "row", *(c.name for c in _EVIDENCE.c if c.name not in ("row", "project", "vector", "embedder"))
         ),
         "EVIDENCE_DELETE": delete(_EVIDENCE).where(_EVIDENCE.c.row == _given("of_row")),
         "VECTOR_EXISTS": select(_v.row).where(

@@ -25,13 +25,14 @@ class MigrationTable(SQLModel, table=True):
 
 
 class ProjectTable(SQLModel, table=True):
-    """A project and the head of its journal."""
+    """A project, the head of its journal, and the newest record that changed evidence."""
 
     __tablename__ = "project"
     row: int = Field(primary_key=True)
     name: str = Field(unique=True)
     head_seq: int
     head_hash: bytes
+    learned_seq: int
 
 
 class PartitionTable(SQLModel, table=True):
@@ -110,7 +111,10 @@ class VectorTable(SQLModel, table=True):
 
 
 class UsageTable(SQLModel, table=True):
-    """How often a memory was used, passed over, and praised or blamed by a person."""
+    """How often a memory was used, passed over, praised or blamed by a person, and how the attempts went that it was used in.
+
+    Of each attempt it is credited a share: `credited_trials` sums the shares, `credited_successes` what of them went well.
+    """
 
     __tablename__ = "usage"
     memory: int = Field(primary_key=True)
@@ -118,13 +122,23 @@ class UsageTable(SQLModel, table=True):
     ignored: int
     thumbs_up: int
     thumbs_down: int
+    credited_successes: float
+    credited_trials: float
 
 
 class EvidenceTable(SQLModel, table=True):
-    """The counts behind rules, per agent, class of task, and strategy: lifetime, and operative (discounted) as of `observed_at`."""
+    """The counts behind rules, per agent, class of task, and strategy: lifetime, and operative (discounted) as of `observed_at`.
+
+    A row without a `strategy_hash` is the class itself: `strategy` is the task that stands for it, the counts are of all its outcomes. `recent` and
+    `reasons` are JSON. `vector` is that of `strategy` under one embedder, a cache outside the journal.
+    """
 
     __tablename__ = "evidence"
-    __table_args__ = (UniqueConstraint("project", "agent", "task_class", "strategy_hash"), UniqueConstraint("project", "id"))
+    __table_args__ = (
+        UniqueConstraint("project", "agent", "task_class", "strategy_hash"),
+        UniqueConstraint("project", "id"),
+        Index("evidence_class", "project", "agent", "row", sqlite_where=text("strategy_hash = x''")),
+    )
     row: int = Field(primary_key=True)
     project: int
     id: str
@@ -136,9 +150,16 @@ class EvidenceTable(SQLModel, table=True):
     trials: float
     operative_successes: float
     operative_trials: float
+    unverified: int
     observed_at: int
+    recent: str
+    reasons: bytes = Field(sa_type=LargeBinary)
     heuristic: str | None
+    heuristic_status: str | None
     anti_pattern: str | None
+    anti_pattern_status: str | None
+    vector: bytes | None = Field(sa_type=LargeBinary)
+    embedder: int | None
 
 
 class RecordTable(SQLModel, table=True):

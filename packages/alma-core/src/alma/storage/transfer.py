@@ -146,7 +146,7 @@ def changes_for(line: ExportedMemory | ExportedRecord | ExportedEvidence) -> lis
             row = {"version": line.version, "body": line.body, "updated_at": to_micros(line.updated_at)}
             return [Change("record", f"{line.kind}/{line.key}", None, row)]
         case ExportedEvidence():
-            row = {**line.model_dump(exclude={"type"}), "observed_at": to_micros(line.observed_at)}
+            row = {**line.model_dump(mode="json", exclude={"type"}), "observed_at": to_micros(line.observed_at)}
             return [Change("evidence", line.id, None, row)]
 
 

@@ -42,6 +42,7 @@ class Write:
     row: int
     seq: int
     previous: bytes
+    learned_seq: int
     actor: str
     operation: str
     at: int
@@ -203,7 +204,10 @@ class Write:
                 for key in dict.fromkeys(entity(change.table, change.key) for change in self.changes)
             ],
         )
-        self.connection.execute(compiled.PROJECT_ADVANCE, {"of_row": self.row, "head_seq": self.seq, "head_hash": head})
+        if any(change.table == "evidence" for change in self.changes):
+            self.learned_seq = self.seq
+        advanced = {"of_row": self.row, "head_seq": self.seq, "head_hash": head, "learned_seq": self.learned_seq}
+        self.connection.execute(compiled.PROJECT_ADVANCE, advanced)
         return head
 
     def _view(self) -> View:

@@ -105,15 +105,20 @@ class ExportedEvidence(_Line):
     id: Key
     agent: str
     task_class: str
-    strategy_hash: Annotated[str, Field(pattern=r"^([0-9a-f]{2})+$")]
+    strategy_hash: Annotated[str, Field(pattern=r"^([0-9a-f]{2})*$")]
     strategy: str
     successes: Number
     trials: Number
     operative_successes: Number
     operative_trials: Number
+    unverified: Count
     observed_at: UtcDatetime
+    recent: tuple[tuple[str, Count, Count], ...]
+    reasons: tuple[tuple[str, Count, Count], ...]
     heuristic: str | None
+    heuristic_status: str | None
     anti_pattern: str | None
+    anti_pattern_status: str | None
 
 
 class ExportEnd(_Line):

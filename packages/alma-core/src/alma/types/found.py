@@ -60,6 +60,8 @@ class Candidate:
     ignored: int
     thumbs_up: int
     thumbs_down: int
+    credited_successes: float
+    credited_trials: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,15 +270,20 @@ def evidence_of(agent: str) -> ExportedEvidence:
         trials=3.0,
         operative_successes=1.5,
         operative_trials=2.0,
+        unverified=1,
         observed_at=START,
+        recent=(("a1b2c3d4", 1, AT),),
+        reasons=(("timed out", 1, AT),),
         heuristic=None,
+        heuristic_status=None,
         anti_pattern=None,
+        anti_pattern_status=None,
     )
 
 
 def keep(project: Project, *evidence: ExportedEvidence) -> None:
     """Stores counts behind rules in one write."""
-    rows = [{**line.model_dump(exclude={"type"}), "observed_at": to_micros(line.observed_at)} for line in evidence]
+    rows = [{**line.model_dump(mode="json", exclude={"type"}), "observed_at": to_micros(line.observed_at)} for line in evidence]
     with project.write(actor="agent", operation="learn", at=AT) as write:
         write.apply([Change("evidence", row["id"], None, row) for row in rows])
 
