@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from alma import ALMA, AlmaError, ConflictError, CustomMemoryType, Draft, Outcome, Passage, StorageError, ValidationError
 from alma.embedding import HashEmbedder
 from alma.errors import CorruptStoreError
+from alma.storage.logical import NO_USAGE
 from alma.types import Verdict
 from alma.types.changes import Change
 from facade import ManualClock, OpenStore, held, refused
@@ -390,12 +391,16 @@ HOSTILE: dict[str, tuple[Callable[[list[Line]], Any], str]] = {
     ),
     "an empty passage": (lambda lines: a_memory(lines)["passages"][0].update(text=" "), "passage"),
     "usage below 0": (
-        lambda lines: a_memory(lines).update(usage={"used": -1, "ignored": 0, "thumbs_up": 0, "thumbs_down": 0}),
+        lambda lines: a_memory(lines).update(usage={**NO_USAGE, "used": -1}),
         "used",
     ),
     "usage beyond counting": (
-        lambda lines: a_memory(lines).update(usage={"used": 2**70, "ignored": 0, "thumbs_up": 0, "thumbs_down": 0}),
+        lambda lines: a_memory(lines).update(usage={**NO_USAGE, "used": 2**70}),
         "used",
+    ),
+    "credit below 0": (
+        lambda lines: a_memory(lines).update(usage={**NO_USAGE, "credited_trials": -0.5}),
+        "credited_trials",
     ),
     "a field of the wrong type": (lambda lines: a_memory(lines, "meeting_note")["body"]["fields"].update(title=5), "title"),
     "a kind that is a path": (lambda lines: a_memory(lines).update(kind="../../etc/passwd"), "no definition of the kind"),

@@ -95,6 +95,8 @@ def _candidate(memory: int, partition: int = 1, **given: object) -> Candidate:
         "ignored": 0,
         "thumbs_up": 0,
         "thumbs_down": 0,
+        "credited_successes": 0.0,
+        "credited_trials": 0.0,
     }
     return Candidate(memory=memory, partition=partition, **{**usual, **given})  # type: ignore[arg-type]
 

@@ -11,6 +11,7 @@ from alma import ALMA
 from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, StorageError
 from alma.journal import Change
 from alma.protocols import Write
+from alma.storage.logical import NO_USAGE
 from alma.types import Heuristic, Passage
 from stores import NOW, TASK, execute, fill, new_storage, open_alma
 
@@ -182,7 +183,7 @@ IMPOSSIBLE = {
     ),
     "a memory that leaves its passages": (lambda m, row: [Change("memory", m, row, None)], "cannot go while passage"),
     "a passage of no memory": (
-        lambda m, row: [Change("usage", "nobody", None, {"used": 1, "ignored": 0, "thumbs_up": 0, "thumbs_down": 0})],
+        lambda m, row: [Change("usage", "nobody", None, {**NO_USAGE, "used": 1})],
         "there is no memory nobody",
     ),
 }

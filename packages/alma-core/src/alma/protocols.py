@@ -74,8 +74,11 @@ class Write(Protocol):
     ) -> None:
         """Stores a memory with its passages; those whose text is in `vectors` get that float16 vector. `ConflictError` if the id is taken."""
 
-    def count_usage(self, memory_id: str, counts: Mapping[str, int]) -> None:
-        """Adds to used, ignored, thumbs_up or thumbs_down of a memory. `MemoryNotFoundError` if there is none."""
+    def count_usage(self, memory_id: str, counts: Mapping[str, float]) -> None:
+        """Adds to used, ignored, thumbs_up, thumbs_down, credited_successes or credited_trials of a memory, or takes from them, never below 0.
+
+        `MemoryNotFoundError` if there is none.
+        """
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now."""

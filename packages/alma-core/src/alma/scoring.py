@@ -101,6 +101,6 @@ def usefulness(
     whole, so that what is used and fails loses. A thumb counts three: a person judged this very memory, which attempts never do.
     """
     good = _USE * used + credited_successes + _THUMB * thumbs_up
-    bad = _USE * ignored + (credited_trials - credited_successes) + _THUMB * thumbs_down
+    bad = _USE * ignored + max(credited_trials - credited_successes, 0.0) + _THUMB * thumbs_down
     mean = (_PRIOR + good) / (2 * _PRIOR + good + bad)
     return 1 + USEFULNESS_EFFECT * (2 * mean - 1)

@@ -23,7 +23,11 @@ PartitionKey = tuple[bool, str, str]
 _PLAIN = (
     *("id", "agent", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at", "evidence"),
 )
-_USAGE = ("used", "ignored", "thumbs_up", "thumbs_down", "credited_successes", "credited_trials")
+NO_USAGE: Mapping[str, float] = {
+    **dict.fromkeys(("used", "ignored", "thumbs_up", "thumbs_down"), 0),
+    **dict.fromkeys(("credited_successes", "credited_trials"), 0.0),
+}
+"""The counts of a memory of which nothing was counted yet. Whole numbers stay whole, the others never look like them: content hashes tell."""
 _EVIDENCE = (
     *("id", "agent", "task_class", "successes", "trials", "operative_successes", "operative_trials", "unverified", "observed_at"),
     *("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status"),
@@ -195,10 +199,10 @@ class _Usages(LogicalTable):
         return str(raw["owner"])
 
     def decoded(self, view: View, raw: Row) -> Row:
-        return {name: raw[name] for name in _USAGE}
+        return {name: raw[name] for name in NO_USAGE}
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
-        return {"memory": _number(view, key), **{name: row[name] for name in _USAGE}}
+        return {"memory": _number(view, key), **{name: row[name] for name in NO_USAGE}}
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
         view.connection.execute(compiled.USAGE_UPDATE, {**columns, "of_memory": raw["memory"]})

@@ -39,6 +39,9 @@ _STORE, _PROJECT, _PARTITION, _MEMORY, _PASSAGE, _VECTOR, _USAGE, _RECORD, _JOUR
 _EVIDENCE, _TOUCHED, _REMOVED = (tables.metadata.tables[name] for name in ("evidence", "touched", "removed"))
 _m, _p, _v, _u = _MEMORY.c, _PASSAGE.c, _VECTOR.c, _USAGE.c
 
+USAGE = tuple(column.name for column in _u if column.name != "memory")
+"""What is counted of a memory that was shown, in the order of `Candidate`."""
+
 
 def sources() -> dict[str, ClauseElement]:
     """Every statement by the name of its constant."""
@@ -94,7 +97,7 @@ def sources() -> dict[str, ClauseElement]:
         .order_by(_p.seq, _p.row),
         "CANDIDATES": select(
             *(_m.row, _m.partition, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.content_hash),
-            *(func.coalesce(column, literal_column("0")) for column in (_u.used, _u.ignored, _u.thumbs_up, _u.thumbs_down)),
+            *(func.coalesce(_u[name], literal_column("0")) for name in USAGE),
         )
         .select_from(_MEMORY.outerjoin(_USAGE, _u.memory == _m.row))
         .where(_m.row.in_(_rows_given()), _m.archived_at.is_(None)),
@@ -118,7 +121,7 @@ def sources() -> dict[str, ClauseElement]:
         .group_by(_m.partition),
         "USAGE_BY_MEMORY": select(_USAGE).where(_u.memory == _given("memory")),
         "USAGE_INSERT": _inserting(_USAGE),
-        "USAGE_UPDATE": _updating(_USAGE, "memory", "used", "ignored", "thumbs_up", "thumbs_down"),
+        "USAGE_UPDATE": _updating(_USAGE, "memory", *USAGE),
         "RECORD_BY_KEY": select(_RECORD.c.version, _RECORD.c.body, _RECORD.c.updated_at).where(
             _RECORD.c.project == _given("project"), _RECORD.c.kind == _given("kind"), _RECORD.c.key == _given("key")
         ),

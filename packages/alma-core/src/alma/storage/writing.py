@@ -12,7 +12,7 @@ from alma.errors import ConflictError, MemoryNotFoundError
 from alma.journal import Change, entity
 from alma.storage import compiled, fulltext
 from alma.storage.applying import apply_changes
-from alma.storage.logical import TABLES, PartitionKey, View, passages_of
+from alma.storage.logical import NO_USAGE, TABLES, PartitionKey, View, passages_of
 from alma.storage.purging import Purged, purge
 from alma.storage.rows import (
     Row,
@@ -63,17 +63,17 @@ class Write:
             self._insert_passage(memory.id, memory_number, passage, vectors.get(passage.text))
         fulltext.insert(self.connection, self.row, memory_number, passages)
 
-    def count_usage(self, memory_id: str, counts: Mapping[str, int]) -> None:
-        """Adds to the usage counts of a memory. `MemoryNotFoundError` if there is none."""
+    def count_usage(self, memory_id: str, counts: Mapping[str, float]) -> None:
+        """Adds to the usage counts of a memory, or takes from them, never below 0. `MemoryNotFoundError` if there is none."""
         number = self.find(memory_id)["row"]
         found = _one(self.connection.execute(compiled.USAGE_BY_MEMORY, {"memory": number}))
         if found is None:
-            after = {name: counts.get(name, 0) for name in ("used", "ignored", "thumbs_up", "thumbs_down")}
+            after = {name: max(none, none + counts.get(name, 0)) for name, none in NO_USAGE.items()}
             self.connection.execute(compiled.USAGE_INSERT, {"memory": number, **after})
             self.changes.append(Change("usage", memory_id, None, after))
             return
         before = {name: found[name] for name in counts}
-        changed = {name: found[name] + count for name, count in counts.items()}
+        changed = {name: max(NO_USAGE[name], found[name] + count) for name, count in counts.items()}
         self.connection.execute(compiled.USAGE_UPDATE, {**found, **changed, "of_memory": number})
         self.changes.append(Change("usage", memory_id, before, changed))
 

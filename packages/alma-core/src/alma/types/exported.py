@@ -13,6 +13,7 @@ VERSION = 1
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Credit = Annotated[float, Field(ge=0, le=2**53, allow_inf_nan=False)]
 Key = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
@@ -65,6 +66,8 @@ class ExportedUsage(_Line):
     ignored: Count
     thumbs_up: Count
     thumbs_down: Count
+    credited_successes: Credit
+    credited_trials: Credit
 
 
 class ExportedMemory(_Line):

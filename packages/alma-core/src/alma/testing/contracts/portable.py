@@ -68,12 +68,13 @@ class PortableContract(WithStore):
         add(store, project, memory, passages=TURNS)
         add(store, project, plain)
         with project.write(actor="agent", operation="usage", at=AT) as write:
-            write.count_usage(memory.id, {"used": 2, "thumbs_down": 1})
+            write.count_usage(memory.id, {"used": 2, "thumbs_down": 1, "credited_successes": 0.25, "credited_trials": 0.75})
         _, _, _, (line, other), _ = read(project)
         told = [each.model_dump(exclude={"is_embedded", "vector"}) for each in line.passages]
         assert told == [{name: getattr(turn, name) for name in told[0]} for turn in TURNS]
         assert [each.is_embedded for each in line.passages] == [True, False]
-        assert (line.usage, other.usage) == (ExportedUsage(used=2, ignored=0, thumbs_up=0, thumbs_down=1), None)
+        counted = ExportedUsage(used=2, ignored=0, thumbs_up=0, thumbs_down=1, credited_successes=0.25, credited_trials=0.75)
+        assert (line.usage, other.usage) == (counted, None)
 
     def test_vectors_are_in_a_snapshot_where_they_are_asked_for(self, store: Store, project: Project) -> None:
         add(store, project, make_domain_knowledge(), passages=TURNS)

@@ -126,14 +126,22 @@ class StoreWrites(WithStore):
         assert all(bytes.fromhex(each) for each in hashes)
         assert (project.head_at(5), project.head_at(0)) == ("", "")
 
-    def test_usage_adds_up_and_an_unknown_memory_is_an_error(self, store: Store, project: Project) -> None:
+    def test_usage_adds_up_never_below_0_and_an_unknown_memory_is_an_error(self, store: Store, project: Project) -> None:
         memory = make_outcome()
         add(store, project, memory)
-        for counts in ({"used": 1}, {"used": 2, "thumbs_up": 1}, {"ignored": 3, "thumbs_down": 1}):
+        counted: list[dict[str, float]] = [
+            {"used": 1},
+            {"used": 2, "thumbs_up": 1},
+            {"ignored": 3, "thumbs_down": 1},
+            {"credited_successes": 0.75, "credited_trials": 1.0},
+            {"credited_successes": -0.5, "used": -9},
+        ]
+        for counts in counted:
             with project.write(actor="agent", operation="usage", at=AT) as write:
                 write.count_usage(memory.id, counts)
         (found,) = project.candidates([row_of(project, memory)])
-        assert (found.used, found.ignored, found.thumbs_up, found.thumbs_down) == (3, 3, 1, 1)
+        assert (found.used, found.ignored, found.thumbs_up, found.thumbs_down) == (0, 3, 1, 1)
+        assert (found.credited_successes, found.credited_trials) == (0.25, 1.0)
         with project.write(actor="agent", operation="usage", at=AT) as write, pytest.raises(MemoryNotFoundError):
             write.count_usage("nobody", {"used": 1})
 
@@ -238,6 +246,7 @@ class StoreWrites(WithStore):
         assert (first.confidence, first.successes, first.trials, first.seen_at) == (0.5, 4.0, 5.0, AT)
         assert first.partition != found[rows[1]].partition
         assert (first.used, first.ignored, first.thumbs_up, first.thumbs_down) == (0, 0, 0, 0)
+        assert (first.credited_successes, first.credited_trials) == (0, 0)
 
     def test_equal_contents_have_equal_hashes_and_ties_whoever_owns_them(self, store: Store, project: Project) -> None:
         same = [make_outcome(agent=name) for name in ("ann", "bob")]
