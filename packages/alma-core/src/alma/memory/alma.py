@@ -132,8 +132,8 @@ class ALMA(Upkeep):
         """What matters for a task: at most `top_k` memories of each kind that `agent` may read, best first.
 
         Preferences come with the `user_id` they belong to. `query` is another name for `task`. `profile="recall"` ranks by similarity
-        alone; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see what each contributes. With `explain`,
-        `recalled` says of each memory by which numbers it has its place. Writes nothing.
+        alone, whatever became of a memory before; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see what
+        each contributes. With `explain`, `recalled` says of each memory by which numbers it has its place. Writes nothing.
         """
         return recall.retrieve(
             self._room,

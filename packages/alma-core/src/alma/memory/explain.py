@@ -121,7 +121,10 @@ class _Teller:
 
 
 def _factors(explanation: Explanation) -> str:
-    return ", ".join(f"{label}={explanation.factors[name].value:.2f}" for name, label in FACTOR_LABELS.items())
+    told = [f"{label}={explanation.factors[name].value:.2f}" for name, label in FACTOR_LABELS.items()]
+    if explanation.usefulness != 1.0:
+        told.append(f"usefulness={explanation.usefulness:.2f}")
+    return ", ".join(told)
 
 
 def _absent(room: Room, told: _Teller) -> RetrievalExplanation:
