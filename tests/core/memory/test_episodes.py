@@ -335,3 +335,22 @@ def test_an_episode_says_what_it_is(alma: ALMA) -> None:
     assert repr(episode) == "<Episode run-7 of 'dev': 'Deploy auth service', open>"
     episode.abandon()
     assert repr(episode).endswith("abandoned>")
+
+
+def test_what_was_shown_may_have_been_retrieved_before(alma: ALMA) -> None:
+    rule = alma.add_heuristic("dev", TASK, "blue-green")
+    memories = alma.retrieve(TASK, "dev")
+    alma.add_heuristic("dev", TASK, "by hand")
+    with alma.episode("dev", "Deploy it", memories=memories) as episode:
+        assert episode.memories is memories
+        assert episode.observe("As [H1] says") == [rule.id]
+    assert [exposure.memory_id for exposure in alma.get_episode(episode.id).shown] == [rule.id]
+
+
+def test_what_another_agent_or_project_was_shown_is_refused(alma: ALMA) -> None:
+    with refused(alma, ValidationError, "retrieved for 'ops' of project 'shop', not for 'dev' of 'shop'"):
+        alma.episode("dev", TASK, memories=alma.retrieve(TASK, "ops"))
+    with refused(alma, ValidationError, "project 'other'"):
+        alma.episode("dev", TASK, memories=alma.for_project("other").retrieve(TASK, "dev"))
+    with refused(alma, ValidationError, "a slice that retrieve returned"):
+        alma.episode("dev", TASK, memories=["m1"])  # type: ignore[arg-type]

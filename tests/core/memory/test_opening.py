@@ -103,6 +103,17 @@ def test_a_closed_store_says_so(alma: ALMA, call: Callable[[ALMA], object]) -> N
         call(alma)
 
 
+def test_what_waits_for_the_close_finds_the_store_open(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:
+    made: list[str] = []
+    alma.before_close(lambda: made.append(alma.learn("a", "Deploy", "success").kind))
+    alma.for_project("other").before_close(lambda: 1 / 0)
+    alma.before_close(lambda: made.append("never"))()
+    alma.close()
+    alma.close()
+    assert made == ["outcome"]
+    assert "ZeroDivisionError" in caplog.text
+
+
 def test_closing_one_project_closes_the_store(alma: ALMA) -> None:
     alma.for_project("other").close()
     with pytest.raises(StorageError, match="was closed"):

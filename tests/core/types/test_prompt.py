@@ -50,6 +50,14 @@ def test_items_are_shown_whole_or_not_at_all(found: MemorySlice, budget: int) ->
     assert [line for line in found.to_prompt(budget).split("\n") if line and line not in whole] == []
 
 
+@given(slices())
+def test_the_notes_are_the_lines_of_the_prompt_without_their_tags(found: MemorySlice) -> None:
+    lines = set(found.to_prompt(10**9).split("\n"))
+
+    assert len(found.notes()) == len(found)
+    assert all(f"[{item.tag}] {note}" in lines for item, note in zip(found.recalled, found.notes(), strict=True))
+
+
 @given(slices(), st.integers(0, 400))
 def test_the_same_slice_gives_the_same_bytes(found: MemorySlice, budget: int) -> None:
     copy = MemorySlice.from_json(found.to_json())

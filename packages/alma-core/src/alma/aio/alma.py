@@ -104,6 +104,7 @@ class AsyncALMA:
         return self._alma.agents
 
     # Each of these is the method of ALMA of that name, awaited. A test holds the two classes together.
+    before_close = _mirrored(ALMA.before_close)
     retrieve = _mirrored(ALMA.retrieve)
     explain_retrieval = _mirrored(ALMA.explain_retrieval)
     learn = _mirrored(ALMA.learn)

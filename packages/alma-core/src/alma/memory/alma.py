@@ -1,6 +1,6 @@
 """`ALMA`, the one object that users hold: a line a method, each use case in a file of its own."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -95,6 +95,13 @@ class ALMA(Upkeep):
     def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
         self._store.close()
+
+    def before_close(self, call: Callable[[], object]) -> Callable[[], None]:
+        """Has `call` made when the store is about to close and still answers, for work that is done in the background.
+
+        What is returned takes it back. An error of it is logged and keeps nothing from closing.
+        """
+        return self._store.before_close(call)
 
     def __enter__(self) -> Self:
         return self
@@ -317,14 +324,23 @@ class ALMA(Upkeep):
         task_type: str | None = None,
         episode_id: str | None = None,
         top_k: int = 5,
+        memories: MemorySlice | None = None,
     ) -> Episode:
         """Begins an attempt at a task: retrieves what matters for it, and keeps what was shown, done and achieved.
 
+        `memories` is what was shown, if the caller has retrieved it for this agent before; nothing is retrieved then.
         Use it in a `with` block, or end it yourself. `ConflictError` if there is an episode of that `episode_id` already, `ScopeViolationError` if
         the agent may not learn from the task. One that a crash left open is closed as abandoned when its project is next opened.
         """
         return episodes.begin(
-            self._room, agent=agent, task=task, user_id=user_id, task_type=task_type, episode_id=episode_id, top_k=top_k
+            self._room,
+            agent=agent,
+            task=task,
+            user_id=user_id,
+            task_type=task_type,
+            episode_id=episode_id,
+            top_k=top_k,
+            memories=memories,
         )
 
     def resume_episode(self, episode_id: str, *, memories: MemorySlice | None = None) -> Episode:

@@ -8,7 +8,7 @@ from typing import Any
 
 from alma.episode import Episode
 from alma.episode.episode import exposures
-from alma.errors import AlmaError, ConflictError, MemoryNotFoundError
+from alma.errors import AlmaError, ConflictError, MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory import recall, record, usage
 from alma.memory.attempts import (
@@ -41,15 +41,27 @@ CRASHED = "the process that held it was gone"
 
 
 def begin(
-    room: Room, *, agent: object, task: object, user_id: object, task_type: object, episode_id: object, top_k: object
+    room: Room,
+    *,
+    agent: object,
+    task: object,
+    user_id: object,
+    task_type: object,
+    episode_id: object,
+    top_k: object,
+    memories: object = None,
 ) -> Episode:
-    """Retrieves for a task and opens an episode on it. `ScopeViolationError` if the agent may not learn from it."""
+    """Opens an episode on a task, with what was retrieved for it or is retrieved now. `ScopeViolationError` if the agent may not learn from it."""
     now = room.store.clock()
     given = {"agent": agent, "task": task, "task_type": task_type, "outcome": Verdict.UNVERIFIED}
     asked = record.outcome_from(room, now, given)
     user = None if user_id is None else args.checked_name(user_id, "user_id")
     key = new_id(now) if episode_id is None else args.checked_label(episode_id, "episode_id")
-    memories = recall.retrieve(room, task=asked.task_description, agent=asked.agent, top_k=top_k, user_id=user)
+    shown = (
+        recall.retrieve(room, task=asked.task_description, agent=asked.agent, top_k=top_k, user_id=user)
+        if memories is None
+        else _checked_slice(room, memories, asked.agent)
+    )
     opened = EpisodeRecord(
         id=key,
         project_id=room.name,
@@ -58,7 +70,7 @@ def begin(
         task_type=args.optional_label(task_type, "task_type"),
         user_id=user,
         started_at=now,
-        shown=exposures(memories),
+        shown=exposures(shown),
     )
     at = to_micros(now)
     try:
@@ -67,7 +79,7 @@ def begin(
             write.put_record(LEASE, key, lease_body(room.store.presence.id, at), version=0)
     except ConflictError as error:
         raise ConflictError(f"there is an episode {key!r} already: {_standing(room, key)}") from error
-    return Episode(RoomRecorder(room, opened), opened, memories)
+    return Episode(RoomRecorder(room, opened), opened, shown)
 
 
 def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> Episode:
@@ -251,6 +263,17 @@ def _outcome(room: Room, ended: EpisodeRecord, at: datetime) -> tuple[Outcome | 
 def _usage(room: Room, ended: EpisodeRecord) -> UsageReport:
     shown = [exposure.memory_id for exposure in ended.shown]
     return usage.judged(room, shown, ended.used, agent=ended.agent, user_id=ended.user_id)
+
+
+def _checked_slice(room: Room, memories: object, agent: str) -> MemorySlice:
+    """What this agent was shown of this project; nobody's exposures are counted as another's."""
+    if not isinstance(memories, MemorySlice):
+        raise ValidationError(f"memories must be a slice that retrieve returned, not {args.told(memories)}")
+    if (memories.agent, memories.project_id) != (agent, room.name):
+        raise ValidationError(
+            f"memories were retrieved for {memories.agent!r} of project {memories.project_id!r}, not for {agent!r} of {room.name!r}"
+        )
+    return memories
 
 
 def _vectors(room: Room, memory: Outcome | None) -> Mapping[str, bytes]:

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,6 +116,7 @@ class OpenStore:
     embedder_options: Options = field(default_factory=dict)
     projects: dict[str, "Room"] = field(default_factory=dict)
     successor: "OpenStore | None" = field(default=None, init=False)
+    closing: list[Callable[[], object]] = field(default_factory=list, init=False)
     presence: Presence = field(init=False)
     beside: Pool = field(init=False)
     """Where one search of a large scope runs beside the other."""
@@ -154,8 +155,23 @@ class OpenStore:
             room.index.drop_snapshot()
         return sum(_deleted(path) for path in found)
 
+    def before_close(self, call: Callable[[], object]) -> Callable[[], None]:
+        """Has a call made when the store is about to close; what is returned takes it back."""
+        self.closing.append(call)
+
+        def take_back() -> None:
+            with contextlib.suppress(ValueError):
+                self.closing.remove(call)
+
+        return take_back
+
     def close(self) -> None:
-        """Keeps what is worth keeping and closes the database."""
+        """Makes the calls that waited for this, keeps what is worth keeping and closes the database."""
+        while self.closing:
+            try:
+                self.closing.pop()()
+            except Exception:  # noqa: BLE001 - somebody's work must not keep the store open
+                _LOG.exception("a call that was to be made before the store closed failed")
         for room in list(self.projects.values()):
             room.index.save()
         self.storage.close()

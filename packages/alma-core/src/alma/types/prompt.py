@@ -58,7 +58,7 @@ def cited_tags(text: str) -> set[str]:
 def render_prompt(items: Sequence[Recalled], *, now: datetime, max_tokens: int, count_tokens: TokenCounter) -> str:
     """The items as notes of at most `max_tokens`, the better ones first to get a place. "" if none fits."""
     _check_budget(max_tokens)
-    lines = {item.tag: f"[{item.tag}] {_describe(item.memory, now)}" for item in items}
+    lines = {item.tag: f"[{item.tag}] {note(item.memory, now)}" for item in items}
     whole = _assemble(lines)
     if not lines or count_tokens(whole) <= max_tokens:
         return whole
@@ -90,7 +90,8 @@ def _assemble(lines: dict[str, str]) -> str:
     return "\n".join([*parts, REQUEST, FENCE_END])
 
 
-def _describe(memory: Memory, now: datetime) -> str:
+def note(memory: Memory, now: datetime) -> str:
+    """What a prompt says of a memory, in one line, without its tag."""
     shared = memory.metadata.get("shared_from")
     origin = f" (from {_quoted(str(shared))})" if shared else ""
     return _sentence(memory, now) + origin

@@ -10,7 +10,7 @@ from alma.errors import ValidationError
 from alma.text import estimate_tokens, shortened
 from alma.types.identity import UtcDatetime, utc_now
 from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
-from alma.types.prompt import TokenCounter, cited_tags, render_prompt
+from alma.types.prompt import TokenCounter, cited_tags, note, render_prompt
 from alma.types.reading import read_json
 from alma.types.recalled import Recalled
 
@@ -88,6 +88,10 @@ class MemorySlice(BaseModel):
         `max_tokens` is a whole number, 0 or more.
         """
         return render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
+
+    def notes(self) -> list[str]:
+        """What a prompt says of each memory, one line each, in rank order, without tags: for places where nobody looks for citations."""
+        return [note(item.memory, self.retrieved_at) for item in self.recalled]
 
     def cited(self, text: str) -> list[str]:
         """The ids of the memories whose tags stand in `text`, in rank order: [H1], [h1], [H1, A2]. Tags of no memory of this slice are ignored."""
