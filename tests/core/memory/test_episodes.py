@@ -55,6 +55,7 @@ def test_the_record_of_an_episode_has_everything_that_was_shown_done_and_said(al
         started_at=START,
         ended_at=clock.now,
         used=(shown[0].memory.id,),
+        credited=(shown[0].memory.id,),
         outcome_id=outcome.id,
         shown=(
             Exposure(memory_id=shown[0].memory.id, tag="H1", rank=1, score=shown[0].score, used=True),

@@ -79,7 +79,7 @@ def step_body(step: Step) -> dict[str, Any]:
     return {**fields, "at": to_micros(step.at)}
 
 
-_SAID = ("status", "outcome", "strategy", "error", "feedback", "reason", "used", "outcome_id")
+_SAID = ("status", "outcome", "strategy", "error", "feedback", "reason", "used", "credited", "outcome_id")
 _ENDED = ("ended_at", "settled_at")
 
 
@@ -126,6 +126,7 @@ class _Told(_Body):
     feedback: str | None
     reason: str | None
     used: tuple[str, ...] | None
+    credited: tuple[str, ...]
     outcome_id: str | None
     ended_at: _Micros
     settled_at: _Micros | None

@@ -10,7 +10,7 @@ from alma.episode import Episode
 from alma.episode.episode import exposures
 from alma.errors import AlmaError, ConflictError, MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
-from alma.memory import recall, record, usage
+from alma.memory import crediting, recall, record, usage
 from alma.memory.attempts import (
     END,
     EPISODE,
@@ -109,10 +109,9 @@ def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -
     if found.outcome is verdict and why in (None, found.reason):
         return found
     now = room.store.clock()
-    was_judged = found.status is EpisodeStatus.ENDED
-    said = why or (found.reason if was_judged else None)
+    said = why or (found.reason if found.status is EpisodeStatus.ENDED else None)
     settled = found.model_copy(update={"status": EpisodeStatus.ENDED, "outcome": verdict, "reason": said, "settled_at": now})
-    return _close(room, settled, operation="settle", at=now, version=version, count_usage=not was_judged)
+    return _close(room, settled, operation="settle", at=now, version=version, before=found)
 
 
 def recovered(room: Room) -> Room:
@@ -178,7 +177,7 @@ class RoomRecorder:
             }
         )
         operation = "episode_end" if is_judged else "episode_abandon"
-        return _close(self.room, ended, operation=operation, at=ending.at, version=0, count_usage=is_judged)
+        return _close(self.room, ended, operation=operation, at=ending.at, version=0)
 
     def suspend(self) -> None:
         """Gives the lease back."""
@@ -215,18 +214,26 @@ class RoomRecorder:
         )
 
 
-def _close(room: Room, ended: EpisodeRecord, *, operation: str, at: datetime, version: int, count_usage: bool) -> EpisodeRecord:
-    """Writes how an episode ended or was settled, with the memory of it and, the first time that there is a verdict, what was used."""
+def _close(
+    room: Room, ended: EpisodeRecord, *, operation: str, at: datetime, version: int, before: EpisodeRecord | None = None
+) -> EpisodeRecord:
+    """Writes how an episode ended or was settled, with the memory of it, the credit for it and, at its first verdict, what was used.
+
+    `before` is how it had ended before it was settled.
+    """
     outcome, is_new = _outcome(room, ended, at)
     if outcome is not None:
         ended = ended.model_copy(update={"outcome_id": outcome.id})
     vectors = _vectors(room, outcome)
-    report = _usage(room, ended) if count_usage else None
+    use = _use(room, ended) if _is_judged(ended) and not _is_judged(before) else None
+    if use is not None:
+        ended = ended.model_copy(update={"credited": use.used})
+    counts = crediting.counts(room, before, ended, use)
     lease_version, lease = room.project.record(LEASE, ended.id)
     with room.project.write(actor=ended.agent, operation=operation, at=to_micros(at)) as write:
         write.put_record(END, ended.id, ending_body(ended), version=version)
-        if report is not None:
-            usage.count(write, report)
+        for memory_id, added in counts.items():
+            write.count_usage(memory_id, added)
         if outcome is not None:
             (write.add if is_new else write.replace)(outcome, passages_of(outcome), vectors)
         if lease_version:
@@ -260,7 +267,11 @@ def _outcome(room: Room, ended: EpisodeRecord, at: datetime) -> tuple[Outcome | 
     return kept.model_copy(update={"outcome": ended.outcome, "user_feedback": feedback, "updated_at": at}), False
 
 
-def _usage(room: Room, ended: EpisodeRecord) -> UsageReport:
+def _is_judged(record: EpisodeRecord | None) -> bool:
+    return record is not None and record.status is EpisodeStatus.ENDED
+
+
+def _use(room: Room, ended: EpisodeRecord) -> UsageReport:
     shown = [exposure.memory_id for exposure in ended.shown]
     return usage.judged(room, shown, ended.used, agent=ended.agent, user_id=ended.user_id)
 

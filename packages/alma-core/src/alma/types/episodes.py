@@ -74,8 +74,8 @@ class Ending(_Value):
 class EpisodeRecord(_Value):
     """An episode as it is kept.
 
-    `reason` is what `settle` or `abandon` was given; `used` has all ids that were cited or named, `None` if nobody said any; `outcome_id` names
-    the memory of how it went.
+    `reason` is what `settle` or `abandon` was given; `used` has all ids that were cited or named, `None` if nobody said any; `credited` has
+    those of them whose use was counted: to these the outcome is credited. `outcome_id` names the memory of how it went.
     """
 
     id: str
@@ -94,6 +94,7 @@ class EpisodeRecord(_Value):
     ended_at: UtcDatetime | None = None
     settled_at: UtcDatetime | None = None
     used: tuple[str, ...] | None = None
+    credited: tuple[str, ...] = ()
     outcome_id: str | None = None
     shown: tuple[Exposure, ...] = ()
     steps: tuple[Step, ...] = ()

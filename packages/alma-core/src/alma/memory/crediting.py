@@ -1,0 +1,59 @@
+"""Credit: how an attempt went is credited to the memories that were used in it, a share to each."""
+
+from collections.abc import Iterator, Mapping
+
+from alma.memory.room import Room
+from alma.types.episodes import EpisodeRecord
+from alma.types.kinds import Verdict
+from alma.types.reports import UsageReport
+
+MOST_AN_EPISODE = 3
+"""All shares of one attempt together: many memories used at once do not make one attempt count for many."""
+
+_PARTS = 1024
+"""Shares are whole parts of this, which binary fractions hold exactly: taking one back leaves nothing over, in whatever order."""
+
+_WORTH: Mapping[Verdict, float] = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
+
+Counts = dict[str, float]
+
+
+def share(used: int) -> float:
+    """What one of so many used memories is credited of an attempt: `min(1, 3 / used)`, rounded down to a 1024th."""
+    return 1.0 if used <= MOST_AN_EPISODE else (_PARTS * MOST_AN_EPISODE // used) / _PARTS
+
+
+def counts(room: Room, before: EpisodeRecord | None, after: EpisodeRecord, use: UsageReport | None) -> Mapping[str, Counts]:
+    """What ending or settling an episode adds to the counts of each memory: its use, if that is counted now, and the credit for the outcome.
+
+    What was credited for the outcome that it had before is taken back. Memories that are gone are left out.
+    """
+    added: dict[str, Counts] = {}
+    for memory_id, name in _uses(use):
+        added[memory_id] = {name: 1}
+    earlier, later = _credit(before), _credit(after)
+    for memory_id in {**earlier, **later}:
+        change = _difference(earlier.get(memory_id, {}), later.get(memory_id, {}))
+        if change and room.project.find(memory_id) is not None:
+            added.setdefault(memory_id, {}).update(change)
+    return added
+
+
+def _uses(use: UsageReport | None) -> Iterator[tuple[str, str]]:
+    if use is not None:
+        yield from ((memory_id, "used") for memory_id in use.used)
+        yield from ((memory_id, "ignored") for memory_id in use.ignored)
+
+
+def _credit(record: EpisodeRecord | None) -> Mapping[str, Counts]:
+    """What the outcome of an episode counts for each of the memories that it is credited to. What nobody judged counts nothing."""
+    worth = None if record is None or record.outcome is None else _WORTH.get(record.outcome)
+    if record is None or worth is None:
+        return {}
+    each = share(len(record.credited))
+    return {memory_id: {"credited_successes": worth * each, "credited_trials": each} for memory_id in record.credited}
+
+
+def _difference(earlier: Counts, later: Counts) -> Counts:
+    changes = {name: later.get(name, 0.0) - earlier.get(name, 0.0) for name in {**earlier, **later}}
+    return {name: change for name, change in changes.items() if change}
