@@ -148,9 +148,14 @@ def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
         "trials": 3.0,
         "operative_successes": 1.5,
         "operative_trials": 2.5,
+        "unverified": 1,
         "observed_at": 5,
-        "heuristic": None,
+        "recent": [["a1b2", 1, 5]],
+        "reasons": [["timed out", 2, 5]],
+        "heuristic": "h1",
+        "heuristic_status": "proven",
         "anti_pattern": None,
+        "anti_pattern_status": None,
     }
     small = {"version": 1, "body": {"a": 1}, "updated_at": 7}
     before = state(shop)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
+from alma.types.evidence import Evidence as Evidence
+from alma.types.evidence import StoredEvidence as StoredEvidence
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord
 from alma.types.found import Candidate as Candidate
 from alma.types.found import PassageScores as PassageScores
@@ -88,6 +90,16 @@ class Write(Protocol):
 
         A text that is embedded and new needs its float16 vector in `vectors`. `ConflictError` if a row is not what its change expects.
         """
+
+    @property
+    def learned_seq(self) -> int:
+        """The newest record that changed evidence; this write's own once it did and has ended."""
+
+    def put_evidence(self, before: StoredEvidence | None, after: Evidence, vector: bytes | None) -> StoredEvidence:
+        """Stores evidence, new or in place of `before`, which has to be what is stored; with the float16 vector of its text, if it has none yet."""
+
+    def recount(self, memory_id: str, **columns: Any) -> bool:
+        """Sets confidence, successes, trials and seen_at of a rule's row. Whether that changed anything."""
 
     def change_memory(self, memory_id: str, **columns: Any) -> None:
         """Changes columns of a memory's row, of `body` single fields; `archived_at` takes it out of every search or brings it back."""
@@ -238,12 +250,35 @@ class Portable(Protocol):
         """As `Project.write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
 
 
+class Learned(Protocol):
+    """The evidence of one project."""
+
+    def classes(self, agent: str, *, most: int) -> Sequence[StoredEvidence]:
+        """The newest classes of an agent's tasks, newest first."""
+
+    def of_class(self, agent: str, task_class: str, *, most: int) -> Sequence[StoredEvidence]:
+        """The class as a whole and the strategies that were tried in it, those tried most often first."""
+
+    def at(self, agent: str, task_class: str, strategy_hash: str) -> StoredEvidence | None:
+        """The evidence of one key."""
+
+    def with_rules(self, agent: str) -> Sequence[StoredEvidence]:
+        """All evidence of an agent that a rule rests on, or once did."""
+
+    def outcomes(self, evidence_id: str, *, newest: int) -> Sequence[int]:
+        """The rows of the outcomes that an evidence was made of, newest first, archived ones too."""
+
+
 class Project(Memories, Searchable, Log, Figures, Journaled, Portable, Protocol):
     """One project of a store. It exists from its first write on; until then it reads as empty. Thread-safe."""
 
     @property
     def name(self) -> str:
         """The project's name."""
+
+    @property
+    def learned(self) -> Learned:
+        """The evidence behind its rules."""
 
     def write(self, *, actor: str, operation: str, at: int) -> AbstractContextManager[Write]:
         """One call's write, under the project's lock. `at` is in microseconds since 1970. An exception inside undoes all of it."""

@@ -31,6 +31,7 @@ from alma.protocols import (
 )
 from alma.storage import compiled, fulltext, insight, readback
 from alma.storage.database import Database
+from alma.storage.evidence import EvidenceReader
 from alma.storage.lengths import TextLengths
 from alma.storage.logical import PartitionKey, View, read_rows
 from alma.storage.rows import memory_from, text_hash
@@ -71,6 +72,7 @@ class SQLProject:
         self._seal = seal
         self._row: int | None = None
         self._known = _Partitions({}, {})
+        self.learned = EvidenceReader(self._viewing, embedder=embedder)
         self._defined: dict[str, tuple[bytes, CustomMemoryType]] = {}
         self._lengths = TextLengths()
         self._measuring = threading.Lock()
@@ -87,6 +89,13 @@ class SQLProject:
         with self._database.reading() as connection:
             row = self._find(connection)
             return 0 if row is None else self._head(connection, row)
+
+    @contextmanager
+    def _viewing(self) -> Iterator[View | None]:
+        """A look at the rows; `None` while the project does not exist."""
+        with self._database.reading() as connection:
+            row = self._find(connection)
+            yield None if row is None else View(connection, row, self._seal)
 
     def head_at(self, seq: int) -> str:
         """The hash of a journal record in hexadecimal, "" if there is none."""
@@ -305,7 +314,7 @@ class SQLProject:
             self._check_embedder(connection.execute(compiled.EMBEDDER_NUMBER).fetchone()[0])
             row, seq, head, learned = found or self._create(connection)
             known = self._all_partitions(connection, row)
-            write = Write(connection, self.name, row, seq + 1, head, learned, actor, operation, at, self._seal, known.by_key)
+            write = Write(connection, self.name, row, seq + 1, head, learned, self._embedder, actor, operation, at, self._seal, known.by_key)
 
             ended: bytes | None = None
 

@@ -30,6 +30,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage import tables
+from alma.storage.evidence import RECOUNTED
 from alma.storage.lengths import OTHER_WEIGHT
 
 _STORE, _PROJECT, _PARTITION, _MEMORY, _PASSAGE, _VECTOR, _USAGE, _RECORD, _JOURNAL = (
@@ -201,6 +202,8 @@ def _logical() -> dict[str, ClauseElement]:
     passages = select(_PASSAGE, _m.id.label("owner")).select_from(_PASSAGE.outerjoin(_MEMORY, _m.row == _p.memory))
     usages = select(_USAGE, _m.id.label("owner")).select_from(_USAGE.join(_MEMORY, _m.row == _u.memory))
     of_memory = (_m.project == _given("project"), _m.id == _given("memory_id"))
+    of_agent = (_EVIDENCE.c.project == _given("project"), _EVIDENCE.c.agent == _given("agent"))
+    of_class = (*of_agent, _EVIDENCE.c.task_class == _given("task_class"))
     record_key = [_RECORD.c[name] == _given(f"of_{name}") for name in ("project", "kind", "key")]
     return {
         "PARTITION_OF": select(_PARTITION.c.is_user, _PARTITION.c.owner, _PARTITION.c.kind).where(
@@ -208,6 +211,7 @@ def _logical() -> dict[str, ClauseElement]:
         ),
         "MEMORY_ROWS": select(_MEMORY).where(_m.project == _given("project")).order_by(_m.row),
         "MEMORY_UPDATE": _updating(_MEMORY, "row", *(column.name for column in _m if column.name not in ("row", "project"))),
+        "MEMORY_RECOUNT": _updating(_MEMORY, "row", *RECOUNTED, "seq"),
         "MEMORY_DELETE": delete(_MEMORY).where(_m.row == _given("of_row")),
         "PASSAGE_ROWS": passages.where(_p.project == _given("project")).order_by(_p.row),
         "PASSAGES_OF": passages.where(*of_memory).order_by(_p.position),
@@ -230,6 +234,29 @@ def _logical() -> dict[str, ClauseElement]:
         "EVIDENCE_INSERT": _inserting(_EVIDENCE, "row", "vector", "embedder"),
         "EVIDENCE_UPDATE": _updating(
             _EVIDENCE, "row", *(c.name for c in _EVIDENCE.c if c.name not in ("row", "project", "vector", "embedder"))
+        ),
+        "EVIDENCE_VECTOR": _updating(_EVIDENCE, "row", "vector", "embedder"),
+        "EVIDENCE_AT": select(_EVIDENCE).where(*of_class, _EVIDENCE.c.strategy_hash == _given("strategy_hash")),
+        "EVIDENCE_OF_CLASS": select(_EVIDENCE)
+        .where(*of_class)
+        .order_by(_EVIDENCE.c.trials.desc(), _EVIDENCE.c.row.desc())
+        .limit(_given("most"))
+        .offset(literal_column("0")),
+        "EVIDENCE_CLASSES": select(_EVIDENCE)
+        .where(*of_agent, _EVIDENCE.c.strategy_hash == literal_column("x''"))
+        .order_by(_EVIDENCE.c.row.desc())
+        .limit(_given("most"))
+        .offset(literal_column("0")),
+        "EVIDENCE_OUTCOMES": select(_m.row)
+        .select_from(_MEMORY.join(_PARTITION, _PARTITION.c.row == _m.partition))
+        .where(
+            _m.project == _given("project"), _m.evidence == _given("evidence"), _PARTITION.c.kind == literal_column("'outcome'")
+        )
+        .order_by(_m.seen_at.desc(), _m.row.desc())
+        .limit(_given("most"))
+        .offset(literal_column("0")),
+        "EVIDENCE_OF_RULES": select(_EVIDENCE).where(
+            *of_agent, or_(_EVIDENCE.c.heuristic.is_not(None), _EVIDENCE.c.anti_pattern.is_not(None))
         ),
         "EVIDENCE_DELETE": delete(_EVIDENCE).where(_EVIDENCE.c.row == _given("of_row")),
         "VECTOR_EXISTS": select(_v.row).where(

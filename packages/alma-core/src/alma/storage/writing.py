@@ -12,6 +12,7 @@ from alma.errors import ConflictError, MemoryNotFoundError
 from alma.journal import Change, entity
 from alma.storage import compiled, fulltext
 from alma.storage.applying import apply_changes
+from alma.storage.evidence import put, recount
 from alma.storage.logical import NO_USAGE, TABLES, PartitionKey, View, passages_of
 from alma.storage.purging import Purged, purge
 from alma.storage.rows import (
@@ -26,6 +27,7 @@ from alma.storage.rows import (
     vector_checksum,
 )
 from alma.storage.seal import Seal
+from alma.types.evidence import Evidence, StoredEvidence
 from alma.types.memories import Memory
 from alma.types.passages import Passage
 
@@ -43,6 +45,7 @@ class Write:
     seq: int
     previous: bytes
     learned_seq: int
+    embedder: int
     actor: str
     operation: str
     at: int
@@ -102,6 +105,20 @@ class Write:
         not what its change expects.
         """
         self.changes += apply_changes(self._view(), changes, vectors or {}, seq=self.seq)
+
+    def put_evidence(self, before: StoredEvidence | None, after: Evidence, vector: bytes | None) -> StoredEvidence:
+        """Stores evidence, new or in place of `before`, which has to be what is stored; with the float16 vector of its text, if it has none yet."""
+        number, change = put(self._view(), before, after, vector, embedder=self.embedder)
+        self.changes.append(change)
+        return StoredEvidence(number, after, vector if before is None or before.vector is None else before.vector)
+
+    def recount(self, memory_id: str, **columns: Any) -> bool:
+        """Sets the counts and times of a rule. Whether there is such a memory."""
+        view = self._view()
+        change = recount(view, memory_id, {**columns, "updated_at": self.at}, seq=self.seq)
+        if change is not None:
+            self.changes.append(change)
+        return change is not None
 
     def change_memory(self, memory_id: str, **columns: Any) -> None:
         """Changes columns of a memory's logical row; of `body` the given fields (`None` takes one out). `MemoryNotFoundError` if there is none.

@@ -1,0 +1,187 @@
+"""Counts of successes and how sure they make one: the arithmetic behind every rule.
+
+A rate is judged by its Beta posterior under Jeffreys' prior, Beta(1/2, 1/2). Its quantiles are confidence bounds too, near to what they claim even
+for few trials (Brown, Cai and DasGupta 2001, "Interval estimation for a binomial proportion"). What decides today is not what counted years ago:
+*operative* counts are discounted with every new observation and with time, *lifetime* counts are not.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+
+DISCOUNT = 0.9
+"""What a new observation leaves of the weight of each older one: ten observations make up nearly all that decides."""
+
+HALF_LIFE_DAYS = 90.0
+"""After so many days without an observation, what was seen weighs half."""
+
+PRIOR = 0.5
+"""Successes and failures that Jeffreys' prior adds."""
+
+PRIOR_SUCCESSES, PRIOR_TRIALS = 2, 4
+"""What is added to the counts of the others before they are compared with: two successes in four (Agresti and Coull 1998)."""
+
+_DAY = 86_400_000_000  # microseconds
+_TINY = 1e-300
+_PRECISION = 1e-12
+_CLOSE = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where a number lies with some confidence. `lower <= upper`."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Successes among trials; both may be fractions, for older ones weigh less. `0 <= successes <= trials`."""
+
+    successes: float = 0.0
+    trials: float = 0.0
+
+    @property
+    def failures(self) -> float:
+        """Trials that were no success."""
+        return self.trials - self.successes
+
+    @property
+    def rate(self) -> float:
+        """The share of successes; a half when nothing was tried."""
+        return self.successes / self.trials if self.trials else 0.5
+
+    def plus(self, success: float, *, weight: float = 1.0) -> "Tally":
+        """With one more trial, whose success is from 0 to 1."""
+        return Tally(self.successes + weight * success, self.trials + weight)
+
+    def faded(self, factor: float) -> "Tally":
+        """With every trial weighing that much less."""
+        return Tally(self.successes * factor, self.trials * factor)
+
+    def lower(self, confidence: float) -> float:
+        """The rate is above this with that confidence (one-sided). 0 without a success."""
+        return _quantile(1 - confidence, self) if self.successes > 0 else 0.0
+
+    def upper(self, confidence: float) -> float:
+        """The rate is below this with that confidence (one-sided). 1 without a failure."""
+        return _quantile(confidence, self) if self.failures > _PRECISION else 1.0
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """Where the rate lies with that confidence (two-sided, equal tails)."""
+        one_sided = (1 + confidence) / 2
+        return Interval(self.lower(one_sided), self.upper(one_sided))
+
+
+def observed(operative: Tally, success: float, *, elapsed: float) -> Tally:
+    """Operative counts with one more observation, `elapsed` microseconds after the last one.
+
+    One that is older than the last (a negative `elapsed`) takes nothing from what is there, and weighs less itself.
+    """
+    if elapsed < 0:
+        return operative.plus(success, weight=fading(-elapsed))
+    return operative.faded(DISCOUNT * fading(elapsed)).plus(success)
+
+
+def fading(elapsed: float) -> float:
+    """What is left of the weight of an observation after so many microseconds."""
+    return float(0.5 ** (max(elapsed, 0.0) / _DAY / HALF_LIFE_DAYS))
+
+
+def rest(others: Tally) -> float:
+    """The rate that a strategy is compared with: that of the others of its class, drawn to a half where there are few."""
+    return (others.successes + PRIOR_SUCCESSES) / (others.trials + PRIOR_TRIALS)
+
+
+def lift(of: Tally, others: Tally, confidence: float = 0.95) -> tuple[float, Interval]:
+    """By how much the rate of the one is above that of the others, and where that difference lies.
+
+    The interval is made from those of the two rates (Newcombe 1998, "Interval estimation for the difference between independent proportions",
+    method 10, here with Jeffreys' limits).
+    """
+    mine, theirs = of.interval(confidence), others.interval(confidence)
+    difference = of.rate - others.rate
+    down = math.hypot(of.rate - mine.lower, theirs.upper - others.rate)
+    up = math.hypot(mine.upper - of.rate, others.rate - theirs.lower)
+    return difference, Interval(max(difference - down, -1.0), min(difference + up, 1.0))
+
+
+def wilson(counts: Tally, z: float = 1.96) -> Interval:
+    """Wilson's interval (Wilson 1927), the well-known other one; (0, 1) when nothing was tried."""
+    if not counts.trials:
+        return Interval(0.0, 1.0)
+    square = z * z / counts.trials
+    centre = (counts.rate + square / 2) / (1 + square)
+    width = z / (1 + square) * math.sqrt(counts.rate * (1 - counts.rate) / counts.trials + square / 4 / counts.trials)
+    return Interval(max(centre - width, 0.0), min(centre + width, 1.0))
+
+
+def beta_cdf(x: float, a: float, b: float) -> float:
+    """The probability that a Beta(a, b) variable is at most `x`: the regularised incomplete beta function (DLMF 8.17)."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - beta_cdf(1 - x, b, a)
+    return math.exp(_log_density(x, a, b)) * x * (1 - x) / a * _fraction(x, a, b)
+
+
+def beta_quantile(probability: float, a: float, b: float) -> float:
+    """The `x` whose `beta_cdf` is that probability, to ten digits: Halley's steps, halving where they would leave the bracket."""
+    low, high = 0.0, 1.0
+    x = _first_guess(probability, a, b)
+    for _ in range(100):
+        error = beta_cdf(x, a, b) - probability
+        low, high = (low, x) if error > 0 else (x, high)
+        step = error / max(math.exp(_log_density(x, a, b)), _TINY)
+        bend = step * ((a - 1) / x - (b - 1) / (1 - x)) / 2
+        guess = x - step / max(1 - min(bend, 0.5), 0.5)
+        if not low < guess < high:
+            guess = (low + high) / 2
+        if abs(guess - x) < _CLOSE:
+            return guess
+        x = guess
+    return x
+
+
+def _first_guess(probability: float, a: float, b: float) -> float:
+    """Near the quantile: the normal quantile on the scale of log odds, whose mean and deviation are about those of the Beta."""
+    z = _normal_quantile(probability)
+    spread = math.sqrt(1 / a + 1 / b)
+    odds = math.log(a / b) + z * spread
+    return min(max(1 / (1 + math.exp(-odds)), 1e-9), 1 - 1e-9)
+
+
+@lru_cache(maxsize=64)
+def _normal_quantile(probability: float) -> float:
+    return NormalDist().inv_cdf(probability)
+
+
+@lru_cache(maxsize=4096)
+def _quantile(probability: float, counts: Tally) -> float:
+    return beta_quantile(probability, counts.successes + PRIOR, counts.failures + PRIOR)
+
+
+def _log_density(x: float, a: float, b: float) -> float:
+    return math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + (a - 1) * math.log(x) + (b - 1) * math.log1p(-x)
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """The continued fraction of DLMF 8.17.22, by Lentz's method."""
+    c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, 500):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for numerator in (even, odd):
+            d = 1 / _away_from_zero(1 + numerator * d)
+            c = _away_from_zero(1 + numerator / c)
+            value *= c * d
+        if abs(c * d - 1) < _PRECISION:
+            break
+    return value
+
+
+def _away_from_zero(value: float) -> float:
+    return value if abs(value) > _TINY else _TINY

@@ -1,0 +1,123 @@
+"""Evidence in the file: read by class, written row by row."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from alma.errors import CorruptStoreError
+from alma.evidence import Tally
+from alma.journal import Change
+from alma.storage import compiled
+from alma.storage.logical import TABLES, View
+from alma.storage.rows import Row, named
+from alma.types.evidence import Evidence, StoredEvidence
+
+RECOUNTED = ("confidence", "successes", "trials", "seen_at", "updated_at")
+"""The columns of a rule's row that follow its evidence."""
+
+_SAME = ("id", "agent", "task_class", "strategy_hash", "strategy", "unverified", "observed_at")
+_RULES = ("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status")
+
+
+def evidence_row(evidence: Evidence) -> Row:
+    """The logical row of evidence."""
+    return {
+        **{name: getattr(evidence, name) for name in (*_SAME, *_RULES)},
+        "successes": evidence.lifetime.successes,
+        "trials": evidence.lifetime.trials,
+        "operative_successes": evidence.operative.successes,
+        "operative_trials": evidence.operative.trials,
+        "recent": [list(happening) for happening in evidence.recent],
+        "reasons": [list(happening) for happening in evidence.reasons],
+    }
+
+
+def evidence_from(row: Mapping[str, Any]) -> Evidence:
+    """The evidence of a logical row."""
+    return Evidence(
+        **{name: row[name] for name in (*_SAME, *_RULES)},
+        lifetime=Tally(row["successes"], row["trials"]),
+        operative=Tally(row["operative_successes"], row["operative_trials"]),
+        recent=tuple((what, count, at) for what, count, at in row["recent"]),
+        reasons=tuple((what, count, at) for what, count, at in row["reasons"]),
+    )
+
+
+def _stored(view: View, raw: Row, embedder: int) -> StoredEvidence:
+    try:
+        evidence = evidence_from(TABLES["evidence"].decoded(view, raw))
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise CorruptStoreError(f"evidence {raw['id']} is not readable: {error}; see `alma verify`") from error
+    vector = view.seal.open(raw["vector"], place="evidence.vector") if raw["embedder"] == embedder and raw["vector"] else None
+    return StoredEvidence(raw["row"], evidence, vector)
+
+
+def put(view: View, before: StoredEvidence | None, after: Evidence, vector: bytes | None, *, embedder: int) -> tuple[int, Change]:
+    """Stores evidence, new or in place of what was there, and gives its row and the change. The caller holds the newest state."""
+    row = evidence_row(after)
+    if before is None:
+        number = TABLES["evidence"].insert(view, TABLES["evidence"].encoded(view, after.id, row))
+        change = Change("evidence", after.id, None, row)
+    else:
+        number = before.row
+        was = evidence_row(before.evidence)
+        changed = [name for name in row if row[name] != was[name]]
+        change = Change("evidence", after.id, {name: was[name] for name in changed}, {name: row[name] for name in changed})
+        TABLES["evidence"].update(view, {"row": number}, TABLES["evidence"].encoded(view, after.id, row))
+    if vector is not None and (before is None or before.vector is None):
+        sealed = view.seal.seal(vector, place="evidence.vector")
+        view.connection.execute(compiled.EVIDENCE_VECTOR, {"of_row": number, "vector": sealed, "embedder": embedder})
+    return number, change
+
+
+def recount(view: View, memory_id: str, columns: Mapping[str, Any], *, seq: int) -> Change | None:
+    """Changes counts and times of a memory's row, those of `RECOUNTED`. `None` if there is no such memory, or nothing to change."""
+    raw = TABLES["memory"].raw(view, memory_id)
+    if raw is None:
+        return None
+    changed = [name for name in RECOUNTED if raw[name] != columns[name]]
+    if not changed:
+        return None
+    place = {"of_row": raw["row"], "seq": seq}
+    view.connection.execute(compiled.MEMORY_RECOUNT, {**place, **{name: columns[name] for name in RECOUNTED}})
+    return Change("memory", memory_id, {name: raw[name] for name in changed}, {name: columns[name] for name in changed})
+
+
+class EvidenceReader:
+    """The evidence of one project, for who learns and for who asks."""
+
+    def __init__(self, opened: Callable[[], AbstractContextManager[View | None]], *, embedder: int) -> None:
+        self._opened = opened
+        self._embedder = embedder
+
+    def classes(self, agent: str, *, most: int) -> list[StoredEvidence]:
+        """The newest classes of an agent's tasks, newest first."""
+        return self._read(compiled.EVIDENCE_CLASSES, agent=agent, most=most)
+
+    def of_class(self, agent: str, task_class: str, *, most: int) -> list[StoredEvidence]:
+        """The class and the strategies that were tried in it, those tried most often first."""
+        return self._read(compiled.EVIDENCE_OF_CLASS, agent=agent, task_class=task_class, most=most)
+
+    def at(self, agent: str, task_class: str, strategy_hash: str) -> StoredEvidence | None:
+        """The evidence of one key."""
+        place = {"agent": agent, "task_class": task_class, "strategy_hash": bytes.fromhex(strategy_hash)}
+        return next(iter(self._read(compiled.EVIDENCE_AT, **place)), None)
+
+    def with_rules(self, agent: str) -> list[StoredEvidence]:
+        """All evidence of an agent that a rule rests on, or once did."""
+        return self._read(compiled.EVIDENCE_OF_RULES, agent=agent)
+
+    def outcomes(self, evidence_id: str, *, newest: int) -> list[int]:
+        """The rows of the outcomes that an evidence was made of, newest first, archived ones too."""
+        with self._opened() as view:
+            if view is None:
+                return []
+            given = {"project": view.project, "evidence": evidence_id, "most": newest}
+            return [row for (row,) in view.connection.execute(compiled.EVIDENCE_OUTCOMES, given)]
+
+    def _read(self, statement: str, **given: Any) -> list[StoredEvidence]:
+        with self._opened() as view:
+            if view is None:
+                return []
+            cursor = view.connection.execute(statement, {"project": view.project, **given})
+            return [_stored(view, named(cursor, values), self._embedder) for values in cursor]

@@ -1,0 +1,58 @@
+"""The counts behind rules, as values: one for each agent, class of task, and strategy."""
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from alma.evidence import Tally
+from alma.text import normalised
+
+WHOLE_CLASS = ""
+"""The strategy hash of the evidence on a class as a whole, whatever was tried."""
+
+Happening = tuple[str, int, int]
+"""Something that repeats: what it was, how often, and since when or when last, in microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a strategy in a class of tasks, or of the class as a whole; then `strategy` is the task that stands for the class.
+
+    `lifetime` counts are shown, `operative` ones, as they were at `observed_at` (microseconds), decide. Of outcomes that nobody judged there is
+    only the number. `recent` are the events of the last minute, `reasons` the errors that were recorded. A rule that rests on this is named by
+    its memory's id, with how far it is believed.
+    """
+
+    id: str
+    agent: str
+    task_class: str
+    strategy_hash: str
+    strategy: str
+    lifetime: Tally = field(default_factory=Tally)
+    operative: Tally = field(default_factory=Tally)
+    unverified: int = 0
+    observed_at: int = 0
+    recent: tuple[Happening, ...] = ()
+    reasons: tuple[Happening, ...] = ()
+    heuristic: str | None = None
+    heuristic_status: str | None = None
+    anti_pattern: str | None = None
+    anti_pattern_status: str | None = None
+
+    @property
+    def is_whole_class(self) -> bool:
+        """Whether this is about the class, not about one strategy."""
+        return self.strategy_hash == WHOLE_CLASS
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvidence:
+    """Evidence with the row that it is kept in, and the float16 vector of its text, where one of the present embedder is there."""
+
+    row: int
+    evidence: Evidence
+    vector: bytes | None
+
+
+def text_key(text: str) -> str:
+    """A short key, 32 hexadecimal digits, of the words of a text: the same for texts that differ in case and punctuation alone."""
+    return sha256(normalised(text).encode()).hexdigest()[:32]
