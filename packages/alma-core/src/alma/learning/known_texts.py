@@ -1,0 +1,139 @@
+"""Texts that a new one may tell again: a bounded set, so that the cost of comparing does not grow with what was learned."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alma.learning.wording import Stems, Wording, wording
+from alma.text import normalised
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+TRIED = 8
+"""So many of the nearest are compared by their words: the very nearest may say the opposite, and the next the same."""
+
+Same = Callable[[Wording, Wording, float], bool]
+"""Whether two texts are the same, given their cosine."""
+
+_FIRST_ROOM = 8
+_DIGITS = 5
+"""Cosines are rounded to so many digits: where a row stands may change its last bits, and never decides."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    wording: Wording
+    row: int | None
+    is_kept: bool
+
+
+class KnownTexts:
+    """At most `capacity` texts under keys. What was put in last stays longest, what is to be kept longer still.
+
+    The same calls in the same order give the same answers. Not thread-safe.
+    """
+
+    def __init__(self, same: Same, *, capacity: int) -> None:
+        self._same = same
+        self._capacity = capacity
+        self._entries: dict[str, _Entry] = {}  # oldest first
+        self._by_words: dict[str, dict[str, None]] = {}
+        self._by_core: dict[Stems, dict[str, None]] = {}
+        self._keys: list[str | None] = []
+        self._free: list[int] = []
+        self._vectors: Vectors = np.zeros((0, 0), np.float32)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    def add(self, key: str, text: str, vector: bytes | None, *, keep: bool) -> str | None:
+        """Takes in a text with its float16 vector as the newest, in place of what has this key; the key that had to go for it, if any.
+
+        A text without a vector is known by its words alone.
+        """
+        self.discard(key)
+        gone = self._oldest() if len(self._entries) == self._capacity else None
+        if gone is not None:
+            self.discard(gone)
+        entry = _Entry(wording(text), None if vector is None else self._placed(key, _unpacked(vector)), keep)
+        self._entries[key] = entry
+        self._by_words.setdefault(entry.wording.normal, {})[key] = None
+        self._by_core.setdefault(entry.wording.core, {})[key] = None
+        return gone
+
+    def best(self, text: str, vector: bytes) -> str | None:
+        """The key of the text that this one tells again: in the same words, else the nearest that is the same. `None` if none is."""
+        in_same_words = self._by_words.get(normalised(text))
+        if in_same_words:
+            return next(iter(in_same_words))
+        new = wording(text)
+        for cosine, key in self._candidates(new, _unpacked(vector)):
+            if self._same(new, self._entries[key].wording, -cosine):
+                return key
+        return None
+
+    def discard(self, key: str) -> None:
+        """Lets go of a text; does nothing if it is not known."""
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return
+        _drop(self._by_words, entry.wording.normal, key)
+        _drop(self._by_core, entry.wording.core, key)
+        if entry.row is not None:
+            self._vectors[entry.row] = 0
+            self._keys[entry.row] = None
+            self._free.append(entry.row)
+
+    def _candidates(self, new: Wording, vector: "Vectors") -> list[tuple[float, str]]:
+        """Those worth comparing by their words with their cosines times -1, nearest first: the nearest, and those with the same telling words."""
+        found = dict.fromkeys(self._by_core.get(new.core, ()), 0.0)
+        if self._keys:
+            cosines = self._vectors @ vector
+            rows = {self._entries[key].row for key in found} | set(
+                np.argpartition(-cosines, min(TRIED, len(cosines)) - 1)[:TRIED].tolist()
+            )
+            found |= {
+                key: -round(cosines.item(row), _DIGITS)
+                for row in rows
+                if row is not None and (key := self._keys[row]) is not None
+            }
+        return sorted((cosine, key) for key, cosine in found.items())
+
+    def _oldest(self) -> str:
+        return next((key for key, entry in self._entries.items() if not entry.is_kept), next(iter(self._entries)))
+
+    def _placed(self, key: str, vector: "Vectors") -> int:
+        if not self._free:
+            self._grow(len(vector))
+        row = self._free.pop()
+        self._vectors[row] = vector
+        self._keys[row] = key
+        return row
+
+    def _grow(self, dimension: int) -> None:
+        held = len(self._keys)
+        size = min(max(2 * held, _FIRST_ROOM), self._capacity)
+        larger = np.zeros((size, dimension), np.float32)
+        larger[:held] = self._vectors if held else 0
+        self._vectors = larger
+        self._keys.extend([None] * (size - held))
+        self._free = list(range(held, size))[::-1]
+
+
+def _unpacked(vector: bytes) -> "Vectors":
+    return np.frombuffer(vector, dtype="<f2").astype(np.float32)
+
+
+def _drop(index: dict[Stems, dict[str, None]] | dict[str, dict[str, None]], place: object, key: str) -> None:
+    keys = index[place]  # type: ignore[index] # each index is asked for its own keys
+    del keys[key]
+    if not keys:
+        del index[place]  # type: ignore[arg-type]

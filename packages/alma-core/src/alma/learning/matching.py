@@ -1,0 +1,154 @@
+"""Whether two strategies are one in other words, and whether two tasks are of one class. When unsure, they are kept apart.
+
+Vectors alone cannot tell: those of "increase the timeout" and "decrease the timeout" are nearer than those of most paraphrases. So words
+decide what vectors blur, and vectors decide where words only differ a little. How often that is right is measured by
+`benchmarks/strategy_pairs.py`, from which the limits come.
+"""
+
+from alma.learning.stems import mean_the_same, opposites, stem
+from alma.learning.wording import Stems, Wording, wording
+
+NEAR_STRATEGY = 0.75
+"""Two strategies that name the same things are one from this cosine on."""
+
+NEAR_SAME_WORDS = 0.5
+"""Enough for two that name the same things in listed synonyms. Where the telling words are equal, any vector will do."""
+
+NEAR_LONGER_STRATEGY = 0.9
+"""So near must be a strategy that names all that the other does, and more."""
+
+NEAR_TASK = 0.55
+"""Two tasks that begin with the same action are of one class from this cosine on: services and customers may differ."""
+
+NEAR_REWORDED_TASK = 0.75
+"""So near must be two tasks that begin otherwise, and each still tell the other's action."""
+
+_SENTENCE = 4
+"""With fewer telling words, another order is another way to name one thing: "parallel test execution", "execute tests in parallel"."""
+_MANY = frozenset(map(stem, ("all", "every", "everything", "many", "multiple", "several", "both")))
+_TIMES = frozenset(map(stem, ("before", "after")))
+
+
+def conflict(a: str | Wording, b: str | Wording) -> str | None:
+    """Why two texts do not tell the same strategy, however near their vectors are, in a few words; `None` if nothing speaks against it."""
+    mine, theirs = _read(a), _read(b)
+    return _reversal(mine, theirs) or _exchange(mine, theirs) or _amounts(mine, theirs) or _replaced(*_left_over(mine, theirs))
+
+
+def same_strategy(a: str | Wording, b: str | Wording, cosine: float) -> bool:
+    """Whether two texts tell one strategy: in the same telling words, or in others with vectors so near, and without a conflict."""
+    mine, theirs = _read(a), _read(b)
+    if mine.normal == theirs.normal:
+        return True
+    has_same_core = bool(mine.core) and mine.core == theirs.core
+    if cosine < NEAR_SAME_WORDS and not has_same_core:
+        return False
+    return not conflict(mine, theirs) and (has_same_core or cosine >= _limit(mine, theirs))
+
+
+def same_task(a: str | Wording, b: str | Wording, cosine: float) -> bool:
+    """Whether two tasks are of one class: the same is to be done to things that are alike. Names, numbers and ids do not part them."""
+    mine, theirs = _read(a), _read(b)
+    if mine.normal == theirs.normal:
+        return True
+    if cosine < NEAR_TASK or _reversal(mine, theirs):
+        return False
+    if _is_among(mine.action, {theirs.action}):
+        return True
+    return cosine >= NEAR_REWORDED_TASK and _is_among(mine.action, theirs.telling) and _is_among(theirs.action, mine.telling)
+
+
+def _read(text: str | Wording) -> Wording:
+    return wording(text) if isinstance(text, str) else text
+
+
+def _limit(a: Wording, b: Wording) -> float:
+    """From which cosine on two strategies without conflict are one."""
+    if any(_left_over(a, b)):
+        return NEAR_LONGER_STRATEGY
+    return NEAR_SAME_WORDS if a.telling else NEAR_STRATEGY
+
+
+def _is_among(action: str, stems: Stems | set[str]) -> bool:
+    return action in stems or any(mean_the_same(action, other) for other in stems)
+
+
+def _reversal(a: Wording, b: Wording) -> str | None:
+    """What one denies and the other does not, or a word of one whose opposite stands in the other."""
+    if len(a.denied) != len(b.denied):
+        return f"one denies something: {', '.join(a.denied)} / {', '.join(b.denied)}"
+    for one, other in zip(a.denied, b.denied, strict=True):
+        if one != other and not mean_the_same(one, other):
+            return f"they deny different things: {one} / {other}"
+    return _opposite(a, b)
+
+
+def _opposite(a: Wording, b: Wording) -> str | None:
+    theirs = b.all - a.all
+    if a.opposed.isdisjoint(theirs) and b.opposed.isdisjoint(a.all):
+        return None
+    if a.earlier and b.earlier:
+        theirs -= _TIMES  # what comes first is compared by `_exchange`
+    for one in sorted(a.all - b.all):
+        for other in sorted(theirs):
+            if other in opposites(one) or one in opposites(other):
+                return f"opposites: {one} / {other}"
+    return None
+
+
+def _exchange(a: Wording, b: Wording) -> str | None:
+    """Whether two things have changed their parts: what comes first, what is raised and what lowered, who does it and to whom."""
+    moved_back = (a.earlier - a.later) & (b.later - b.earlier)
+    moved_up = (a.later - a.earlier) & (b.earlier - b.later)
+    if moved_back and moved_up:
+        return f"in the other order: {min(moved_back)}, {min(moved_up)}"
+    for one, governed in sorted(a.governing):
+        if any((other, governed) in b.governing for other in opposites(one)):
+            return f"the other way round: {one} {governed}"
+    return _crossed(a, b)
+
+
+def _crossed(a: Wording, b: Wording) -> str | None:
+    """Whether just two words stand in each other's place. In a list they may, and side by side, as in "validate input", "input validation"."""
+    if len(a.sequence) != len(b.sequence) or len(a.sequence) < _SENTENCE or a.sequence == b.sequence or (a.earlier and b.earlier):
+        return None
+    places = [place for place, (one, other) in enumerate(zip(a.sequence, b.sequence, strict=True)) if one != other]
+    if len(places) != 2 or places[0] + 1 == places[1]:
+        return None
+    pair = {a.sequence[place] for place in places}
+    if pair != {b.sequence[place] for place in places} or a.listed & b.listed >= pair:
+        return None
+    return f"in each other's place: {', '.join(sorted(pair))}"
+
+
+def _amounts(a: Wording, b: Wording) -> str | None:
+    if a.is_restricted != b.is_restricted:
+        return "only one is restricted by a word such as only"
+    says_no_more_than_a = {*a.numbers, *b.numbers} == {"1"} and a.all.isdisjoint(_MANY) and b.all.isdisjoint(_MANY)
+    if a.numbers != b.numbers and not says_no_more_than_a:
+        return f"numbers: {', '.join(a.numbers)} / {', '.join(b.numbers)}"
+    others = dict(sorted(b.versions - a.versions))
+    for name, number in sorted(a.versions - b.versions):
+        if name in others:
+            return f"versions: {name}{number} / {name}{others[name]}"
+    return None
+
+
+def _replaced(left: Stems, right: Stems) -> str | None:
+    if left and right:
+        return f"each names something else: {', '.join(sorted(left))} / {', '.join(sorted(right))}"
+    return None
+
+
+def _left_over(a: Wording, b: Wording) -> tuple[Stems, Stems]:
+    """What each names and the other does not, in whatever words."""
+    left, right = a.telling - b.telling, b.telling - a.telling
+    if not left or not right:
+        return left, right
+    unpaired, open_ = set(left), set(right)
+    for one in sorted(left):
+        pair = next((other for other in sorted(open_) if mean_the_same(one, other)), None)
+        if pair is not None:
+            unpaired.discard(one)
+            open_.discard(pair)
+    return frozenset(unpaired), frozenset(open_)

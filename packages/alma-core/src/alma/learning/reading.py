@@ -1,0 +1,56 @@
+"""A text read into words and numbers: `30s` and `thirty seconds` are one number, `roll out` and `rollout` one word, ids are left out."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from alma.learning.stems import stem
+from alma.learning.vocabulary import COMPOUNDS, IRREGULAR, NUMBERS, UNITS
+
+COMMA = ","
+
+_UNITS = {stem(name): unit for name, unit in UNITS.items()}
+_TOKEN = re.compile(
+    r"(?P<id>#\w+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b)"
+    r"|\b(?P<number>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<unit>%|[a-z]{1,3}\b|\b)"
+    r"|(?P<word>[^\W_]+(?:['’]t\b)?)|(?P<comma>,)"
+)
+
+
+def words_and_numbers(text: str) -> tuple[list[str], list[str]]:
+    """The words in order, lower case, commas among them; and the numbers, each with what it measures where that is said: `0.5`, `30s`, `5%`."""
+    words: list[str] = []
+    numbers: list[str] = []
+    waiting = ""
+    for number, word in _tokens(text):
+        unit = _UNITS.get(stem(word)) if waiting else None
+        if waiting:
+            numbers.append(_measured(waiting, unit))
+        if word and unit is None:
+            _append(words, word)
+        waiting = number
+    return words, [*numbers, *filter(None, [waiting])]
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    """Numbers and words in turn, one of the two empty."""
+    for found in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
+        if found["number"]:
+            yield found["number"].replace(",", ""), ""
+        token = found["unit"] or found["word"] or found["comma"]
+        if token:
+            yield (NUMBERS[token], "") if token in NUMBERS else ("", token)
+
+
+def _measured(number: str, unit: tuple[str, float] | None) -> str:
+    if unit is None or number.count(".") > 1:
+        return number
+    measures, factor = unit
+    return f"{float(number) * factor:g}{measures}"
+
+
+def _append(words: list[str], word: str) -> None:
+    if words and (joined := stem(words[-1]) + IRREGULAR.get(word, word)) in COMPOUNDS:
+        words[-1] = joined
+        return
+    words.append(word)

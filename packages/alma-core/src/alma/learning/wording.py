@@ -1,0 +1,147 @@
+"""What a text's words say of the things that vectors blur: what is denied, how much, which version, in which order."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from alma.learning.reading import COMMA, words_and_numbers
+from alma.learning.stems import opposites, stem
+from alma.learning.vocabulary import GENRES, GREETINGS, NEGATORS, RESTRICTORS, SAYING_LITTLE
+from alma.text import STOPWORDS, normalised
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_UNTOLD = STOPWORDS | SAYING_LITTLE | NEGATORS | {COMMA}
+_GENRE_STEMS = frozenset(map(stem, GENRES))
+
+_EARLIER_IS_LEFT = frozenset(("before", "then"))
+_EARLIER_IS_RIGHT = frozenset(("after", "once"))
+_AIMS = frozenset(("to", "into"))
+_AIMS_OF_EXCHANGE = _AIMS | {"with", "by", "for"}
+_EXCHANGING = ("replac", "swap", "substitut", "exchang")
+
+_ARTICLES = frozenset(("a", "an", "the"))
+_SEPARATORS = frozenset(("and", "or", COMMA))
+
+Stems = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A text as it is compared with others. Made once a text: that is what makes comparing cheap."""
+
+    normal: str
+    """The words as `alma.text.normalised` gives them."""
+    all: Stems
+    """Stems of all words."""
+    opposed: Stems
+    """Their opposites."""
+    telling: Stems
+    """Stems of the words that say what it is about."""
+    core: Stems
+    """Those that do more than say what sort of thing it is; all of them if none does."""
+    action: str
+    """The first telling stem after a greeting: of a task, mostly what is to be done."""
+    denied: tuple[str, ...]
+    """The telling stem that follows each negator, sorted; an empty text where none follows."""
+    is_restricted: bool
+    """Whether it says "only"."""
+    numbers: tuple[str, ...]
+    """Numbers in their units, sorted."""
+    versions: frozenset[tuple[str, str]]
+    """Names that end in digits, as `("v", "2")`."""
+    earlier: Stems
+    later: Stems
+    """What comes first and what comes second: in time, or from where to where. Both empty where nothing says so."""
+    governing: frozenset[tuple[str, str]]
+    """Each telling stem whose opposite is in the text, too, with the telling stem after it."""
+    sequence: tuple[str, ...]
+    """The telling stems in order."""
+    listed: Stems
+    """Stems that stand beside a comma, an "and" or an "or"."""
+
+
+@lru_cache(maxsize=1_024)
+def wording(text: str) -> Wording:
+    """Reads a text. The same for the same text, always."""
+    words, numbers = words_and_numbers(text)
+    everything = frozenset(map(stem, words))
+    opposed = frozenset().union(*map(opposites, everything))
+    telling = _telling(words)
+    earlier, later = _order(words)
+    return Wording(
+        normal=normalised(text),
+        all=everything,
+        opposed=opposed,
+        telling=telling,
+        core=telling - _GENRE_STEMS or telling,
+        action=next((stem(word) for word in words if word not in _UNTOLD and word not in GREETINGS), ""),
+        denied=_denied(words),
+        is_restricted=not RESTRICTORS.isdisjoint(words),
+        numbers=tuple(sorted(numbers)),
+        versions=frozenset(_version(word) for word in words if word[-1].isdigit()),
+        earlier=earlier,
+        later=later,
+        governing=_governing(words, opposed),
+        sequence=tuple(stem(word) for word in words if word not in _UNTOLD),
+        listed=_listed(words),
+    )
+
+
+def _telling(words: Sequence[str]) -> Stems:
+    return frozenset(stem(word) for word in words if word not in _UNTOLD)
+
+
+def _denied(words: Sequence[str]) -> tuple[str, ...]:
+    denied = []
+    for place, word in enumerate(words):
+        if _denies(words, place, word):
+            denied.append(next((stem(after) for after in words[place + 1 :] if after not in _UNTOLD), ""))
+    return tuple(sorted(denied))
+
+
+def _denies(words: Sequence[str], place: int, word: str) -> bool:
+    if word in ("over", "to"):  # as in: prefer composition to inheritance
+        return any(before.startswith("prefer") for before in words[:place])
+    if word.startswith("stop"):  # to stop trusting is a denial, to stop a server an action
+        return place + 1 < len(words) and words[place + 1].endswith("ing")
+    return word in NEGATORS or word.endswith(("n't", "n’t"))
+
+
+def _version(word: str) -> tuple[str, str]:
+    name = _LETTERS.match(word)
+    return (name[0], word[name.end() :]) if name else ("", word)
+
+
+def _order(words: Sequence[str]) -> tuple[Stems, Stems]:
+    """What comes first and what second, by the first word that says so."""
+    for place, word in enumerate(words):
+        if word in _EARLIER_IS_LEFT:
+            return _around(words, place)
+        if word in _EARLIER_IS_RIGHT:
+            return _around(words, place)[::-1]
+    aims = _AIMS_OF_EXCHANGE if any(word.startswith(_EXCHANGING) for word in words) else _AIMS
+    aim = next((place for place, word in enumerate(words) if word in aims), None)
+    return (frozenset(), frozenset()) if aim is None else _around(words, aim)
+
+
+def _around(words: Sequence[str], place: int) -> tuple[Stems, Stems]:
+    """The telling stems on both sides of a word. If the text begins with it, its right side ends at the comma and the rest is the left side."""
+    if place:
+        return _telling(words[:place]), _telling(words[place + 1 :])
+    end = words.index(COMMA) if COMMA in words else len(words)
+    return _telling(words[end:]), _telling(words[1:end])
+
+
+def _governing(words: Sequence[str], opposed: Stems) -> frozenset[tuple[str, str]]:
+    telling = [stem(word) for word in words if word not in _UNTOLD]
+    return frozenset((one, after) for one, after in pairwise(telling) if one in opposed)
+
+
+def _listed(words: Sequence[str]) -> Stems:
+    standing = [word for word in words if word not in _ARTICLES]
+    pairs = pairwise(standing)
+    return frozenset(
+        stem(left if right in _SEPARATORS else right) for left, right in pairs if left in _SEPARATORS or right in _SEPARATORS
+    )
