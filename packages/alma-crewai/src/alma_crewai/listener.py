@@ -1,0 +1,55 @@
+"""`ALMACrewListener`: one episode for each task that a crew does."""
+
+from collections.abc import Callable
+from itertools import count
+
+from alma import ALMA, EpisodeRecord
+from alma_crewai import hooks, told
+from alma_crewai.practice import Evaluate, Practice, TellStrategy
+
+_NUMBERS = count()
+
+
+class ALMACrewListener:
+    """Records each task that a crew does as one episode: what was shown, the calls of tools, how it ended.
+
+    Success is what a guardrail or `evaluate` said; a failed tool makes it partial; a failed task is a failure; otherwise nobody judged, and it is
+    unverified. An `ALMAMemory` has one of its own. One made by hand records the tasks of all crews in the process that have no `ALMAMemory`;
+    of several the one made last. It is stored when the task ends; nothing that goes wrong in ALMA reaches the crew.
+    """
+
+    def __init__(
+        self,
+        alma: ALMA,
+        *,
+        agent: str | None = None,
+        user_id: str | Callable[[], str | None] | None = None,
+        task_type: str | None = None,
+        top_k: int = 5,
+        evaluate: Evaluate | None = None,
+        strategy: TellStrategy = told.strategy,
+        is_of_a_memory: bool = False,
+    ) -> None:
+        self.practice = Practice(alma, agent, user_id, task_type, top_k, evaluate, strategy)
+        self.is_of_a_memory = is_of_a_memory
+        self.number = next(_NUMBERS)
+        hooks.listen(self)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether tasks are recorded."""
+        return hooks.is_heard(self)
+
+    @property
+    def errors(self) -> tuple[Exception, ...]:
+        """What went wrong in ALMA or in the functions it was given, newest last, at most 100."""
+        return tuple(self.practice.errors)
+
+    @property
+    def last_run(self) -> EpisodeRecord | None:
+        """The record of the attempt that ended last."""
+        return self.practice.last_run
+
+    def close(self) -> None:
+        """Records no more tasks. After the last listener, CrewAI's hooks are as they were. Closing twice is harmless."""
+        hooks.stop(self)

@@ -1,0 +1,80 @@
+"""How attempts are recorded: the settings that a memory, a listener and every run share, and what went wrong on the way."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from alma import ALMA, Episode, EpisodeRecord, MemorySlice, Verdict
+from alma.text import one_line, shortened
+from alma.types import Step
+from alma_crewai import told
+
+_LOG = logging.getLogger("alma")
+
+MOST_ERRORS = 100
+
+Evaluate = Callable[[str, str], "str | bool | Verdict | None"]
+"""Judges a task and the answer to it: "success", "failure", "partial", or `None` to leave it open."""
+TellStrategy = Callable[[str, Sequence[Step]], "str | None"]
+"""Says from the answer and the steps which way was taken."""
+
+
+@dataclass(slots=True)
+class Practice:
+    """How attempts are recorded. `agent` files all under one name, instead of under each acting agent's role.
+
+    `errors` has what went wrong in ALMA or in the user's own functions: a crew never fails by its memory.
+    """
+
+    alma: ALMA
+    agent: str | None = None
+    user_id: str | Callable[[], str | None] | None = None
+    task_type: str | None = None
+    top_k: int = 5
+    evaluate: Evaluate | None = None
+    strategy: TellStrategy = told.strategy
+    errors: deque[Exception] = field(default_factory=lambda: deque(maxlen=MOST_ERRORS))
+    last_run: EpisodeRecord | None = None
+
+    def user(self) -> str | None:
+        """The user whose preferences count now."""
+        return self.user_id() if callable(self.user_id) else self.user_id
+
+    def retrieve(self, query: str, agent: str, *, user_id: str | None, top_k: int | None = None) -> MemorySlice:
+        """What matters for a query."""
+        return self.alma.retrieve(query, agent, top_k=top_k or self.top_k, user_id=user_id)
+
+    def begin(self, task: str, agent: str, *, user_id: str | None, memories: MemorySlice) -> Episode:
+        """An episode on a task for which this was shown."""
+        return self.alma.episode(agent, task, user_id=user_id, task_type=self.task_type, memories=memories)
+
+    def judged(self, task: str, answer: str) -> Verdict | None:
+        """What the evaluator says; `None` without one, or if it leaves it open."""
+        said = self.evaluate(task, answer) if self.evaluate else None
+        if said is None:
+            return None
+        if isinstance(said, bool):
+            return Verdict.SUCCESS if said else Verdict.FAILURE
+        return Verdict(str(said).strip().lower())
+
+    def report(self, problem: Exception) -> None:
+        """Keeps what went wrong."""
+        self.errors.append(problem)
+        _LOG.warning("a crew goes on without its memory: %s: %s", type(problem).__name__, problem)
+
+    def ended(self, record: EpisodeRecord | None) -> None:
+        """Tells of an attempt that was recorded, in one line."""
+        if record is None:
+            return
+        self.last_run = record
+        used = sum(exposure.used is True for exposure in record.shown)
+        _LOG.info(
+            "%s: %s by %r; %d steps, %d of %d memories used",
+            record.outcome,
+            shortened(one_line(record.task), 80),
+            record.agent,
+            len(record.steps),
+            used,
+            len(record.shown),
+        )

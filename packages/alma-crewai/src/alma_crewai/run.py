@@ -1,0 +1,150 @@
+"""One attempt that is being recorded: what CrewAI tells of it becomes an episode of ALMA."""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
+from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, ToolUsageFinishedEvent
+
+from alma import Episode, EpisodeRecord, MemorySlice, ScopeViolationError, Verdict
+from alma_crewai import told
+from alma_crewai.practice import Practice
+
+OWN_TOOLS = frozenset({"search_memory", "save_to_memory", "recall_from_alma", "remember_in_alma"})
+"""Tools of memory itself: whether they worked says nothing about how the task was done."""
+BLOCKED = "Tool execution blocked by hook."
+"""How CrewAI begins the result of a call that a hook of the user did not let through."""
+
+Said = TypeVar("Said")
+
+
+class Run:
+    """An attempt of one agent at one task. Threads may share it: tools run side by side.
+
+    `key` is CrewAI's id of the task, or of the agent where `agent.kickoff()` has no task. What is retrieved is retrieved once, however often a
+    guardrail sends the agent back; the episode begins then, else at the first step, else at the end.
+    """
+
+    def __init__(self, practice: Practice, *, agent: str, task: str, key: str, is_task: bool = True) -> None:
+        self.practice = practice
+        self.agent = agent
+        self.task = task
+        self.key = key
+        self.is_task = is_task
+        self.is_open = True
+        self.error: str | None = None
+        self._user = practice.user()
+        self._memories: MemorySlice | None = None
+        self._episode: Episode | None = None
+        self._may_learn = True
+        self._is_approved = False
+        self._failures: dict[tuple[str, str], str] = {}
+        self._heard: str | None = None
+        self._lock = threading.RLock()
+
+    def recalled(self, keep: Callable[[MemorySlice], MemorySlice]) -> MemorySlice:
+        """What matters for the task, as far as `keep` lets it through."""
+        with self._lock:
+            if self._memories is None:
+                self._memories = keep(self.practice.retrieve(self.task, self.agent, user_id=self._user))
+                self._begun()
+            return self._memories
+
+    def is_news(self, event_id: str) -> bool:
+        """Whether an event is not the one that was taken last."""
+        with self._lock:
+            known, self._heard = self._heard, event_id
+            return known != event_id
+
+    def take(self, event: object) -> None:
+        """Keeps what an event says about how the work goes."""
+        with self._lock:
+            match event:
+                case ToolFailureDetectedEvent():
+                    self._take_failure(event)
+                case ToolUsageFinishedEvent() if event.failure is None:
+                    self._take_result(event)
+                case LLMGuardrailCompletedEvent():
+                    self._is_approved = event.success
+
+    def observe(self, answer: str) -> None:
+        """Looks for citations in an answer, accepted or not."""
+        with self._lock:
+            if self._memories is not None and (episode := self._begun()) is not None:
+                episode.observe(answer)
+
+    def complete(self, answer: str) -> EpisodeRecord | None:
+        """Ends it with what an evaluator or a guardrail said of the answer; failed tools make it partial; else nobody judged."""
+        with self._lock:
+            outcome = self._asked(lambda: self._verdict(answer)) or Verdict.UNVERIFIED
+            error = "\n".join(self._failures.values()) or None
+            return self._end(outcome, answer, None if outcome is Verdict.SUCCESS else error)
+
+    def fail(self, error: str | None) -> EpisodeRecord | None:
+        """Ends it as a failure."""
+        with self._lock:
+            return self._end(Verdict.FAILURE, "", error or self.error)
+
+    def abandon(self, reason: str) -> None:
+        """Ends it without a verdict."""
+        with self._lock:
+            self.is_open = False
+            if self._episode is not None:
+                self._episode.abandon(reason)
+
+    def _take_failure(self, event: ToolFailureDetectedEvent) -> None:
+        error, action = event.failure.as_agent_message(), told.call(event.tool_name, event.tool_args)
+        if event.tool_name in OWN_TOOLS or (action, error) in self._failures:
+            return
+        self._failures[action, error] = f"{event.tool_name}: {error}"
+        if (episode := self._begun()) is not None:
+            episode.step(action, ok=False, error=error, tool=event.tool_name)
+
+    def _take_result(self, event: ToolUsageFinishedEvent) -> None:
+        if event.tool_name in OWN_TOOLS or (episode := self._begun()) is None:
+            return
+        output = str(event.output)
+        took = (event.finished_at - event.started_at).total_seconds() * 1000
+        episode.step(
+            told.call(event.tool_name, event.tool_args),
+            ok=None if output.startswith(BLOCKED) else True,
+            output=output,
+            duration_ms=max(took, 0),
+            tool=event.tool_name,
+        )
+
+    def _verdict(self, answer: str) -> Verdict:
+        judged = self.practice.judged(self.task, answer)
+        if judged is not None:
+            return judged
+        if self._failures:
+            return Verdict.PARTIAL
+        return Verdict.SUCCESS if self._is_approved else Verdict.UNVERIFIED
+
+    def _end(self, outcome: Verdict, answer: str, error: str | None) -> EpisodeRecord | None:
+        self.is_open = False
+        if (episode := self._begun()) is None:
+            return None
+        way = self._asked(lambda: self.practice.strategy(answer, episode.steps))
+        return episode.end(outcome, strategy=way, error=error)
+
+    def _asked(self, question: Callable[[], Said]) -> Said | None:
+        """The answer of code that the user gave; `None` if it fails, which is reported."""
+        try:
+            return question()
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the attempt is recorded
+            self.practice.report(problem)
+            return None
+
+    def _begun(self) -> Episode | None:
+        """The episode, begun if it was not yet; `None` if this agent may not learn from this task."""
+        if self._episode is None and self._may_learn:
+            shown = self._memories
+            if shown is None:
+                shown = MemorySlice(query=self.task, agent=self.agent, project_id=self.practice.alma.project_id)
+            try:
+                self._episode = self.practice.begin(self.task, self.agent, user_id=self._user, memories=shown)
+            except ScopeViolationError:
+                self._may_learn = False
+        return self._episode
