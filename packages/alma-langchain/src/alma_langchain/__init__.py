@@ -1,5 +1,62 @@
-"""ALMA for LangChain. The adapter is not built yet; only the version is promised."""
+"""ALMA for LangChain: agents that learn from what their steps and runs came to.
 
-__all__ = ["__version__"]
+Importing this module loads neither LangChain nor LangGraph; what a name needs is loaded when the name is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from alma_langchain.documents import memory_to_documents
+    from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler
+    from alma_langchain.memory import ALMAMemory
+    from alma_langchain.middleware import ALMAMiddleware
+    from alma_langchain.reading import tool_with_arguments
+    from alma_langchain.retriever import ALMARetriever
+    from alma_langchain.run import FinishedRun, RunReport, tools_succeeded
+    from alma_langchain.settings import RunContext
+    from alma_langchain.tools import create_alma_tools
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "ALMACallbackHandler": "handler",
+    "ALMAMemory": "memory",
+    "ALMAMiddleware": "middleware",
+    "ALMARetriever": "retriever",
+    "AsyncALMACallbackHandler": "handler",
+    "FinishedRun": "run",
+    "RunContext": "settings",
+    "RunReport": "run",
+    "create_alma_tools": "tools",
+    "memory_to_documents": "documents",
+    "tool_with_arguments": "reading",
+    "tools_succeeded": "run",
+}
+
+__all__ = [
+    "ALMACallbackHandler",
+    "ALMAMemory",
+    "ALMAMiddleware",
+    "ALMARetriever",
+    "AsyncALMACallbackHandler",
+    "FinishedRun",
+    "RunContext",
+    "RunReport",
+    "create_alma_tools",
+    "memory_to_documents",
+    "tool_with_arguments",
+    "tools_succeeded",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'alma_langchain' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"alma_langchain.{home}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

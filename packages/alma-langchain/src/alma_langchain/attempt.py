@@ -1,0 +1,189 @@
+"""One run of an agent, told to ALMA as one episode."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from alma import Episode, MemorySlice
+from alma.episode import leaving
+from alma.text import storable
+from alma.types import EpisodeRecord
+from alma_langchain.reading import TASK_CHARS, tool_error
+from alma_langchain.run import FinishedRun, RunReport
+
+if TYPE_CHECKING:
+    from alma_langchain.recorder import Recorder
+
+
+class Attempt:
+    """A run that is followed. Its episode begins when it is first needed. Threads may share it.
+
+    An error of ALMA is contained by the recorder; if the episode could not begin, the run goes on without one. After the end nothing is taken.
+    """
+
+    def __init__(self, recorder: "Recorder", begin: Callable[[], Episode], *, task: str, has_hooks: bool = False) -> None:
+        self.recorder = recorder
+        self.task = task
+        self.has_hooks = has_hooks
+        """Whether hooks tell its steps, so that callbacks need not."""
+        self.is_listened_to = False
+        """Whether callbacks tell of it."""
+        self.is_interrupted = False
+        self.is_over = False
+        self.has_warned = False
+        self.key: str | None = None
+        """The id by which the recorder finds it."""
+        self.calls: set[str] = set()
+        """The ids of the tool calls that were recorded."""
+        self._begin: Callable[[], Episode] | None = begin
+        self._episode: Episode | None = None
+        self._said: list[str] = []
+        self._lock = threading.RLock()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is an episode in the store."""
+        return self._episode is not None
+
+    @property
+    def episode(self) -> Episode | None:
+        """Its episode, begun now if it was not yet; `None` if that failed."""
+        with self._lock:
+            if self._begin is not None:
+                begin, self._begin = self._begin, None
+                with self.recorder.guard("an episode could not begin", self):
+                    self._episode = begin()
+                    self.recorder.keep(self._episode.id, self)
+                    for said in self._said:
+                        self._episode.observe(said)
+            return self._episode
+
+    @property
+    def memories(self) -> MemorySlice:
+        """What was shown at its beginning."""
+        return self.episode.memories if self.episode else MemorySlice()
+
+    def tool_returned(self, name: str, arguments: Mapping[str, Any], result: Any, seconds: float, call_id: str | None) -> None:
+        """Records a tool call that gave a result, which may say that it went wrong."""
+        ok: bool | None = None
+        with self.recorder.guard("the outcome of a tool could not be judged", self):
+            ok = self.recorder.settings.tool_outcome_from(name, result)
+        error = tool_error(result) or "it reported an error" if ok is False else None
+        self._step(name, arguments, ok, error, seconds, call_id)
+
+    def tool_raised(
+        self, name: str, arguments: Mapping[str, Any], error: BaseException, seconds: float, call_id: str | None
+    ) -> None:
+        """Records a tool call that ended by an exception. One that says nothing about the tool, such as cancellation, is no step."""
+        left = leaving(error)
+        if left.outcome is not None:
+            self._step(name, arguments, False, left.error, seconds, call_id)
+
+    def observe(self, text: str) -> None:
+        """Finds citations in what the model said; later, if the episode has not begun."""
+        with self._lock, self.recorder.guard("citations were not read", self):
+            if not text or self.is_over:
+                return
+            if self._begin is not None:
+                self._said.append(text)
+            elif self._episode is not None:
+                self._episode.observe(text)
+
+    def finished(self, **found: Any) -> FinishedRun:
+        """The run as an evaluator sees it."""
+        steps = self.episode.steps if self.episode else ()
+        return FinishedRun(agent=self.recorder.agent, task=self.task, steps=steps, memories=self.memories, **found)
+
+    def end(self, run: FinishedRun, judgement: Any = None) -> None:
+        """Ends it by what an evaluator said; `unverified` if it said nothing."""
+        outcome, feedback = judgement if isinstance(judgement, tuple) else (judgement, None)
+
+        def close(episode: Episode) -> EpisodeRecord:
+            self._name_used(episode, run)
+            strategy = self._told(self.recorder.settings.strategy_from(run))
+            said = "unverified" if outcome is None else outcome
+            return episode.end(said, strategy=strategy, feedback=self._told(feedback))
+
+        self._close(close)
+
+    def leave(self, error: BaseException) -> None:
+        """Ends it by the exception that ended the run: a failure, or abandoned where it says nothing, as cancellation does."""
+        left = leaving(error)
+
+        def close(episode: Episode) -> EpisodeRecord:
+            if left.outcome is None:
+                return episode.abandon(type(error).__name__)
+            strategy = self._told(self.recorder.settings.strategy_from(self.finished()))
+            return episode.end(left.outcome, error=self._told(left.error), strategy=strategy)
+
+        self._close(close, is_neutral=left.outcome is None)
+
+    def suspend(self) -> None:
+        """Lets go of it, for whoever resumes the run."""
+        with self._lock, self.recorder.guard("a run that was interrupted could not be kept open", self):
+            if self.has_begun and not self.is_over:
+                self.is_over = True
+                self.recorder.drop(self)
+                assert self._episode is not None
+                self._episode.suspend()
+
+    def _step(
+        self, name: str, arguments: Mapping[str, Any], ok: bool | None, error: str | None, seconds: float, call_id: str | None
+    ) -> None:
+        with self._lock:
+            if self.is_over:
+                return
+            if call_id:
+                self.calls.add(call_id)
+            with self.recorder.guard("a step was not recorded", self):
+                if self.episode is not None:
+                    action = self._told(self.recorder.settings.action_from(name, arguments)) or name
+                    self.episode.step(action, ok, error=self._told(error), duration_ms=seconds * 1e3, tool=name)
+
+    def _close(self, close: Callable[[Episode], EpisodeRecord], *, is_neutral: bool = False) -> None:
+        with self._lock:
+            if self.is_over:
+                return
+            episode = self._episode if is_neutral else self.episode
+            self.is_over = True
+            self.recorder.drop(self)
+            if episode is None:
+                return
+            with self.recorder.guard("the end of a run was not recorded", self):
+                try:
+                    record = close(episode)
+                except Exception:
+                    if episode.is_open:
+                        episode.end()
+                    raise
+                self.recorder.report(reported(record))
+
+    def _name_used(self, episode: Episode, run: FinishedRun) -> None:
+        usage_from = self.recorder.settings.usage_from
+        used = usage_from(run) if usage_from else None
+        if used is not None:
+            episode.used(used)
+
+    def _told(self, text: str | None) -> str | None:
+        return None if text is None else self.recorder.settings.told(text)
+
+
+def kept_task(text: str) -> str:
+    """A task as it is kept and searched by."""
+    return storable(text, TASK_CHARS)
+
+
+def reported(record: EpisodeRecord) -> RunReport:
+    """What was taken from a run, by its record."""
+    learned = [step.ok for step in record.steps if step.memory_id]
+    return RunReport(
+        episode_id=record.id,
+        agent=record.agent,
+        task=record.task,
+        outcome=record.outcome.value if record.outcome else "abandoned",
+        retrieved=len(record.shown),
+        cited=tuple(exposure.tag for exposure in record.shown if exposure.used),
+        failures=learned.count(False),
+        successes=learned.count(True),
+        steps=len(record.steps),
+    )

@@ -1,0 +1,210 @@
+"""Callback handlers: for graphs without middleware, for `AgentExecutor`, and for every other chain."""
+
+import asyncio
+import threading
+from collections import OrderedDict
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, Unpack
+from uuid import UUID
+
+from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
+from langchain_core.outputs import LLMResult
+
+from alma import ALMA
+from alma_langchain.attempt import Attempt
+from alma_langchain.events import RUNS, RunEvents, RunListener, begin_chain, begin_tool, carried, do, read_citations, watch
+from alma_langchain.recorder import Recorder
+from alma_langchain.run import RunReport
+from alma_langchain.settings import Options, RunContext, Settings
+
+if TYPE_CHECKING:
+    from langgraph.callbacks import GraphCallbackHandler
+else:
+    try:
+        from langgraph.callbacks import GraphCallbackHandler
+    except ImportError:  # only langgraph tells of interrupts, and only to handlers of its own class
+        GraphCallbackHandler = BaseCallbackHandler
+
+MOST_INTERRUPTED = 10_000
+
+
+class _Roots:
+    """Which runs a handler follows: the outermost that it hears of, each on the task that its inputs hold."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self._heard: set[UUID] = set()
+        self._interrupted: OrderedDict[str, Attempt] = OrderedDict()
+        self._threads: dict[UUID, str] = {}
+        self._lock = threading.Lock()
+
+    def started(self, run_id: UUID, parent: UUID | None, inputs: Any, metadata: dict[str, Any]) -> None:
+        """A chain began. It is followed if it is the outermost and has a task, or goes on where its thread was interrupted."""
+        with self._lock:
+            is_inner = parent in self._heard
+            self._heard.add(run_id)
+        if is_inner or carried(inputs):
+            return
+        thread = metadata.get("thread_id")
+        attempt = self._attempt(inputs, RunContext(metadata=metadata), None if thread is None else str(thread))
+        if attempt is not None:
+            RUNS.follow(run_id, attempt)
+            with self._lock:
+                if thread is not None:
+                    self._threads[run_id] = str(thread)
+
+    def inner(self, run_id: UUID) -> None:
+        """A tool began; what runs inside it is not outermost."""
+        with self._lock:
+            self._heard.add(run_id)
+
+    def ended(self, run_id: UUID) -> None:
+        """A chain or a tool is over."""
+        with self._lock:
+            self._heard.discard(run_id)
+            self._threads.pop(run_id, None)
+
+    def interrupted(self, run_id: UUID | None) -> None:
+        """A graph waits for a person; the run of its thread will go on."""
+        for attempt in RUNS.followed(run_id):
+            attempt.is_interrupted = True
+            with self._lock:
+                thread = self._threads.get(run_id) if run_id else None
+                if thread is not None and not attempt.has_hooks:
+                    self._interrupted[thread] = attempt
+                    while len(self._interrupted) > MOST_INTERRUPTED:
+                        self._interrupted.popitem(last=False)
+
+    def _attempt(self, inputs: Any, context: RunContext, thread: str | None) -> Attempt | None:
+        task = None
+        with self.recorder.guard("the task was not read"):
+            task = self.recorder.settings.task_from(inputs)
+        with self._lock:
+            waiting = self._interrupted.pop(thread, None) if thread is not None else None
+        if task:
+            return self.recorder.follow(task, context, memories=partial(self.recorder.nothing_shown, context))
+        if waiting is None:
+            return None
+        if waiting.key is None:  # it had done nothing yet, so there is nothing to take up
+            return self.recorder.follow(waiting.task, context, memories=partial(self.recorder.nothing_shown, context))
+        return self.recorder.resumed(waiting.key, waiting.task, context, has_hooks=False)
+
+
+class _Handler:
+    """What both colours share."""
+
+    recorder: Recorder
+    _roots: _Roots
+
+    def _set_up(self, alma: ALMA, agent: str, options: Options) -> None:
+        self._take(Recorder(alma, agent, Settings(**options)))
+
+    @classmethod
+    def over(cls, recorder: Recorder) -> Self:
+        """A handler over a recorder that others use as well."""
+        made = cls.__new__(cls)
+        made._take(recorder)
+        return made
+
+    def _take(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self._roots = _Roots(recorder)
+        watch()
+
+    @property
+    def errors(self) -> list[Exception]:
+        """The last errors of ALMA itself, oldest first."""
+        return list(self.recorder.errors)
+
+    @property
+    def last_run(self) -> RunReport | None:
+        """What was taken from the run that ended last."""
+        return self.recorder.last_run
+
+    def on_interrupt(self, event: Any) -> None:
+        """A graph waits for a person."""
+        self._roots.interrupted(event.run_id)
+
+
+class ALMACallbackHandler(_Handler, RunEvents, GraphCallbackHandler):
+    """Learns from every run that it is passed to: `graph.invoke(…, config={"callbacks": [handler]})`.
+
+    Each tool call is a step, each run an episode; an error that ends the run is a failure, cancellation is neutral, and an interrupt leaves the run
+    open for its resumption in the same thread of the same process. A run that `ALMAMiddleware` or `ALMAMemory` follows for the same agent is left
+    to it. Takes the options of `Settings`.
+    """
+
+    def __init__(self, alma: ALMA, *, agent: str, **options: Unpack[Options]) -> None:
+        self._set_up(alma, agent, options)
+
+    def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        super().on_chain_start(serialized, inputs, run_id=run_id, parent_run_id=parent_run_id, **kwargs)
+        self._roots.started(run_id, parent_run_id, inputs, kwargs.get("metadata") or {})
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._roots.ended(run_id)
+        super().on_chain_end(outputs, run_id=run_id, **kwargs)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._roots.ended(run_id)
+        super().on_chain_error(error, run_id=run_id, **kwargs)
+
+    def on_tool_start(
+        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._roots.inner(run_id)
+        super().on_tool_start(serialized, input_str, run_id=run_id, parent_run_id=parent_run_id, **kwargs)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._roots.ended(run_id)
+        super().on_tool_end(output, run_id=run_id, **kwargs)
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._roots.ended(run_id)
+        super().on_tool_error(error, run_id=run_id, **kwargs)
+
+
+class AsyncALMACallbackHandler(_Handler, RunListener, AsyncCallbackHandler, GraphCallbackHandler):
+    """`ALMACallbackHandler` for `ainvoke` and `astream`: what is written is written by worker threads and awaited."""
+
+    raise_error = True
+
+    def __init__(self, alma: ALMA, *, agent: str, **options: Unpack[Options]) -> None:
+        self._set_up(alma, agent, options)
+
+    async def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        begin_chain(RUNS, inputs, run_id, parent_run_id)
+        self._roots.started(run_id, parent_run_id, inputs, kwargs.get("metadata") or {})
+
+    async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._roots.ended(run_id)
+        await self._do(RUNS.ended(run_id, outputs))
+
+    async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._roots.ended(run_id)
+        await self._do(RUNS.failed(run_id, error))
+
+    async def on_tool_start(
+        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self._roots.inner(run_id)
+        begin_tool(RUNS, serialized, run_id, parent_run_id, kwargs)
+
+    async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._roots.ended(run_id)
+        await self._do(RUNS.tool_ended(run_id, output))
+
+    async def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._roots.ended(run_id)
+        await self._do(RUNS.tool_failed(run_id, error))
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
+        read_citations(RUNS, response, parent_run_id)
+
+    async def _do(self, work: list[Any]) -> None:
+        if work:
+            await asyncio.shield(asyncio.to_thread(do, work))

@@ -1,0 +1,266 @@
+"""Middleware for `create_agent`: memory before the run, a step a tool call, an episode a run."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, NotRequired, Unpack, cast
+from uuid import UUID
+
+from langchain_core.messages import SystemMessage
+from langchain_core.runnables.config import ensure_config
+
+from alma import ALMA
+from alma_langchain.attempt import Attempt
+from alma_langchain.events import OWN_TOOLS, RUNS, watch
+from alma_langchain.extras import missing_extra
+from alma_langchain.reading import final_answer, messages_since, said_by_model
+from alma_langchain.recorder import Recorder
+from alma_langchain.run import FinishedRun, RunReport
+from alma_langchain.settings import Options, Settings, run_context
+from alma_langchain.signals import says_nothing
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, ToolCallRequest
+    from langchain.agents.middleware.types import ExtendedModelResponse, PrivateStateAttr
+except ImportError as error:
+    raise missing_extra("ALMAMiddleware", "agents") from error
+
+
+class ALMAState(AgentState[Any]):
+    """What is kept of a run beside its messages: by the middleware's name, the episode, the notes and where the run began."""
+
+    alma_runs: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+
+
+class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
+    """An agent that learns: `create_agent(model, tools, middleware=[ALMAMiddleware(alma, agent="…")])`.
+
+    Before the run it retrieves what matters; each model call sees it as the last block of the system prompt. Each tool call becomes a step of an
+    episode, durably when it returns, and the run ends the episode, however it ends. Put it first: the first sees what tools come to after retries
+    and repairs. `split()` gives a pair if memory has to come after what other middleware adds to the prompt. Several in one agent need names of
+    their own. Takes the options of `Settings`.
+    """
+
+    state_schema = ALMAState
+
+    def __init__(
+        self, alma: ALMA, *, agent: str, inject: bool = True, name: str = "ALMAMiddleware", **options: Unpack[Options]
+    ) -> None:
+        self._set_up(Recorder(alma, agent, Settings(**options)), inject=inject, name=name)
+
+    @classmethod
+    def over(cls, recorder: Recorder, *, inject: bool = True, name: str = "ALMAMiddleware") -> "ALMAMiddleware":
+        """Middleware over a recorder that others use as well."""
+        made = cls.__new__(cls)
+        made._set_up(recorder, inject=inject, name=name)
+        return made
+
+    def _set_up(self, recorder: Recorder, *, inject: bool, name: str) -> None:
+        super().__init__()
+        self.recorder = recorder
+        self._inject = inject
+        self._name = name
+        watch()
+
+    @property
+    def name(self) -> str:
+        """Its name in the graph."""
+        return self._name
+
+    @property
+    def errors(self) -> list[Exception]:
+        """The last errors of ALMA itself, oldest first."""
+        return list(self.recorder.errors)
+
+    @property
+    def last_run(self) -> RunReport | None:
+        """What was taken from the run that ended last."""
+        return self.recorder.last_run
+
+    def split(self) -> "tuple[ALMAMiddleware, NotesMiddleware]":
+        """The same in two: the first records and goes first, the second writes the notes into the prompt and goes last."""
+        return ALMAMiddleware.over(self.recorder, inject=False, name=self._name), NotesMiddleware(self._name)
+
+    def before_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any]:
+        """Begins the episode and keeps the notes for the model calls."""
+        return self._begun(self._follow(state, runtime), state)
+
+    async def abefore_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any]:
+        """As `before_agent`."""
+        return await asyncio.to_thread(self._begun, self._follow(state, runtime), state)
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Shows the notes to the model, and finds what it cites."""
+        response = handler(self._with_notes(request))
+        self._observe(request, response)
+        return response
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """As `wrap_model_call`."""
+        response = await handler(self._with_notes(request))
+        self._observe(request, response)
+        return response
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        """Makes the tool call a step."""
+        attempt = self._at_tool(request)
+        start = time.perf_counter()
+        try:
+            result = handler(request)
+        except BaseException as error:
+            _raised(attempt, request, error, start)
+            raise
+        _returned(attempt, request, result, start)
+        return result
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
+        """As `wrap_tool_call`."""
+        attempt = self._at_tool(request)
+        start = time.perf_counter()
+        try:
+            result = await handler(request)
+        except Exception as error:
+            await asyncio.to_thread(_raised, attempt, request, error, start)
+            raise
+        await asyncio.to_thread(_returned, attempt, request, result, start)
+        return result
+
+    def after_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any] | None:
+        """Judges the run and ends its episode."""
+        attempt = self._current(state, runtime.context)
+        if attempt is not None:
+            self.recorder.end(attempt, self._finished(attempt, state))
+        return self._without(state)
+
+    async def aafter_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any] | None:
+        """As `after_agent`."""
+        attempt = self._current(state, runtime.context)
+        if attempt is not None:
+            await self.recorder.aend(attempt, await asyncio.to_thread(self._finished, attempt, state))
+        return self._without(state)
+
+    def _follow(self, state: ALMAState, runtime: Any) -> Attempt | None:
+        task = None
+        with self.recorder.guard("the task was not read"):
+            task = self.recorder.settings.task_from(state)
+        if not task:
+            return None
+        attempt = self.recorder.follow(task, run_context(runtime.context), has_hooks=True)
+        _listen(attempt)
+        return attempt
+
+    def _begun(self, attempt: Attempt | None, state: ALMAState) -> dict[str, Any]:
+        """The state with this run in it, and nothing of the run before it."""
+        entry: dict[str, Any] = {}
+        if attempt is not None and attempt.episode is not None:
+            entry = {
+                "episode": attempt.episode.id,
+                "task": attempt.task,
+                "notes": attempt.memories.to_prompt(self.recorder.settings.max_tokens),
+                "after": state["messages"][-1].id if state["messages"] else None,
+            }
+        return {"alma_runs": {**state.get("alma_runs", {}), self._name: entry}}
+
+    def _without(self, state: ALMAState) -> dict[str, Any] | None:
+        return {"alma_runs": {**state["alma_runs"], self._name: {}}} if entry_of(state, self._name) else None
+
+    def _current(self, state: Mapping[str, Any], context: Any) -> Attempt | None:
+        """The run that goes on; taken up again, if it was interrupted."""
+        entry = entry_of(state, self._name)
+        if not entry:
+            return None
+        found: Attempt | None = None
+        with self.recorder.guard("a run could not be taken up again"):
+            found = self.recorder.resumed(entry["episode"], entry["task"], run_context(context), has_hooks=True)
+            _listen(found)
+        return found
+
+    def _at_tool(self, request: ToolCallRequest) -> Attempt | None:
+        is_own = request.tool is not None and OWN_TOOLS in (request.tool.tags or ())
+        return None if is_own else self._current(request.state, getattr(request.runtime, "context", None))
+
+    def _with_notes(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        return with_notes(request, self._name) if self._inject else request
+
+    def _observe(self, request: ModelRequest[Any], response: Any) -> None:
+        attempt = self._current(cast(Mapping[str, Any], request.state), getattr(request.runtime, "context", None))
+        if attempt is not None:
+            attempt.observe(said_by_model(_messages_of(response)))
+
+    def _finished(self, attempt: Attempt, state: ALMAState) -> FinishedRun:
+        entry = entry_of(state, self._name)
+        outputs = {key: value for key, value in state.items() if key != "alma_runs"}
+        messages = messages_since(state["messages"], entry.get("after"))
+        return attempt.finished(answer=final_answer({"messages": messages}), messages=messages, outputs=outputs)
+
+
+class NotesMiddleware(AgentMiddleware[ALMAState, Any, Any]):
+    """Writes the notes of an `ALMAMiddleware` into the prompt. Made by its `split()`; goes last."""
+
+    state_schema = ALMAState
+
+    def __init__(self, of: str) -> None:
+        super().__init__()
+        self._of = of
+
+    @property
+    def name(self) -> str:
+        """Its name in the graph."""
+        return f"{self._of}.notes"
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
+        """Shows the notes to the model."""
+        return handler(with_notes(request, self._of))
+
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]) -> Any:
+        """As `wrap_model_call`."""
+        return await handler(with_notes(request, self._of))
+
+
+def entry_of(state: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What the state holds of the run that goes on; empty if ALMA does not follow it."""
+    return dict((state.get("alma_runs") or {}).get(name) or {})
+
+
+def with_notes(request: ModelRequest[Any], name: str) -> ModelRequest[Any]:
+    """The request with the notes as the last block of its system prompt; what was there is left as it was."""
+    notes = entry_of(cast(Mapping[str, Any], request.state), name).get("notes")
+    if not notes:
+        return request
+    block = {"type": "text", "text": notes}
+    old = request.system_message
+    if old is None:
+        return request.override(system_message=SystemMessage(content=[block]))
+    before = [{"type": "text", "text": old.content}] if isinstance(old.content, str) else list(old.content)
+    return request.override(system_message=old.model_copy(update={"content": [*before, block]}))
+
+
+def _listen(attempt: Attempt) -> None:
+    """Has the callbacks of the run that this hook belongs to tell how it ends."""
+    callbacks = ensure_config().get("callbacks")
+    node: UUID | None = getattr(callbacks, "parent_run_id", None)
+    root = RUNS.parent(node)
+    if root is not None:
+        RUNS.follow(root, attempt)
+
+
+def _returned(attempt: Attempt | None, request: ToolCallRequest, result: Any, start: float) -> None:
+    if attempt is not None:
+        call = request.tool_call
+        attempt.tool_returned(call["name"], call["args"], result, time.perf_counter() - start, call["id"])
+
+
+def _raised(attempt: Attempt | None, request: ToolCallRequest, error: BaseException, start: float) -> None:
+    if attempt is not None and not says_nothing(error):
+        call = request.tool_call
+        attempt.tool_raised(call["name"], call["args"], error, time.perf_counter() - start, call["id"])
+
+
+def _messages_of(response: Any) -> list[Any]:
+    if isinstance(response, ExtendedModelResponse):
+        response = response.model_response
+    return response.result if isinstance(response, ModelResponse) else [response]

@@ -1,0 +1,156 @@
+"""What the classes of this package share: one ALMA, one agent, and the care that memory never breaks the agent."""
+
+import asyncio
+import inspect
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from alma import ALMA, Episode, MemorySlice
+from alma.errors import ConfigurationError
+from alma.memory.arguments import checked_name
+from alma_langchain.attempt import Attempt, kept_task
+from alma_langchain.run import FinishedRun, RunReport
+from alma_langchain.settings import RunContext, Settings
+
+_LOG = logging.getLogger("alma")
+_MOST_ERRORS = 100
+
+R = TypeVar("R")
+
+
+class Recorder:
+    """Follows the runs of one agent. `errors` has the last errors of ALMA itself, `last_run` what was taken from the run that ended last."""
+
+    def __init__(self, alma: ALMA, agent: str, settings: Settings) -> None:
+        if not isinstance(alma, ALMA):
+            raise ConfigurationError(f"alma must be an open ALMA, not {type(alma).__name__}; asyncio is served by the same one")
+        self.alma = alma
+        self.agent = checked_name(agent, "agent")
+        self.settings = settings
+        self.errors: deque[Exception] = deque(maxlen=_MOST_ERRORS)
+        self.last_run: RunReport | None = None
+        self._live: dict[str, Attempt] = {}
+        self._tenants: dict[str, ALMA] = {}
+        self._lock = threading.RLock()
+
+    def project(self, context: RunContext) -> ALMA:
+        """The memory that a run belongs to: a tenant's own project, `PROJECT:TENANT`, or the project of this ALMA."""
+        tenant = self.settings.identity("tenant_id", context)
+        if tenant is None:
+            return self.alma
+        name = checked_name(tenant, "tenant_id")
+        with self._lock:
+            if name not in self._tenants:
+                self._tenants[name] = self.alma.for_project(f"{self.alma.project_id}:{name}")
+            return self._tenants[name]
+
+    def user(self, context: RunContext) -> str | None:
+        """Whose preferences are shown."""
+        found = self.settings.identity("user_id", context)
+        return None if found is None else checked_name(found, "user_id")
+
+    def retrieve(self, task: str, context: RunContext) -> MemorySlice:
+        """What matters for a task of that run."""
+        said = kept_task(self.settings.told(task))
+        return self.project(context).retrieve(said, self.agent, top_k=self.settings.top_k, user_id=self.user(context))
+
+    def follow(
+        self, task: str, context: RunContext, *, memories: Callable[[], MemorySlice] | None = None, has_hooks: bool = False
+    ) -> Attempt:
+        """A run on a task, whose episode begins when it is needed. `memories` gives what was shown, if something was."""
+        said = kept_task(self.settings.told(task))
+
+        def begin() -> Episode:
+            alma = self.project(context)
+            shown = memories() if memories else None
+            return alma.episode(
+                self.agent,
+                said,
+                user_id=self.user(context),
+                task_type=self.settings.task_type,
+                top_k=self.settings.top_k,
+                memories=shown,
+            )
+
+        return Attempt(self, begin, task=said, has_hooks=has_hooks)
+
+    def nothing_shown(self, context: RunContext) -> MemorySlice:
+        """The slice of a run that was shown nothing."""
+        return MemorySlice(agent=self.agent, project_id=self.project(context).project_id)
+
+    def resumed(self, episode_id: str, task: str, context: RunContext, *, has_hooks: bool) -> Attempt:
+        """The run of an episode: the one that goes on, or taken up again where it was interrupted, perhaps in another process."""
+        with self._lock:
+            if (live := self._live.get(episode_id)) is None:
+                live = Attempt(self, lambda: self.project(context).resume_episode(episode_id), task=task, has_hooks=has_hooks)
+                self.keep(episode_id, live)
+            return live
+
+    def keep(self, episode_id: str, attempt: Attempt) -> None:
+        """Keeps a run findable by its episode, as long as it goes on."""
+        with self._lock:
+            attempt.key = episode_id
+            self._live[episode_id] = attempt
+
+    def drop(self, attempt: Attempt) -> None:
+        """Forgets a run that is over."""
+        with self._lock:
+            if attempt.key is not None:
+                self._live.pop(attempt.key, None)
+
+    @property
+    def live(self) -> int:
+        """How many runs go on."""
+        return len(self._live)
+
+    def end(self, attempt: Attempt, run: FinishedRun) -> None:
+        """Judges a run and ends it; `unverified`, too, if the evaluator fails."""
+        judgement = None
+        try:
+            judgement = self._judgement(attempt, run)
+        finally:
+            attempt.end(run, judgement)
+
+    async def aend(self, attempt: Attempt, run: FinishedRun) -> None:
+        """As `end`; an evaluator that is a coroutine function is awaited."""
+        judge = self.settings.outcome_from
+        if judge is None or not inspect.iscoroutinefunction(judge):
+            await asyncio.to_thread(self.end, attempt, run)
+            return
+        judgement = None
+        try:
+            with self.guard("a run could not be judged", attempt):
+                judgement = await judge(run)
+        finally:
+            await asyncio.to_thread(attempt.end, run, judgement)
+
+    def report(self, report: RunReport) -> None:
+        """Says what was taken from a run: in `last_run` and in one line of the log."""
+        self.last_run = report
+        _LOG.info("run of %s: %s", report.agent, report)
+
+    @contextmanager
+    def guard(self, what: str, attempt: Attempt | None = None) -> Iterator[None]:
+        """Contains an error of ALMA: kept in `errors`, told once a run, and raised only if that was asked for."""
+        try:
+            yield
+        except Exception as error:
+            self.errors.append(error)
+            if attempt is None or not attempt.has_warned:
+                _LOG.warning("%s: %s: %s (the agent goes on)", what, type(error).__name__, error)
+            if attempt is not None:
+                attempt.has_warned = True
+            if self.settings.on_error == "raise":
+                raise
+
+    def _judgement(self, attempt: Attempt, run: FinishedRun) -> Any:
+        judge = self.settings.outcome_from
+        judgement = None
+        if judge is not None:
+            with self.guard("a run could not be judged", attempt):
+                judgement = asyncio.run(judge(run)) if inspect.iscoroutinefunction(judge) else judge(run)
+        return judgement

@@ -1,0 +1,168 @@
+"""The runs that go on in this process, as LangChain's callbacks tell them: which belongs to which, and which of them ALMA follows."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from langchain_core.messages import ToolMessage
+
+from alma_langchain.attempt import Attempt
+from alma_langchain.reading import final_answer, last_exchange, said_by_model, tool_messages
+from alma_langchain.signals import is_interrupt, is_steering, says_nothing
+
+MOST_RUNS = 100_000
+"""Runs that never told of their end are forgotten beyond this number, oldest first."""
+
+Work = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that is running, and the attempts that it is a step of."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    call_id: str | None
+    started: float
+    attempts: tuple[Attempt, ...]
+
+
+class Runs:
+    """Who is whose parent among the chains and tools that run, and which chains are followed. Threads share it.
+
+    An event belongs to the innermost run that is followed. A tool inside a tool is part of the outer one's step. Each event is worked off once,
+    whoever tells of it first. What has to be written is returned, so that the caller chooses the thread.
+    """
+
+    def __init__(self) -> None:
+        self._parents: dict[UUID, UUID | None] = {}
+        self._tools: dict[UUID, ToolCall] = {}
+        self._followed: dict[UUID, list[Attempt]] = {}
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        return len(self._parents)
+
+    def started(self, run_id: UUID, parent: UUID | None) -> None:
+        """A chain or a tool began."""
+        with self._lock:
+            self._parents[run_id] = parent
+            if len(self._parents) > MOST_RUNS:
+                self._forget(next(iter(self._parents)))
+
+    def parent(self, run_id: UUID | None) -> UUID | None:
+        """The run that this one is a part of."""
+        return None if run_id is None else self._parents.get(run_id)
+
+    def follow(self, run_id: UUID, attempt: Attempt) -> None:
+        """A run is an attempt. What a handler meant to follow of the same agent, here or further out, is left to this one."""
+        with self._lock:
+            if run_id not in self._parents:
+                return
+            if attempt.has_hooks:
+                self._yield_to(run_id, attempt)
+            attempt.is_listened_to = True
+            followed = self._followed.setdefault(run_id, [])
+            if attempt not in followed:
+                followed.append(attempt)
+
+    def followed(self, run_id: UUID | None) -> tuple[Attempt, ...]:
+        """The attempts that an event of this run belongs to."""
+        with self._lock:
+            while run_id is not None and run_id not in self._tools:
+                if found := self._followed.get(run_id):
+                    return tuple(found)
+                run_id = self._parents.get(run_id)
+            return ()
+
+    def tool_started(
+        self, run_id: UUID, parent: UUID | None, name: str, arguments: Mapping[str, Any], call_id: str | None
+    ) -> None:
+        """A tool began; it is a step of the runs that no hook tells the steps of."""
+        with self._lock:
+            if run_id not in self._tools:
+                attempts = tuple(attempt for attempt in self.followed(parent) if not attempt.has_hooks)
+                self.started(run_id, parent)
+                self._tools[run_id] = ToolCall(name, arguments, call_id, time.perf_counter(), attempts)
+
+    def tool_ended(self, run_id: UUID, result: Any) -> list[Work]:
+        """A tool returned."""
+        call, seconds = self._taken(run_id)
+        if call is None:
+            return []
+        call_id = call.call_id or next((message.tool_call_id for message in tool_messages(result)), None)
+        return [
+            lambda attempt=attempt: attempt.tool_returned(call.name, call.arguments, result, seconds, call_id)  # type: ignore[misc]
+            for attempt in call.attempts
+        ]
+
+    def tool_failed(self, run_id: UUID, error: BaseException) -> list[Work]:
+        """A tool raised."""
+        call, seconds = self._taken(run_id)
+        if call is None or says_nothing(error):
+            return []
+        return [
+            lambda attempt=attempt: attempt.tool_raised(call.name, call.arguments, error, seconds, call.call_id)  # type: ignore[misc]
+            for attempt in call.attempts
+        ]
+
+    def ended(self, run_id: UUID, outputs: Any) -> list[Work]:
+        """A chain returned. A followed run that its hooks have not ended was interrupted."""
+        return [lambda attempt=attempt: _returned(attempt, outputs) for attempt in self._forget(run_id)]  # type: ignore[misc]
+
+    def failed(self, run_id: UUID, error: BaseException) -> list[Work]:
+        """A chain raised."""
+        return [lambda attempt=attempt: _raised(attempt, error) for attempt in self._forget(run_id)]  # type: ignore[misc]
+
+    def _yield_to(self, run_id: UUID, attempt: Attempt) -> None:
+        place: UUID | None = run_id
+        while place is not None:
+            if place in self._followed:
+                self._followed[place] = [other for other in self._followed[place] if not _gives_way(other, attempt)]
+            place = self._parents.get(place)
+
+    def _taken(self, run_id: UUID) -> tuple[ToolCall | None, float]:
+        with self._lock:
+            self._parents.pop(run_id, None)
+            call = self._tools.pop(run_id, None)
+        return call, time.perf_counter() - call.started if call else 0.0
+
+    def _forget(self, run_id: UUID) -> list[Attempt]:
+        with self._lock:
+            self._parents.pop(run_id, None)
+            self._tools.pop(run_id, None)
+            return self._followed.pop(run_id, [])
+
+
+def _gives_way(other: Attempt, attempt: Attempt) -> bool:
+    is_same = other.recorder.agent == attempt.recorder.agent and other.recorder.alma is attempt.recorder.alma
+    return is_same and not other.has_hooks and not other.has_begun
+
+
+def _returned(attempt: Attempt, outputs: Any) -> None:
+    if attempt.is_over:
+        return
+    if attempt.has_hooks or attempt.is_interrupted or (isinstance(outputs, Mapping) and "__interrupt__" in outputs):
+        attempt.suspend()
+        return
+    messages = last_exchange(outputs)
+    for message in messages:
+        if isinstance(message, ToolMessage) and message.status == "error" and message.tool_call_id not in attempt.calls:
+            attempt.tool_returned(
+                message.name or "tool", {}, message, 0.0, message.tool_call_id
+            )  # unknown tools tell no callback
+    attempt.observe(said_by_model(messages) or final_answer(outputs))
+    given = dict(outputs) if isinstance(outputs, Mapping) else {}
+    attempt.recorder.end(attempt, attempt.finished(answer=final_answer(outputs), messages=messages, outputs=given))
+
+
+def _raised(attempt: Attempt, error: BaseException) -> None:
+    if is_interrupt(error):
+        attempt.suspend()
+    elif is_steering(error):
+        attempt.end(attempt.finished())
+    else:
+        attempt.leave(error)

@@ -1,0 +1,105 @@
+"""What a user may set, the same for every class of this package."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from langchain_core.runnables.config import ensure_config
+
+from alma import Verdict
+from alma.errors import ConfigurationError
+from alma_langchain.reading import last_human_text, tool_verdict, tool_with_argument_names
+from alma_langchain.run import FinishedRun, tool_sequence
+
+Judgement: TypeAlias = "Verdict | str | bool | tuple[Verdict | str | bool, str] | None"
+"""A verdict, a verdict with its reason, or `None` where nothing can be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """Where a run comes from: the runtime's `context`, and what its configuration says under `configurable` and `metadata`."""
+
+    context: Any = None
+    configurable: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def find(self, name: str) -> Any:
+        """What the run calls by this name; the runtime's context goes first. `None` if it calls nothing so."""
+        for place in (self.context, self.configurable, self.metadata):
+            found = place.get(name) if isinstance(place, Mapping) else getattr(place, name, None)
+            if found is not None:
+                return found
+        return None
+
+
+def run_context(context: Any = None) -> RunContext:
+    """Where the run that is going on here comes from."""
+    config = ensure_config()
+    return RunContext(context, config.get("configurable") or {}, config.get("metadata") or {})
+
+
+Identity: TypeAlias = str | Callable[[RunContext], str | None] | None
+OnError: TypeAlias = Literal["log", "raise"]
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments that all classes take. `Settings` says what each means and its default."""
+
+    top_k: int
+    max_tokens: int
+    user_id: Identity
+    tenant_id: Identity
+    task_type: str | None
+    task_from: Callable[[Any], str | None]
+    outcome_from: Callable[[FinishedRun], Any] | None
+    usage_from: Callable[[FinishedRun], Iterable[str] | None] | None
+    strategy_from: Callable[[FinishedRun], str | None]
+    action_from: Callable[[str, Mapping[str, Any]], str]
+    tool_outcome_from: Callable[[str, Any], bool | None]
+    redact: Callable[[str], str] | None
+    on_error: OnError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How runs are read and told to ALMA.
+
+    - `top_k`, `max_tokens`: at most so many memories of each kind, and so many tokens of them in the prompt.
+    - `user_id`, `tenant_id`: a name, or a function of the `RunContext`. By default what the run calls `user_id` and `tenant_id`. Preferences of
+      that user are shown; a tenant has a project of its own.
+    - `task_type`: the class of task that runs are learned under, if they all belong to one.
+    - `task_from`: the task in what an agent is given; without one a run is not followed.
+    - `outcome_from`: judges a finished run; a coroutine function is awaited where the agent is. Without one, runs are `unverified`.
+    - `usage_from`: the ids of the memories that were used, besides those cited by tag.
+    - `strategy_from`, `action_from`: a run and a tool call in words. Values of arguments are left out by default: they may be private.
+    - `tool_outcome_from`: whether a tool did well, by its name and what it returned; `None` where nobody can say.
+    - `redact`: applied to every text that is stored.
+    - `on_error`: whether an error of ALMA itself is logged, or raised into the agent.
+    """
+
+    top_k: int = 5
+    max_tokens: int = 2000
+    user_id: Identity = None
+    tenant_id: Identity = None
+    task_type: str | None = None
+    task_from: Callable[[Any], str | None] = last_human_text
+    outcome_from: Callable[[FinishedRun], Any] | None = None
+    usage_from: Callable[[FinishedRun], Iterable[str] | None] | None = None
+    strategy_from: Callable[[FinishedRun], str | None] = tool_sequence
+    action_from: Callable[[str, Mapping[str, Any]], str] = tool_with_argument_names
+    tool_outcome_from: Callable[[str, Any], bool | None] = tool_verdict
+    redact: Callable[[str], str] | None = None
+    on_error: OnError = "log"
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("log", "raise"):
+            raise ConfigurationError(f"on_error is {self.on_error!r}; it must be 'log' or 'raise'")
+
+    def identity(self, name: Literal["user_id", "tenant_id"], context: RunContext) -> str | None:
+        """Who the run is for: the name that was set, what the function says, or what the run itself calls so."""
+        given: Identity = getattr(self, name)
+        return given(context) if callable(given) else given if given is not None else context.find(name)
+
+    def told(self, text: str) -> str:
+        """A text as it may be stored."""
+        return self.redact(text) if self.redact else text
