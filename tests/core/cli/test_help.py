@@ -36,6 +36,7 @@ COMMANDS = (
     "history",
     "undo",
     "forget",
+    "maintain",
     "compact",
     "list",
     "show",

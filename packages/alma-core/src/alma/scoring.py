@@ -104,3 +104,15 @@ def usefulness(
     bad = _USE * ignored + max(credited_trials - credited_successes, 0.0) + _THUMB * thumbs_down
     mean = (_PRIOR + good) / (2 * _PRIOR + good + bad)
     return 1 + USEFULNESS_EFFECT * (2 * mean - 1)
+
+
+def weight_of_use(
+    used: float,
+    ignored: float,
+    thumbs_up: float,
+    thumbs_down: float,
+    credited_successes: float,
+    credited_trials: float,
+) -> float:
+    """How much is known of a memory's usefulness: the sum of what counts as good and as bad for it."""
+    return _USE * (used + ignored) + max(credited_trials, credited_successes) + _THUMB * (thumbs_up + thumbs_down)

@@ -129,6 +129,7 @@ class AsyncALMA:
     content_hash = _mirrored(ALMA.content_hash)
     forget = _mirrored(ALMA.forget)
     purge = _mirrored(ALMA.purge)
+    maintain = _mirrored(ALMA.maintain)
     compact = _mirrored(ALMA.compact)
     reindex = _mirrored(ALMA.reindex)
     get_stats = _mirrored(ALMA.get_stats)

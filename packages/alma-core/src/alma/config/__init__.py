@@ -1,6 +1,7 @@
 """A YAML file and the environment, turned into validated `Settings`."""
 
-from alma.config.loading import load_settings
+from alma.config.forgetting import ForgettingRule, ForgettingSettings, MaintenanceSettings, OutcomeRule
+from alma.config.loading import load_settings, settings_block
 from alma.config.paths import CONFIG_FILE, check_db_name, project_folder, resolve_storage_dir
 from alma.config.settings import (
     AzureOpenAISettings,
@@ -19,7 +20,11 @@ __all__ = [
     "CONFIG_FILE",
     "AzureOpenAISettings",
     "ChromaSettings",
+    "ForgettingRule",
+    "ForgettingSettings",
+    "MaintenanceSettings",
     "OpenAISettings",
+    "OutcomeRule",
     "PineconeSettings",
     "PostgresSettings",
     "QdrantSettings",
@@ -31,4 +36,5 @@ __all__ = [
     "load_settings",
     "project_folder",
     "resolve_storage_dir",
+    "settings_block",
 ]

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from alma.config.forgetting import ForgettingRule, ForgettingSettings, MaintenanceSettings, OutcomeRule
 from alma.config.nearest import suggestion
 from alma.config.paths import project_folder, resolve_storage_dir
 from alma.config.reading import Plain, read_yaml
@@ -111,14 +113,48 @@ def _check_keys(block: Block, prefix: str) -> None:
         for name, rules in _mapping(block["agents"], f"{prefix}agents").items():
             key = f"{prefix}agents.{name}"
             _check_block(_mapping(rules, key), f"{key}.", _keys(MemoryScope))
-    if "scoring" in block:
-        _check_scoring(_mapping(block["scoring"], f"{prefix}scoring"), f"{prefix}scoring.")
+    for name, check in _CHECKS.items():
+        if name in block:
+            check(_mapping(block[name], f"{prefix}{name}"), f"{prefix}{name}.")
 
 
 def _check_scoring(scoring: Block, prefix: str) -> None:
     _check_block(scoring, prefix, _keys(ScoringSettings))
     if "weights" in scoring:
         _check_block(_mapping(scoring["weights"], f"{prefix}weights"), f"{prefix}weights.", _keys(ScoringWeights))
+
+
+def _check_forgetting(forgetting: Block, prefix: str) -> None:
+    _check_block(forgetting, prefix, _keys(ForgettingSettings))
+    for kind, rule in forgetting.items():
+        if kind != "kinds":
+            model = OutcomeRule if kind == "outcome" else ForgettingRule
+            _check_block(_mapping(rule, f"{prefix}{kind}"), f"{prefix}{kind}.", _keys(model))
+    for kind, rule in _mapping(forgetting.get("kinds", {}), f"{prefix}kinds").items():
+        _check_block(_mapping(rule, f"{prefix}kinds.{kind}"), f"{prefix}kinds.{kind}.", _keys(ForgettingRule))
+
+
+def _check_maintenance(maintenance: Block, prefix: str) -> None:
+    _check_block(maintenance, prefix, _keys(MaintenanceSettings))
+
+
+_CHECKS = {"scoring": _check_scoring, "forgetting": _check_forgetting, "maintenance": _check_maintenance}
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+def settings_block(model: type[Checked], given: object, name: str) -> Checked:
+    """The settings of one block, as a caller gives them in place of a file. `ConfigurationError` names the key that is wrong."""
+    if isinstance(given, model):
+        return given
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"{name} must be a mapping, not {shortened(repr(given), 60)}")
+    block = dict(given)
+    _CHECKS[name](block, f"{name}.")
+    try:
+        return model.model_validate(block)
+    except ValidationError as error:
+        raise ConfigurationError(_in_plain_words(error.errors()[0], f"{name}.")) from error
 
 
 def _check_top(block: Block, prefix: str) -> None:

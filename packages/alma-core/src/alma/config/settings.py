@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
+from alma.config.forgetting import ForgettingSettings, MaintenanceSettings
 from alma.config.nearest import suggestion
 from alma.config.paths import check_db_name
 from alma.errors import ConfigurationError
@@ -149,6 +150,8 @@ class Settings(_Block):
     embedding_dim: Dimension | None = None
     agents: dict[Name, MemoryScope] = {}
     scoring: ScoringSettings = ScoringSettings()
+    forgetting: ForgettingSettings = ForgettingSettings()
+    maintenance: MaintenanceSettings = MaintenanceSettings()
     postgres: PostgresSettings | None = None
     qdrant: QdrantSettings | None = None
     pinecone: PineconeSettings | None = None

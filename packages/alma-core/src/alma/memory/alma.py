@@ -53,12 +53,14 @@ class ALMA(Upkeep):
         embedding_provider: str | Embedder = "auto",
         embedding_dim: int | None = None,
         db_name: str = "alma.db",
+        forgetting: Mapping[str, object] | None = None,
+        maintenance: Mapping[str, object] | None = None,
         clock: Clock = utc_now,
     ) -> Self:
         """The memory in a folder, made if it is not there yet; no configuration file needed.
 
         `embedding_provider` is a name or an `Embedder`; `auto` takes the one that the database was made with, and for a new one the best that is
-        installed. `agents` has the rules of those agents that have any.
+        installed. `agents` has the rules of those agents that have any; `forgetting` and `maintenance` are as in a configuration file.
         """
         name = args.checked_name(project_id, "project_id")
         store = opening.open_store(
@@ -69,6 +71,8 @@ class ALMA(Upkeep):
             agents=agents,
             scoring=None,
             clock=clock,
+            forgetting=forgetting,
+            maintenance=maintenance,
         )
         return cls(episodes.recovered(store.room(name)))
 
@@ -85,6 +89,8 @@ class ALMA(Upkeep):
             scoring=settings.scoring,
             clock=clock,
             embedder_options=settings.embedder_options,
+            forgetting=settings.forgetting,
+            maintenance=settings.maintenance,
         )
         return cls(episodes.recovered(store.room(settings.project_id)))
 

@@ -7,11 +7,19 @@ from pathlib import Path
 
 from pydantic import ValidationError as PydanticError
 
-from alma.config import ScoringSettings, check_db_name, resolve_storage_dir
+from alma.config import (
+    ForgettingSettings,
+    MaintenanceSettings,
+    ScoringSettings,
+    check_db_name,
+    resolve_storage_dir,
+    settings_block,
+)
 from alma.embedding import NO_OPTIONS, Options, create_embedder, embedder_for
 from alma.errors import ConfigurationError, EmbedderMismatchError
 from alma.memory import arguments as args
 from alma.memory.room import OpenStore
+from alma.memory.schedule import Schedule
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Embedder
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
@@ -33,6 +41,8 @@ def open_store(
     scoring: ScoringSettings | None,
     clock: Clock,
     embedder_options: Options = NO_OPTIONS,
+    forgetting: ForgettingSettings | Mapping[str, object] | None = None,
+    maintenance: MaintenanceSettings | Mapping[str, object] | None = None,
 ) -> OpenStore:
     """The store in a folder, made if it is not there yet. A relative folder is relative to the current one."""
     _check_types(storage_dir=storage_dir, db_name=db_name, embedding_dim=embedding_dim, agents=agents)
@@ -41,6 +51,8 @@ def open_store(
     scopes = {args.checked_name(name, "agent"): _scope(name, rules) for name, rules in (agents or {}).items()}
     scoring = scoring or ScoringSettings()
     profile = Profile.of(scoring.weights.model_dump(), scoring.half_life_days or DEFAULT_HALF_LIFE_DAYS)
+    rules = settings_block(ForgettingSettings, forgetting or {}, "forgetting")
+    upkeep = settings_block(MaintenanceSettings, maintenance or {}, "maintenance")
     if not path.exists():
         _make(path, embedder, embedding_dim, clock, embedder_options)
     storage = SQLStorage(path, at=clock())
@@ -49,7 +61,10 @@ def open_store(
     except BaseException:
         storage.close()
         raise
-    return OpenStore(storage, path.parent, texts, clock, scopes, profile, embedder_options)
+    store = OpenStore(storage, path.parent, texts, clock, scopes, profile, embedder_options, rules, upkeep)
+    if upkeep.every is not None:
+        Schedule(store).start()
+    return store
 
 
 def _check_types(**given: object) -> None:

@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
 from alma.errors import AlmaError
 from alma.forking import renewed_in_children
@@ -114,6 +115,8 @@ class OpenStore:
     agents: Mapping[str, MemoryScope]
     profile: Profile
     embedder_options: Options = field(default_factory=dict)
+    forgetting: ForgettingSettings = field(default_factory=ForgettingSettings)
+    maintenance: MaintenanceSettings = field(default_factory=MaintenanceSettings)
     projects: dict[str, "Room"] = field(default_factory=dict)
     successor: "OpenStore | None" = field(default=None, init=False)
     closing: list[Callable[[], object]] = field(default_factory=list, init=False)

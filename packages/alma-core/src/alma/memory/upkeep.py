@@ -5,7 +5,7 @@ from datetime import datetime
 
 from alma.memory import arguments as args
 from alma.memory import export as exporting
-from alma.memory import forgetting, importing, listing, overview, reindexing, stats
+from alma.memory import forgetting, importing, listing, maintaining, overview, reindexing, stats
 from alma.memory import history as past
 from alma.memory.export import Target
 from alma.memory.reindexing import Progress
@@ -13,6 +13,7 @@ from alma.memory.room import OpenStore, Room
 from alma.protocols import Embedder
 from alma.types.exported import ExportReport, ImportReport
 from alma.types.history import CompactReport, ForgetReport, HistoryEntry, UndoReport
+from alma.types.maintenance import MaintenanceReport
 from alma.types.memories import AnyMemory
 from alma.types.overview import Overview
 from alma.types.reports import ReindexReport, Stats, VerifyReport
@@ -98,6 +99,16 @@ class Upkeep:
             memory_ids=memory_ids,
             dry_run=args.checked_flag(dry_run, "dry_run"),
             purge=True,
+        )
+
+    def maintain(self, dry_run: bool = False, *, due_only: bool = False) -> MaintenanceReport:
+        """Archives what the rules of `forgetting` have go, says how much by which rule, and notes that it ran. `undo` brings it all back.
+
+        By default only outcomes beyond the newest 10,000 of each agent go; their evidence stays. With `due_only` it does nothing within
+        `maintenance: every` (a day, if nothing is set) of the last run; of two processes at once one does it.
+        """
+        return maintaining.maintain(
+            self._room, dry_run=args.checked_flag(dry_run, "dry_run"), due_only=args.checked_flag(due_only, "due_only")
         )
 
     def compact(self) -> CompactReport:

@@ -96,17 +96,6 @@ def _scored(contender: Contender, candidate: Candidate, kind: str, profile: scor
         "success": scoring.success(kind, candidate.successes, candidate.trials),
         "confidence": candidate.confidence,
     }
-    useful = _usefulness(candidate) if profile.counts_usefulness else 1.0
+    useful = scoring.usefulness(*candidate.usage) if profile.counts_usefulness else 1.0
     score = useful * profile.score(factors, kind)
     return Ranked(contender.memory, kind, score, factors, useful, contender.copies, candidate.content_hash)
-
-
-def _usefulness(candidate: Candidate) -> float:
-    return scoring.usefulness(
-        candidate.used,
-        candidate.ignored,
-        candidate.thumbs_up,
-        candidate.thumbs_down,
-        candidate.credited_successes,
-        candidate.credited_trials,
-    )

@@ -27,6 +27,7 @@ from alma.types.exported import (
 )
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
+from alma.types.maintenance import MAINTENANCE
 
 _TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
@@ -52,19 +53,22 @@ class Snapshot:
         row = self.view.one(
             f"SELECT (SELECT count(*) FROM memory WHERE project = :project {mine}) AS memories, "  # noqa: S608 - our own words
             f"(SELECT count(*) FROM memory WHERE project = :project AND archived_at IS NOT NULL {mine}) AS archived, "
-            "(SELECT count(*) FROM record WHERE project = :project AND kind <> :lease) AS records, "
+            "(SELECT count(*) FROM record WHERE project = :project AND kind NOT IN (:lease, :maintenance)) AS records, "
             f"(SELECT count(*) FROM evidence WHERE project = :project {by_agent}) AS evidence",
             owner=self.owner,
             lease=LEASE,
+            maintenance=MAINTENANCE,
         )
         counts = ExportedCounts(**(row or {}))
         return counts if self.owner is None else counts.model_copy(update={"records": sum(1 for _ in self.records())})
 
     def records(self) -> Iterator[ExportedRecord]:
-        """The small records by kind and key, but for who holds which episode."""
+        """The small records by kind and key, but for what is of this store alone: who holds which episode, when maintenance ran."""
         episodes = None if self.owner is None else {key for kind, key, row in self._records() if self._began(kind, row)}
         for kind, key, row in self._records():
-            if kind != LEASE and (episodes is None or kind == DEFINITIONS or _episode_of(kind, key) in episodes):
+            if kind not in (LEASE, MAINTENANCE) and (
+                episodes is None or kind == DEFINITIONS or _episode_of(kind, key) in episodes
+            ):
                 yield ExportedRecord(
                     kind=kind, key=key, version=row["version"], updated_at=from_micros(row["updated_at"]), body=row["body"]
                 )

@@ -63,6 +63,11 @@ class Candidate:
     credited_successes: float
     credited_trials: float
 
+    @property
+    def usage(self) -> tuple[int, int, int, int, float, float]:
+        """What was counted when it was shown, in the order in which `alma.scoring` takes it."""
+        return (self.used, self.ignored, self.thumbs_up, self.thumbs_down, self.credited_successes, self.credited_trials)
+
 
 @dataclass(frozen=True, slots=True)
 class TextScores:

@@ -1,0 +1,129 @@
+"""Maintenance: forgetting what the rules say, and remembering when that was last done."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from alma.errors import ConflictError
+from alma.memory import kinds
+from alma.memory.policies import Choice, choices, unknown_kinds
+from alma.memory.room import Room
+from alma.types.identity import from_micros
+from alma.types.maintenance import MAINTENANCE, MOST_NAMED, MaintenanceReport, RuleReport
+
+DEFAULT_PERIOD = timedelta(days=1)
+"""How long it is not due after a run where the settings say nothing."""
+
+PART = 500
+"""So many memories are archived in one transaction and one journal record: others who want to write wait no longer than that takes."""
+
+TRIES = 3
+
+_KEY = "last"
+
+
+def maintain(room: Room, *, dry_run: bool, due_only: bool, is_wanted: Callable[[], bool] = lambda: True) -> MaintenanceReport:
+    """Archives what the rules have go. With `due_only` only if that was not done for a period; of two callers at once one does it.
+
+    `is_wanted` is asked between parts; what is left then is found by the next run.
+    """
+    for attempt in range(1, TRIES + 1):
+        version, before = last_run(room)
+        if due_only and not is_due(room, before):
+            break
+        chosen = choices(room, room.store.forgetting)
+        if dry_run:
+            return _report(room, before, chosen, dry_run=True, ran=True)
+        try:
+            seqs, done = _archived(room, chosen, version, is_wanted)
+        except ConflictError:  # somebody else has just begun
+            if attempt == TRIES:
+                raise
+            continue
+        return _report(room, before, done, dry_run=False, ran=True, at=room.store.clock(), seqs=seqs)
+    return _report(room, before, (), dry_run=dry_run, ran=False)
+
+
+def last_run(room: Room) -> tuple[int, datetime | None]:
+    """When it last ran, with the version of the record that says so."""
+    version, body = room.project.record(MAINTENANCE, _KEY)
+    at = body.get("at")
+    try:
+        return version, from_micros(at) if isinstance(at, int) else None
+    except OverflowError:  # no moment that ALMA ever wrote
+        return version, None
+
+
+def period(room: Room) -> timedelta:
+    """How long it is not due after a run."""
+    return room.store.maintenance.every or DEFAULT_PERIOD
+
+
+def is_due(room: Room, last: datetime | None) -> bool:
+    """Whether it is due, having last run then. A time to come says nothing: the clock was set back."""
+    now = room.store.clock()
+    return last is None or not last <= now < last + period(room)
+
+
+def _archived(
+    room: Room, chosen: Sequence[Choice], version: int, is_wanted: Callable[[], bool]
+) -> tuple[tuple[int, ...], list[Choice]]:
+    """Archives part by part, and notes the run with the first. `ConflictError`, with nothing done, if another run was noted meanwhile."""
+    seqs, done = [], []
+    for start in range(0, max(len(chosen), 1), PART):
+        if start and not is_wanted():
+            break
+        at = room.now()
+        with room.project.write(actor="", operation="maintain", at=at) as write:
+            if start == 0:
+                write.put_record(MAINTENANCE, _KEY, {"at": at}, version=version)
+            part = list(_still_there(room, chosen[start : start + PART]))
+            for choice in part:
+                write.change_memory(choice.memory_id, archived_at=at)
+        seqs.append(write.seq)
+        done += part
+    return tuple(seqs), done
+
+
+def _still_there(room: Room, chosen: Sequence[Choice]) -> Iterator[Choice]:
+    for choice in chosen:
+        place = room.project.find(choice.memory_id)
+        if place is not None and not place.is_archived:
+            yield choice
+
+
+def _report(
+    room: Room,
+    before: datetime | None,
+    chosen: Sequence[Choice],
+    *,
+    dry_run: bool,
+    ran: bool,
+    at: datetime | None = None,
+    seqs: tuple[int, ...] = (),
+) -> MaintenanceReport:
+    latest = at or before
+    return MaintenanceReport(
+        dry_run=dry_run,
+        ran=ran,
+        last_run_at=before,
+        due_at=None if latest is None else latest + period(room),
+        seqs=seqs,
+        rules=tuple(_by_rule(chosen)),
+        unknown_kinds=unknown_kinds(room, room.store.forgetting, kinds.registered(room)) if ran else (),
+    )
+
+
+def _by_rule(chosen: Sequence[Choice]) -> Iterator[RuleReport]:
+    groups: dict[tuple[str, str], list[Choice]] = {}
+    for choice in chosen:
+        groups.setdefault((choice.kind, choice.rule), []).append(choice)
+    for (kind, rule), group in sorted(groups.items()):
+        yield RuleReport(
+            kind=kind,
+            rule=rule,
+            limit=group[0].limit,
+            count=len(group),
+            by_owner=dict(sorted(Counter(choice.owner for choice in group).items())),
+            memory_ids=tuple(choice.memory_id for choice in group[:MOST_NAMED]),
+        )
