@@ -54,6 +54,17 @@ class KnownTexts:
     def __contains__(self, key: object) -> bool:
         return key in self._entries
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the next one makes another go, or one had to go already."""
+        return len(self._entries) == self._capacity
+
+    def touch(self, key: str, *, keep: bool) -> None:
+        """Makes a known text the newest."""
+        entry = self._entries.pop(key)
+        entry.is_kept = keep
+        self._entries[key] = entry
+
     def add(self, key: str, text: str, vector: bytes | None, *, keep: bool) -> str | None:
         """Takes in a text with its float16 vector as the newest, in place of what has this key; the key that had to go for it, if any.
 

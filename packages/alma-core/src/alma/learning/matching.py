@@ -110,15 +110,24 @@ def _exchange(a: Wording, b: Wording) -> str | None:
 
 def _crossed(a: Wording, b: Wording) -> str | None:
     """Whether just two words stand in each other's place. In a list they may, and side by side, as in "validate input", "input validation"."""
-    if len(a.sequence) != len(b.sequence) or len(a.sequence) < _SENTENCE or a.sequence == b.sequence or (a.earlier and b.earlier):
-        return None
-    places = [place for place, (one, other) in enumerate(zip(a.sequence, b.sequence, strict=True)) if one != other]
-    if len(places) != 2 or places[0] + 1 == places[1]:
-        return None
-    pair = {a.sequence[place] for place in places}
-    if pair != {b.sequence[place] for place in places} or a.listed & b.listed >= pair:
+    pair = _pair_crossed(a.spoken, b.spoken)
+    if not pair and len(a.sequence) >= _SENTENCE and not (a.earlier and b.earlier):
+        pair = _pair_crossed(a.sequence, b.sequence)
+    stems = frozenset(map(stem, pair))
+    if not pair or not stems <= a.telling or stems <= a.listed & b.listed:
         return None
     return f"in each other's place: {', '.join(sorted(pair))}"
+
+
+def _pair_crossed(one: tuple[str, ...], other: tuple[str, ...]) -> Stems:
+    """The two that changed places, not side by side, where all else is equal; else none."""
+    if len(one) != len(other):
+        return frozenset()
+    places = [place for place, (mine, theirs) in enumerate(zip(one, other, strict=True)) if mine != theirs]
+    if len(places) != 2 or places[0] + 1 == places[1]:
+        return frozenset()
+    pair = frozenset(one[place] for place in places)
+    return pair if pair == {other[place] for place in places} else frozenset()
 
 
 def _amounts(a: Wording, b: Wording) -> str | None:

@@ -202,6 +202,7 @@ OPPOSITES = """
     few / many
     fewer less / more
     fire / hire
+    all each every whole / first
     first / last
     floating / pinned
     forget / remember

@@ -15,7 +15,7 @@ SAYING_LITTLE = frozenset(
     """
     always approach approaches appropriate attempt attempted case clear clearly decide decided directly employ employed every
     explicitly first following go goal help immediately kind made make makes making method methods need needed please possible
-    practice properly put puts putting really right set sets simple simply strategies strategy successfully technique techniques
+    practice properly put puts putting really set sets simple simply strategies strategy successfully technique techniques
     then tried tries try trying use used uses using utilise utilised utilize utilized utilizing want wanted way ways well work
     worked works
     """.split()  # noqa: SIM905
@@ -64,7 +64,7 @@ IRREGULAR = {
     "caught": "catch", "chose": "choose", "chosen": "choose", "came": "come", "did": "do", "done": "do", "drew": "draw", "drawn": "draw",
     "drove": "drive", "fell": "fall", "felt": "feel", "found": "find", "froze": "freeze", "frozen": "freeze", "gave": "give", "given": "give",
     "grew": "grow", "grown": "grow", "held": "hold", "hidden": "hide", "hid": "hide", "kept": "keep", "knew": "know", "known": "know",
-    "laid": "lay", "led": "lead", "left": "leave", "lost": "lose", "met": "meet", "paid": "pay", "ran": "run", "said": "say", "saw": "see",
+    "laid": "lay", "led": "lead", "lost": "lose", "met": "meet", "paid": "pay", "ran": "run", "said": "say", "saw": "see",
     "seen": "see", "sent": "send", "sold": "sell", "shown": "show", "shrank": "shrink", "shrunk": "shrink", "spent": "spend", "spoke": "speak",
     "spoken": "speak", "stood": "stand", "stuck": "stick", "taken": "take", "taught": "teach",
     "threw": "throw", "thrown": "throw", "told": "tell", "took": "take", "thought": "think", "understood": "understand", "went": "go",

@@ -58,6 +58,8 @@ class Wording:
     """Each telling stem whose opposite is in the text, too, with the telling stem after it."""
     sequence: tuple[str, ...]
     """The telling stems in order."""
+    spoken: tuple[str, ...]
+    """The words as they are, in order, without articles and commas."""
     listed: Stems
     """Stems that stand beside a comma, an "and" or an "or"."""
 
@@ -85,6 +87,7 @@ def wording(text: str) -> Wording:
         later=later,
         governing=_governing(words, opposed),
         sequence=tuple(stem(word) for word in words if word not in _UNTOLD),
+        spoken=tuple(word for word in words if word not in _ARTICLES and word != COMMA),
         listed=_listed(words),
     )
 
