@@ -1,5 +1,25 @@
-"""ALMA for LlamaIndex. The adapter is not built yet; only the version is promised."""
+"""ALMA for LlamaIndex: agents that are shown what earlier runs taught, and whose runs are learned from."""
 
-__all__ = ["__version__"]
+from alma_llamaindex.block import ALMAMemoryBlock
+from alma_llamaindex.learner import ALMALearner, instrument_alma
+from alma_llamaindex.memory import ALMAMemory
+from alma_llamaindex.postprocessor import ALMAUsagePostprocessor
+from alma_llamaindex.retriever import ALMARetriever
+from alma_llamaindex.runs import AgentRun, ToolStep, tools_in_order
+from alma_llamaindex.tools import ALMAToolSpec
+
+__all__ = [
+    "ALMALearner",
+    "ALMAMemory",
+    "ALMAMemoryBlock",
+    "ALMARetriever",
+    "ALMAToolSpec",
+    "ALMAUsagePostprocessor",
+    "AgentRun",
+    "ToolStep",
+    "__version__",
+    "instrument_alma",
+    "tools_in_order",
+]
 
 __version__ = "0.1.0"

@@ -1,0 +1,131 @@
+"""`ALMAMemoryBlock`: what ALMA remembers, as a block of a LlamaIndex `Memory`."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.memory import BaseMemoryBlock
+from pydantic import Field, PrivateAttr
+
+from alma import ALMA, AlmaError, MemorySlice
+from alma.text import estimate_tokens
+from alma_llamaindex.attachment import Attachment
+from alma_llamaindex.learner import ALMALearner, learners
+from alma_llamaindex.runs import Evaluator, Part, Run, as_task
+from alma_llamaindex.spans import last_user_text, next_speaker
+
+_LOG = logging.getLogger("alma.llamaindex")
+
+MOST_KEPT = 64
+"""So many sessions and texts are remembered, to answer again what was just asked."""
+
+
+class ALMAMemoryBlock(BaseMemoryBlock[str]):
+    """What matters for the user's last message, as notes that the model can cite; nothing if there is nothing.
+
+    LlamaIndex asks a block several times in a run; ALMA is asked once for each message. In a run that an `ALMALearner` of the same ALMA
+    sees, what is shown belongs to the run's episode, unless `learn` is false. In a workflow, `agent` speaks for the first agent, and one
+    that the run is handed to is asked for by its own name. Nothing is taken from the chat, since ALMA learns from outcomes: messages that
+    the memory lets go of stay where LlamaIndex archives them.
+    """
+
+    name: str = Field(default="alma", description="The name of the block.")
+    agent: str = Field(description="The agent whose memories these are.")
+    user_id: str | None = Field(default=None, description="The user whose preferences are shown as well.")
+    top_k: int = Field(default=5, description="So many memories of each kind at most.")
+    max_tokens: int = Field(default=2000, description="So long may the notes be.")
+    learn: bool = Field(default=True, description="Whether runs with this block may be learned from.")
+    _held: Attachment = PrivateAttr(default_factory=Attachment)
+    _answered: OrderedDict[str, tuple[Any, MemorySlice]] = PrivateAttr(default_factory=OrderedDict)
+    _shown: OrderedDict[str, MemorySlice] = PrivateAttr(default_factory=OrderedDict)
+
+    def __init__(self, alma: ALMA, *, agent: str, evaluator: Evaluator | None = None, **fields: Any) -> None:
+        super().__init__(**{"agent": agent, **fields})
+        self._held = Attachment(alma.project_id, alma, evaluator)
+
+    @property
+    def alma(self) -> ALMA:
+        """Where it looks. `ConfigurationError` if the block was unpickled and no learner is installed for its project."""
+        return self._held.alma
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        task = as_task(last_user_text(messages or []))
+        if not task:
+            return ""
+        watching = learners(self.alma) if self.learn else []
+        try:
+            memories = await self._memories(task, messages or [], str(block_kwargs.get("session_id")), watching)
+        except AlmaError as error:
+            _LOG.warning("an agent goes on without its memory: %s", error)
+            return ""
+        text = memories.to_prompt(self.max_tokens)
+        _keep(self._shown, text, memories)
+        return text
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Keeps nothing: the chat is LlamaIndex's."""
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """Fewer notes, the best ones, whole."""
+        memories = self._shown.get(content)
+        room = estimate_tokens(content) - tokens_to_truncate
+        return (memories.to_prompt(room) or None) if memories is not None and room > 0 else None
+
+    async def _memories(
+        self, task: str, messages: Sequence[ChatMessage], session: str, watching: Sequence[ALMALearner]
+    ) -> MemorySlice:
+        for learner in watching:
+            run = learner.current_run()
+            if run is not None and not run.is_query:
+                return await self._in_run(learner, run, task)
+        return await self._outside(task, messages, session)
+
+    async def _in_run(self, learner: ALMALearner, run: Run, task: str) -> MemorySlice:
+        """What the agent whose turn comes is shown in this run, asked for once."""
+        name = await next_speaker(run.context) or run.first
+        part = run.parts.get(name)
+        if part is not None and part.source == self.name:
+            return part.memories
+        agent = self.agent if name == run.first else name
+        await learner.asettle()
+        try:
+            memories = await self._retrieved(task, agent)
+        except AlmaError as error:  # the agent goes on without its memory
+            learner.failed(error)
+            memories = MemorySlice(query=task, agent=agent, project_id=self.alma.project_id)
+        if part is None:
+            shown = Part(name, agent, task, memories, self.user_id, source=self.name, evaluator=self._held.evaluator)
+            return learner.take(run, shown).memories
+        return memories
+
+    async def _outside(self, task: str, messages: Sequence[ChatMessage], session: str) -> MemorySlice:
+        """What is shown where no learner sees a run: asked for once for each message of the user's in a session."""
+        asked = (_place(messages), task)
+        known = self._answered.get(session)
+        memories = known[1] if known and known[0] == asked else await self._retrieved(task, self.agent)
+        if messages[-1].role == MessageRole.ASSISTANT:  # it has been answered; the same words again are a new question
+            self._answered.pop(session, None)
+        else:
+            _keep(self._answered, session, (asked, memories))
+        return memories
+
+    async def _retrieved(self, task: str, agent: str) -> MemorySlice:
+        return await asyncio.to_thread(self.alma.retrieve, task=task, agent=agent, user_id=self.user_id, top_k=self.top_k)
+
+
+def _place(messages: Sequence[ChatMessage]) -> int:
+    """Which message is the user's last one. LlamaIndex gives it twice in the middle of a run; that is one."""
+    place = max(place for place, message in enumerate(messages) if message.role == MessageRole.USER)
+    before = messages[place - 1] if place else None
+    repeated = before is not None and before.role == MessageRole.USER and before.content == messages[place].content
+    return place - 1 if repeated else place
+
+
+def _keep(kept: OrderedDict[str, Any], key: str, value: Any) -> None:
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > MOST_KEPT:
+        kept.popitem(last=False)

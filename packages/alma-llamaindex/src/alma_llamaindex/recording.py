@@ -1,0 +1,142 @@
+"""Writes runs down as episodes, beside the agents."""
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+from alma import ALMA, AlmaError, EpisodeRecord, Verdict
+from alma.episode import leaving
+from alma_llamaindex.runs import AgentRun, Evaluator, Part, Run, Strategy, ToolStep
+from alma_llamaindex.worker import Worker
+
+_LOG = logging.getLogger("alma.llamaindex")
+
+MOST_ERRORS = 100
+SETTLING_SECONDS = 2.0
+"""So long does a retrieval wait for what earlier runs taught, if it is not written yet."""
+
+
+class Recording:
+    """Episodes of one ALMA, written in order by one thread. Its errors are logged and kept, and never reach an agent."""
+
+    def __init__(self, alma: ALMA, *, evaluator: Evaluator | None, strategy: Strategy, waiting: int) -> None:
+        self.alma = alma
+        self.errors: deque[Exception] = deque(maxlen=MOST_ERRORS)
+        self.last_run: AgentRun | None = None
+        self._evaluator = evaluator
+        self._strategy = strategy
+        self._worker = Worker(limit=waiting, failed=self.failed)
+        self._last_end: Future[None] | None = None
+
+    def begin(self, part: Part, earlier: Sequence[ToolStep] = ()) -> None:
+        """Opens an episode, with the steps that came before it was known whose it is."""
+        self._worker.ask(lambda: part.begin(self.alma), is_needed=True)
+        for step in earlier:
+            self.step(part, step)
+
+    def step(self, part: Part, step: ToolStep) -> None:
+        """Keeps a step, unless too much is waiting."""
+        if self._worker.ask(lambda: part.step(step)) is None:
+            self.failed(AlmaError(f"too much is waiting to be written; a step of {part.agent!r} was left out: {step.action}"))
+
+    def observe(self, part: Part, text: str) -> None:
+        """Looks for citations in what an agent said."""
+        self._worker.ask(lambda: part.observe(text))
+
+    def end(self, run: Run, *, output: str = "", result: object = None, error: BaseException | None = None) -> None:
+        """Judges a run and ends its episodes."""
+        ended = run.ended(output=output, result=result, error=error)
+        parts = list(run.parts.values())
+        self._last_end = self._worker.ask(lambda: self._end(parts, ended), is_needed=True)
+
+    def abandon(self, run: Run) -> None:
+        """Ends the episodes of a run without a verdict."""
+        ended = run.ended()
+        parts = list(run.parts.values())
+        self._last_end = self._worker.ask(lambda: self._close(parts, ended, None, "the run was cut short"), is_needed=True)
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Waits until all that ended before is written; whether it was in time."""
+        return self._worker.wait(timeout)
+
+    def settle(self) -> None:
+        """Waits a moment for the ends of earlier runs, so that a retrieval finds what they taught."""
+        if self._last_end is not None and not self._last_end.done():
+            self._worker.wait(SETTLING_SECONDS)
+
+    async def asettle(self) -> None:
+        """As `settle`, without holding up the event loop."""
+        if self._last_end is not None and not self._last_end.done():
+            await asyncio.wait([asyncio.wrap_future(self._last_end)], timeout=SETTLING_SECONDS)
+
+    def failed(self, error: Exception) -> None:
+        """Keeps and logs an error."""
+        self.errors.append(error)
+        _LOG.warning("an agent's run was not learned from as it should: %s: %s", type(error).__name__, error)
+
+    def _end(self, parts: list[Part], run: AgentRun) -> None:
+        if run.error is not None:
+            left = leaving(run.error)
+            self._close(parts, run, left.outcome, left.error)
+        else:
+            self._close(parts, run, *self._judged(parts, run))
+
+    def _judged(self, parts: list[Part], run: AgentRun) -> tuple[Verdict, str | None]:
+        """What the evaluator of the memory block says, or else the learner's: a verdict and a reason."""
+        evaluator = next((part.evaluator for part in parts if part.evaluator), self._evaluator)
+        try:
+            said = evaluator(run) if evaluator else None
+            return _verdict(asyncio.run(_awaited(said)) if inspect.isawaitable(said) else said)
+        except Exception as error:  # noqa: BLE001 - somebody's evaluator
+            self.failed(error)
+        return Verdict.UNVERIFIED, None
+
+    def _close(self, parts: list[Part], run: AgentRun, verdict: Verdict | None, reason: str | None) -> None:
+        records = [record for part in parts if (record := self._closed(part, run, verdict, reason)) is not None]
+        self.last_run = replace(run, episodes=tuple(records))
+        if records:
+            _LOG.info("%s", _told(self.last_run))
+
+    def _closed(self, part: Part, run: AgentRun, verdict: Verdict | None, reason: str | None) -> EpisodeRecord | None:
+        """How one agent's episode was ended; `None` if it could not be."""
+        episode = part.episode
+        if episode is None:
+            return None
+        try:
+            if verdict is None:
+                return episode.abandon(reason)
+            strategy = self._strategy([step for step in run.steps if step.agent == part.name])
+            said = {"error" if verdict is Verdict.FAILURE else "feedback": reason}
+            return episode.end(verdict, strategy=strategy, **said)
+        except Exception as error:  # noqa: BLE001 - the episodes of others are still to be ended
+            self.failed(error)
+            return None
+
+
+async def _awaited(said: Any) -> Any:
+    return await said
+
+
+def _verdict(said: Any) -> tuple[Verdict, str | None]:
+    """What an evaluator said, as a verdict and a reason."""
+    word, reason = said if isinstance(said, tuple) else (said, None)
+    if word is None:
+        return Verdict.UNVERIFIED, reason
+    if isinstance(word, bool):
+        return (Verdict.SUCCESS if word else Verdict.FAILURE), reason
+    return Verdict(str(word).strip().lower()), reason
+
+
+def _told(run: AgentRun) -> str:
+    agents = ", then ".join(record.agent for record in run.episodes)
+    shown = sum(len(record.shown) for record in run.episodes)
+    used = sum(len(record.used or ()) for record in run.episodes)
+    failed = sum(not step.ok for step in run.steps)
+    ended = run.outcome.value if run.outcome else "abandoned"
+    ids = ", ".join(record.id for record in run.episodes)
+    return f"{agents}: {ended}; {len(run.steps)} tool calls, {failed} failed; {shown} memories shown, {used} used; episode {ids}"

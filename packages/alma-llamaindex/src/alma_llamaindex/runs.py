@@ -1,0 +1,140 @@
+"""Runs: what an agent was asked, did and answered, while it goes on and afterwards."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from alma import ALMA, Episode, EpisodeRecord, MemorySlice, Verdict
+from alma.text import shortened, storable
+
+TASK_CHARS = 4_000
+"""A user's message may hold a whole document. This much of it is the task."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStep:
+    """One call of a tool, and what it came to: its answer, or the error if not `ok`. `agent` is who called it, by LlamaIndex's name."""
+
+    agent: str
+    tool: str
+    arguments: Mapping[str, Any]
+    ok: bool
+    answer: str
+    duration_ms: float | None = None
+
+    @property
+    def action(self) -> str:
+        """The call as it is kept: `deploy(target='production')`."""
+        given = ", ".join(f"{name}={shortened(repr(value), 200)}" for name, value in self.arguments.items())
+        return f"{self.tool}({given})"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """A run that has ended: what evaluators are asked about, and what `last_run` holds.
+
+    `agent` and `task` are as ALMA knows them; `result` is LlamaIndex's own object, `None` if there is none because of `error`. `episodes` has one
+    record for each agent that took part, once they are written.
+    """
+
+    agent: str
+    task: str
+    output: str
+    steps: tuple[ToolStep, ...]
+    result: Any = None
+    error: BaseException | None = None
+    episodes: tuple[EpisodeRecord, ...] = ()
+
+    @property
+    def outcome(self) -> Verdict | None:
+        """How it ended; `None` if it was abandoned or nothing of it was kept."""
+        return self.episodes[0].outcome if self.episodes else None
+
+
+Judged = Verdict | str | bool | None
+Evaluator = Callable[[AgentRun], Any]
+"""Says how a run went: "success", "failure", "partial", `True`, `False`, or `None` where it cannot tell; with a reason, a pair of both.
+
+It is called beside the agents, on a thread of ALMA's own, so it may take its time; it may be a coroutine function.
+"""
+Strategy = Callable[[Sequence[ToolStep]], str | None]
+"""Says in words what was tried, from the tool calls of one agent."""
+
+
+def tools_in_order(steps: Sequence[ToolStep]) -> str | None:
+    """The names of the tools as they were called, each run of the same one once: `search, then deploy`."""
+    names = [step.tool for step in steps]
+    kept = [name for place, name in enumerate(names) if place == 0 or names[place - 1] != name]
+    return ", then ".join(kept) or None
+
+
+@dataclass(slots=True)
+class Part:
+    """One agent's part in a run, which is one episode. `source` names the memory block that showed it its memories, if one did."""
+
+    name: str
+    agent: str
+    task: str
+    memories: MemorySlice
+    user_id: str | None = None
+    source: str | None = None
+    evaluator: Evaluator | None = None
+    episode: Episode | None = None
+
+    def begin(self, alma: ALMA) -> None:
+        """Opens the episode."""
+        self.episode = alma.episode(self.agent, self.task, user_id=self.user_id, memories=self.memories)
+
+    def step(self, step: ToolStep) -> None:
+        """Keeps a step durably, if the episode could be opened."""
+        if self.episode is not None:
+            said = {"output": step.answer} if step.ok else {"error": step.answer}
+            self.episode.step(step.action, ok=step.ok, tool=step.tool, duration_ms=step.duration_ms, **said)
+
+    def observe(self, text: str) -> None:
+        """Counts as used what a text of the agent cites."""
+        if self.episode is not None:
+            self.episode.observe(text)
+
+
+@dataclass(slots=True)
+class Run:
+    """A run that is going on. `first` is the agent it began with and `speaking` the one whose turn it is, by LlamaIndex's names."""
+
+    first: str
+    task: str
+    is_query: bool = False
+    speaking: str = ""
+    context: Any = None
+    parts: dict[str, Part] = field(default_factory=dict)
+    steps: list[ToolStep] = field(default_factory=list)
+    speakers: dict[str, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.heard(self.first)
+
+    def heard(self, name: str) -> None:
+        """That it is this agent's turn."""
+        self.speaking = name
+        self.speakers[name] = None
+
+    def steps_of(self, name: str) -> list[ToolStep]:
+        """What one agent did so far."""
+        return [step for step in self.steps if step.agent == name]
+
+    def ended(self, *, output: str = "", result: object = None, error: BaseException | None = None) -> AgentRun:
+        """The run as it is afterwards."""
+        parts = list(self.parts.values())
+        return AgentRun(
+            agent=parts[0].agent if parts else self.first,
+            task=parts[0].task if parts else self.task,
+            output=output,
+            steps=tuple(self.steps),
+            result=getattr(result, "result", result),
+            error=error,
+        )
+
+
+def as_task(text: str) -> str:
+    """A user's message as a task that can be asked for and kept."""
+    return storable(text, TASK_CHARS)

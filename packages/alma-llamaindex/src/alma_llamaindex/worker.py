@@ -1,0 +1,57 @@
+"""One thread beside the agents, which does what it is asked in order."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from alma.forking import renewed_in_children
+
+
+class Worker:
+    """A queue with one thread at its end. What is in it when the interpreter ends is still done; a forked child begins with an empty one."""
+
+    def __init__(self, *, limit: int, failed: Callable[[Exception], None]) -> None:
+        """`limit` is how much may wait; `failed` is told of the errors of what was done."""
+        self._limit = limit
+        self._failed = failed
+        self._lock = threading.Lock()
+        self._waiting = 0
+        self._last: Future[None] | None = None
+        self._thread = _thread()
+        renewed_in_children(self)
+
+    def ask(self, call: Callable[[], object], *, is_needed: bool = False) -> "Future[None] | None":
+        """Has the thread make a call. What is not needed is refused with `None` when too much is waiting."""
+        with self._lock:
+            if self._waiting >= self._limit and not is_needed:
+                return None
+            self._waiting += 1
+            self._last = self._thread.submit(self._make, call)
+            return self._last
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether all that was asked until now was done in time."""
+        last = self._last
+        if last is not None:
+            try:
+                last.result(timeout)
+            except TimeoutError:
+                return False
+        return True
+
+    def renew_in_child(self) -> None:
+        """The parent's thread, and what waits for it, are not here."""
+        self._lock, self._waiting, self._last, self._thread = threading.Lock(), 0, None, _thread()
+
+    def _make(self, call: Callable[[], object]) -> None:
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001 - a recorder must not bring anything down
+            self._failed(error)
+        finally:
+            with self._lock:
+                self._waiting -= 1
+
+
+def _thread() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="alma-llamaindex")

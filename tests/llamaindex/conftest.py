@@ -1,0 +1,43 @@
+"""A store in a folder of each test, and no learner left behind."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llama_index.core.instrumentation import get_dispatcher
+
+from alma import ALMA
+from alma_llamaindex import ALMALearner
+
+
+def installed() -> list[ALMALearner]:
+    return [handler for handler in get_dispatcher().span_handlers if isinstance(handler, ALMALearner)]
+
+
+@pytest.fixture
+def alma(tmp_path: Path) -> Iterator[ALMA]:
+    """An empty store. Closing it takes the learners off that tests install."""
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as opened:
+        yield opened
+    assert installed() == []
+
+
+class Counting:
+    """An ALMA whose retrievals are counted."""
+
+    def __init__(self, alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[tuple[str, str]] = []
+        retrieve = alma.retrieve
+
+        def counted(**given: Any) -> Any:
+            self.asked.append((given["agent"], given["task"]))
+            return retrieve(**given)
+
+        monkeypatch.setattr(alma, "retrieve", counted)
+
+
+@pytest.fixture
+def retrievals(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """For whom and for what `alma` was asked, call by call."""
+    return Counting(alma, monkeypatch).asked

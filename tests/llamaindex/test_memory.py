@@ -1,0 +1,209 @@
+"""What a run is shown: once retrieved, once in each prompt, and nothing where there is nothing."""
+
+import asyncio
+import copy
+import pickle
+
+import pytest
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.memory import InsertMethod, Memory
+from llama_index.core.storage.chat_store.sql import MessageStatus
+from llama_index.core.workflow import Context, JsonPickleSerializer, JsonSerializer
+from workflows.context.state_store import UnserializableKeyWarning
+
+from alma import ALMA, ConfigurationError, StorageError
+from alma_llamaindex import ALMALearner, ALMAMemory, ALMAMemoryBlock, instrument_alma
+from alma_llamaindex.learner import in_charge
+from llama_runs import OK_THEN_BAD, TASK, agent_of, episodes, run, user_text, whole_text
+
+LESSON = "roll out blue-green"
+
+
+@pytest.fixture
+def taught(alma: ALMA) -> ALMA:
+    alma.add_heuristic("dev", TASK, LESSON)
+    return alma
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_a_run_of_two_tool_calls_asks_the_block_four_times_and_alma_once(
+    taught: ALMA, retrievals: list[tuple[str, str]], learn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    ask = ALMAMemoryBlock._aget
+
+    async def counted(self: ALMAMemoryBlock, messages: list[ChatMessage] | None = None, **given: object) -> str:
+        asked.append((messages or [])[-1].role.value)
+        return await ask(self, messages, **given)
+
+    monkeypatch.setattr(ALMAMemoryBlock, "_aget", counted)
+    run(agent_of(OK_THEN_BAD), ALMAMemory.from_defaults(taught, agent="dev", learn=learn))
+    assert asked == ["user", "user", "user", "assistant"]
+    assert retrievals == [("dev", TASK)]
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_the_same_words_again_are_asked_for_again(taught: ALMA, retrievals: list[tuple[str, str]], learn: bool) -> None:
+    memory = ALMAMemory.from_defaults(taught, agent="dev", learn=learn)
+    agent = agent_of(OK_THEN_BAD * 2)
+    run(agent, memory)
+    run(agent, memory)
+    assert retrievals == [("dev", TASK)] * 2
+
+
+def test_other_words_in_one_session_are_another_question(taught: ALMA, retrievals: list[tuple[str, str]]) -> None:
+    memory = ALMAMemory.from_defaults(taught, agent="dev", learn=False)
+    agent = agent_of(["done"] * 2)
+    run(agent, memory)
+    run(agent, memory, "And now the shop")
+    assert [task for _, task in retrievals] == [TASK, "And now the shop"]
+
+
+@pytest.mark.parametrize("method", InsertMethod)
+def test_each_prompt_holds_the_lesson_exactly_once(taught: ALMA, method: InsertMethod) -> None:
+    agent = agent_of(OK_THEN_BAD)
+    run(agent, ALMAMemory.from_defaults(taught, agent="dev", insert_method=method))
+    assert [whole_text(prompt).count(LESSON) for prompt in agent.llm.prompts] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("method", "systems"), [(InsertMethod.USER, 1), (InsertMethod.SYSTEM, 2)])
+def test_put_into_the_users_message_it_takes_no_second_system_message(taught: ALMA, method: InsertMethod, systems: int) -> None:
+    agent = agent_of(OK_THEN_BAD, system_prompt="You deploy.")
+    run(agent, ALMAMemory.from_defaults(taught, agent="dev", insert_method=method))
+    assert [[message.role for message in prompt].count(MessageRole.SYSTEM) for prompt in agent.llm.prompts] == [systems] * 3
+
+
+def test_the_chat_that_is_kept_has_no_notes_in_it(taught: ALMA) -> None:
+    memory = ALMAMemory.from_defaults(taught, agent="dev")
+    run(agent_of(["done"]), memory)
+    assert [message.content for message in memory.get_all()] == [TASK, "done"]
+
+
+@pytest.mark.parametrize("method", InsertMethod)
+def test_where_nothing_is_known_the_prompt_is_the_users_message(alma: ALMA, method: InsertMethod) -> None:
+    agent = agent_of(["done"])
+    run(agent, ALMAMemory.from_defaults(alma, agent="dev", insert_method=method))
+    assert [(message.role.value, message.content) for message in agent.llm.prompts[0]] == [("user", TASK)]
+
+
+def test_a_users_preferences_come_with_the_user(taught: ALMA) -> None:
+    taught.add_user_preference("ann", "deployment", "Never deploy the auth service on Fridays")
+    for user, shown in (("ann", True), ("bob", False), (None, False)):
+        agent = agent_of(["done"])
+        run(agent, ALMAMemory.from_defaults(taught, agent="dev", user_id=user))
+        assert ("Fridays" in user_text(agent.llm.prompts[0])) is shown
+    assert [episode.user_id for episode in episodes(taught)] == ["ann", "bob", None]
+
+
+def test_the_block_alone_serves_a_memory_of_the_users_own(taught: ALMA) -> None:
+    agent = agent_of(["done"])
+    with ALMALearner(taught):
+        run(agent, Memory.from_defaults(memory_blocks=[ALMAMemoryBlock(taught, agent="dev")]))
+    assert LESSON in whole_text(agent.llm.prompts[0])
+    assert len(episodes(taught)) == 1
+
+
+def test_a_memory_answers_without_an_agent_too(taught: ALMA, retrievals: list[tuple[str, str]]) -> None:
+    memory = ALMAMemory.from_defaults(taught, agent="dev")
+    memory.put(ChatMessage(role="user", content=TASK))
+    assert LESSON in whole_text(memory.get())
+    assert LESSON in whole_text(asyncio.run(memory.aget()))
+    assert len(retrievals) == 1
+
+
+def test_a_message_of_any_length_and_content_is_no_hindrance(taught: ALMA) -> None:
+    memory = ALMAMemory.from_defaults(taught, agent="dev", token_limit=10**6)
+    run(agent_of(["done"]), memory, f"{TASK} \ud800 {'very ' * 60_000}")
+    assert memory.learner.flush()
+    assert [len(episode.task) for episode in episodes(taught)] == [4_000]
+
+
+def test_when_the_store_fails_the_agent_goes_on_without_memory(taught: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(**given: object) -> None:
+        raise StorageError("the database is locked")
+
+    monkeypatch.setattr(taught, "retrieve", locked)
+    memory = ALMAMemory.from_defaults(taught, agent="dev")
+    agent = agent_of(["done"])
+    assert str(run(agent, memory)) == "done"
+    assert whole_text(agent.llm.prompts[0]) == TASK
+    assert memory.learner.flush()
+    assert [str(error) for error in memory.learner.errors] == ["the database is locked"]
+    assert [(episode.task, episode.shown) for episode in episodes(taught)] == [(TASK, ())]
+
+
+def test_what_overflows_is_archived_and_nothing_of_it_is_lost(taught: ALMA) -> None:
+    memory = ALMAMemory.from_defaults(taught, agent="dev", token_limit=60)
+    agent = agent_of(["done"] * 6)
+    for number in range(6):
+        run(agent, memory, f"Deploy the auth service, for the {number}th time, and say so in many, many words")
+    kept = memory.get_all()
+    assert len(kept) == 12
+    assert len(memory.get_all(status=MessageStatus.ARCHIVED)) > 6
+    assert memory.learner.flush()
+    assert len(episodes(taught)) == 6
+
+
+def test_too_little_room_leaves_out_whole_notes(taught: ALMA) -> None:
+    for number in range(4):
+        taught.add_heuristic("dev", TASK, f"{'word ' * 60} number {number}")
+    block = ALMAMemoryBlock(taught, agent="dev", priority=1)
+
+    async def go() -> tuple[str, str | None, str | None]:
+        whole = await block.aget([ChatMessage(role="user", content=TASK)])
+        return whole, await block.atruncate(whole, 150), await block.atruncate(whole, 10**6)
+
+    whole, fewer, none = asyncio.run(go())
+    assert fewer is not None
+    assert none is None
+    assert 0 < fewer.count("number") < whole.count("number")
+    assert set(fewer.splitlines()) <= set(whole.splitlines())
+
+
+def test_a_copy_shares_the_store(taught: ALMA) -> None:
+    block = ALMAMemoryBlock(taught, agent="dev")
+    assert copy.deepcopy(block).alma is taught
+    assert block.model_copy(deep=True).alma is taught
+
+
+def test_a_context_written_as_json_takes_its_memory_from_the_next_run(taught: ALMA) -> None:
+    agent = agent_of(["done", "done"])
+
+    async def go() -> None:
+        context = Context(agent)
+        await agent.run(user_msg=TASK, ctx=context, memory=ALMAMemory.from_defaults(taught, agent="dev"))
+        with pytest.warns(UnserializableKeyWarning, match="memory"):
+            written = context.to_dict(serializer=JsonSerializer())
+        again = Context.from_dict(agent, written, serializer=JsonSerializer())
+        await agent.run(user_msg=TASK, ctx=again, memory=ALMAMemory.from_defaults(taught, agent="dev"))
+
+    asyncio.run(go())
+    assert [whole_text(prompt).count(LESSON) for prompt in agent.llm.prompts] == [1, 1]
+
+
+def test_a_pickled_context_finds_its_store_by_the_learner_that_is_installed_or_says_so(taught: ALMA) -> None:
+    agent = agent_of(["done"] * 3)
+
+    async def go() -> None:
+        context = Context(agent)
+        await agent.run(user_msg=TASK, ctx=context, memory=ALMAMemory.from_defaults(taught, agent="dev"))
+        written = context.to_dict(serializer=JsonPickleSerializer())
+        again = Context.from_dict(agent, written, serializer=JsonPickleSerializer())
+        await agent.run(user_msg=TASK, ctx=again)
+        in_charge(taught).uninstall()
+        once_more = Context.from_dict(agent, written, serializer=JsonPickleSerializer())
+        with pytest.raises(ConfigurationError, match="0 learners are installed for project 'shop'"):
+            await agent.run(user_msg=TASK, ctx=once_more)
+
+    asyncio.run(go())
+    assert [whole_text(prompt).count(LESSON) for prompt in agent.llm.prompts] == [1, 1]
+    assert len(episodes(taught)) == 2
+
+
+def test_a_pickled_block_is_detached(taught: ALMA) -> None:
+    block = pickle.loads(pickle.dumps(ALMAMemoryBlock(taught, agent="dev", user_id="ann", evaluator=lambda run: True)))
+    assert (block.agent, block.user_id) == ("dev", "ann")
+    with pytest.raises(ConfigurationError, match="instrument_alma"):
+        _ = block.alma
+    with instrument_alma(taught):
+        assert block.alma is taught

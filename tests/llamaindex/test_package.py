@@ -1,0 +1,57 @@
+"""alma-llamaindex in an environment of its own: what is promised by name, and nothing else is needed."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from importlib.metadata import requires, version
+
+import alma_llamaindex
+
+
+def test_the_package_and_its_module_have_one_version() -> None:
+    assert alma_llamaindex.__version__ == version("alma-llamaindex")
+
+
+def test_the_core_has_the_same_version() -> None:
+    assert version("alma-core") == alma_llamaindex.__version__
+
+
+def test_no_other_adapter_is_in_this_environment() -> None:
+    others = {"alma_langchain", "alma_llamaindex", "alma_crewai"} - {alma_llamaindex.__name__}
+    assert [name for name in sorted(others) if importlib.util.find_spec(name)] == []
+
+
+def test_it_needs_the_core_and_llama_index_core_alone() -> None:
+    needed = {requirement.split(">")[0].split("<")[0] for requirement in requires("alma-llamaindex") or []}
+    assert needed == {"alma-core", "llama-index-core"}
+
+
+def test_the_public_names_are_exactly_these() -> None:
+    assert set(alma_llamaindex.__all__) == {
+        "ALMALearner",
+        "ALMAMemory",
+        "ALMAMemoryBlock",
+        "ALMARetriever",
+        "ALMAToolSpec",
+        "ALMAUsagePostprocessor",
+        "AgentRun",
+        "ToolStep",
+        "__version__",
+        "instrument_alma",
+        "tools_in_order",
+    }
+    assert all(hasattr(alma_llamaindex, name) for name in alma_llamaindex.__all__)
+
+
+def test_importing_it_installs_nothing() -> None:
+    code = (
+        "import alma_llamaindex, llama_index.core.instrumentation as i; "
+        "print([type(h).__name__ for h in i.get_dispatcher().span_handlers])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}, check=True)
+    assert done.stdout.strip() == "['NullSpanHandler']"
+
+
+def test_no_key_of_a_hosted_model_is_set() -> None:
+    assert "OPENAI_API_KEY" not in os.environ

@@ -1,0 +1,71 @@
+"""What tests of the LlamaIndex adapter share: agents that follow a script, and what their runs left behind."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llama_index.core.agent.workflow import AgentOutput, FunctionAgent, ReActAgent
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+
+from alma import ALMA, EpisodeRecord, Outcome
+from alma_llamaindex.testing import Answer, Script, ScriptedLLM
+
+TASK = "Deploy the auth service"
+
+
+def ok() -> str:
+    """Works."""
+    return "fine"
+
+
+def bad() -> str:
+    """Does not."""
+    raise ValueError("boom")
+
+
+OK_THEN_BAD: list[Answer] = [[("ok", {})], [("bad", {})], "done"]
+
+
+def agent_of(
+    script: Script, *, name: str = "dev", tools: Sequence[Callable[..., Any]] = (ok, bad), **settings: Any
+) -> FunctionAgent:
+    """An agent that does what the script says. Its model is `agent.llm`."""
+    return FunctionAgent(name=name, description=f"The agent {name}.", llm=ScriptedLLM(script), tools=list(tools), **settings)
+
+
+def react_agent_of(script: Script, **settings: Any) -> ReActAgent:
+    """The same, by thought and action."""
+    return ReActAgent(name="dev", llm=ScriptedLLM(script), tools=[ok, bad], **settings)
+
+
+def run(agent: Any, memory: Any, task: str = TASK, **given: Any) -> AgentOutput:
+    """Runs an agent to its end in an event loop of its own."""
+
+    async def go() -> AgentOutput:
+        return await agent.run(user_msg=task, memory=memory, **given)
+
+    return asyncio.run(go())
+
+
+def episodes(alma: ALMA) -> list[EpisodeRecord]:
+    """All episodes, oldest first."""
+    return alma.recent_episodes(1_000)[::-1]
+
+
+def steps(record: EpisodeRecord) -> list[tuple[str, bool | None, str | None]]:
+    return [(step.tool, step.ok, step.error) for step in record.steps]
+
+
+def outcomes(alma: ALMA, agent: str = "dev") -> set[tuple[str, str | None, str | None]]:
+    """The outcomes that are kept as memories: how, by which way, with which error."""
+    kept = [memory for memory in alma.list_memories(agent=agent) if isinstance(memory, Outcome)]
+    return {(str(memory.outcome), memory.strategy_used, memory.error_message) for memory in kept}
+
+
+def user_text(messages: Sequence[ChatMessage]) -> str:
+    """What stands in the user's messages of a prompt."""
+    return "\n".join(message.content or "" for message in messages if message.role == MessageRole.USER)
+
+
+def whole_text(messages: Sequence[ChatMessage]) -> str:
+    return "\n".join(message.content or "" for message in messages)
