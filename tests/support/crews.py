@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,10 +18,12 @@ for name in (
 os.environ["CREWAI_TRACING_ENABLED"] = "false"
 os.environ.pop("OPENAI_API_KEY", None)
 
-from crewai import Agent, Crew, Task  # noqa: E402 - CrewAI reads the environment when it is imported
-from crewai.llms.base_llm import BaseLLM  # noqa: E402
-from crewai.tools import tool  # noqa: E402
-from pydantic import PrivateAttr  # noqa: E402
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # CrewAI's own imports: nothing that a user of ALMA could mend
+    from crewai import Agent, Crew, Task
+    from crewai.llms.base_llm import BaseLLM
+    from crewai.tools import tool
+    from pydantic import PrivateAttr
 
 Message = dict[str, Any]
 Reply = str | Exception | list[dict[str, Any]] | Callable[[list[Message]], Any]

@@ -1,4 +1,4 @@
-"""alma-crewai in an environment of its own. The adapter is not built yet; this holds what the package does promise."""
+"""alma-crewai in an environment of its own."""
 
 import importlib.util
 from importlib.metadata import version
@@ -17,3 +17,11 @@ def test_the_core_has_the_same_version() -> None:
 def test_no_other_adapter_is_in_this_environment() -> None:
     others = {"alma_langchain", "alma_llamaindex", "alma_crewai"} - {alma_crewai.__name__}
     assert [name for name in sorted(others) if importlib.util.find_spec(name)] == []
+
+
+def test_every_public_name_is_there() -> None:
+    assert [name for name in alma_crewai.__all__ if not hasattr(alma_crewai, name)] == []
+
+
+def test_long_term_memory_is_another_name_of_the_memory() -> None:
+    assert alma_crewai.ALMALongTermMemory is alma_crewai.ALMAMemory

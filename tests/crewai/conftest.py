@@ -1,0 +1,36 @@
+"""CrewAI in a folder of its own, without telemetry, and an ALMA for each test."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import crews  # noqa: F401 - sets what CrewAI reads when it is imported
+from alma import ALMA
+from alma_crewai import ALMAMemory
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for module in ("crewai", "pydantic"):  # CrewAI reads fields of its own that it has deprecated
+        config.addinivalue_line("filterwarnings", f"ignore::DeprecationWarning:{module}")
+
+
+@pytest.fixture(autouse=True)
+def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREWAI_STORAGE_DIR", str(tmp_path / "crewai"))
+    monkeypatch.chdir(tmp_path)
+    assert "OPENAI_API_KEY" not in os.environ
+
+
+@pytest.fixture
+def alma(tmp_path: Path) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path / "alma", project_id="crews", embedding_provider="hash") as opened:
+        yield opened
+
+
+@pytest.fixture
+def memory(alma: ALMA) -> Iterator[ALMAMemory]:
+    made = ALMAMemory(alma)
+    yield made
+    made.close()

@@ -1,0 +1,180 @@
+"""How a task went is what a guardrail, an evaluator, a tool or CrewAI itself said of it, and nothing else."""
+
+import json
+
+import pytest
+from crewai import TaskOutput
+
+from alma import ALMA
+from alma_crewai import ALMAMemory
+from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
+
+DEPLOY = "Deploy the auth service"
+REJECTED = "a zebra ate the release"
+
+
+def broken_callback(output: TaskOutput) -> None:
+    raise OSError("disk full")
+
+
+def only_episode(alma: ALMA):
+    (record,) = alma.recent_episodes()
+    return record
+
+
+def texts(alma: ALMA) -> str:
+    return "\n".join(memory.model_dump_json() for memory in alma.list_memories())
+
+
+def test_a_task_that_nobody_judged_is_unverified(alma: ALMA, memory: ALMAMemory) -> None:
+    crew(task(DEPLOY, agent(ScriptedLLM("all done"))), memory=memory).kickoff()
+    assert only_episode(alma).outcome == "unverified"
+    assert "all done" not in texts(alma)
+
+
+def test_what_a_guardrail_accepts_is_a_success(alma: ALMA, memory: ALMAMemory) -> None:
+    crew(task(DEPLOY, agent(ScriptedLLM("done")), guardrail=lambda output: (True, output.raw)), memory=memory).kickoff()
+    assert only_episode(alma).outcome == "success"
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"), [("success", "success"), (False, "failure"), ("Partial", "partial"), (None, "unverified")]
+)
+def test_an_evaluator_judges_what_no_guardrail_does(alma: ALMA, said: object, outcome: str) -> None:
+    asked = []
+    memory = ALMAMemory(alma, evaluate=lambda *about: asked.append(about) or said)
+    crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()
+    memory.close()
+    assert asked == [(DEPLOY, "done")]
+    assert only_episode(alma).outcome == outcome
+
+
+def test_an_evaluator_that_fails_leaves_it_open(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, evaluate=lambda task, answer: 1 / 0, strategy=lambda answer, steps: {}["way"])
+    crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()
+    memory.close()
+    assert only_episode(alma).outcome == "unverified"
+    assert [type(error) for error in memory.errors] == [ZeroDivisionError, KeyError]
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+def test_a_tool_that_breaks_makes_the_task_partial_and_is_one_lesson(alma: ALMA, memory: ALMAMemory, is_native: bool) -> None:
+    call = use("bad_tool", text="a") if is_native else 'Thought: try\nAction: bad_tool\nAction Input: {"text": "a"}'
+    llm = ScriptedLLM(call, "Thought: I know\nFinal Answer: gave up", native=is_native)
+    crew(task(DEPLOY, agent(llm, tools=[bad_tool])), memory=memory).kickoff()
+    record = only_episode(alma)
+    assert record.outcome == "partial"
+    (step,) = record.steps
+    assert (step.tool, step.action, step.ok) == ("bad_tool", 'bad_tool(text="a")', False)
+    assert "boom" in step.error
+    assert [found.strategy_used for found in alma.list_memories("outcome") if "boom" in (found.error_message or "")] == [
+        'bad_tool(text="a")',
+        'bad_tool(text="a")',
+    ]  # the step, and the task that it was all of
+
+
+def test_a_tool_that_reports_a_failure_counts_like_one_that_breaks(alma: ALMA, memory: ALMAMemory) -> None:
+    from crewai.tools import tool
+    from crewai.tools.tool_failure import ToolFailure
+
+    @tool("post")
+    def post(text: str) -> ToolFailure:
+        """Posts."""
+        return ToolFailure(message="no such channel", code="channel_not_found")
+
+    crew(task(DEPLOY, agent(ScriptedLLM(use("post", text="a"), "done"), tools=[post])), memory=memory).kickoff()
+    assert [(step.ok, step.error) for step in only_episode(alma).steps] == [(False, "no such channel (code: channel_not_found)")]
+
+
+def test_the_same_failure_twice_is_one_step_and_the_way_out_is_the_next(alma: ALMA, memory: ALMAMemory) -> None:
+    llm = ScriptedLLM(use("bad_tool", text="a"), use("bad_tool", text="a"), use("good_tool", text="b"), "done")
+    crew(task(DEPLOY, agent(llm, tools=[bad_tool, good_tool])), memory=memory).kickoff()
+    record = only_episode(alma)
+    assert [(step.tool, step.ok) for step in record.steps] == [("bad_tool", False), ("good_tool", True)]
+    assert record.strategy == 'bad_tool(text="a"), then good_tool(text="b")'
+
+
+def test_a_model_that_fails_is_a_failure_and_the_user_sees_it(alma: ALMA, memory: ALMAMemory) -> None:
+    worker = agent(ScriptedLLM(ConnectionError("model is gone")), max_retry_limit=0)
+    made = crew(task(DEPLOY, worker), task("Write the release notes", worker), memory=memory)
+    with pytest.raises(ConnectionError, match="model is gone"):
+        made.kickoff()
+    record = only_episode(alma)
+    assert (record.outcome, record.task, record.error) == ("failure", DEPLOY, "ConnectionError: model is gone")
+
+
+def test_an_answer_that_a_guardrail_rejects_is_a_failure_and_kept_nowhere(alma: ALMA, memory: ALMAMemory) -> None:
+    llm = ScriptedLLM(REJECTED)
+    made = crew(task(DEPLOY, agent(llm), guardrail=lambda output: (False, "not true"), guardrail_max_retries=1), memory=memory)
+    with pytest.raises(Exception, match="failed guardrail validation"):
+        made.kickoff()
+    assert len(llm.asked) == 2
+    record = only_episode(alma)
+    assert record.outcome == "failure"
+    assert "not true" in record.error
+    assert REJECTED not in texts(alma) + record.model_dump_json()
+
+
+def test_the_memory_of_crewai_itself_keeps_what_the_guardrail_rejects() -> None:
+    from crewai.memory.storage.backend import StorageBackend
+    from crewai.memory.unified_memory import Memory
+
+    class Shelf:
+        def __init__(self) -> None:
+            self.kept: list[str] = []
+
+        def save(self, records) -> None:
+            self.kept += [record.content for record in records]
+
+        def search(self, *_, **__):
+            return []
+
+        def __getattr__(self, name: str):
+            return lambda *_, **__: {}
+
+    shelf = Shelf()
+    assert isinstance(shelf, StorageBackend)
+    extracting = ScriptedLLM(json.dumps({"memories": [REJECTED]}), native=False)
+    stock = Memory(llm=extracting, storage=shelf, embedder=lambda texts: [[1.0] for _ in texts])
+    made = crew(
+        task(DEPLOY, agent(ScriptedLLM(REJECTED)), guardrail=lambda output: (False, "no"), guardrail_max_retries=0), memory=stock
+    )
+    with pytest.raises(Exception, match="failed guardrail validation"):
+        made.kickoff()
+    stock.close()
+    assert REJECTED in shelf.kept
+
+
+def test_an_answer_that_passes_at_the_second_try_is_one_success_and_was_shown_once(alma: ALMA, memory: ALMAMemory) -> None:
+    alma.add_heuristic("Coder", DEPLOY, "roll out blue-green")
+    verdicts = iter([(False, "again"), (True, "good")])
+    llm = ScriptedLLM("bad", "good, thanks to [H1]")
+    crew(task(DEPLOY, agent(llm), guardrail=lambda output: next(verdicts)), memory=memory).kickoff()
+    record = only_episode(alma)
+    assert (record.outcome, record.error) == ("success", None)
+    assert [(shown.tag, shown.used) for shown in record.shown] == [("H1", True)]
+    assert [shown.memory_id for shown in record.shown] == list(record.used)
+
+
+def test_a_strategy_that_the_answer_names_is_the_strategy(alma: ALMA, memory: ALMAMemory) -> None:
+    llm = ScriptedLLM(use("good_tool", text="a"), "Deployed.\n**Strategy:** roll out blue-green\n")
+    crew(task(DEPLOY, agent(llm, tools=[good_tool])), memory=memory).kickoff()
+    assert only_episode(alma).strategy == "roll out blue-green"
+
+
+def test_a_callback_that_fails_makes_the_task_fail_as_crewai_says(alma: ALMA, memory: ALMAMemory) -> None:
+    with pytest.raises(OSError, match="disk full"):
+        crew(task(DEPLOY, agent(ScriptedLLM("done")), callback=broken_callback), memory=memory).kickoff()
+    record = only_episode(alma)
+    assert (record.outcome, record.error) == ("failure", "OSError: disk full")
+
+
+def test_a_run_that_is_interrupted_says_nothing_about_the_task(alma: ALMA, memory: ALMAMemory) -> None:
+    def interrupt(messages: object) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        crew(task(DEPLOY, agent(ScriptedLLM(interrupt))), memory=memory).kickoff()
+    record = only_episode(alma)
+    assert (record.status, record.outcome) == ("abandoned", None)
+    assert alma.list_memories() == []
