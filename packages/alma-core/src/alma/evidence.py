@@ -25,7 +25,7 @@ PRIOR_SUCCESSES, PRIOR_TRIALS = 2, 4
 _DAY = 86_400_000_000  # microseconds
 _TINY = 1e-300
 _PRECISION = 1e-12
-_CLOSE = 1e-10
+_CLOSE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ def fading(elapsed: float) -> float:
     return float(0.5 ** (max(elapsed, 0.0) / _DAY / HALF_LIFE_DAYS))
 
 
-def rest(others: Tally) -> float:
+def rest(successes: float, trials: float) -> float:
     """The rate that a strategy is compared with: that of the others of its class, drawn to a half where there are few."""
-    return (others.successes + PRIOR_SUCCESSES) / (others.trials + PRIOR_TRIALS)
+    return (successes + PRIOR_SUCCESSES) / (trials + PRIOR_TRIALS)
 
 
 def lift(of: Tally, others: Tally, confidence: float = 0.95) -> tuple[float, Interval]:
@@ -139,7 +139,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
         guess = x - step / max(1 - min(bend, 0.5), 0.5)
         if not low < guess < high:
             guess = (low + high) / 2
-        if abs(guess - x) < _CLOSE:
+        if abs(guess - x) < _CLOSE:  # each step triples the digits
             return guess
         x = guess
     return x

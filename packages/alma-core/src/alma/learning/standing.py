@@ -1,9 +1,10 @@
 """What the evidence on a strategy amounts to: a heuristic, an anti-pattern, or neither yet."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from alma.evidence import Tally
+from alma.evidence import Interval, Tally
 
 CANDIDATE_CONFIDENCE = 0.8
 PROVEN_CONFIDENCE = 0.95
@@ -48,7 +49,17 @@ def as_anti_pattern(lifetime: Tally, operative: Tally, rest: float, needed: Need
     return Standing.PROVEN if operative.upper(PROVEN_CONFIDENCE) < rest else Standing.CANDIDATE
 
 
-def changed(before: Standing | None, now: Standing | None) -> Standing | None:
+def steady(operative: Tally, rest: float, rules: Iterable[Standing | None]) -> Interval:
+    """The open interval around the rest in which the standing stays what it is, as long as the strategy itself is not tried again."""
+    turns = [EVEN, operative.lower(CANDIDATE_CONFIDENCE), operative.upper(CANDIDATE_CONFIDENCE)]
+    if any(rule is not None for rule in rules):
+        turns += [operative.lower(PROVEN_CONFIDENCE), operative.upper(PROVEN_CONFIDENCE)]
+    return Interval(
+        max((turn for turn in turns if turn <= rest), default=-1.0), min((turn for turn in turns if turn > rest), default=2.0)
+    )
+
+
+def changed(before: str | None, now: Standing | None) -> Standing | None:
     """The standing to be kept: a rule that no longer holds is demoted, one that never held is none."""
     if now is not None:
         return now

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from alma.errors import ScopeViolationError, ValidationError
 from alma.memory import arguments as args
 from alma.memory import kinds
+from alma.memory.learning import strategy_texts, writing
 from alma.memory.room import Room
 from alma.memory.scopes import category_texts, check_may_learn, nearest_category
 from alma.types.identity import new_id
@@ -194,6 +195,7 @@ def _vectors(room: Room, entries: Sequence[_Entry]) -> Mapping[str, bytes]:
     """The vectors of all that is stored and judged, made in one batch."""
     judged = dict.fromkeys(text for entry in entries for text in _texts_to_judge(room, entry.memory))
     texts = [passage.text for entry in entries for passage in embedded(entry.passages)]
+    texts += [text for entry in entries if isinstance(entry.memory, Outcome) for text in strategy_texts(entry.memory)]
     return room.store.texts.of([*texts, *judged], room.project) if texts else {}
 
 
@@ -201,9 +203,9 @@ def _store(room: Room, entries: Sequence[_Entry], vectors: Mapping[str, bytes], 
     """All of it in one transaction."""
     if not entries:
         return
-    with room.project.write(actor=actor, operation=operation, at=room.now()) as write:
+    with writing(room, actor=actor, operation=operation, at=room.now()) as learner:
         for entry in entries:
-            write.add(entry.memory, entry.passages, vectors)
+            learner.add(entry.memory, entry.passages, vectors)
 
 
 def _base(room: Room, agent: str, metadata: Any, source: str) -> dict[str, Any]:

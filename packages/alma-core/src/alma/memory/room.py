@@ -13,6 +13,7 @@ from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
 from alma.errors import AlmaError
 from alma.forking import renewed_in_children
+from alma.learning.ledger import Ledger
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
 from alma.memory.texts import TextVectors
@@ -190,6 +191,16 @@ class Room:
     store: OpenStore
     project: Project
     index: IndexCache
+    ledger: Ledger | None = None
+
+    def take_ledger(self, learned_seq: int) -> Ledger:
+        """The evidence in hand, if it is that of this record, else none; nobody else has it until it is given back by `keep_ledger`."""
+        ledger, self.ledger = self.ledger, None
+        return ledger if ledger is not None and ledger.upto == learned_seq else Ledger(upto=learned_seq)
+
+    def keep_ledger(self, ledger: Ledger) -> None:
+        """Keeps the evidence of a write that is about to land. Should it not land, `upto` tells the next one."""
+        self.ledger = ledger
 
     @property
     def name(self) -> str:

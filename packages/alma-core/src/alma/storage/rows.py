@@ -26,7 +26,7 @@ _TIMES = {
 _CIRCUMSTANCES = frozenset({"metadata", "duration_ms", "source"})
 _COUNTS: Mapping[str, Mapping[str, str]] = {
     "heuristic": {"occurrence_count": "trials", "success_count": "successes"},
-    "anti_pattern": {"occurrence_count": "trials"},
+    "anti_pattern": {"occurrence_count": "trials", "success_count": "successes"},
 }
 _BODY_FIELDS: Mapping[str, tuple[str, ...]] = {
     kind: tuple(

@@ -13,6 +13,10 @@ Happening = tuple[str, int, int]
 """Something that repeats: what it was, how often, and since when or when last, in microseconds."""
 
 
+Told = tuple[str, str | None]
+"""What an anti-pattern says: why it is bad, and what to do instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What is known of a strategy in a class of tasks, or of the class as a whole; then `strategy` is the task that stands for the class.

@@ -172,13 +172,17 @@ class DomainKnowledge(Memory):
 
 
 class AntiPattern(Memory):
-    """What not to do, why, and what to do instead (`None` where nothing better is known)."""
+    """What not to do, why, and what to do instead (`None` where nothing better is known).
+
+    `occurrence_count` is how often it went wrong, `success_count` how often it went well all the same.
+    """
 
     kind: Literal["anti_pattern"] = "anti_pattern"
     pattern: str
     why_bad: str
     better_alternative: str | None = None
     occurrence_count: Count = 1
+    success_count: Count = 0
     last_seen: UtcDatetime = Field(default_factory=utc_now)
 
     @property
@@ -195,7 +199,7 @@ class AntiPattern(Memory):
 
     @property
     def successes(self) -> float:
-        return 0.0
+        return float(self.success_count)
 
     @property
     def trials(self) -> float:

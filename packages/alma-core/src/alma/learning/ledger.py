@@ -1,0 +1,136 @@
+"""Evidence in hand: what was read of a project, kept from one call to the next as long as nobody else changes it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from alma.evidence import Interval, Tally, rest
+from alma.learning.known_texts import KnownTexts
+from alma.learning.matching import same_strategy, same_task
+from alma.learning.rules import matched_text
+from alma.types.evidence import Evidence, StoredEvidence, Told
+
+MOST_STRATEGIES = 256
+"""So many strategies of a class are compared with a new one: those tried most often and last."""
+
+MOST_CLASSES = 512
+"""So many classes of an agent are compared with a new task: the newest, and those seen last."""
+
+MOST_BOOKS = 64
+"""So many classes, and so many agents, are kept in hand between two calls."""
+
+BY_TYPE, BY_TASK, STEP = "type:", "task:", "step:"
+"""How a class of tasks is named: by its type, or by the first task of it. Steps of an attempt make a class apart from the attempts."""
+
+WORTH_JUDGING = 2
+"""With fewer successes and failures than this, a strategy is no rule yet."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One piece of evidence: as it is stored, as it is now, and the vector of its text.
+
+    `told` is what its anti-pattern says, once that was looked up; `steady` the interval in which the success of the others may move before its rules
+    have to be judged again.
+    """
+
+    stored: StoredEvidence | None
+    evidence: Evidence
+    vector: bytes | None
+    told: Told | None = None
+    steady: Interval | None = None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it has to be written."""
+        return self.stored is None or self.stored.evidence is not self.evidence
+
+    @property
+    def may_be_a_rule(self) -> bool:
+        """Whether it has to be judged when the others of its class change."""
+        seen = self.evidence
+        return bool(seen.heuristic or seen.anti_pattern) or max(seen.lifetime.successes, seen.lifetime.failures) >= WORTH_JUDGING
+
+
+@dataclass(slots=True)
+class ClassBook:
+    """A class of an agent's tasks: the evidence on the whole, and on the strategies that were tried. `is_whole`: on all of them.
+
+    `armed` are the strategies that may be a rule.
+    """
+
+    whole: Entry | None
+    strategies: dict[str, Entry]
+    is_whole: bool
+    armed: dict[str, Entry] = field(default_factory=dict)
+    known: KnownTexts = field(default_factory=lambda: KnownTexts(same_strategy, capacity=MOST_STRATEGIES))
+
+    @classmethod
+    def of(cls, found: Sequence[StoredEvidence]) -> "ClassBook":
+        """A class as it was read, at most one piece of evidence more than is compared."""
+        book = cls(None, {}, is_whole=len(found) <= MOST_STRATEGIES)
+        for stored in reversed(found):
+            book.put(Entry(stored, stored.evidence, stored.vector))
+        return book
+
+    def put(self, entry: Entry) -> None:
+        """Takes in evidence, on the whole or on a strategy."""
+        if entry.evidence.is_whole_class:
+            self.whole = entry
+            return
+        key = entry.evidence.strategy_hash
+        self.strategies[key] = entry
+        may_be_a_rule = entry.may_be_a_rule
+        if may_be_a_rule:
+            self.armed[key] = entry
+        if key in self.known:
+            self.known.touch(key, keep=may_be_a_rule)
+        elif self.known.add(key, matched_text(entry.evidence.strategy), entry.vector, keep=may_be_a_rule):
+            self.is_whole = False
+
+    def shrink(self) -> None:
+        """Lets go of the strategies that had to go for others, once they are written."""
+        if len(self.strategies) > len(self.known):
+            self.strategies = {key: entry for key, entry in self.strategies.items() if key in self.known}
+            self.armed = {key: entry for key, entry in self.armed.items() if key in self.known}
+
+    def rest(self, entry: Entry) -> float:
+        """The rate that a strategy is compared with: that of all else that was tried in this class."""
+        own, whole = entry.evidence.lifetime, self.whole.evidence.lifetime if self.whole else Tally()
+        return rest(max(whole.successes - own.successes, 0.0), max(whole.trials - own.trials, 0.0))
+
+    def changed(self) -> Iterator[Entry]:
+        """What has to be written."""
+        for entry in (self.whole, *self.strategies.values()):
+            if entry is not None and entry.is_changed:
+                yield entry
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The evidence of a project as of the newest record that changed any, `upto`; read class by class, as it is asked for."""
+
+    upto: int
+    books: dict[tuple[str, str], ClassBook] = field(default_factory=dict)
+    classes: dict[str, KnownTexts] = field(default_factory=dict)
+
+    def take_classes(self, agent: str, found: Sequence[StoredEvidence]) -> KnownTexts:
+        """Takes in the classes of an agent, newest first as they are read, by the tasks that stand for them."""
+        known = self.classes[agent] = KnownTexts(same_task, capacity=MOST_CLASSES)
+        for stored in reversed(found):
+            note_class(known, Entry(stored, stored.evidence, stored.vector))
+        return known
+
+    def shrink(self) -> None:
+        """Lets go of the classes that were not asked for lately."""
+        self.books = dict(list(self.books.items())[-MOST_BOOKS:])
+        self.classes = dict(list(self.classes.items())[-MOST_BOOKS:])
+
+
+def note_class(known: KnownTexts, whole: Entry) -> None:
+    """Makes a class known by the task that stands for it, or the newest of those that are; not one that its type names."""
+    key = whole.evidence.task_class.removeprefix(STEP)
+    keep = whole.evidence.lifetime.trials > 1
+    if key in known:
+        known.touch(key, keep=keep)
+    elif key.startswith(BY_TASK):
+        known.add(key, whole.evidence.strategy, whole.vector, keep=keep)

@@ -1,0 +1,105 @@
+"""What one more outcome makes of the evidence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from alma.evidence import Tally, observed
+from alma.text import cleaned
+from alma.types.evidence import Evidence, Happening
+from alma.types.kinds import Verdict
+from alma.types.memories import Outcome
+
+WORTH = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
+"""How much of a success a verdict is. An ending that nobody judged is none at all: it is counted apart, and decides nothing."""
+
+BURST = 5
+BURST_MICROS = 60_000_000
+"""Of equal events beyond so many in such a time, only the lifetime counts take notice."""
+
+MOST_RECENT = 8
+MOST_REASONS = 8
+REASON_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One outcome as evidence sees it. `at` is when it happened, `told` when it was recorded, in microseconds."""
+
+    verdict: Verdict
+    event: str
+    error: str | None
+    at: int
+    told: int
+
+    @classmethod
+    def of(cls, outcome: Outcome, *, at: int, told: int) -> "Observation":
+        """What an outcome says. Two are the same event if task, strategy, verdict and error are."""
+        said = "\0".join((outcome.task_description, outcome.strategy_used, outcome.outcome, outcome.error_message or ""))
+        error = outcome.error_message or outcome.user_feedback
+        event = sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return cls(outcome.outcome, event, error if outcome.outcome is not Verdict.SUCCESS else None, at, told)
+
+
+def with_observation(evidence: Evidence, seen: Observation) -> Evidence:
+    """The evidence with one more outcome."""
+    if seen.verdict is Verdict.UNVERIFIED:
+        return replace(evidence, unverified=evidence.unverified + 1, observed_at=max(evidence.observed_at, seen.at))
+    worth = WORTH[seen.verdict]
+    recent, is_repeated = _noted_event(evidence.recent, seen)
+    elapsed = seen.at - evidence.observed_at if evidence.lifetime.trials else 0
+    return replace(
+        evidence,
+        lifetime=evidence.lifetime.plus(worth),
+        operative=evidence.operative if is_repeated else observed(evidence.operative, worth, elapsed=elapsed),
+        observed_at=max(evidence.observed_at, seen.at),
+        recent=recent,
+        reasons=noted_reason(evidence.reasons, seen.error, seen.at),
+    )
+
+
+def corrected(evidence: Evidence, was: Verdict, now: Verdict, newest: Sequence[tuple[Verdict, int]]) -> Evidence:
+    """The evidence after a verdict was set or changed. `newest` are the verdicts that it then rests on, with their times, oldest first."""
+    lifetime, unverified = evidence.lifetime, evidence.unverified
+    if was is Verdict.UNVERIFIED:
+        unverified = max(unverified - 1, 0)
+    else:
+        lifetime = Tally(max(lifetime.successes - WORTH[was], 0.0), max(lifetime.trials - 1, 0.0))
+    if now is Verdict.UNVERIFIED:
+        unverified += 1
+    else:
+        lifetime = lifetime.plus(WORTH[now])
+    return replace(evidence, lifetime=lifetime, unverified=unverified, operative=_replayed(newest))
+
+
+def _replayed(verdicts: Sequence[tuple[Verdict, int]]) -> Tally:
+    operative, last = Tally(), None
+    for verdict, at in verdicts:
+        if verdict is not Verdict.UNVERIFIED:
+            operative = observed(operative, WORTH[verdict], elapsed=0 if last is None else at - last)
+            last = at if last is None else max(last, at)
+    return operative
+
+
+def noted_reason(reasons: Sequence[Happening], error: str | None, at: int) -> tuple[Happening, ...]:
+    """The reasons with one more, told apart by their text without what varies; those seen least lately go when there are too many."""
+    if not error:
+        return tuple(reasons)
+    text = cleaned(error)[:REASON_CHARS]
+    counts = {what: (count, last) for what, count, last in reasons}
+    count, last = counts.get(text, (0, at))
+    counts[text] = count + 1, max(last, at)
+    kept = sorted(counts.items(), key=lambda reason: (reason[1][0], reason[1][1]), reverse=True)[:MOST_REASONS]
+    if text not in dict(kept):
+        kept[-1] = (text, counts[text])
+    return tuple((what, count, last) for what, (count, last) in kept)
+
+
+def _noted_event(recent: Sequence[Happening], seen: Observation) -> tuple[tuple[Happening, ...], bool]:
+    """The events of the last minute with this one, and whether it was there too often already."""
+    live = [happening for happening in recent if 0 <= seen.told - happening[2] < BURST_MICROS]
+    for place, (event, count, since) in enumerate(live):
+        if event == seen.event:
+            live[place] = (event, count + 1, since)
+            return tuple(live), count >= BURST
+    return (*live, (seen.event, 1, seen.told))[-MOST_RECENT:], False

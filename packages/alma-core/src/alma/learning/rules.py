@@ -1,0 +1,144 @@
+"""Heuristics and anti-patterns as evidence makes them."""
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from alma.evidence import Tally
+from alma.learning.standing import CANDIDATE_CONFIDENCE, Standing
+from alma.text import PASSAGE_CHARS, shortened, split_passages
+from alma.types.evidence import Evidence, Told
+from alma.types.identity import from_micros
+from alma.types.memories import AntiPattern, Heuristic
+from alma.types.passages import Passage
+
+SHOWN_CHARS = 2_000
+LEAST_SUCCESSES = 2
+"""An alternative that did not succeed so often is no alternative yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Where and when a rule holds: project, time of writing, the class by its task and, where the caller named it, its type."""
+
+    project: str
+    now: int
+    task: str
+    task_type: str | None
+
+    @property
+    def condition(self) -> str:
+        """The class in words."""
+        return f"{self.task_type}: {self.task}" if self.task_type else self.task
+
+
+def matched_text(text: str) -> str:
+    """The beginning of a text, as much of it as a model takes in: what two strategies are compared by."""
+    return split_passages(text)[0] if len(text) > PASSAGE_CHARS else text
+
+
+def heuristic(of: Evidence, setting: Setting, standing: Standing, *, memory_id: str) -> Heuristic:
+    """The heuristic that rests on the evidence."""
+    now = from_micros(setting.now)
+    return Heuristic(
+        **_base(of, setting, memory_id),
+        metadata=metadata(of, setting, standing),
+        confidence=confidence_in_success(of.operative),
+        condition=setting.condition,
+        strategy=shortened(of.strategy, SHOWN_CHARS),
+        occurrence_count=counted(of.lifetime.trials),
+        success_count=int(of.lifetime.successes),
+        last_validated=from_micros(of.observed_at),
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def anti_pattern(of: Evidence, setting: Setting, standing: Standing, told: Told, *, memory_id: str) -> AntiPattern:
+    """The anti-pattern that rests on the evidence."""
+    now = from_micros(setting.now)
+    return AntiPattern(
+        **_base(of, setting, memory_id),
+        metadata=metadata(of, setting, standing),
+        confidence=confidence_in_failure(of.operative),
+        pattern=shortened(of.strategy, SHOWN_CHARS),
+        why_bad=told[0],
+        better_alternative=told[1],
+        occurrence_count=counted(of.lifetime.failures),
+        success_count=int(of.lifetime.successes),
+        last_seen=from_micros(of.observed_at),
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def retold(kept: AntiPattern, of: Evidence, told: Told, setting: Setting) -> AntiPattern:
+    """A stored anti-pattern with what its evidence says now."""
+    counts = {"occurrence_count": counted(of.lifetime.failures), "success_count": int(of.lifetime.successes)}
+    times = {"last_seen": from_micros(of.observed_at), "updated_at": from_micros(setting.now)}
+    said = {"why_bad": told[0], "better_alternative": told[1], "confidence": confidence_in_failure(of.operative)}
+    return kept.model_copy(update={**counts, **times, **said})
+
+
+def heuristic_counts(of: Evidence) -> dict[str, Any]:
+    """The columns of a heuristic's row that follow its evidence."""
+    counts = {"successes": float(int(of.lifetime.successes)), "trials": float(counted(of.lifetime.trials))}
+    return {**counts, "seen_at": of.observed_at, "confidence": confidence_in_success(of.operative)}
+
+
+def anti_pattern_counts(of: Evidence) -> dict[str, Any]:
+    """The columns of an anti-pattern's row that follow its evidence."""
+    counts = {"successes": float(int(of.lifetime.successes)), "trials": float(counted(of.lifetime.failures))}
+    return {**counts, "seen_at": of.observed_at, "confidence": confidence_in_failure(of.operative)}
+
+
+def metadata(of: Evidence, setting: Setting, standing: Standing) -> dict[str, Any]:
+    """What a rule says of itself beside its fields."""
+    said: dict[str, Any] = {"status": standing.value, "learned": True}
+    return {**said, "task": setting.task, **({"task_type": setting.task_type} if setting.task_type else {})}
+
+
+def passages(first: str, second: str, keywords: Sequence[str | None]) -> tuple[Passage, ...]:
+    """The task and the strategy as passages of their own: a rule is found by either. `first` is the one that the rule is about."""
+    words = "\n".join(word for word in keywords if word)
+    return (Passage(text=matched_text(first), keywords=words), Passage(text=matched_text(second), position=1))
+
+
+def why_bad(of: Evidence) -> str:
+    """The most telling error that was recorded."""
+    best = max(of.reasons, key=lambda reason: (reason[1], reason[2]), default=None)
+    return best[0] if best else "it failed, and no error was recorded"
+
+
+def alternatives(tried: Iterable[Evidence]) -> list[Evidence]:
+    """The two strategies that are surest to do well, the surest first: no strategy needs more, since none is its own alternative."""
+    enough = [one for one in tried if one.lifetime.successes >= LEAST_SUCCESSES]
+    return heapq.nlargest(2, enough, key=lambda one: (confidence_in_success(one.operative), one.lifetime.successes, one.strategy))
+
+
+def better_alternative(of: Evidence, alternatives: Sequence[Evidence]) -> str | None:
+    """The surest of the alternatives that does better than this, `None` if none is known to."""
+    other = next((one for one in alternatives if one.id != of.id), None)
+    if other is None or confidence_in_success(other.operative) <= of.operative.rate:
+        return None
+    return shortened(other.strategy, SHOWN_CHARS)
+
+
+def confidence_in_success(operative: Tally) -> float:
+    """The rate of success is above this at 80 % (one-sided)."""
+    return operative.lower(CANDIDATE_CONFIDENCE)
+
+
+def confidence_in_failure(operative: Tally) -> float:
+    """The rate of failure is above this at 80 % (one-sided)."""
+    return 1.0 - operative.upper(CANDIDATE_CONFIDENCE)
+
+
+def counted(trials: float) -> int:
+    """Trials as a whole number; partial successes leave halves."""
+    return round(trials)
+
+
+def _base(of: Evidence, setting: Setting, memory_id: str) -> dict[str, Any]:
+    return {"id": memory_id, "agent": of.agent, "project_id": setting.project}

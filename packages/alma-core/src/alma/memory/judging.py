@@ -1,0 +1,141 @@
+"""Rules as their evidence changes: made, counted on, demoted, brought back. Part of the write that changed the evidence."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from alma.learning import rules
+from alma.learning.ledger import ClassBook, Entry
+from alma.learning.rules import Setting, matched_text
+from alma.learning.standing import Needed, Standing, as_anti_pattern, as_heuristic, changed, steady
+from alma.memory.room import Room
+from alma.protocols import Write
+from alma.types.evidence import Evidence, Told
+from alma.types.identity import from_micros, new_id
+from alma.types.memories import AntiPattern, AnyMemory, Heuristic, Memory
+from alma.types.passages import Passage
+
+
+def judge(room: Room, write: Write, book: ClassBook, setting: Setting) -> None:
+    """Judges the strategies of a class that may be a rule, for what one does says something of all."""
+    if not book.armed:
+        return
+    alternatives = rules.alternatives(entry.evidence for entry in book.armed.values())
+    for entry in list(book.armed.values()):
+        rest = book.rest(entry)
+        judged = _Judged(room, write, book, setting, entry, alternatives)
+        if entry.steady is None or entry.is_changed or not entry.steady.lower < rest < entry.steady.upper:
+            judged.settle(rest)
+        else:
+            judged.retell()
+
+
+@dataclass(slots=True)
+class _Judged:
+    """One strategy before the judge."""
+
+    room: Room
+    write: Write
+    book: ClassBook
+    setting: Setting
+    entry: Entry
+    alternatives: Sequence[Evidence]
+
+    def settle(self, rest: float) -> None:
+        """Makes of both rules what the evidence says now."""
+        seen = self.entry.evidence
+        is_counted = self.entry.is_changed
+        needed = self._needed(seen.agent)
+        works = as_heuristic(seen.lifetime, seen.operative, rest, needed)
+        fails = as_anti_pattern(seen.lifetime, seen.operative, rest, needed)
+        self.entry.steady = steady(seen.operative, rest, (works, fails))
+        if kept := changed(seen.heuristic_status, works):
+            self._settle_heuristic(kept, is_counted=is_counted)
+        if kept := changed(seen.anti_pattern_status, fails):
+            self._settle_anti_pattern(kept, is_counted=is_counted)
+
+    def retell(self) -> None:
+        """Has an anti-pattern name another alternative, if a better one came up."""
+        if (
+            self.entry.evidence.anti_pattern_status in (Standing.CANDIDATE, Standing.PROVEN)
+            and self._told() != self._told_before()
+        ):
+            self._retell(self._told())
+
+    def _needed(self, agent: str) -> Needed:
+        scope = self.room.store.agents.get(agent)
+        return Needed(successes=scope.min_occurrences_for_heuristic) if scope else Needed()
+
+    def _settle_heuristic(self, standing: Standing, *, is_counted: bool) -> None:
+        seen = self.entry.evidence
+        if standing != seen.heuristic_status:
+            rule = rules.heuristic(seen, self.setting, standing, memory_id=seen.heuristic or self._new_id())
+            made = self._changed(rule, standing, rules.heuristic_counts(seen), was=seen.heuristic_status)
+            self.entry.evidence = replace(seen, heuristic=made, heuristic_status=standing)
+        elif is_counted and seen.heuristic:
+            self.write.recount(seen.heuristic, **rules.heuristic_counts(seen))
+
+    def _settle_anti_pattern(self, standing: Standing, *, is_counted: bool) -> None:
+        seen = self.entry.evidence
+        told = self._told()
+        if standing != seen.anti_pattern_status:
+            rule = rules.anti_pattern(seen, self.setting, standing, told, memory_id=seen.anti_pattern or self._new_id())
+            made = self._changed(rule, standing, rules.anti_pattern_counts(seen), was=seen.anti_pattern_status)
+            self.entry.evidence, self.entry.told = replace(seen, anti_pattern=made, anti_pattern_status=standing), told
+        elif standing is not Standing.DEMOTED and told != self._told_before():
+            self._retell(told)
+        elif is_counted and seen.anti_pattern:
+            self.write.recount(seen.anti_pattern, **rules.anti_pattern_counts(seen))
+
+    def _told(self) -> Told:
+        return rules.why_bad(self.entry.evidence), rules.better_alternative(self.entry.evidence, self.alternatives)
+
+    def _told_before(self) -> Told | None:
+        """What the stored anti-pattern says, read once."""
+        if self.entry.told is None:
+            kept = self._stored(self.entry.evidence.anti_pattern)
+            self.entry.told = (kept.why_bad, kept.better_alternative) if isinstance(kept, AntiPattern) else None
+        return self.entry.told
+
+    def _retell(self, told: Told) -> None:
+        """Has the stored anti-pattern say why and what instead anew, where there still is one."""
+        kept = self._stored(self.entry.evidence.anti_pattern)
+        self.entry.told = told
+        if isinstance(kept, AntiPattern):
+            rule = rules.retold(kept, self.entry.evidence, told, self.setting)
+            self.write.replace(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id)
+
+    def _changed(
+        self, rule: Heuristic | AntiPattern, standing: Standing, counts: Mapping[str, Any], *, was: str | None
+    ) -> str | None:
+        """Makes the rule, or changes the stored one to its new standing, and gives its id; `None` if it is gone and need not be made."""
+        if self._stored(rule.id) is not None:
+            columns: dict[str, Any] = {**counts, "body": {"metadata": rule.metadata}}
+            if Standing.DEMOTED in (standing, was):
+                columns["archived_at"] = self.setting.now if standing is Standing.DEMOTED else None
+            self.write.change_memory(rule.id, **columns)
+            return rule.id
+        if standing is Standing.DEMOTED:
+            return None
+        made = rule.model_copy(update={"id": self._new_id()}) if was else rule
+        self.write.add(made, self._passages(made), self._vectors(), evidence=self.entry.evidence.id)
+        return made.id
+
+    def _stored(self, memory_id: str | None) -> AnyMemory | None:
+        place = self.room.project.find(memory_id) if memory_id else None
+        return None if place is None else self.room.project.memories([place.memory]).get(place.memory)
+
+    def _passages(self, rule: Memory) -> tuple[Passage, ...]:
+        if isinstance(rule, Heuristic):
+            return rules.passages(self.setting.task, rule.strategy, [self.setting.task_type])
+        assert isinstance(rule, AntiPattern)
+        return rules.passages(rule.pattern, self.setting.task, [rule.why_bad, rule.better_alternative, self.setting.task_type])
+
+    def _vectors(self) -> dict[str, bytes]:
+        known = {self.entry.evidence.strategy: self.entry.vector}
+        if self.book.whole is not None:
+            known[self.book.whole.evidence.strategy] = self.book.whole.vector
+        return {matched_text(text): vector for text, vector in known.items() if vector is not None}
+
+    def _new_id(self) -> str:
+        return new_id(from_micros(self.setting.now))

@@ -1,0 +1,139 @@
+"""Learning from outcomes, inside the write that stores them: evidence is counted, and rules are made, changed, demoted and brought back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from alma.learning.known_texts import KnownTexts
+from alma.learning.ledger import BY_TASK, BY_TYPE, MOST_CLASSES, MOST_STRATEGIES, STEP, ClassBook, Entry, Ledger, note_class
+from alma.learning.observing import Observation, with_observation
+from alma.learning.rules import Setting, matched_text
+from alma.memory.judging import judge
+from alma.memory.room import Room
+from alma.protocols import Write
+from alma.text import normalised
+from alma.types.evidence import WHOLE_CLASS, Evidence, text_key
+from alma.types.identity import from_micros, new_id, to_micros
+from alma.types.memories import Memory, Outcome
+from alma.types.passages import Passage
+
+
+def strategy_texts(outcome: Outcome) -> list[str]:
+    """What has to be embedded for an outcome to be learned from, beside its passages."""
+    return [matched_text(outcome.strategy_used)] if outcome.strategy_used else []
+
+
+@contextmanager
+def writing(room: Room, *, actor: str, operation: str, at: int) -> "Iterator[Learner]":
+    """A write that learns: what is observed in it becomes evidence and rules when it ends, in the same transaction."""
+    with room.project.write(actor=actor, operation=operation, at=at) as write:
+        learner = Learner(room, write, room.take_ledger(write.learned_seq), at)
+        yield learner
+        room.keep_ledger(learner.settled())
+
+
+@dataclass(slots=True)
+class Learner:
+    """What one write observes. `ledger` is its alone while it lasts."""
+
+    room: Room
+    write: Write
+    ledger: Ledger
+    at: int
+    settings: dict[tuple[str, str], Setting] = field(default_factory=dict)
+
+    def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
+        """Stores a memory; an outcome is counted, in its class and for its strategy."""
+        if not isinstance(memory, Outcome):
+            self.write.add(memory, passages, vectors)
+            return
+        self.write.add(memory, passages, vectors, evidence=self.observe(memory, passages[0].text, vectors))
+
+    def observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes]) -> str:
+        """Counts an outcome of a task, and gives the id of the evidence that it belongs to."""
+        seen = Observation.of(outcome, at=to_micros(outcome.timestamp), told=self.at)
+        key = self._task_class(outcome, task, vectors.get(task))
+        book = self._book(outcome.agent, key)
+        whole = self._whole(book, outcome.agent, key, task, vectors.get(task))
+        self._count(book, whole, seen)
+        note_class(self._classes(outcome.agent), whole)
+        self.settings.setdefault(
+            (outcome.agent, key), Setting(self.room.name, self.at, whole.evidence.strategy, outcome.task_type)
+        )
+        if not outcome.strategy_used:
+            return whole.evidence.id
+        entry = self._strategy(book, outcome, key, vectors)
+        self._count(book, entry, seen)
+        return entry.evidence.id
+
+    def settled(self) -> Ledger:
+        """Writes the evidence and the rules that follow from it, and gives the ledger as it is when this write has landed."""
+        for place, setting in self.settings.items():
+            book = self.ledger.books[place]
+            judge(self.room, self.write, book, setting)
+            for entry in list(book.changed()):
+                entry.stored = self.write.put_evidence(entry.stored, entry.evidence, entry.vector)
+                self.ledger.upto = self.write.seq
+            book.shrink()
+        self.ledger.shrink()
+        return self.ledger
+
+    def _count(self, book: ClassBook, entry: Entry, seen: Observation) -> None:
+        entry.evidence = with_observation(entry.evidence, seen)
+        book.put(entry)
+
+    def _task_class(self, outcome: Outcome, task: str, vector: bytes | None) -> str:
+        """The name of the class that a task belongs to: by its type, else that of an equal or near task, else its own."""
+        step = STEP if {"episode_id", "step"} <= outcome.metadata.keys() else ""
+        if outcome.task_type is not None:
+            return f"{step}{BY_TYPE}{normalised(outcome.task_type)}"
+        exact = f"{BY_TASK}{text_key(task)}"
+        known = self._classes(outcome.agent)
+        if exact in known or self._is_stored(outcome.agent, exact, known):
+            return step + exact
+        near = None if vector is None else known.best(task, vector)
+        return step + (near or exact)
+
+    def _is_stored(self, agent: str, key: str, known: KnownTexts) -> bool:
+        """Whether a class that is not in hand is there all the same."""
+        return known.is_full and any(self.room.project.learned.at(agent, name, WHOLE_CLASS) for name in (key, STEP + key))
+
+    def _classes(self, agent: str) -> KnownTexts:
+        known = self.ledger.classes.get(agent)
+        return (
+            known
+            if known is not None
+            else self.ledger.take_classes(agent, self.room.project.learned.classes(agent, most=MOST_CLASSES))
+        )
+
+    def _book(self, agent: str, key: str) -> ClassBook:
+        book = self.ledger.books.pop((agent, key), None)
+        if book is None:
+            book = ClassBook.of(self.room.project.learned.of_class(agent, key, most=MOST_STRATEGIES + 1))
+        self.ledger.books[agent, key] = book
+        return book
+
+    def _whole(self, book: ClassBook, agent: str, key: str, task: str, vector: bytes | None) -> Entry:
+        whole = book.whole
+        if whole is None:
+            stored = None if book.is_whole else self.room.project.learned.at(agent, key, WHOLE_CLASS)
+            whole = Entry(stored, stored.evidence, stored.vector) if stored else self._new(agent, key, WHOLE_CLASS, task, vector)
+        return whole
+
+    def _strategy(self, book: ClassBook, outcome: Outcome, key: str, vectors: Mapping[str, bytes]) -> Entry:
+        """The evidence on the strategy of an outcome: of the same words, else of the same meaning, else new."""
+        strategy = outcome.strategy_used
+        hashed = text_key(strategy)
+        found = book.strategies.get(hashed)
+        if found is None and not book.is_whole and (stored := self.room.project.learned.at(outcome.agent, key, hashed)):
+            found = Entry(stored, stored.evidence, stored.vector)
+        text = matched_text(strategy)
+        vector = vectors.get(text)
+        if found is None and vector is not None and text == strategy:
+            near = book.known.best(text, vector)
+            found = book.strategies[near] if near else None
+        return found or self._new(outcome.agent, key, hashed, strategy, vector)
+
+    def _new(self, agent: str, key: str, hashed: str, text: str, vector: bytes | None) -> Entry:
+        now = from_micros(self.at)
+        return Entry(None, Evidence(new_id(now), agent, key, hashed, text), vector)
