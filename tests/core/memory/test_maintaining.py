@@ -1,6 +1,7 @@
 """Rules of forgetting: what each has go, in what order, what stays, and that it can be taken back."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -245,6 +246,15 @@ def test_of_two_runs_that_begin_at_once_one_finds_it_done(open_store: OpenStore,
     assert (reports[0].ran, reports[0].total) == (True, 4)
     assert (late.ran, late.total, late.last_run_at) == (False, 0, START)
     assert alma.get_stats().total == 1
+
+
+def test_of_many_that_are_due_at_once_one_runs(open_store: OpenStore) -> None:
+    stores = [open_store(forgetting={"outcome": {"window": 1}}) for _ in range(4)]
+    outcomes(stores[0], 9)
+    with ThreadPoolExecutor(4) as threads:
+        reports = list(threads.map(lambda store: store.maintain(due_only=True), stores))
+    assert sorted((report.ran, report.total) for report in reports) == [(False, 0)] * 3 + [(True, 8)]
+    assert stores[0].verify().ok
 
 
 def test_a_run_that_is_always_forestalled_says_so(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:

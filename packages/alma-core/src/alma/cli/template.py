@@ -17,6 +17,11 @@ alma:
   embedding_provider: %(embedder)s     # auto | minilm (alias local) | hash; auto takes minilm when it is installed
   # openai, azure and sentence-transformers need a block, say openai: {api_key: "${OPENAI_API_KEY}"}; `alma reindex` changes over
 """
+_UPKEEP = """
+  # What `alma maintain` archives, and how often a process that stays open does so by itself. What goes can be brought back.
+  # forgetting: {outcome: {window: 10000}, heuristic: {min_confidence: 0.2}}
+  # maintenance: {every: 1d}
+"""
 _RULES = """
   # What each agent may learn, and who reads whom. An agent that is not listed has no limits, shares nothing and inherits nothing.
 """
@@ -43,7 +48,7 @@ def config_text(*, project_id: str, agents: Sequence[str] = (), embedder: str = 
     """A commented configuration. Names are quoted as JSON, which is YAML too."""
     values = {"project_id": _quoted(project_id), "embedder": _quoted(embedder), "storage_dir": _quoted(storage_dir)}
     blocks = "".join(_AGENT % {"name": _quoted(agent)} for agent in agents)
-    return _HEAD % values + _RULES + (f"  agents:\n{blocks}" if blocks else _NO_AGENTS)
+    return _HEAD % values + _UPKEEP + _RULES + (f"  agents:\n{blocks}" if blocks else _NO_AGENTS)
 
 
 def write_config(path: Path, text: str) -> None:
