@@ -18,6 +18,8 @@ GENESIS = bytes(32)
 
 SALT_BYTES = 16
 
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 State = dict[tuple[str, str], dict[str, Any]]
 """Rows by table and key."""
 
@@ -198,4 +200,4 @@ def _tombstone(key: str, salt: bytes) -> str:
 
 
 def _canonical(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return _CANONICAL.encode(value).encode()

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 from alma.forking import renewed_in_children
@@ -43,6 +44,7 @@ class Database:
         self._in_use: list[sqlite3.Connection] = []
         self._is_closed = False
         self._writer: int | None = None
+        self._errors = DriverErrors(path)
         renewed_in_children(self)
 
     @property
@@ -88,21 +90,24 @@ class Database:
     @contextmanager
     def _apart(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection, for this use alone: what the thread does meanwhile, in a callback say, gets another."""
-        local = self._local
-        with self._using() as connection:
-            spares: list[sqlite3.Connection] = local.__dict__.setdefault("spares", [])
-            local.connection = spares.pop() if spares else None
-            try:
-                yield connection
-            finally:
-                if local.connection is not None:
-                    spares.append(local.connection)
-                local.connection = connection
+        connection, local, in_use = self.connection, self._local, self._in_use
+        spares: list[sqlite3.Connection] = local.__dict__.setdefault("spares", [])
+        local.connection = spares.pop() if spares else None
+        in_use.append(connection)
+        try:
+            yield connection
+        finally:
+            in_use.remove(connection)
+            if local.connection is not None:
+                spares.append(local.connection)
+            local.connection = connection
 
     def _check_in_place(self) -> None:
         """`StorageError` if the file was moved, replaced or deleted: what is written to it now would be lost, or would damage what took its place."""
-        with storage_errors(self.path):
+        try:
             found = _file_at(self.path)
+        except OSError as error:
+            raise _unusable(self.path, error) from error
         if found != self._file:
             raise StorageError(
                 f"{self.path} was moved, replaced or deleted while it was open; nothing was stored, open ALMA again"
@@ -116,35 +121,30 @@ class Database:
         """
         if self._writer == threading.get_ident():
             raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
-        with self.writing, self._noted_writer(), driver_errors(self.path), self._apart() as connection:
-            self._check_in_place()
-            connection.execute("BEGIN IMMEDIATE")
+        with self.writing, self._errors, self._apart() as connection:
+            self._writer = threading.get_ident()
             try:
+                self._check_in_place()
+                connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-
-    @contextmanager
-    def _noted_writer(self) -> Iterator[None]:
-        self._writer = threading.get_ident()
-        try:
-            yield
-        finally:
-            self._writer = None
+            finally:
+                self._writer = None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection, with driver errors translated."""
-        with driver_errors(self.path), self._using() as connection:
+        with self._errors, self._using() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """A read transaction: everything read in it is of one moment."""
-        with driver_errors(self.path), self._using() as connection:
+        with self._errors, self._using() as connection:
             is_inside = connection.in_transaction  # of this thread: what it reads is of one moment already
             if is_inside:
                 yield connection
@@ -155,7 +155,7 @@ class Database:
     @contextmanager
     def snapshot_apart(self) -> Iterator[sqlite3.Connection]:
         """As `snapshot`, for long work that calls others back: what this thread does meanwhile is of the present, and it may write."""
-        with driver_errors(self.path), self._apart() as connection, self._moment(connection):
+        with self._errors, self._apart() as connection, self._moment(connection):
             yield connection
 
     @contextmanager
@@ -191,7 +191,7 @@ class Database:
 def _file_at(path: Path) -> tuple[int, int] | None:
     """Which file that is, whatever it is called; `None` if there is none."""
     try:
-        found = path.stat()
+        found = os.stat(path)
     except FileNotFoundError:
         return None
     return found.st_dev, found.st_ino
@@ -276,28 +276,39 @@ def _size(path: Path) -> int:
 def storage_errors(path: Path) -> Iterator[None]:
     """Turns what the driver and the file system raise into errors of ALMA."""
     try:
-        with driver_errors(path):
+        with DriverErrors(path):
             yield
     except OSError as error:
-        raise StorageError(f"{path} cannot be used: {error.strerror or error}") from error
+        raise _unusable(path, error) from error
 
 
-@contextmanager
-def driver_errors(path: Path) -> Iterator[None]:
-    """Turns what the driver raises into errors of ALMA; errors of other files than the database pass through."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise _translated(error, path) from error
-    except sqlite3.ProgrammingError as error:  # closed by another thread meanwhile
-        raise StorageError(f"{path}: {error}") from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the driver also chokes on damaged names
-        raise CorruptStoreError(f"{path} is damaged ({error}); restore it from a backup, or see `alma verify`") from error
-    except sqlite3.Error as error:
-        raise StorageError(f"{path}: {error}") from error
+def _unusable(path: Path, error: OSError) -> StorageError:
+    return StorageError(f"{path} cannot be used: {error.strerror or error}")
 
 
-def _translated(error: sqlite3.OperationalError, path: Path) -> StorageError:
+class DriverErrors:
+    """Turns what the driver raises in a `with` block into errors of ALMA; errors of other files than the database pass through."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, sqlite3.Error | UnicodeDecodeError):  # the driver also chokes on damaged names
+            raise _translated(error, self._path) from error
+
+
+def _translated(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> StorageError:
+    if isinstance(error, sqlite3.OperationalError):
+        return _operational(error, path)
+    if isinstance(error, sqlite3.DatabaseError | UnicodeDecodeError) and not isinstance(error, sqlite3.ProgrammingError):
+        return CorruptStoreError(f"{path} is damaged ({error}); restore it from a backup, or see `alma verify`")
+    return StorageError(f"{path}: {error}")  # closed by another thread meanwhile, say
+
+
+def _operational(error: sqlite3.OperationalError, path: Path) -> StorageError:
     text = str(error)
     if "locked" in text or "busy" in text:
         return StorageError(f"{path} was locked by another process for more than {BUSY_SECONDS:.0f} s; try again")

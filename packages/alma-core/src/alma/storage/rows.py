@@ -15,6 +15,8 @@ from alma.types.passages import Passage
 
 Row = dict[str, Any]
 
+_CONTENT = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_BODY = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _COLUMNS = frozenset(Memory.model_fields)
 _TIMES = {
     "heuristic": "last_validated",
@@ -74,7 +76,7 @@ def _body(memory: Memory) -> Row:
 def content_hash(kind: str, body: Mapping[str, Any]) -> str:
     """What a memory says, as 32 hexadecimal digits: equal for equal kind and content, whoever owns it, whenever and however long it took."""
     content = [kind, {name: value for name, value in body.items() if name not in _CIRCUMSTANCES}]
-    return hashlib.blake2b(json.dumps(content, ensure_ascii=False, sort_keys=True).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(_CONTENT.encode(content).encode(), digest_size=16).hexdigest()
 
 
 def memory_from(
@@ -152,7 +154,7 @@ def named(cursor: sqlite3.Cursor, values: Sequence[Any]) -> Row:
 
 def dump_body(body: Mapping[str, Any]) -> bytes:
     """A body as it is stored: compact JSON in UTF-8."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    return _BODY.encode(body).encode()
 
 
 def moment(micros: int | None) -> datetime | None:
