@@ -37,7 +37,7 @@ class Filled:
 
 
 def fill(folder: Path) -> Filled:
-    """Memories of all kinds, usage, feedback and a small record in the project `shop`, and a second project, `lab`."""
+    """Memories of all kinds, usage, feedback and a small record in the project `shop`; in a second one, `lab`, one that waits for the full text."""
     with open_alma(folder, dimension=16) as shop:
         ids = {
             "outcome": shop.learn("helena", TASK, "success", "Empty fields first", task_type="testing").id,
@@ -48,6 +48,7 @@ def fill(folder: Path) -> Filled:
         }
         shop.record_usage([ids["outcome"], ids["heuristic"]], [ids["outcome"]], agent="helena")
         shop.record_feedback(ids["outcome"], signal="thumbs_up", agent="helena")
+        shop.compact()
         lab = shop.for_project("lab")
         ids["lab"] = lab.learn("helena", "Mix two liquids", "failure", "Shaken", error_message="It broke").id
     path = folder / "alma.db"

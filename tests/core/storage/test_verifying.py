@@ -225,6 +225,18 @@ TAMPERINGS = {
         ["INSERT INTO text_1 (rowid, text) VALUES (198, 'x')"],
         "shop: full text: has an entry, 99, of no memory",
     ),
+    "a memory that waits for the full text twice": (
+        [f"UPDATE project SET unindexed = json_array(({MEMORY})) WHERE name = 'shop'"],
+        "shop: memory {outcome}: waits for the full text, which holds it",
+    ),
+    "a memory that does not wait any more": (
+        ["UPDATE project SET unindexed = '[]' WHERE name = 'lab'"],
+        "lab: memory {lab}: is missing from the full text",
+    ),
+    "nothing that waits": (
+        ["UPDATE project SET unindexed = '[99]' WHERE name = 'shop'"],
+        "shop: full text: waits for 99, which is no memory",
+    ),
     "a full-text entry of other words": (
         [
             f"INSERT INTO text_1 (text_1, rowid, text) SELECT 'delete', 2 * memory, CAST(text AS TEXT) FROM passage {OF_OUTCOME}",
@@ -247,7 +259,7 @@ TAMPERINGS = {
         "shop: record session/s1: differs from the journal in version",
     ),
     "a small record taken away": (["DELETE FROM record"], "shop: record session/s1: is in the journal, but its row is gone"),
-    "an index": (["DROP INDEX memory_partition"], "index memory_partition: is missing or defined otherwise"),
+    "an index": (["DROP INDEX passage_seq"], "index passage_seq: is missing or defined otherwise"),
     "a table": (["DROP TABLE evidence"], "table evidence: is missing or defined otherwise"),
     "a definition": (["ALTER TABLE evidence ADD COLUMN more TEXT"], "table evidence: is missing or defined otherwise"),
     "a trigger": (

@@ -16,7 +16,8 @@ _REACHED = frozenset({"archived_at", "kind", "is_user", "owner"})
 
 
 def apply_changes(view: View, changes: Iterable[Change], vectors: Mapping[str, bytes], *, seq: int) -> list[Change]:
-    """Makes the changes as part of record `seq`, and gives those that were made, in the order they were made.
+    """Makes the changes as part of record `seq`, and gives those that were made, in the order they were made. No memory that is `searchable`
+    may be waiting for the full text.
 
     `ConflictError` if a row is not what its change expects; then the transaction has to be given up.
     """
@@ -24,8 +25,8 @@ def apply_changes(view: View, changes: Iterable[Change], vectors: Mapping[str, b
     if len({(change.table, change.key) for change in given}) != len(given):
         raise ValueError("a row is changed twice at once")
     given = sorted([*given, *_moved(view, given)], key=_order)
-    searchable = _searchable(given)
-    for memory_id in searchable:
+    affected = searchable(given)
+    for memory_id in affected:
         _unindex(view, memory_id)
     try:
         for change in given:
@@ -34,7 +35,7 @@ def apply_changes(view: View, changes: Iterable[Change], vectors: Mapping[str, b
         raise ConflictError(f"{change.table} {change.key!r} cannot be changed: {error}") from error
     except (ValueError, AttributeError) as error:
         raise CorruptStoreError(f"{change.table} {change.key!r} is damaged: {error}; see `alma verify`") from error
-    for memory_id in searchable:
+    for memory_id in affected:
         _index(view, memory_id)
     return given
 
@@ -60,7 +61,7 @@ def _moved(view: View, changes: Sequence[Change]) -> list[Change]:
     ]
 
 
-def _searchable(changes: Sequence[Change]) -> list[str]:
+def searchable(changes: Sequence[Change]) -> list[str]:
     """The memories whose full-text entry has to be made anew."""
     return list(
         dict.fromkeys(

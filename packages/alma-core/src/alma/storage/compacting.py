@@ -1,17 +1,20 @@
 """Making the file small and forgetful: what was deleted is in no byte of it afterwards."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from alma.storage import compiled, fulltext
+from alma.storage import compiled, fulltext, waiting
 from alma.storage.database import Database, connect, storage_errors
+from alma.storage.logical import View
+from alma.storage.seal import Seal
 
 PATIENCE_MS = 2000
 """How long others may go on reading before the log is left as it is."""
 
 
-def compact(database: Database) -> bool:
+def compact(database: Database, *, seal: Seal) -> bool:
     """Merges the full text, drops vectors that no passage has, rewrites the file and empties the write-ahead log.
 
     SQLite overwrites deleted rows by itself (`secure_delete`); words of deleted documents stay in FTS5's segments until these are merged, and
@@ -19,7 +22,8 @@ def compact(database: Database) -> bool:
     Others wait with their writes meanwhile.
     """
     with database.transaction() as connection:
-        for (project,) in connection.execute("SELECT row FROM project").fetchall():
+        for project, unindexed in connection.execute("SELECT row, unindexed FROM project").fetchall():
+            waiting.take_in(View(connection, project, seal), json.loads(unindexed))
             fulltext.optimize(connection, project)
         connection.execute(compiled.VECTORS_UNUSED)
     with database.writing, storage_errors(database.path), closing(connect(database.path)) as connection:

@@ -70,6 +70,11 @@ def optimize(connection: sqlite3.Connection, project: int) -> None:
     connection.execute(f"INSERT INTO text_{project:d} (text_{project:d}) VALUES ('optimize')")  # noqa: S608 - a number
 
 
+def words_of(memory: int, passages: Sequence[Passage]) -> list[tuple[int, list[tuple[str, int]]]]:
+    """The documents that `insert` would make of a memory: the number of each, and its words with how often they stand there."""
+    return [(document, _tokenizer().terms(text)) for document, text in _documents(memory, passages)]
+
+
 def documents(connection: sqlite3.Connection, project: int) -> set[int]:
     """The memories that are searchable."""
     return {row >> 1 for (row,) in connection.execute(f"SELECT id FROM text_{project:d}_docsize")}  # noqa: S608 - a number
@@ -99,10 +104,13 @@ class TextQuery:
         words: Sequence[str],
         lengths: TextLengths,
         within: Integers | None = None,
+        waiting: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
+        """`waiting` has the words of the newest memories, which the index does not hold yet, with the documents that each stands in."""
         self._connection = connection
         self._project = project
         self._lengths = lengths
+        self._waiting = waiting or {}
         self._within = None if within is None or len(within) >= lengths.count else within
         lenience = min(max(lengths.mean / LONG_TEXT, 1.0), MOST_LENIENCE)
         self._common_from = int(max(COMMON_FROM, COMMON_SHARE * lengths.count) * lenience)
@@ -128,13 +136,15 @@ class TextQuery:
     def _standing(self, term: str) -> Integers:
         """The documents that a word stands in, ascending, one entry each time, listed no further than just beyond what is common."""
         inner = f"SELECT doc FROM words_{self._project:d} WHERE term = ? LIMIT {self._common_from + 1}"  # noqa: S608 - numbers
-        return self._listed(f"SELECT group_concat(doc) FROM ({inner})", term)  # noqa: S608 - the query above
+        found = self._listed(f"SELECT group_concat(doc) FROM ({inner})", term)  # noqa: S608 - the query above
+        return np.concatenate([found, self._waiting.get(term, _NONE)])[: self._common_from + 1]
 
     def _newest(self, term: str) -> Integers:
         """The newest documents that a common word stands in, ascending, one entry each."""
         table = f"text_{self._project:d}"
         inner = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT {self._common_from + 1}"  # noqa: S608
-        return self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"')[::-1]  # noqa: S608 - the query above
+        found = self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"')[::-1]  # noqa: S608 - the query above
+        return np.concatenate([found, self._waiting_documents(term)])[-self._common_from - 1 :]
 
     def _scored_within(self, term: str, documents: Integers) -> tuple[float, Integers, Floats]:
         """As `_scored`. Of a common word only the few memories that matter are looked at; it counts as held by as many as were counted."""
@@ -147,7 +157,13 @@ class TextQuery:
         table = f"text_{self._project:d}"
         few = json.dumps(np.stack([2 * self._within, 2 * self._within + 1]).ravel().tolist())
         inner = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"  # noqa: S608
-        return np.sort(self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"', few))  # noqa: S608
+        found = self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"', few)  # noqa: S608
+        waiting = self._waiting_documents(term)
+        return np.sort(np.concatenate([found, waiting[np.isin(waiting >> 1, self._within)]]))
+
+    def _waiting_documents(self, term: str) -> Integers:
+        """The documents that a word stands in of memories that are not in the index yet, ascending, one entry each."""
+        return np.array([*dict.fromkeys(self._waiting.get(term, ()))], dtype=np.int64)
 
     def _listed(self, query: str, *values: str) -> Integers:
         listed = self._connection.execute(query, values).fetchone()[0]
@@ -223,12 +239,12 @@ class _Tokenizer:
             self._left_open = self._connection
             self._open()
 
-    def terms(self, word: str) -> tuple[str, ...]:
-        """What FTS5 stores for a word."""
+    def terms(self, text: str) -> list[tuple[str, int]]:
+        """What FTS5 stores for the words of a text, and how often each stands there."""
         with self._lock:
-            self._connection.execute("INSERT INTO one (rowid, text) VALUES (1, ?)", (word,))
-            found = tuple(term for (term,) in self._connection.execute("SELECT term FROM terms"))
-            self._connection.execute("INSERT INTO one (one, rowid, text) VALUES ('delete', 1, ?)", (word,))
+            self._connection.execute("INSERT INTO one (rowid, text) VALUES (1, ?)", (text,))
+            found = self._connection.execute("SELECT term, cnt FROM terms").fetchall()
+            self._connection.execute("INSERT INTO one (one, rowid, text) VALUES ('delete', 1, ?)", (text,))
             return found
 
 
@@ -244,4 +260,4 @@ def forget_words() -> None:
 
 @lru_cache(maxsize=8192)
 def _terms(word: str) -> tuple[str, ...]:
-    return _tokenizer().terms(word)
+    return tuple(term for term, _ in _tokenizer().terms(word))

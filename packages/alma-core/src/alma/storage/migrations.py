@@ -45,7 +45,7 @@ CREATE TABLE store (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE migration (name TEXT NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT;
 CREATE TABLE project (
     row INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, head_seq INTEGER NOT NULL, head_hash BLOB NOT NULL,
-    learned_seq INTEGER NOT NULL
+    learned_seq INTEGER NOT NULL, unindexed TEXT NOT NULL
 ) STRICT;
 CREATE TABLE partition (
     row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, is_user INTEGER NOT NULL, owner TEXT NOT NULL, kind TEXT NOT NULL,
@@ -57,7 +57,6 @@ CREATE TABLE memory (
     updated_at INTEGER NOT NULL, archived_at INTEGER, content_hash BLOB NOT NULL, evidence TEXT, seq INTEGER NOT NULL,
     UNIQUE (project, id)
 ) STRICT;
-CREATE INDEX memory_partition ON memory (partition, archived_at, seen_at);
 CREATE INDEX memory_evidence ON memory (evidence) WHERE evidence IS NOT NULL;
 CREATE TABLE passage (
     row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, memory INTEGER NOT NULL, position INTEGER NOT NULL, speaker BLOB NOT NULL,

@@ -38,6 +38,7 @@ from alma.storage.rows import memory_from, text_hash
 from alma.storage.seal import Seal
 from alma.storage.traces import traces
 from alma.storage.transfer import Snapshot, listed
+from alma.storage.waiting import WaitingWords
 from alma.storage.writing import Write
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.identity import from_micros
@@ -55,10 +56,11 @@ ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class _Partitions:
-    """Partitions by row, and their rows by key."""
+    """Partitions by row, and their rows by key; all that have a row up to `upto`."""
 
     by_row: Mapping[int, Partition]
     by_key: Mapping[PartitionKey, int]
+    upto: int
 
 
 class SQLProject:
@@ -71,10 +73,11 @@ class SQLProject:
         self._dimension = dimension
         self._seal = seal
         self._row: int | None = None
-        self._known = _Partitions({}, {})
+        self._known = _Partitions({}, {}, 0)
         self.learned = EvidenceReader(self._viewing, embedder=embedder)
         self._defined: dict[str, tuple[bytes, CustomMemoryType]] = {}
         self._lengths = TextLengths()
+        self._waiting = WaitingWords()
         self._measuring = threading.Lock()
         renewed_in_children(self)
 
@@ -243,11 +246,12 @@ class SQLProject:
             project = self._find(connection)
             if project is None or not words:
                 return NOTHING
-            lengths = self._current_lengths(connection, project)
-            return fulltext.TextQuery(connection, project, words, lengths, within).scores()
+            head, unindexed = connection.execute(compiled.PROJECT_TEXT, {"project": project}).fetchone()
+            lengths = self._current_lengths(connection, project, head)
+            waiting = self._waiting = self._waiting.brought_to(View(connection, project, self._seal), json.loads(unindexed))
+            return fulltext.TextQuery(connection, project, words, lengths, within, waiting.standing).scores()
 
-    def _current_lengths(self, connection: sqlite3.Connection, project: int) -> TextLengths:
-        head = int(connection.execute(compiled.PROJECT_HEAD, {"project": project}).fetchone()[0])
+    def _current_lengths(self, connection: sqlite3.Connection, project: int, head: int) -> TextLengths:
         with self._measuring:
             if self._lengths.upto < head:
                 span = {"project": project, "after": self._lengths.upto, "upto": head}
@@ -285,6 +289,7 @@ class SQLProject:
         if made is None:
             return None
         fulltext.forget_words()
+        self._waiting = WaitingWords()
         with self._database.snapshot() as connection:  # searching all rows takes long; nobody shall wait for it
             return replace(made.erased, left=traces(View(connection, self._find(connection) or 0, self._seal), made.signs))
 
@@ -303,19 +308,16 @@ class SQLProject:
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
         """One call's write: everything done to it lands together with its journal record, or nothing does."""
-        with self.writes(actor=actor, operation=operation, at=at) as next_write, next_write() as write:
+        with self._database.transaction() as connection:
+            write = self._begin(connection, actor, operation, at)
             yield write
+            write.finish()
 
     @contextmanager
     def writes(self, *, actor: str, operation: str, at: int) -> Iterator[Callable[[], AbstractContextManager[Write]]]:
         """As `write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
         with self._database.transaction() as connection:
-            found = connection.execute(compiled.PROJECT_BY_NAME, {"name": self.name}).fetchone()
-            self._check_embedder(connection.execute(compiled.EMBEDDER_NUMBER).fetchone()[0])
-            row, seq, head, learned = found or self._create(connection)
-            known = self._all_partitions(connection, row)
-            write = Write(connection, self.name, row, seq + 1, head, learned, self._embedder, actor, operation, at, self._seal, known.by_key)
-
+            write = self._begin(connection, actor, operation, at)
             ended: bytes | None = None
 
             @contextmanager
@@ -328,12 +330,25 @@ class SQLProject:
 
             yield next_write
 
-    def _create(self, connection: sqlite3.Connection) -> tuple[int, int, bytes, int]:
-        new = {"name": self.name, "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
+    def _begin(self, connection: sqlite3.Connection, actor: str, operation: str, at: int) -> Write:
+        found = connection.execute(compiled.PROJECT_BEGIN, {"name": self.name}).fetchone()
+        if found is None:
+            self._create(connection)
+            return self._begin(connection, actor, operation, at)
+        row, seq, head, learned, unindexed, embedder, newest_partition = found
+        self._check_embedder(embedder)
+        known = self._all_partitions(connection, row, newest=newest_partition)
+        waiting = json.loads(unindexed)
+        return Write(
+            *(connection, self.name, row, seq + 1, head, learned, waiting, self._embedder),
+            *(actor, operation, at, self._seal, known.by_key),
+        )
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        new = {"name": self.name, "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0, "unindexed": "[]"}
         row = connection.execute(compiled.PROJECT_INSERT, new).lastrowid
         assert row is not None
         fulltext.create(connection, row)
-        return row, 0, GENESIS, 0
 
     def _head(self, connection: sqlite3.Connection, row: int) -> int:
         head, embedder = connection.execute(compiled.PROJECT_HEAD, {"project": row}).fetchone()
@@ -354,15 +369,21 @@ class SQLProject:
             return None if found is None else int(found[0])
         return self._row
 
-    def _all_partitions(self, connection: sqlite3.Connection, project: int) -> _Partitions:
-        """Those known and those made since. A new value each time it grows, for other threads may be going through the last one."""
+    def _all_partitions(self, connection: sqlite3.Connection, project: int, *, newest: int | None = None) -> _Partitions:
+        """Those known and those made since, also in other projects up to `newest`.
+
+        A new value each time it grows, for other threads may be going through the last one.
+        """
         known = self._known
-        rows = connection.execute(compiled.PARTITIONS, {"project": project, "after": max(known.by_row, default=0)}).fetchall()
-        if rows:
+        if newest is not None and newest == known.upto:
+            return known
+        rows = connection.execute(compiled.PARTITIONS, {"project": project, "after": known.upto}).fetchall()
+        upto = newest or max((row for row, *_ in rows), default=known.upto)
+        if upto > known.upto:
             made = [Partition(row, bool(is_user), owner, kind) for row, is_user, owner, kind in rows]
             by_row = {partition.row: partition for partition in made}
             by_key = {(partition.is_user, partition.owner, partition.kind): partition.row for partition in made}
-            known = self._known = _Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key})
+            known = self._known = _Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key}, upto)
         return known
 
     def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:

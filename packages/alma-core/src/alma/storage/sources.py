@@ -56,12 +56,16 @@ def sources() -> dict[str, ClauseElement]:
         "STORE_VALUES": select(_STORE.c.key, _STORE.c.value),
         "STORE_INSERT": _inserting(_STORE),
         "PROJECT_NAMES": select(_PROJECT.c.name).order_by(_PROJECT.c.name),
-        "PROJECT_BY_NAME": select(_PROJECT.c.row, _PROJECT.c.head_seq, _PROJECT.c.head_hash, _PROJECT.c.learned_seq).where(
-            _PROJECT.c.name == _given("name")
-        ),
+        "PROJECT_BY_NAME": select(_PROJECT.c.row).where(_PROJECT.c.name == _given("name")),
+        "PROJECT_BEGIN": select(
+            *(_PROJECT.c.row, _PROJECT.c.head_seq, _PROJECT.c.head_hash, _PROJECT.c.learned_seq, _PROJECT.c.unindexed),
+            *(_embedder(), select(func.max(_PARTITION.c.row)).scalar_subquery()),
+        ).where(_PROJECT.c.name == _given("name")),
         "PROJECT_HEAD": select(_PROJECT.c.head_seq, _embedder()).where(_PROJECT.c.row == _given("project")),
+        "PROJECT_TEXT": select(_PROJECT.c.head_seq, _PROJECT.c.unindexed).where(_PROJECT.c.row == _given("project")),
         "PROJECT_INSERT": _inserting(_PROJECT, "row"),
-        "PROJECT_ADVANCE": _updating(_PROJECT, "row", "head_seq", "head_hash", "learned_seq"),
+        "PROJECT_ADVANCE": _updating(_PROJECT, "row", "head_seq", "head_hash", "learned_seq", "unindexed"),
+        "PROJECT_INDEXED": _updating(_PROJECT, "row", "unindexed"),
         "PARTITIONS": select(_PARTITION.c.row, _PARTITION.c.is_user, _PARTITION.c.owner, _PARTITION.c.kind)
         .where(_PARTITION.c.project == _given("project"), _PARTITION.c.row > _given("after"))
         .order_by(_PARTITION.c.row),
@@ -72,7 +76,9 @@ def sources() -> dict[str, ClauseElement]:
             _m.project == _given("project"), _m.id == _given("id")
         ),
         "PASSAGE_INSERT": _inserting(_PASSAGE, "row"),
-        "EMBEDDER_NUMBER": select(_embedder()),
+        "SEARCHED": select(_p.memory, _p.is_own, _p.text, _p.keywords)
+        .where(_p.memory.in_(_rows_given()))
+        .order_by(_p.memory, _p.position),
         "VECTOR_INSERT": _inserting(_VECTOR, "row", "embedder").values(embedder=_embedder()).prefix_with("OR IGNORE"),
         "VECTOR_BY_HASH": select(_v.vector).where(
             _v.project == _given("project"), _v.text_hash == _given("text_hash"), _v.embedder == _embedder()

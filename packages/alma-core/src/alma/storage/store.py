@@ -77,7 +77,7 @@ class SQLStorage:
 
     def compact(self) -> bool:
         """Rewrites the file without what was deleted. Whether that is true of the write-ahead log as well: not while others are reading."""
-        return compact(self.database)
+        return compact(self.database, seal=self.seal)
 
     def close(self) -> None:
         """Closes all connections. Using the store afterwards is a `StorageError`."""

@@ -25,7 +25,7 @@ class MigrationTable(SQLModel, table=True):
 
 
 class ProjectTable(SQLModel, table=True):
-    """A project, the head of its journal, and the newest record that changed evidence."""
+    """A project, the head of its journal, the newest record that changed evidence, and the memories that wait for the full text (JSON)."""
 
     __tablename__ = "project"
     row: int = Field(primary_key=True)
@@ -33,6 +33,7 @@ class ProjectTable(SQLModel, table=True):
     head_seq: int
     head_hash: bytes
     learned_seq: int
+    unindexed: str
 
 
 class PartitionTable(SQLModel, table=True):
@@ -53,7 +54,6 @@ class MemoryTable(SQLModel, table=True):
     __tablename__ = "memory"
     __table_args__ = (
         UniqueConstraint("project", "id"),
-        Index("memory_partition", "partition", "archived_at", "seen_at"),
         Index("memory_evidence", "evidence", sqlite_where=text("evidence IS NOT NULL")),
     )
     row: int = Field(primary_key=True)

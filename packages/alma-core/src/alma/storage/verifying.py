@@ -1,5 +1,6 @@
 """Looks for damage: the file itself, each project's chain, every row against what the journal says of it, every vector and index entry."""
 
+import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
@@ -220,6 +221,11 @@ class _Project:
             if digest not in known:
                 self._report(f"vector {digest.hex()}", f"is missing; it belongs to {self._users_of(digest)}")
 
+    def _waiting(self) -> set[int]:
+        """The memories that the full text does not hold yet."""
+        (found,) = self.connection.execute("SELECT unindexed FROM project WHERE row = ?", (self.row,)).fetchone()
+        return {int(row) for row in json.loads(found)}
+
     def _users_of(self, digest: bytes) -> str:
         rows = self.connection.execute(
             "SELECT coalesce(memory.id, passage.memory) FROM passage LEFT JOIN memory ON memory.row = passage.memory "
@@ -234,7 +240,12 @@ class _Project:
             self._report("full text", f"holds {held} words, but its documents have {expected}")
         indexed = fulltext.documents(self.connection, self.row)
         live = dict(self.connection.execute("SELECT row, id FROM memory WHERE project = ? AND archived_at IS NULL", (self.row,)))
-        for row in live.keys() - indexed:
+        waiting = self._waiting()
+        for row in waiting & indexed & live.keys():
+            self._report(f"memory {live[row]}", "waits for the full text, which holds it")
+        for row in waiting - live.keys():
+            self._report("full text", f"waits for {row}, which is no memory")
+        for row in live.keys() - indexed - waiting:
             self._report(f"memory {live[row]}", "is missing from the full text")
         for row in indexed - live.keys():
             self._report("full text", f"has an entry, {row}, of no memory")

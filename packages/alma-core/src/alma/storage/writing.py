@@ -11,7 +11,7 @@ from alma import journal
 from alma.errors import ConflictError, MemoryNotFoundError
 from alma.journal import Change, entity
 from alma.storage import compiled, fulltext
-from alma.storage.applying import apply_changes
+from alma.storage.applying import apply_changes, searchable
 from alma.storage.evidence import put, recount
 from alma.storage.logical import NO_USAGE, TABLES, PartitionKey, View, passages_of
 from alma.storage.purging import Purged, purge
@@ -27,6 +27,7 @@ from alma.storage.rows import (
     vector_checksum,
 )
 from alma.storage.seal import Seal
+from alma.storage.waiting import MOST_WAITING, may_wait, take_in
 from alma.types.evidence import Evidence, StoredEvidence
 from alma.types.memories import Memory
 from alma.types.passages import Passage
@@ -45,6 +46,7 @@ class Write:
     seq: int
     previous: bytes
     learned_seq: int
+    unindexed: list[int]
     embedder: int
     actor: str
     operation: str
@@ -64,7 +66,7 @@ class Write:
         self.changes.append(Change("memory", memory.id, None, row))
         for passage in passages:
             self._insert_passage(memory.id, memory_number, passage, vectors.get(passage.text))
-        fulltext.insert(self.connection, self.row, memory_number, passages)
+        self._make_searchable(memory_number, passages)
 
     def count_usage(self, memory_id: str, counts: Mapping[str, float]) -> None:
         """Adds to the usage counts of a memory, or takes from them, never below 0. `MemoryNotFoundError` if there is none."""
@@ -104,7 +106,10 @@ class Write:
         A text that is embedded and new needs its float16 vector in `vectors`, unless one is stored. `ConflictError`, naming the row, if one is
         not what its change expects.
         """
-        self.changes += apply_changes(self._view(), changes, vectors or {}, seq=self.seq)
+        given = list(changes)
+        if searchable(given):
+            self._index_waiting()
+        self.changes += apply_changes(self._view(), given, vectors or {}, seq=self.seq)
 
     def put_evidence(self, before: StoredEvidence | None, after: Evidence, vector: bytes | None) -> StoredEvidence:
         """Stores evidence, new or in place of `before`, which has to be what is stored; with the float16 vector of its text, if it has none yet."""
@@ -171,6 +176,7 @@ class Write:
 
     def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Purged | None:
         """Erases memories and small records for good; this write's journal record says that, and no more."""
+        self._index_waiting()
         made = purge(self._view(), memory_ids, records, seq=self.seq)
         if made is not None:
             self.changes += made.changes
@@ -223,9 +229,26 @@ class Write:
         )
         if any(change.table == "evidence" for change in self.changes):
             self.learned_seq = self.seq
-        advanced = {"of_row": self.row, "head_seq": self.seq, "head_hash": head, "learned_seq": self.learned_seq}
+        advanced = {
+            "of_row": self.row,
+            "head_seq": self.seq,
+            "head_hash": head,
+            "learned_seq": self.learned_seq,
+            "unindexed": json.dumps(self.unindexed),
+        }
         self.connection.execute(compiled.PROJECT_ADVANCE, advanced)
         return head
+
+    def _make_searchable(self, memory_number: int, passages: Sequence[Passage]) -> None:
+        if may_wait(passages) and len(self.unindexed) < MOST_WAITING:
+            self.unindexed.append(memory_number)
+            return
+        self._index_waiting()
+        fulltext.insert(self.connection, self.row, memory_number, passages)
+
+    def _index_waiting(self) -> None:
+        take_in(self._view(), self.unindexed)
+        self.unindexed.clear()
 
     def _view(self) -> View:
         return View(self.connection, self.row, self.seal, self._partition)

@@ -1,0 +1,140 @@
+"""A short memory waits for the full text until there are more of them; until then it is found by its words all the same."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from alma import ALMA
+from alma.storage import fulltext, waiting
+from alma.types import Passage
+from stores import open_alma, rows
+
+TASKS = ("Deploy the gateway", "Deploy the gateway to the gateway host", "Water the plants")
+
+
+def learn(alma: ALMA, tasks: Sequence[str] = TASKS) -> list[str]:
+    return [alma.learn("helena", task, "success", "deploy slowly").id for task in tasks]
+
+
+def held_back(alma: ALMA) -> list[int]:
+    ((found,),) = rows(alma._store.storage.path, "SELECT unindexed FROM project")
+    return list(json.loads(found))
+
+
+def in_full_text(alma: ALMA) -> int:
+    return len(rows(alma._store.storage.path, "SELECT DISTINCT id >> 1 FROM text_1_docsize"))
+
+
+def scored(alma: ALMA, *words: str, within: Sequence[int] | None = None) -> list[tuple[int, float]]:
+    few = None if within is None else np.array(within)
+    found = alma._room.project.text_scores(words, within=few)
+    return list(zip(found.memories.tolist(), found.scores.tolist(), strict=True))
+
+
+def by_words(alma: ALMA, task: str) -> list[str]:
+    return sorted(memory.text for memory in alma.retrieve(task, "helena", arms=("text",)))
+
+
+@pytest.mark.parametrize("within", [None, [2, 5], [5, 6]])
+@pytest.mark.parametrize("common_from", [fulltext.COMMON_FROM, 1])
+def test_scores_are_the_same_before_and_after_it_is_taken_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, within: Sequence[int] | None, common_from: int
+) -> None:
+    monkeypatch.setattr(fulltext, "COMMON_FROM", common_from)
+    with open_alma(tmp_path) as alma:
+        learn(alma)
+        alma.compact()
+        learn(alma)
+        assert (in_full_text(alma), len(held_back(alma))) == (3, 3)
+        queries = (["gateway"], ["gateway", "plants"], ["deploy", "host"], ["slowly"], ["nothing"])
+        before = [scored(alma, *words, within=within) for words in queries]
+
+        alma.compact()
+        assert (in_full_text(alma), held_back(alma)) == (6, [])
+        assert [scored(alma, *words, within=within) for words in queries] == before
+        assert any(before)
+
+
+def test_another_process_finds_what_waits_and_what_waits_since(tmp_path: Path) -> None:
+    with open_alma(tmp_path) as alma, open_alma(tmp_path) as other:
+        learn(alma, TASKS[:2])
+        assert by_words(other, "gateway") == sorted(TASKS[:2])
+
+        learn(alma, TASKS[2:])
+        assert by_words(other, "plants") == [TASKS[2]]
+
+        alma.compact()
+        learn(alma, ["Water the garden"])
+        assert by_words(other, "water") == ["Water the garden", TASKS[2]]
+
+
+def test_all_are_taken_in_when_there_are_enough(tmp_path: Path) -> None:
+    tasks = [f"Task {number}" for number in range(waiting.MOST_WAITING + 1)]
+    with open_alma(tmp_path) as alma:
+        learn(alma, tasks[:-1])
+        assert (in_full_text(alma), len(held_back(alma))) == (0, waiting.MOST_WAITING)
+
+        learn(alma, tasks[-1:])
+        assert (in_full_text(alma), held_back(alma)) == (len(tasks), [])
+        assert alma.verify().ok
+
+
+def test_a_long_memory_does_not_wait_and_takes_the_others_with_it(tmp_path: Path) -> None:
+    with open_alma(tmp_path) as alma:
+        learn(alma)
+        learn(alma, ["long " * waiting.LONGEST_WAITING])
+
+        assert (in_full_text(alma), held_back(alma)) == (4, [])
+
+
+def test_words_of_others_weigh_less_while_they_wait_too(tmp_path: Path) -> None:
+    passages = [Passage(text="Mine alone"), Passage(text="Theirs alone", position=1, is_own=False)]
+    with open_alma(tmp_path) as alma:
+        alma.add_domain_knowledge("helena", "zoo", "Fact", passages=passages)
+        (own,), (theirs,) = scored(alma, "mine"), scored(alma, "theirs")
+
+        assert own[1] > theirs[1] > 0
+
+
+def archive(alma: ALMA, ids: Sequence[str]) -> None:
+    alma.forget(memory_ids=ids[:1])
+
+
+def purge(alma: ALMA, ids: Sequence[str]) -> None:
+    alma.purge(memory_ids=ids[:1])
+
+
+def undo(alma: ALMA, ids: Sequence[str]) -> None:
+    alma.undo(to=0)
+    learn(alma, TASKS[1:])
+
+
+@pytest.mark.parametrize("take_away", [archive, purge, undo])
+def test_what_goes_while_it_waits_is_not_found_again(tmp_path: Path, take_away: Callable[[ALMA, Sequence[str]], None]) -> None:
+    with open_alma(tmp_path) as alma:
+        ids = learn(alma)
+        assert by_words(alma, "gateway") == sorted(TASKS[:2])
+
+        take_away(alma, ids)
+        assert by_words(alma, "gateway") == [TASKS[1]]
+        assert alma.verify().ok
+
+
+def test_what_comes_back_is_found_again(tmp_path: Path) -> None:
+    with open_alma(tmp_path) as alma:
+        ids = learn(alma)
+        alma.forget(memory_ids=ids[:1])
+        alma.undo(to=len(ids))
+
+        assert by_words(alma, "gateway") == sorted(TASKS[:2])
+        assert alma.verify().ok
+
+
+def test_what_waits_in_one_project_is_not_found_in_another(tmp_path: Path) -> None:
+    with open_alma(tmp_path) as alma:
+        learn(alma)
+
+        assert by_words(alma.for_project("other"), "gateway") == []
