@@ -107,14 +107,16 @@ class Attempt:
         self._close(close)
 
     def leave(self, error: BaseException) -> None:
-        """Ends it by the exception that ended the run: a failure, or abandoned where it says nothing, as cancellation does."""
+        """Ends it by the exception that ended the run: a failure, or abandoned where it says nothing, as cancellation does.
+
+        No strategy is blamed for it: if it came from a tool, that step was learned, and an overloaded model is no fault of a strategy.
+        """
         left = leaving(error)
 
         def close(episode: Episode) -> EpisodeRecord:
             if left.outcome is None:
                 return episode.abandon(type(error).__name__)
-            strategy = self._told(self.recorder.settings.strategy_from(self.finished()))
-            return episode.end(left.outcome, error=self._told(left.error), strategy=strategy)
+            return episode.end(left.outcome, error=self._told(left.error))
 
         self._close(close, is_neutral=left.outcome is None)
 

@@ -39,6 +39,7 @@ class Runs:
 
     def __init__(self) -> None:
         self._parents: dict[UUID, UUID | None] = {}
+        self._children: dict[UUID, set[UUID]] = {}
         self._tools: dict[UUID, ToolCall] = {}
         self._followed: dict[UUID, list[Attempt]] = {}
         self._lock = threading.RLock()
@@ -50,6 +51,8 @@ class Runs:
         """A chain or a tool began."""
         with self._lock:
             self._parents[run_id] = parent
+            if parent is not None:
+                self._children.setdefault(parent, set()).add(run_id)
             if len(self._parents) > MOST_RUNS:
                 self._forget(next(iter(self._parents)))
 
@@ -126,13 +129,19 @@ class Runs:
 
     def _taken(self, run_id: UUID) -> tuple[ToolCall | None, float]:
         with self._lock:
-            self._parents.pop(run_id, None)
-            call = self._tools.pop(run_id, None)
+            call = self._tools.get(run_id)
+            self._forget(run_id)
         return call, time.perf_counter() - call.started if call else 0.0
 
     def _forget(self, run_id: UUID) -> list[Attempt]:
+        """What followed a run that is over. Of what is left of its parts, say after a cancellation, nobody may tell any more."""
         with self._lock:
-            self._parents.pop(run_id, None)
+            for part in self._children.pop(run_id, ()):
+                if part not in self._followed:
+                    self._forget(part)
+            parent = self._parents.pop(run_id, None)
+            if parent is not None and parent in self._children:
+                self._children[parent].discard(run_id)
             self._tools.pop(run_id, None)
             return self._followed.pop(run_id, [])
 

@@ -1,0 +1,41 @@
+"""A store in a folder of each test; afterwards no run is left behind, in no table."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA
+from alma_langchain.events import RUNS
+from facade import ManualClock
+from ways import Way
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.option.asyncio_mode = "auto"  # the standard tests of LangChain are coroutines
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def alma(tmp_path: Path, clock: ManualClock) -> Iterator[ALMA]:
+    """An empty store."""
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", clock=clock) as opened:
+        yield opened
+        assert opened.verify().ok
+    assert len(RUNS) == 0
+    assert not RUNS._followed
+    assert not RUNS._tools
+
+
+@pytest.fixture(params=["middleware", "handler", "both"])
+def by(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=[False, True], ids=["invoke", "ainvoke"])
+def way(request: pytest.FixtureRequest, alma: ALMA, by: str) -> Way:
+    return Way(alma, by, request.param)

@@ -1,0 +1,152 @@
+"""What is recorded of a run, however it ends: by middleware alone, by a handler alone, by both, in either colour. Everything once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langchain.agents.middleware import ModelCallLimitMiddleware, ToolErrorMiddleware, ToolRetryMiddleware
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.tools import StructuredTool, ToolException, tool
+from langgraph.errors import GraphRecursionError
+
+from alma import ALMA
+from scripted import TASK, call, only_run, runs, steps
+from ways import Way
+
+FAILED = ("deploy(way)", False, "RuntimeError: ImagePullBackOff")
+WENT_WELL = ("deploy(way)", True, None)
+
+
+def reported(error: Exception, request: Any) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def test_a_run_whose_tool_does_well_is_one_episode_with_one_step(way: Way, alma: ALMA) -> None:
+    way.invoke(way.agent(call("deploy", way="blue-green"), "Done."))
+    record = only_run(alma)
+    assert (record.agent, record.task, record.strategy) == ("dev", TASK, "deploy(way)")
+    assert runs(alma) == [("dev", "unverified")]
+    assert steps(alma) == [WENT_WELL]
+
+
+def test_a_tool_that_raises_ends_the_run_by_the_same_exception_and_is_learned(way: Way, alma: ALMA) -> None:
+    problem = RuntimeError("no route to the cluster")
+
+    @tool
+    def rollout() -> str:
+        """Rolls out."""
+        raise problem
+
+    with pytest.raises(RuntimeError) as caught:
+        way.invoke(way.agent(call("rollout"), tools=[rollout]))
+    assert caught.value is problem
+    assert steps(alma) == [("rollout", False, "RuntimeError: no route to the cluster")]
+    assert runs(alma) == [("dev", "failure")]
+    assert only_run(alma).error == "RuntimeError: no route to the cluster"
+    learned = [(each.outcome, each.strategy_used) for each in alma.list_memories("outcome", newest_first=False)]
+    assert learned == [("failure", "rollout"), ("failure", "")]
+    way.check()
+
+
+@pytest.mark.parametrize("place", ["inner", "outer"])
+def test_an_error_that_is_turned_into_a_message_fails_the_step_and_not_the_run(way: Way, alma: ALMA, place: str) -> None:
+    mended = {place: [ToolErrorMiddleware(on_error=reported)]}
+    way.invoke(way.agent(call("deploy", way="rolling"), call("deploy", way="blue-green"), "Done.", **mended))
+    assert steps(alma) == [FAILED, WENT_WELL]
+    assert runs(alma) == [("dev", "unverified")]
+
+
+def test_arguments_that_do_not_fit_are_a_failed_step(way: Way, alma: ALMA) -> None:
+    way.invoke(way.agent(call("deploy", speed=3), "I give up."))
+    ((action, ok, error),) = steps(alma)
+    assert (action, ok) == ("deploy(speed)", False)
+    assert "way" in error
+
+
+def test_a_tool_that_does_not_exist_is_a_failed_step(way: Way, alma: ALMA) -> None:
+    way.invoke(way.agent(call("teleport", to="moon"), "I give up."))
+    ((action, ok, error),) = steps(alma)
+    assert action.startswith("teleport")
+    assert ok is False
+    assert "teleport is not a valid tool" in error
+
+
+def test_an_exception_that_a_tool_handles_itself_is_a_failed_step(way: Way, alma: ALMA) -> None:
+    def rollout() -> str:
+        """Rolls out."""
+        raise ToolException("the registry is down")
+
+    own = StructuredTool.from_function(rollout, name="rollout", handle_tool_error=True)
+    way.invoke(way.agent(call("rollout"), "I give up.", tools=[own]))
+    assert steps(alma) == [("rollout", False, "the registry is down")]
+
+
+def test_of_retries_middleware_sees_the_last_and_a_handler_each(way: Way, alma: ALMA) -> None:
+    tried: list[int] = []
+
+    @tool
+    def rollout() -> str:
+        """Rolls out."""
+        tried.append(1)
+        if len(tried) < 3:
+            raise RuntimeError("busy")
+        return "done"
+
+    retry = ToolRetryMiddleware(max_retries=2, initial_delay=0.0, backoff_factor=0.0, jitter=False)
+    way.invoke(way.agent(call("rollout"), "Done.", tools=[rollout], inner=[retry]))
+    failed = [] if way.has_middleware else [("rollout", False, "RuntimeError: busy")] * 2
+    assert steps(alma) == [*failed, ("rollout", True, None)]
+    assert runs(alma) == [("dev", "unverified")]
+
+
+def test_an_error_of_the_model_fails_the_run(way: Way, alma: ALMA) -> None:
+    def refuse(messages: Sequence[BaseMessage]) -> AIMessage:
+        raise ValueError("the model is overloaded")
+
+    with pytest.raises(ValueError, match="overloaded"):
+        way.invoke(way.agent(refuse))
+    assert runs(alma) == [("dev", "failure")]
+    assert only_run(alma).error == "ValueError: the model is overloaded"
+    way.check()
+
+
+def test_the_recursion_limit_fails_the_run(way: Way, alma: ALMA) -> None:
+    with pytest.raises(GraphRecursionError):
+        way.invoke(way.agent(call("deploy", way="blue-green")), recursion_limit=9)
+    assert runs(alma) == [("dev", "failure")]
+    assert only_run(alma).error.startswith("GraphRecursionError")
+    assert set(steps(alma)) == {WENT_WELL}
+    way.check()
+
+
+def test_an_exit_by_a_limit_of_calls_is_no_success(way: Way, alma: ALMA) -> None:
+    limit = ModelCallLimitMiddleware(run_limit=2, exit_behavior="end")
+    way.invoke(way.agent(call("deploy", way="blue-green"), inner=[limit]))
+    assert runs(alma) == [("dev", "unverified")]
+
+
+def test_parallel_calls_are_a_step_each(way: Way, alma: ALMA) -> None:
+    both = AIMessage(
+        "", tool_calls=[call("deploy", str(n), way=way_).tool_calls[0] for n, way_ in enumerate(["rolling", "blue-green"])]
+    )
+    tidy = ToolErrorMiddleware(on_error=reported)
+    agent = way.agent(both, "Done.", inner=[tidy])
+    for _ in range(8):
+        way.invoke(agent)
+    assert runs(alma) == [("dev", "unverified")] * 8
+    assert all(sorted(found, key=str) == sorted([FAILED, WENT_WELL], key=str) for found in by_run(alma))
+
+
+def by_run(alma: ALMA) -> list[list[Any]]:
+    return [[(step.action, step.ok, step.error) for step in record.steps] for record in alma.recent_episodes(1000)]
+
+
+def test_a_run_without_tools_is_a_run(way: Way, alma: ALMA) -> None:
+    way.invoke(way.agent("Nothing to do."))
+    assert runs(alma) == [("dev", "unverified")]
+    assert steps(alma) == []
+
+
+def test_a_run_without_a_task_is_not_followed(way: Way, alma: ALMA) -> None:
+    way.invoke(way.agent("Hello."), {"messages": [("ai", "hi"), ("user", "")]})
+    assert runs(alma) == []

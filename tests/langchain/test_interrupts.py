@@ -1,0 +1,140 @@
+"""Runs that wait for a person, and runs that nobody waits for any more."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
+
+from alma import ALMA
+from alma_langchain import ALMAMiddleware
+from scripted import QUESTION, TASK, call, deploy, only_run, runs, scripted, steps
+from ways import Way
+
+THREAD = {"configurable": {"thread_id": "t1"}}
+
+
+@tool
+def ask_a_person(question: str) -> str:
+    """Asks a person."""
+    return str(interrupt(question))
+
+
+def test_an_interrupt_records_nothing_and_the_run_goes_on_when_it_is_resumed(way: Way, alma: ALMA) -> None:
+    rule = alma.add_heuristic("dev", TASK, "blue-green")
+    agent = way.agent(
+        call("ask_a_person", question="Now?"), "As [H1] says: done.", tools=[ask_a_person], checkpointer=InMemorySaver()
+    )
+    way.invoke(agent, **THREAD)
+    assert [run.status for run in alma.recent_episodes()] in ([], ["open"])
+    assert steps(alma) == []
+    alma.add_heuristic("dev", TASK, "rolling")
+    way.invoke(agent, Command(resume="yes"), **THREAD)
+    record = only_run(alma)
+    assert runs(alma) == [("dev", "unverified")]
+    assert steps(alma) == [("ask_a_person(question)", True, None)]
+    assert [shown.memory_id for shown in record.shown] == ([rule.id] if way.has_middleware else [])
+    assert [shown.used for shown in record.shown] == ([True] if way.has_middleware else [])
+
+
+def test_a_run_that_a_person_has_to_approve_goes_on_with_the_same_episode(way: Way, alma: ALMA) -> None:
+    approve = HumanInTheLoopMiddleware(interrupt_on={"deploy": True})
+    agent = way.agent(call("deploy", way="blue-green"), "Done.", inner=[approve], checkpointer=InMemorySaver())
+    way.invoke(agent, **THREAD)
+    assert steps(alma) == []
+    way.invoke(agent, Command(resume={"decisions": [{"type": "approve"}]}), **THREAD)
+    assert runs(alma) == [("dev", "unverified")]
+    assert steps(alma) == [("deploy(way)", True, None)]
+
+
+def test_a_step_before_the_interrupt_belongs_to_the_run_that_goes_on_after_it(way: Way, alma: ALMA) -> None:
+    agent = way.agent(
+        call("deploy", way="blue-green"),
+        call("ask_a_person", question="More?"),
+        "Done.",
+        tools=[deploy, ask_a_person],
+        checkpointer=InMemorySaver(),
+    )
+    way.invoke(agent, **THREAD)
+    assert [(run.status, len(run.steps)) for run in alma.recent_episodes()] == [("open", 1)]
+    way.invoke(agent, Command(resume="no"), **THREAD)
+    assert runs(alma) == [("dev", "unverified")]
+    assert [action for action, _, _ in steps(alma)] == ["deploy(way)", "ask_a_person(question)"]
+
+
+def test_an_interrupted_run_is_resumed_after_the_store_was_closed_and_opened_again(tmp_path: Path) -> None:
+    kept = InMemorySaver()
+
+    def agent(alma: ALMA) -> Any:
+        model = scripted(call("ask_a_person", question="Now?"), "As [H1] says: done.")
+        return create_agent(model, [ask_a_person], middleware=[ALMAMiddleware(alma, agent="dev")], checkpointer=kept)
+
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        rule = alma.add_heuristic("dev", TASK, "blue-green")
+        agent(alma).invoke(QUESTION, THREAD)
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        assert only_run(alma).status == "open"
+        agent(alma).invoke(Command(resume="yes"), THREAD)
+        assert only_run(alma).used == (rule.id,)
+        assert steps(alma) == [("ask_a_person(question)", True, None)]
+
+
+def test_a_new_question_in_an_interrupted_thread_is_a_run_of_its_own(way: Way, alma: ALMA) -> None:
+    kept = InMemorySaver()
+    way.invoke(way.agent(call("ask_a_person", question="Now?"), tools=[ask_a_person], checkpointer=kept), **THREAD)
+    way.invoke(way.agent("Nothing to do.", tools=[ask_a_person], checkpointer=kept), {"messages": [("user", "Wait")]}, **THREAD)
+    assert [run.task for run in alma.recent_episodes() if run.outcome == "unverified"] == ["Wait"]
+    assert steps(alma) == []
+
+
+def test_a_stream_that_is_given_up_is_no_failure(way: Way, alma: ALMA) -> None:
+    agent = way.agent(call("deploy", way="blue-green"), "Done.")
+    config: Any = {"callbacks": [way.handler] if way.by != "middleware" else []}
+
+    async def give_up() -> None:
+        async with contextlib.aclosing(agent.astream(QUESTION, config, stream_mode="updates")) as updates:
+            async for update in updates:
+                if "tools" in update:
+                    break
+
+    if way.is_async:
+        asyncio.run(give_up())
+    else:
+        with contextlib.closing(agent.stream(QUESTION, config, stream_mode="updates")) as updates:
+            next(update for update in updates if "tools" in update)
+    assert runs(alma) == [("dev", "abandoned")]
+    assert steps(alma) == [("deploy(way)", True, None)]
+    assert alma.list_memories() == []
+    way.check()
+
+
+@pytest.mark.parametrize("by", ["middleware", "handler", "both"])
+def test_a_cancelled_run_is_no_failure(alma: ALMA, by: str) -> None:
+    way = Way(alma, by, is_async=True)
+    entered = asyncio.Event()
+
+    @tool
+    async def wait() -> str:
+        """Waits for ever."""
+        entered.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    async def cancel() -> None:
+        config: Any = {"callbacks": [way.handler] if by != "middleware" else []}
+        task = asyncio.create_task(way.agent(call("wait"), tools=[wait]).ainvoke(QUESTION, config))
+        await entered.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert [outcome for _, outcome in runs(alma)] in (["abandoned"], [])
+    assert alma.list_memories() == []
+    way.check()
