@@ -1,0 +1,357 @@
+"""What a run leaves behind: one episode, whatever the agent, the way of streaming or the end."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from llama_index.core.agent.workflow import FunctionAgent, ToolCall
+from llama_index.core.memory import Memory
+from workflows.errors import WorkflowCancelledByUser
+
+from alma import ALMA, StorageError
+from alma.types import EpisodeStatus
+from alma_llamaindex import AgentRun, ALMALearner, ALMAMemory, ToolStep, instrument_alma
+from alma_llamaindex.learner import in_charge, installed
+from llama_runs import OK_THEN_BAD, TASK, agent_of, episodes, ok, outcomes, react_agent_of, run, steps
+
+OK = ("ok", True, None)
+BOOM = ("bad", False, "ValueError: boom")
+BY_THOUGHT = [
+    "Thought: I need a tool.\nAction: ok\nAction Input: {}",
+    "Thought: And another.\nAction: bad\nAction Input: {}",
+    "Thought: I can answer without any more tools.\nAnswer: done",
+]
+
+
+def memory_of(alma: ALMA) -> ALMAMemory:
+    return ALMAMemory.from_defaults(alma, agent="dev")
+
+
+AGENTS: dict[str, Callable[[], Any]] = {
+    "streaming": lambda: agent_of(OK_THEN_BAD),
+    "not streaming": lambda: agent_of(OK_THEN_BAD, streaming=False),
+    "in parallel": lambda: agent_of([[("ok", {}), ("bad", {})], "done"]),
+    "by thought": lambda: react_agent_of(BY_THOUGHT),
+    "by thought, not streaming": lambda: react_agent_of(BY_THOUGHT, streaming=False),
+}
+
+
+@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")  # by ReActAgent itself
+@pytest.mark.parametrize("kind", AGENTS)
+def test_a_run_is_one_episode_with_its_tool_calls_as_steps(alma: ALMA, kind: str, retrievals: list[tuple[str, str]]) -> None:
+    with ALMALearner(alma, evaluator=lambda run: run.output == "done"):
+        run(AGENTS[kind](), memory_of(alma))
+    (record,) = episodes(alma)
+    assert (record.agent, record.task, record.outcome, record.strategy) == ("dev", TASK, "success", "ok, then bad")
+    assert sorted(steps(record)) == sorted([OK, BOOM])
+    assert outcomes(alma) == {("success", "ok, then bad", None), ("failure", "bad()", "ValueError: boom")}
+    assert len(retrievals) == 1
+
+
+def test_without_anybody_to_judge_a_run_is_unverified(alma: ALMA) -> None:
+    with ALMALearner(alma) as learner:
+        run(agent_of(["done"]), memory_of(alma))
+    assert [(record.outcome, record.strategy) for record in episodes(alma)] == [("unverified", None)]
+    assert learner.errors == []
+
+
+async def judge(run: AgentRun) -> tuple[str, str]:
+    await asyncio.sleep(0)
+    return ("failure", f"{run.agent} said {run.output!r} after {[step.action for step in run.steps]}")
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "outcome", "error", "feedback"),
+    [
+        (lambda run: True, "success", None, None),
+        (lambda run: "partial", "partial", None, None),
+        (lambda run: ("Success", "tests are green"), "success", None, "tests are green"),
+        (lambda run: None, "unverified", None, None),
+        (judge, "failure", "dev said 'done' after ['ok()']", None),
+    ],
+)
+def test_an_evaluator_says_how_a_run_went(
+    alma: ALMA, evaluator: Any, outcome: str, error: str | None, feedback: str | None
+) -> None:
+    memory = ALMAMemory.from_defaults(alma, agent="dev", evaluator=evaluator)
+    run(agent_of([[("ok", {})], "done"]), memory)
+    assert memory.learner.flush()
+    (record,) = episodes(alma)
+    assert (record.outcome, record.error, record.feedback) == (outcome, error, feedback)
+
+
+@pytest.mark.parametrize("wrong", [lambda run: "brilliant", lambda run: 1 / 0, lambda run: object()])
+def test_an_evaluator_that_fails_leaves_the_run_unverified_and_is_told(alma: ALMA, wrong: Any) -> None:
+    with ALMALearner(alma, evaluator=wrong) as learner:
+        run(agent_of(["done"]), memory_of(alma))
+    assert [record.outcome for record in episodes(alma)] == ["unverified"]
+    assert len(learner.errors) == 1
+
+
+def endless(messages: object) -> Any:
+    return [("ok", {})]
+
+
+async def slow() -> str:
+    """Takes longer than the run may."""
+    await asyncio.Event().wait()
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("agent", "given", "error"),
+    [
+        (lambda: agent_of([[("ok", {})], RuntimeError("no tokens left")]), {}, "no tokens left"),
+        (lambda: agent_of(endless), {"max_iterations": 3}, "Max iterations of 3 reached"),
+        (lambda: agent_of([[("slow", {})]], tools=[slow], timeout=0.3), {}, "timed out"),
+    ],
+    ids=["the model fails", "too many iterations", "too slow"],
+)
+def test_a_run_that_ends_by_an_error_is_a_failure_and_the_error_is_seen(
+    alma: ALMA, agent: Any, given: dict[str, Any], error: str
+) -> None:
+    memory = memory_of(alma)
+    with pytest.raises(Exception, match=error):
+        run(agent(), memory, **given)
+    assert memory.learner.flush()
+    (record,) = episodes(alma)
+    assert record.outcome == "failure"
+    assert error in record.error
+    assert [kept for kept in outcomes(alma) if kept[0] == "failure" and error in kept[2]] != []
+
+
+async def until_slow(handler: Any) -> None:
+    """Waits until the run is inside of the tool that takes so long."""
+    async for event in handler.stream_events():
+        if isinstance(event, ToolCall) and event.tool_name == "slow":
+            return
+
+
+@pytest.mark.parametrize("by", ["cancel_run", "the end of the loop"])
+def test_a_cancelled_run_is_abandoned_and_nothing_is_learned_of_it_as_a_whole(alma: ALMA, by: str) -> None:
+    async def go() -> None:
+        handler = agent_of([[("ok", {})], [("slow", {})]], tools=[ok, slow]).run(user_msg=TASK, memory=memory_of(alma))
+        await until_slow(handler)
+        if by == "cancel_run":
+            await handler.cancel_run()
+            with pytest.raises(WorkflowCancelledByUser):
+                await handler
+
+    asyncio.run(go())
+    learner = in_charge(alma)
+    assert learner.flush()
+    assert [(record.status, record.outcome) for record in episodes(alma)] == [(EpisodeStatus.ABANDONED, None)]
+    assert (outcomes(alma), learner.errors) == (set(), [])
+
+
+@pytest.mark.parametrize("read", ["all", "one", "none"])
+def test_the_stream_of_a_run_belongs_to_the_user(alma: ALMA, read: str) -> None:
+    async def go() -> int:
+        handler = agent_of(OK_THEN_BAD).run(user_msg=TASK, memory=memory_of(alma))
+        seen = 0
+        if read != "none":
+            async for _ in handler.stream_events():
+                seen += 1
+                if read == "one":
+                    break
+        await handler
+        return seen
+
+    seen = asyncio.run(go())
+    assert in_charge(alma).flush()
+    assert (seen > 10) is (read == "all")
+    assert [steps(record) for record in episodes(alma)] == [[OK, BOOM]]
+
+
+def test_an_unknown_tool_is_a_failed_step(alma: ALMA) -> None:
+    run(agent_of([[("fly", {"to": "Rome"})], "done"]), memory_of(alma))
+    assert in_charge(alma).flush()
+    (record,) = episodes(alma)
+    assert [(step.action, step.ok, step.error) for step in record.steps] == [
+        ("fly(to='Rome')", False, "Tool fly not found. Please select a tool that is available.")
+    ]
+
+
+def test_installing_twice_learns_once_and_after_uninstalling_nothing(alma: ALMA) -> None:
+    agent = agent_of(["done"] * 3)
+    learner = ALMALearner(alma).install().install()
+    run(agent, memory_of(alma))
+    other = instrument_alma(alma)
+    run(agent, memory_of(alma))
+    assert [learner.flush(), other.flush()] == [True, True]
+    assert len(episodes(alma)) == 2
+    other.uninstall()
+    learner.uninstall()
+    learner.uninstall()
+    run(agent, ALMAMemory.from_defaults(alma, agent="dev", learn=False))
+    assert len(episodes(alma)) == 2
+    assert (learner.is_installed, installed()) == (False, [])
+
+
+def test_many_memories_share_one_learner(alma: ALMA) -> None:
+    for _ in range(5):
+        memory_of(alma)
+    assert len(installed()) == 1
+
+
+def test_a_memory_that_does_not_learn_installs_nothing_and_is_left_alone_by_others(alma: ALMA) -> None:
+    memory = ALMAMemory.from_defaults(alma, agent="dev", learn=False)
+    assert (installed(), memory.learner) == ([], None)
+    with ALMALearner(alma):
+        run(agent_of(["done"]), memory)
+    assert episodes(alma) == []
+
+
+def test_only_runs_with_an_alma_block_or_of_named_agents_are_learned_from(alma: ALMA) -> None:
+    with ALMALearner(alma, agents=["ops"]):
+        run(agent_of(OK_THEN_BAD), Memory.from_defaults())
+        run(agent_of(OK_THEN_BAD), None)
+        run(agent_of(OK_THEN_BAD, name="ops"), Memory.from_defaults())
+        run(agent_of(["done"], name="ops"), None)
+    assert [(record.agent, steps(record), record.shown) for record in episodes(alma)] == [
+        ("ops", [OK, BOOM], ()),
+        ("ops", [], ()),
+    ]
+
+
+def test_each_store_has_its_own_runs(alma: ALMA, tmp_path: Any) -> None:
+    with ALMA.open(tmp_path / "other", project_id="shop", embedding_provider="hash") as other:
+        run(agent_of(["done"]), memory_of(alma))
+        run(agent_of(["done"]), memory_of(other), "Another task")
+        assert [in_charge(alma).flush(), in_charge(other).flush()] == [True, True]
+        assert [[record.task for record in episodes(opened)] for opened in (alma, other)] == [[TASK], ["Another task"]]
+
+
+def test_closing_the_store_waits_for_what_was_learned(tmp_path: Any) -> None:
+    with ALMA.open(tmp_path / "s", project_id="shop", embedding_provider="hash") as alma:
+        run(agent_of(OK_THEN_BAD), memory_of(alma))
+    assert installed() == []
+    with ALMA.open(tmp_path / "s", project_id="shop") as again:
+        assert [steps(record) for record in episodes(again)] == [[OK, BOOM]]
+
+
+def test_uninstalling_abandons_the_runs_that_go_on(alma: ALMA) -> None:
+    async def go() -> None:
+        learner = instrument_alma(alma)
+        handler = agent_of([[("slow", {})]], tools=[slow]).run(user_msg=TASK, memory=memory_of(alma))
+        await until_slow(handler)
+        learner.uninstall()
+
+    asyncio.run(go())
+    assert [(record.status, record.reason) for record in episodes(alma)] == [(EpisodeStatus.ABANDONED, "the run was cut short")]
+
+
+@pytest.mark.parametrize("method", ["episode", "settle"])
+def test_a_store_that_is_locked_reaches_no_agent_and_is_told_once(
+    alma: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, method: str
+) -> None:
+    def locked(*args: object, **given: object) -> None:
+        raise StorageError("the database is locked")
+
+    if method == "episode":
+        monkeypatch.setattr(alma, "episode", locked)
+    else:
+        monkeypatch.setattr("alma.episode.Episode.end", locked)
+    memory = memory_of(alma)
+    assert str(run(agent_of(OK_THEN_BAD), memory)) == "done"
+    assert memory.learner.flush()
+    assert [str(error) for error in memory.learner.errors] == ["the database is locked"]
+    assert caplog.text.count("the database is locked") == 1
+
+
+def test_when_too_much_waits_steps_are_left_out_and_the_end_is_kept(alma: ALMA) -> None:
+    with ALMALearner(alma, waiting=0) as learner:
+        run(agent_of(OK_THEN_BAD), memory_of(alma))
+    (record,) = episodes(alma)
+    assert (record.steps, record.status) == ((), EpisodeStatus.ENDED)
+    assert [str(error) for error in learner.errors] == [
+        "too much is waiting to be written; a step of 'dev' was left out: ok()",
+        "too much is waiting to be written; a step of 'dev' was left out: bad()",
+    ]
+
+
+def test_a_run_is_told_in_one_line(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:
+    rule = alma.add_heuristic("dev", TASK, "blue-green")
+    with caplog.at_level(logging.INFO, "alma.llamaindex"), ALMALearner(alma, evaluator=lambda run: True):
+        run(agent_of([[("ok", {})], [("bad", {})], "done, as [H1] says"]), memory_of(alma))
+    (record,) = episodes(alma)
+    assert record.used == (rule.id,)
+    assert [line.getMessage() for line in caplog.records if line.name == "alma.llamaindex"] == [
+        f"dev: success; 2 tool calls, 1 failed; 1 memories shown, 1 used; episode {record.id}"
+    ]
+
+
+def test_the_last_run_can_be_looked_at(alma: ALMA) -> None:
+    with ALMALearner(alma, evaluator=lambda run: True) as learner:
+        assert learner.last_run is None
+        result = run(agent_of(OK_THEN_BAD), memory_of(alma))
+    last = learner.last_run
+    assert (last.agent, last.task, last.output, last.error, last.outcome) == ("dev", TASK, "done", None, "success")
+    assert last.result is result
+    assert last.episodes == tuple(episodes(alma))
+    assert [(step.tool, step.ok, step.answer) for step in last.steps] == [
+        ("ok", True, "fine"),
+        ("bad", False, "ValueError: boom"),
+    ]
+
+
+def test_the_strategy_may_be_told_otherwise(alma: ALMA) -> None:
+    def by_target(steps: list[ToolStep]) -> str | None:
+        return f"deploy to {steps[-1].arguments['target']}" if steps else None
+
+    def deploy(target: str) -> str:
+        """Deploys."""
+        return f"on {target}"
+
+    with ALMALearner(alma, strategy=by_target):
+        run(agent_of([[("deploy", {"target": "green"})], "done"], tools=[deploy]), memory_of(alma))
+    assert [record.strategy for record in episodes(alma)] == ["deploy to green"]
+
+
+def test_a_run_inside_of_a_run_is_an_episode_of_its_own(alma: ALMA) -> None:
+    inner = agent_of([[("bad", {})], "inner done"], name="helper")
+
+    async def ask_helper(question: str) -> str:
+        """Asks the helper."""
+        return str(await inner.run(user_msg=question, memory=ALMAMemory.from_defaults(alma, agent="helper")))
+
+    outer = agent_of([[("ask_helper", {"question": "How to log in?"})], "done"], tools=[ask_helper])
+    run(outer, memory_of(alma))
+    assert in_charge(alma).flush()
+    assert {(record.agent, record.task, tuple(steps(record))) for record in episodes(alma)} == {
+        ("dev", TASK, (("ask_helper", True, None),)),
+        ("helper", "How to log in?", (BOOM,)),
+    }
+
+
+def test_twenty_runs_at_once_keep_apart(alma: ALMA) -> None:
+    names = [f"agent-{number}" for number in range(20)]
+    rules = {name: alma.add_heuristic(name, TASK, f"the way of {name}").id for name in names}
+
+    def echo(word: str) -> str:
+        """Says it again."""
+        return word
+
+    async def go() -> None:
+        agents: list[FunctionAgent] = [
+            agent_of([[("echo", {"word": name})], f"[H1] {name}"], name=name, tools=[echo]) for name in names
+        ]
+        memories = [ALMAMemory.from_defaults(alma, agent=name) for name in names]
+        await asyncio.gather(
+            *(
+                agent.run(user_msg=f"{TASK} for {agent.name}", memory=memory)
+                for agent, memory in zip(agents, memories, strict=True)
+            )
+        )
+
+    asyncio.run(go())
+    learner = in_charge(alma)
+    assert learner.flush()
+    found = {record.agent: record for record in episodes(alma)}
+    assert (set(found), len(episodes(alma)), learner.errors) == (set(names), 20, [])
+    for name, record in found.items():
+        assert record.task == f"{TASK} for {name}"
+        assert [step.action for step in record.steps] == [f"echo(word='{name}')"]
+        assert [exposure.memory_id for exposure in record.shown] == [rules[name]] == list(record.used)
