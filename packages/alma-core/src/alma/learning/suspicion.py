@@ -51,7 +51,8 @@ _SIGNS = (
     ),
     (
         ("<", "inst]", "###", "_call"),
-        r"""<\|[a-z_]{2,40}\|> | \[/?inst\] | <</?sys>> | ^[ \t]{0,8}\#\#\#[ \t]?(?:system|instructions?|assistant)\b | "(?:tool_calls?|function_call)"\s*:
+        r"""<\|[a-z_]{2,40}\|> | \[/?inst\] | <</?sys>> | ^[ \t]{0,8}\#\#\#[ \t]?(?:system|instructions?|assistant)\b
+          | "(?:tool_calls?|function_call)"\s*:
           | (?<!\w)</?(?:system|assistant|instructions?|tool_(?:calls?|use|results?)|function_(?:calls?|results?)|invoke)\b(?!\.)[^<>\n]{0,80}>""",
     ),
     (("jailbreak", " mode "), r"\b(?:jailbreak|developer|god|dan)\s+mode\s+(?:is\s+)?(?:enabled|activated|on)\b"),

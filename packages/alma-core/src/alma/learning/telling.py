@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 from alma.text import telling_words
-
-Happening = tuple[str, int, int]
-"""An error without what varies, how often it was seen, and when last, in microseconds."""
+from alma.types.evidence import Happening
 
 ENOUGH_WORDS = 5
 """A text with more telling words than this is only longer, not more telling."""
@@ -21,7 +19,10 @@ _SAYING_LITTLE = frozenset(
 
 
 def most_telling(errors: Sequence[Happening]) -> str | None:
-    """The error that says most: of those that say anything the commonest, then the one in more telling words, then the newest; `None` of none."""
+    """The error that says most, of such as `alma.text.cleaned` leaves, each with how often and when last it was seen.
+
+    Of those that say anything the commonest, then the one in more telling words, then the newest. `None` of none.
+    """
     best = max(errors, key=_rank, default=None)
     return best[0] if best else None
 

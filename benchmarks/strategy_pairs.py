@@ -1,0 +1,176 @@
+"""Whether strategies told in other words are recognised, and others kept apart: `python -m benchmarks.strategy_pairs`.
+
+The pairs were labelled by hand, each half in two splits: one was tuned on, the other held out from it. "Same" is what ALMA decides about a
+pair, by its words and the cosine of its vectors. The sweep shows what the cosine alone would do, and with only the conflicts of words.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import gates
+from benchmarks.gates import Gate
+from benchmarks.measures import mean
+from benchmarks.records import DataError, read_records
+from benchmarks.screen import wide_console
+
+DATA = Path(__file__).with_name("data") / "strategy_pairs.jsonl"
+LEAST_PRECISION = 0.98
+LIMITS = tuple(step / 100 for step in range(60, 100, 5))
+EMBEDDED_AT_ONCE = 64
+SPLITS = {"dev": "tuned on", "held_out": "held out"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two texts, strategies or tasks (`of`), whether they are the same, and whether ALMA says so; `conflict` is what speaks against it."""
+
+    of: str
+    split: str
+    kind: str
+    is_same: bool
+    cosine: float
+    is_called_same: bool
+    conflict: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How far what is called the same is the same, and the other way round. Precision is not a number where nothing is called the same."""
+
+    right: int
+    called: int
+    same: int
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair], is_called_same: Callable[[Pair], bool] = lambda pair: pair.is_called_same) -> "Quality":
+        called = [pair for pair in pairs if is_called_same(pair)]
+        return cls(sum(pair.is_same for pair in called), len(called), sum(pair.is_same for pair in pairs))
+
+    @property
+    def precision(self) -> float:
+        return self.right / self.called if self.called else float("nan")
+
+    @property
+    def recall(self) -> float:
+        return self.right / self.same if self.same else float("nan")
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.right / (self.called + self.same) if self.called + self.same else float("nan")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the benchmark as the command line says. Ends the process with 1 and a message if it cannot, or if a limit is missed."""
+    options = _parser().parse_args(arguments)
+    console = wide_console()
+    try:
+        pairs = judged(options.data, options.embedder)
+    except DataError as error:
+        sys.exit(str(error))
+    show_kinds(console, pairs)
+    show_sweep(console, [pair for pair in pairs if pair.of == "strategy"])
+    result = [gate for of in ("strategy", "task") for split in SPLITS for gate in figures(pairs, of, split)]
+    gates.show(console, result, f"Pairs of {options.data.name}, embedder {options.embedder}")
+    if options.json:
+        gates.write_json(options.json, result, data=options.data.name, embedder=options.embedder, kinds=kinds(pairs))
+    gates.enforce(result)
+
+
+def judged(path: Path, embedder: str) -> list[Pair]:
+    """The pairs of a file as ALMA judges them. `DataError` if they are no labelled pairs."""
+    from alma.embedding import create_embedder
+    from alma.learning.matching import conflict, same_strategy, same_task
+
+    records = read_records(path)
+    model = create_embedder(embedder)
+    pairs = []
+    try:
+        texts = [record[side] for side in ("a", "b") for record in records]
+        batches = [texts[start : start + EMBEDDED_AT_ONCE] for start in range(0, len(texts), EMBEDDED_AT_ONCE)]
+        one, other = np.split(np.concatenate([model.embed(batch) for batch in batches]), 2)
+        for record, cosine in zip(records, np.einsum("ij,ij->i", one, other).tolist(), strict=True):
+            a, b = record["a"], record["b"]
+            is_called_same = (same_task if record["of"] == "task" else same_strategy)(a, b, cosine)
+            about = (record["of"], record["split"], record["kind"], record["same"])
+            pairs.append(Pair(*about, cosine, is_called_same, conflict(a, b)))
+    except KeyError as error:
+        raise DataError(f"{path}: a pair has no {error}") from error
+    return pairs
+
+
+def figures(pairs: Sequence[Pair], of: str, split: str) -> list[Gate]:
+    """Precision, which is a limit, recall and F of one sort of text in one split."""
+    quality = Quality.of([pair for pair in pairs if (pair.of, pair.split) == (of, split)])
+    where = f"{of} pairs, {SPLITS[split]}"
+    return [
+        Gate(f"precision of same, {where}", quality.precision, "", limit=LEAST_PRECISION, more_is_better=True),
+        Gate(f"recall, {where}", quality.recall, "", more_is_better=True),
+        Gate(f"F1, {where}", quality.f1, "", more_is_better=True),
+    ]
+
+
+def kinds(pairs: Sequence[Pair]) -> list[dict[str, str | bool | int | float]]:
+    """Of each kind of pair and split: how many there are, how many are judged right, and their mean cosine."""
+    rows: list[dict[str, str | bool | int | float]] = []
+    for (of, is_same, kind, split), group in groupby(sorted(pairs, key=_kind), key=_kind):
+        members = list(group)
+        right = sum(pair.is_called_same == is_same for pair in members)
+        cosine = round(mean([pair.cosine for pair in members]), 3)
+        rows.append(
+            {"of": of, "same": is_same, "kind": kind, "split": split, "pairs": len(members), "right": right, "cosine": cosine}
+        )
+    return rows
+
+
+def show_kinds(console: Console, pairs: Sequence[Pair]) -> None:
+    """Prints a row for each kind of pair and split."""
+    table = Table(title="By kind", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("of", "is", "kind", "split"):
+        table.add_column(name)
+    for name in ("pairs", "judged right", "mean cosine"):
+        table.add_column(name, justify="right")
+    for row in kinds(pairs):
+        verdict = "same" if row["same"] else "different"
+        told = (row["of"], verdict, row["kind"], SPLITS[str(row["split"])], row["pairs"], row["right"], row["cosine"])
+        table.add_row(*map(str, told))
+    console.print(table)
+
+
+def show_sweep(console: Console, pairs: Sequence[Pair]) -> None:
+    """Prints what other limits of the cosine would give, without the words and with their conflicts."""
+    table = Table(title="Strategies by a limit of the cosine", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("cosine at least", "alone: precision", "recall", "F1", "without conflict: precision", "recall", "F1"):
+        table.add_column(name, justify="right")
+    for limit in LIMITS:
+        alone = Quality.of(pairs, lambda pair, limit=limit: pair.cosine >= limit)
+        without = Quality.of(pairs, lambda pair, limit=limit: pair.cosine >= limit and pair.conflict is None)
+        row = (limit, alone.precision, alone.recall, alone.f1, without.precision, without.recall, without.f1)
+        table.add_row(*(f"{figure:.2f}" if place == 0 else f"{figure:.3f}" for place, figure in enumerate(row)))
+    console.print(table)
+
+
+def _kind(pair: Pair) -> tuple[str, bool, str, str]:
+    return pair.of, pair.is_same, pair.kind, pair.split
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.strategy_pairs", description=__doc__)
+    parser.add_argument(
+        "--data", type=Path, default=DATA, help="labelled pairs as JSON lines (default: those beside this benchmark)"
+    )
+    parser.add_argument("--embedder", default="minilm", help="name of an embedder (default: minilm)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
