@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.unified_memory import Memory
@@ -15,8 +15,10 @@ from alma_crewai.listener import ALMACrewListener
 from alma_crewai.practice import Evaluate, TellStrategy
 from alma_crewai.records import is_visible, record_of
 from alma_crewai.run import Run
-from alma_crewai.silent import SilentModel
 from alma_crewai.storage import ALMAStorage
+
+NO_MODEL = "alma/none: this is a copy of an ALMAMemory, which asks no model. Give the ALMAMemory to the crew instead of an agent"
+"""What CrewAI reports that it cannot load, when it works with a copy of the memory that is its own `Memory`. No provider has that name."""
 
 
 class PromptMatch(MemoryMatch):
@@ -55,8 +57,8 @@ class ALMAMemory(Memory):
         evaluate: Evaluate | None = None,
         strategy: TellStrategy = told.strategy,
     ) -> None:
-        storage, model = ALMAStorage(alma, agent=agent or NOBODY), cast("Any", SilentModel())
-        super().__init__(storage=storage, llm=model, embedder=storage.embed, read_only=read_only)
+        storage = ALMAStorage(alma, agent=agent or NOBODY)
+        super().__init__(storage=storage, llm=NO_MODEL, embedder=storage.embed, read_only=read_only)
         storage.memory = self
         self._agent, self._max_tokens = agent, max_tokens
         self._listener = ALMACrewListener(

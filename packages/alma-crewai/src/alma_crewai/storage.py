@@ -1,6 +1,5 @@
 """`ALMAStorage`: ALMA behind CrewAI's interface for storage, for its command line and for copies that lost their `ALMAMemory`."""
 
-import logging
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
@@ -27,8 +26,6 @@ from alma_crewai.records import (
 if TYPE_CHECKING:
     from alma_crewai.memory import ALMAMemory
 
-_LOG = logging.getLogger("alma")
-
 NOTES, PREFERENCE = "crew notes", "user_preference"
 """The domain of a note without a category; the category of what a user wants."""
 MOST_LISTED = 100_000
@@ -38,8 +35,8 @@ MOST_QUERIES = 256
 class ALMAStorage:
     """Fulfils CrewAI's `StorageBackend`: lists, counts, deletes and finds memories of a project.
 
-    CrewAI's `Memory(storage=ALMAStorage(alma))` would call its LLM at each write and hand over vectors without their text, so `ALMAMemory` is what
-    to use; where CrewAI copied one into a plain `Memory`, this one still answers, and says so in the log.
+    It is no way to give a crew a memory: CrewAI's `Memory(storage=…)` calls its LLM at each write, hands over vectors without their text, and says
+    of nothing who asks or how it went. `ALMAMemory` does. This is what CrewAI's own tools look through it at, and how a copy knows what it was.
     """
 
     def __init__(self, alma: ALMA, *, agent: str = NOBODY) -> None:
@@ -69,11 +66,7 @@ class ALMAStorage:
         min_score: float = 0.0,
     ) -> list[tuple[MemoryRecord, float]]:
         """What matters for the text that `embed` made this vector of."""
-        _LOG.warning(
-            "CrewAI copied an ALMAMemory into a plain Memory and asks its storage: it recalls, but learns nothing. "
-            "Give the ALMAMemory to the crew instead of the agent"
-        )
-        query = self._queries.get(int(query_embedding[0]) if query_embedding else -1)
+        query = self._queries.get(int(query_embedding[0])) if len(query_embedding) == 1 else None
         if query is None:
             return []
         found = self.alma.retrieve(query, self.agent, top_k=limit)

@@ -1,0 +1,243 @@
+"""Whichever way a crew is started, each task that it does is one episode, and stored when the crew is done."""
+
+import asyncio
+import builtins
+from collections.abc import Callable
+
+import pytest
+from crewai import Agent, Crew, Process
+from crewai.flow.flow import Flow, start
+from pydantic import BaseModel
+
+from alma import ALMA
+from alma_crewai import ALMAMemory
+from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
+
+DEPLOY = "Deploy the auth service"
+
+
+def told(alma: ALMA) -> list[tuple[object, ...]]:
+    """What is kept of all episodes, oldest first, without ids and times."""
+    return [
+        (
+            record.agent,
+            record.task,
+            record.outcome,
+            tuple((step.action, step.ok) for step in record.steps),
+            tuple((shown.tag, shown.used) for shown in record.shown),
+        )
+        for record in reversed(alma.recent_episodes(limit=100))
+    ]
+
+
+def two_tasks(memory: ALMAMemory, **settings: object) -> Crew:
+    llm = ScriptedLLM(use("bad_tool", text="a"), "by [H1]", "written")
+    worker = agent(llm, tools=[bad_tool])
+    return crew(task(DEPLOY, worker), task("Write about penguins", worker), memory=memory, **settings)
+
+
+async def drained(made: Crew) -> None:
+    async for _ in await made.kickoff_async():
+        pass
+
+
+def streamed(made: Crew) -> None:
+    for _ in made.kickoff():
+        pass
+
+
+WAYS: dict[str, tuple[dict[str, object], Callable[[Crew], object]]] = {
+    "kickoff": ({}, lambda made: made.kickoff()),
+    "kickoff_async": ({}, lambda made: asyncio.run(made.kickoff_async())),
+    "akickoff": ({}, lambda made: asyncio.run(made.akickoff())),
+    "stream": ({"stream": True}, streamed),
+    "stream_async": ({"stream": True}, lambda made: asyncio.run(drained(made))),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_start_a_crew_keeps_the_same(alma: ALMA, memory: ALMAMemory, way: str) -> None:
+    alma.add_heuristic("Coder", DEPLOY, "roll out blue-green")
+    settings, begin = WAYS[way]
+    begin(two_tasks(memory, **settings))
+    assert told(alma) == [
+        ("Coder", DEPLOY, "partial", (('bad_tool(text="a")', False),), (("H1", True),)),
+        ("Coder", "Write about penguins", "unverified", (), ()),
+    ]
+    assert memory.errors == ()
+
+
+@pytest.mark.parametrize("begin", [lambda made: made.kickoff(), lambda made: asyncio.run(made.akickoff())], ids=["sync", "async"])
+def test_tasks_side_by_side_are_kept_apart(alma: ALMA, memory: ALMAMemory, begin: Callable[[Crew], object]) -> None:
+    coder = agent(ScriptedLLM(use("bad_tool", text="a"), "gave up"), tools=[bad_tool])
+    tester = agent(ScriptedLLM(use("good_tool", text="b"), "tested"), "Tester", tools=[good_tool])
+    first = task(DEPLOY, coder, async_execution=True)
+    second = task("Test the login form", tester, async_execution=True)
+    last = task("Write about penguins", agent(ScriptedLLM("written"), "Writer"), context=[first, second])
+    begin(crew(first, second, last, memory=memory))
+    assert sorted(told(alma)) == [
+        ("Coder", DEPLOY, "partial", (('bad_tool(text="a")', False),), ()),
+        ("Tester", "Test the login form", "unverified", (('good_tool(text="b")', True),), ()),
+        ("Writer", "Write about penguins", "unverified", (), ()),
+    ]
+
+
+def test_crews_side_by_side_do_not_mix(alma: ALMA, memory: ALMAMemory) -> None:
+    def one(role: str, word: str) -> Crew:
+        llm = ScriptedLLM(use("good_tool", text=word), f"{word} done")
+        return crew(task(f"Bring the {word}", agent(llm, role, tools=[good_tool])), memory=memory)
+
+    async def both() -> None:
+        await asyncio.gather(one("Left", "hammer").akickoff(), one("Right", "violin").akickoff())
+
+    asyncio.run(both())
+    assert sorted(told(alma)) == [
+        ("Left", "Bring the hammer", "unverified", (('good_tool(text="hammer")', True),), ()),
+        ("Right", "Bring the violin", "unverified", (('good_tool(text="violin")', True),), ()),
+    ]
+
+
+def test_a_crew_for_each_of_many_inputs_learns_into_the_same_memory(alma: ALMA, memory: ALMAMemory) -> None:
+    made = crew(task("Bring the {thing}", agent(ScriptedLLM())), memory=memory)
+    made.kickoff_for_each([{"thing": "hammer"}, {"thing": "violin"}, {"thing": "kettle"}])
+    assert [record[1] for record in told(alma)] == ["Bring the hammer", "Bring the violin", "Bring the kettle"]
+    copied = made.copy()
+    assert copied._memory is memory
+    copied.kickoff({"thing": "lamp"})
+    assert told(alma)[3][1] == "Bring the lamp"
+
+
+def test_a_memory_that_an_agent_has_is_given_back_to_its_copies(alma: ALMA, memory: ALMAMemory) -> None:
+    alma.add_heuristic("Coder", "Bring the hammer", "with both hands")
+    llm = ScriptedLLM()
+    made = crew(task("Bring the {thing}", agent(llm, memory=memory)))
+    made.kickoff_for_each([{"thing": "hammer"}, {"thing": "violin"}])
+    assert "with both hands" in llm.prompt(0)
+    assert [record[:2] for record in told(alma)] == [("Coder", "Bring the hammer"), ("Coder", "Bring the violin")]
+
+
+def test_an_agent_copied_by_itself_warns_and_tries_no_network(
+    alma: ALMA, memory: ALMAMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a key that nobody asked to be used")
+    copied = agent(ScriptedLLM("done"), memory=memory).copy()
+    assert not isinstance(copied.memory, ALMAMemory)
+    assert copied.kickoff("Bring the hammer").raw == "done"
+    assert "Give the ALMAMemory to the crew instead of an agent" in caplog.text
+    assert "NetworkBlockedError" not in caplog.text
+    assert alma.list_memories() == []
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_agent_without_a_crew_recalls_and_learns(alma: ALMA, memory: ALMAMemory, is_async: bool) -> None:
+    alma.add_heuristic("Coder", DEPLOY, "roll out blue-green")
+    llm = ScriptedLLM(use("good_tool", text="a"), "as [H1] says")
+    worker = agent(llm, memory=memory, tools=[good_tool])
+    asyncio.run(worker.kickoff_async(DEPLOY)) if is_async else worker.kickoff(DEPLOY)
+    assert "blue-green" in llm.prompt()
+    assert told(alma) == [("Coder", DEPLOY, "unverified", (('good_tool(text="a")', True),), (("H1", True),))]
+
+
+def test_an_agent_without_a_crew_that_fails_is_a_failure(alma: ALMA, memory: ALMAMemory) -> None:
+    with pytest.raises(ConnectionError):
+        agent(ScriptedLLM(ConnectionError("gone")), memory=memory, max_retry_limit=0).kickoff(DEPLOY)
+    assert [record[:3] for record in told(alma)] == [("Coder", DEPLOY, "failure")]
+
+
+def test_an_agent_without_a_crew_is_judged_by_its_guardrail(alma: ALMA, memory: ALMAMemory) -> None:
+    verdicts = iter([(False, "again"), (True, "good")])
+    agent(ScriptedLLM("bad", "good"), memory=memory, guardrail=lambda output: next(verdicts)).kickoff(DEPLOY)
+    assert [record[:3] for record in told(alma)] == [("Coder", DEPLOY, "success")]
+
+
+def test_all_is_stored_when_a_crew_returns_or_fails(alma: ALMA, memory: ALMAMemory) -> None:
+    two_tasks(memory).kickoff()
+    assert len(told(alma)) == 2
+    with pytest.raises(ConnectionError):
+        crew(task(DEPLOY, agent(ScriptedLLM(ConnectionError("gone")), max_retry_limit=0)), memory=memory).kickoff()
+    assert told(alma)[2][2] == "failure"
+
+
+def test_work_that_is_delegated_is_the_coworkers(alma: ALMA, memory: ALMAMemory) -> None:
+    alma.add_heuristic("Coder", "Fix the broken login", "look at the cookies first")
+    boss = ScriptedLLM(
+        use("delegate_work_to_coworker", task="Fix the broken login", context="none", coworker="Coder"), "all done"
+    )
+    hands = ScriptedLLM(use("bad_tool", text="a"), "fixed, see [H1]")
+    worker = agent(hands, tools=[bad_tool])
+    made = Crew(
+        agents=[worker],
+        tasks=[task("Make the login work")],
+        process=Process.hierarchical,
+        manager_agent=agent(boss, "Manager"),
+        memory=memory,
+        verbose=False,
+    )
+    made.kickoff()
+    assert "look at the cookies first" in hands.prompt()
+    assert "look at the cookies first" not in boss.prompt()
+    manager, coder = sorted(told(alma), key=lambda record: record[0], reverse=True)
+    assert coder == ("Coder", "Fix the broken login", "partial", (('bad_tool(text="a")', False),), (("H1", True),))
+    assert manager[:3] == ("Manager", "Make the login work", "unverified")
+    assert [ok for _, ok in manager[3]] == [True]
+
+
+def test_a_coworker_that_fails_is_a_failure_and_the_manager_goes_on(alma: ALMA, memory: ALMAMemory) -> None:
+    boss = ScriptedLLM(use("ask_question_to_coworker", question="Is it up?", context="none", coworker="Coder"), "unknown")
+    worker = agent(ScriptedLLM(ConnectionError("gone")), max_retry_limit=0)
+    manager = agent(boss, "Manager", allow_delegation=True)
+    crew(task("Say whether it is up", manager), agents=[manager, worker], memory=memory).kickoff()
+    assert sorted(record[:3] for record in told(alma)) == [
+        ("Coder", "Is it up?", "failure"),
+        ("Manager", "Say whether it is up", "unverified"),
+    ]
+    assert "gone" in next(record.error for record in alma.recent_episodes() if record.agent == "Coder")
+
+
+def test_a_crew_inside_a_flow_learns(alma: ALMA, memory: ALMAMemory) -> None:
+    class Release(Flow):
+        @start()
+        def deploy(self) -> str:
+            return two_tasks(memory).kickoff().raw
+
+    assert Release().kickoff() == "written"
+    assert [record[1:3] for record in told(alma)] == [(DEPLOY, "partial"), ("Write about penguins", "unverified")]
+
+
+def test_a_crew_that_a_tool_starts_is_kept_apart_from_the_task_around_it(alma: ALMA, memory: ALMAMemory) -> None:
+    from crewai.tools import tool
+
+    @tool("outsource")
+    def outsource(text: str) -> str:
+        """Has another crew do it."""
+        helper = agent(ScriptedLLM(use("bad_tool", text="b"), "did it"), "Helper", tools=[bad_tool])
+        return crew(task("Sweep the floor", helper), memory=memory).kickoff().raw
+
+    crew(task(DEPLOY, agent(ScriptedLLM(use("outsource", text="a"), "done"), tools=[outsource])), memory=memory).kickoff()
+    assert sorted(told(alma)) == [
+        ("Coder", DEPLOY, "unverified", (('outsource(text="a")', True),), ()),
+        ("Helper", "Sweep the floor", "partial", (('bad_tool(text="b")', False),), ()),
+    ]
+
+
+class Feedback(BaseModel):
+    """Stands for what CrewAI asks its evaluator for in training."""
+
+
+def test_training_goes_through_and_claims_no_success(
+    alma: ALMA, memory: ALMAMemory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(builtins, "input", lambda *_: "shorter")
+    quality = '{"suggestions": ["shorter"], "quality": 8, "final_summary": "fine"}'
+    worker: Agent = agent(ScriptedLLM("a long answer", "short", quality))
+    crew(task(DEPLOY, worker), memory=memory).train(n_iterations=1, filename="trained.pkl")
+    assert [record[:3] for record in told(alma)] == [("Coder", DEPLOY, "unverified")]
+    assert memory.errors == ()
+
+
+def test_a_replay_records_the_tasks_that_are_done_again(alma: ALMA, memory: ALMAMemory) -> None:
+    made = two_tasks(memory)
+    made.kickoff()
+    made.replay(str(made.tasks[1].id))
+    assert [record[1] for record in told(alma)] == [DEPLOY, "Write about penguins", "Write about penguins"]
+    assert memory.errors == ()
