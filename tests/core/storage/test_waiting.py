@@ -12,11 +12,11 @@ from alma.storage import fulltext, waiting
 from alma.types import Passage
 from stores import open_alma, rows
 
-TASKS = ("Deploy the gateway", "Deploy the gateway to the gateway host", "Water the plants")
+FACTS = ("Deploy the gateway", "Deploy the gateway to the gateway host", "Water the plants")
 
 
-def learn(alma: ALMA, tasks: Sequence[str] = TASKS) -> list[str]:
-    return [alma.learn("helena", task, "success", "deploy slowly").id for task in tasks]
+def add(alma: ALMA, facts: Sequence[str] = FACTS) -> list[str]:
+    return [alma.add_domain_knowledge("helena", "deploy slowly", fact).id for fact in facts]
 
 
 def held_back(alma: ALMA) -> list[int]:
@@ -45,9 +45,9 @@ def test_scores_are_the_same_before_and_after_it_is_taken_in(
 ) -> None:
     monkeypatch.setattr(fulltext, "COMMON_FROM", common_from)
     with open_alma(tmp_path) as alma:
-        learn(alma)
+        add(alma)
         alma.compact()
-        learn(alma)
+        add(alma)
         assert (in_full_text(alma), len(held_back(alma))) == (3, 3)
         queries = (["gateway"], ["gateway", "plants"], ["deploy", "host"], ["slowly"], ["nothing"])
         before = [scored(alma, *words, within=within) for words in queries]
@@ -60,32 +60,32 @@ def test_scores_are_the_same_before_and_after_it_is_taken_in(
 
 def test_another_process_finds_what_waits_and_what_waits_since(tmp_path: Path) -> None:
     with open_alma(tmp_path) as alma, open_alma(tmp_path) as other:
-        learn(alma, TASKS[:2])
-        assert by_words(other, "gateway") == sorted(TASKS[:2])
+        add(alma, FACTS[:2])
+        assert by_words(other, "gateway") == sorted(FACTS[:2])
 
-        learn(alma, TASKS[2:])
-        assert by_words(other, "plants") == [TASKS[2]]
+        add(alma, FACTS[2:])
+        assert by_words(other, "plants") == [FACTS[2]]
 
         alma.compact()
-        learn(alma, ["Water the garden"])
-        assert by_words(other, "water") == ["Water the garden", TASKS[2]]
+        add(alma, ["Water the garden"])
+        assert by_words(other, "water") == ["Water the garden", FACTS[2]]
 
 
 def test_all_are_taken_in_when_there_are_enough(tmp_path: Path) -> None:
-    tasks = [f"Task {number}" for number in range(waiting.MOST_WAITING + 1)]
+    facts = [f"Fact {number}" for number in range(waiting.MOST_WAITING + 1)]
     with open_alma(tmp_path) as alma:
-        learn(alma, tasks[:-1])
+        add(alma, facts[:-1])
         assert (in_full_text(alma), len(held_back(alma))) == (0, waiting.MOST_WAITING)
 
-        learn(alma, tasks[-1:])
-        assert (in_full_text(alma), held_back(alma)) == (len(tasks), [])
+        add(alma, facts[-1:])
+        assert (in_full_text(alma), held_back(alma)) == (len(facts), [])
         assert alma.verify().ok
 
 
 def test_a_long_memory_does_not_wait_and_takes_the_others_with_it(tmp_path: Path) -> None:
     with open_alma(tmp_path) as alma:
-        learn(alma)
-        learn(alma, ["long " * waiting.LONGEST_WAITING])
+        add(alma)
+        add(alma, ["long " * waiting.LONGEST_WAITING])
 
         assert (in_full_text(alma), held_back(alma)) == (4, [])
 
@@ -109,32 +109,32 @@ def purge(alma: ALMA, ids: Sequence[str]) -> None:
 
 def undo(alma: ALMA, ids: Sequence[str]) -> None:
     alma.undo(to=0)
-    learn(alma, TASKS[1:])
+    add(alma, FACTS[1:])
 
 
 @pytest.mark.parametrize("take_away", [archive, purge, undo])
 def test_what_goes_while_it_waits_is_not_found_again(tmp_path: Path, take_away: Callable[[ALMA, Sequence[str]], None]) -> None:
     with open_alma(tmp_path) as alma:
-        ids = learn(alma)
-        assert by_words(alma, "gateway") == sorted(TASKS[:2])
+        ids = add(alma)
+        assert by_words(alma, "gateway") == sorted(FACTS[:2])
 
         take_away(alma, ids)
-        assert by_words(alma, "gateway") == [TASKS[1]]
+        assert by_words(alma, "gateway") == [FACTS[1]]
         assert alma.verify().ok
 
 
 def test_what_comes_back_is_found_again(tmp_path: Path) -> None:
     with open_alma(tmp_path) as alma:
-        ids = learn(alma)
+        ids = add(alma)
         alma.forget(memory_ids=ids[:1])
         alma.undo(to=len(ids))
 
-        assert by_words(alma, "gateway") == sorted(TASKS[:2])
+        assert by_words(alma, "gateway") == sorted(FACTS[:2])
         assert alma.verify().ok
 
 
 def test_what_waits_in_one_project_is_not_found_in_another(tmp_path: Path) -> None:
     with open_alma(tmp_path) as alma:
-        learn(alma)
+        add(alma)
 
         assert by_words(alma.for_project("other"), "gateway") == []
