@@ -95,6 +95,9 @@ class Write(Protocol):
     def learned_seq(self) -> int:
         """The newest record that changed evidence; this write's own once it did and has ended."""
 
+    def find(self, memory_id: str) -> Mapping[str, Any]:
+        """The columns of a memory's row. `MemoryNotFoundError` if there is none."""
+
     def put_evidence(self, before: StoredEvidence | None, after: Evidence, vector: bytes | None) -> StoredEvidence:
         """Stores evidence, new or in place of `before`, which has to be what is stored; with the float16 vector of its text, if it has none yet."""
 
@@ -261,6 +264,9 @@ class Learned(Protocol):
 
     def at(self, agent: str, task_class: str, strategy_hash: str) -> StoredEvidence | None:
         """The evidence of one key."""
+
+    def of(self, evidence_id: str) -> StoredEvidence | None:
+        """The evidence of an id."""
 
     def with_rules(self, agent: str) -> Sequence[StoredEvidence]:
         """All evidence of an agent that a rule rests on, or once did."""

@@ -58,8 +58,11 @@ def with_observation(evidence: Evidence, seen: Observation) -> Evidence:
     )
 
 
-def corrected(evidence: Evidence, was: Verdict, now: Verdict, newest: Sequence[tuple[Verdict, int]]) -> Evidence:
-    """The evidence after a verdict was set or changed. `newest` are the verdicts that it then rests on, with their times, oldest first."""
+def corrected(evidence: Evidence, was: Verdict, now: Verdict, newest: Sequence[tuple[Verdict, int]] | None) -> Evidence:
+    """The evidence after a verdict was set or changed. `newest` are the verdicts that it then rests on, with their times, oldest first.
+
+    Without them the operative counts stay: of a class as a whole they decide nothing.
+    """
     lifetime, unverified = evidence.lifetime, evidence.unverified
     if was is Verdict.UNVERIFIED:
         unverified = max(unverified - 1, 0)
@@ -69,7 +72,9 @@ def corrected(evidence: Evidence, was: Verdict, now: Verdict, newest: Sequence[t
         unverified += 1
     else:
         lifetime = lifetime.plus(WORTH[now])
-    return replace(evidence, lifetime=lifetime, unverified=unverified, operative=_replayed(newest))
+    return replace(
+        evidence, lifetime=lifetime, unverified=unverified, operative=evidence.operative if newest is None else _replayed(newest)
+    )
 
 
 def _replayed(verdicts: Sequence[tuple[Verdict, int]]) -> Tally:

@@ -7,6 +7,7 @@ from typing import Any
 
 from alma.evidence import Tally
 from alma.learning.standing import CANDIDATE_CONFIDENCE, Standing
+from alma.learning.telling import most_telling
 from alma.text import PASSAGE_CHARS, shortened, split_passages
 from alma.types.evidence import Evidence, Told
 from alma.types.identity import from_micros
@@ -14,6 +15,7 @@ from alma.types.memories import AntiPattern, Heuristic
 from alma.types.passages import Passage
 
 SHOWN_CHARS = 2_000
+NO_ERROR = "it failed, and no error was recorded"
 LEAST_SUCCESSES = 2
 """An alternative that did not succeed so often is no alternative yet."""
 
@@ -106,9 +108,8 @@ def passages(first: str, second: str, keywords: Sequence[str | None]) -> tuple[P
 
 
 def why_bad(of: Evidence) -> str:
-    """The most telling error that was recorded."""
-    best = max(of.reasons, key=lambda reason: (reason[1], reason[2]), default=None)
-    return best[0] if best else "it failed, and no error was recorded"
+    """The most telling error that was recorded, or honestly that none was."""
+    return most_telling(of.reasons) or NO_ERROR
 
 
 def alternatives(tried: Iterable[Evidence]) -> list[Evidence]:

@@ -24,6 +24,7 @@ from alma.memory.attempts import (
     step_key,
     with_use,
 )
+from alma.memory.learning import strategy_texts, writing
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.types.changes import Change
@@ -156,10 +157,10 @@ class RoomRecorder:
         lesson = self._lesson(step) if is_lesson else None
         kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
         vectors = _vectors(self.room, lesson)
-        with self._write("episode_step", step.at) as write:
-            write.put_record(STEP, step_key(self.opened.id, step.number), step_body(kept), version=0)
+        with writing(self.room, actor=self.opened.agent, operation="episode_step", at=to_micros(step.at)) as learner:
+            learner.write.put_record(STEP, step_key(self.opened.id, step.number), step_body(kept), version=0)
             if lesson:
-                write.add(lesson, passages_of(lesson), vectors)
+                learner.add(lesson, passages_of(lesson), vectors)
         self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
         return kept
 
@@ -221,7 +222,7 @@ def _close(
 
     `before` is how it had ended before it was settled.
     """
-    outcome, is_new = _outcome(room, ended, at)
+    outcome, was = _outcome(room, ended, at)
     if outcome is not None:
         ended = ended.model_copy(update={"outcome_id": outcome.id})
     vectors = _vectors(room, outcome)
@@ -230,21 +231,25 @@ def _close(
         ended = ended.model_copy(update={"credited": use.used})
     counts = crediting.counts(room, before, ended, use)
     lease_version, lease = room.project.record(LEASE, ended.id)
-    with room.project.write(actor=ended.agent, operation=operation, at=to_micros(at)) as write:
+    with writing(room, actor=ended.agent, operation=operation, at=to_micros(at)) as learner:
+        write = learner.write
         write.put_record(END, ended.id, ending_body(ended), version=version)
         for memory_id, added in counts.items():
             write.count_usage(memory_id, added)
         if outcome is not None:
-            (write.add if is_new else write.replace)(outcome, passages_of(outcome), vectors)
+            if was is None:
+                learner.add(outcome, passages_of(outcome), vectors)
+            else:
+                learner.correct(outcome, was, passages_of(outcome), vectors)
         if lease_version:
             _release(write, ended.id, lease_version, lease)
     return ended
 
 
-def _outcome(room: Room, ended: EpisodeRecord, at: datetime) -> tuple[Outcome | None, bool]:
-    """The memory of how an episode went, and whether it is to be made; none of one that was abandoned or whose memory was erased."""
+def _outcome(room: Room, ended: EpisodeRecord, at: datetime) -> tuple[Outcome | None, Verdict | None]:
+    """The memory of how an episode went, and the verdict that is stored of it; none of one that was abandoned or whose memory was erased."""
     if ended.outcome is None:
-        return None, False
+        return None, None
     if ended.outcome_id is None:
         given = {
             "agent": ended.agent,
@@ -258,13 +263,13 @@ def _outcome(room: Room, ended: EpisodeRecord, at: datetime) -> tuple[Outcome | 
             "metadata": {"episode_id": ended.id},
             "timestamp": ended.ended_at,
         }
-        return record.outcome_from(room, at, given), True
+        return record.outcome_from(room, at, given), None
     place = room.project.find(ended.outcome_id)
     kept = None if place is None else room.project.memories([place.memory]).get(place.memory)
     if not isinstance(kept, Outcome):
-        return None, False
+        return None, None
     feedback = ended.reason or ended.feedback
-    return kept.model_copy(update={"outcome": ended.outcome, "user_feedback": feedback, "updated_at": at}), False
+    return kept.model_copy(update={"outcome": ended.outcome, "user_feedback": feedback, "updated_at": at}), kept.outcome
 
 
 def _is_judged(record: EpisodeRecord | None) -> bool:
@@ -290,7 +295,8 @@ def _checked_slice(room: Room, memories: object, agent: str) -> MemorySlice:
 def _vectors(room: Room, memory: Outcome | None) -> Mapping[str, bytes]:
     if memory is None:
         return {}
-    return room.store.texts.of([passage.text for passage in embedded(passages_of(memory))], room.project)
+    texts = [passage.text for passage in embedded(passages_of(memory))]
+    return room.store.texts.of([*texts, *strategy_texts(memory)], room.project)
 
 
 def _release(write: Write, key: str, version: int, lease: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from alma.learning.known_texts import KnownTexts
 from alma.learning.ledger import BY_TASK, BY_TYPE, MOST_CLASSES, MOST_STRATEGIES, STEP, ClassBook, Entry, Ledger, note_class
-from alma.learning.observing import Observation, with_observation
+from alma.learning.observing import Observation, corrected, with_observation
 from alma.learning.rules import Setting, matched_text
 from alma.memory.judging import judge
 from alma.memory.room import Room
@@ -14,8 +14,12 @@ from alma.protocols import Write
 from alma.text import normalised
 from alma.types.evidence import WHOLE_CLASS, Evidence, text_key
 from alma.types.identity import from_micros, new_id, to_micros
+from alma.types.kinds import Verdict
 from alma.types.memories import Memory, Outcome
 from alma.types.passages import Passage
+
+NEWEST_VERDICTS = 100
+"""The verdicts before these weigh less than 0.00003 of the newest."""
 
 
 def strategy_texts(outcome: Outcome) -> list[str]:
@@ -65,6 +69,31 @@ class Learner:
         entry = self._strategy(book, outcome, key, vectors)
         self._count(book, entry, seen)
         return entry.evidence.id
+
+    def correct(self, outcome: Outcome, was: Verdict, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
+        """Puts an outcome in the place of the one with its id, whose verdict was another, and has the evidence follow."""
+        evidence_id = self.write.find(outcome.id)["evidence"]
+        self.write.replace(outcome, passages, vectors, evidence=evidence_id)
+        stored = self.room.project.learned.of(evidence_id) if evidence_id and was is not outcome.outcome else None
+        if stored is None:
+            return
+        seen = stored.evidence
+        book = self._book(seen.agent, seen.task_class)
+        whole = self._whole(book, seen.agent, seen.task_class, passages[0].text, None)
+        entry = whole if seen.is_whole_class else book.strategies.get(seen.strategy_hash) or Entry(stored, seen, stored.vector)
+        for one in {id(entry): entry, id(whole): whole}.values():
+            newest = self._verdicts(one.evidence.id, outcome) if one is entry else None
+            one.evidence = corrected(one.evidence, was, outcome.outcome, newest)
+            book.put(one)
+        place = seen.agent, seen.task_class
+        self.settings.setdefault(place, Setting(self.room.name, self.at, whole.evidence.strategy, outcome.task_type))
+
+    def _verdicts(self, evidence_id: str, changed: Outcome) -> list[tuple[Verdict, int]]:
+        """The verdicts that count for what is decided, oldest first, one of them changed."""
+        rows = self.room.project.learned.outcomes(evidence_id, newest=NEWEST_VERDICTS)
+        kept = self.room.project.memories(rows)
+        outcomes = [changed if kept[row].id == changed.id else kept[row] for row in reversed(rows) if row in kept]
+        return [(one.outcome, to_micros(one.timestamp)) for one in outcomes if isinstance(one, Outcome)]
 
     def settled(self) -> Ledger:
         """Writes the evidence and the rules that follow from it, and gives the ledger as it is when this write has landed."""

@@ -103,6 +103,10 @@ class EvidenceReader:
         place = {"agent": agent, "task_class": task_class, "strategy_hash": bytes.fromhex(strategy_hash)}
         return next(iter(self._read(compiled.EVIDENCE_AT, **place)), None)
 
+    def of(self, evidence_id: str) -> StoredEvidence | None:
+        """The evidence of an id."""
+        return next(iter(self._read(compiled.EVIDENCE_BY_ID, id=evidence_id)), None)
+
     def with_rules(self, agent: str) -> list[StoredEvidence]:
         """All evidence of an agent that a rule rests on, or once did."""
         return self._read(compiled.EVIDENCE_OF_RULES, agent=agent)
