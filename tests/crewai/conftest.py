@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import crews  # noqa: F401 - sets what CrewAI reads when it is imported
+import offline
 from alma import ALMA
 from alma_crewai import ALMAMemory
 
@@ -21,6 +22,21 @@ def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CREWAI_STORAGE_DIR", str(tmp_path / "crewai"))
     monkeypatch.chdir(tmp_path)
     assert "OPENAI_API_KEY" not in os.environ
+
+
+@pytest.fixture(autouse=True)
+def attempts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """CrewAI goes on when a connection fails, so each attempt to leave this machine is noted: there is none."""
+    noted: list[str] = []
+
+    class Noted(offline.NetworkBlockedError):
+        def __init__(self, what: str) -> None:
+            noted.append(what)
+            super().__init__(what)
+
+    monkeypatch.setattr(offline, "NetworkBlockedError", Noted)
+    yield noted
+    assert noted == []
 
 
 @pytest.fixture

@@ -1,0 +1,166 @@
+"""Notes, scopes and resets: what CrewAI's own tools and commands do with a memory reaches ALMA."""
+
+import copy
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from crewai.memory.storage.backend import StorageBackend
+
+from alma import ALMA, ValidationError
+from alma_crewai import ALMAMemory, ALMARecallTool, ALMARememberTool, ALMAStorage
+from crews import ScriptedLLM, agent, crew, task, use
+
+HERON = "The staging cluster is called heron"
+STORK = "The production cluster is called stork"
+
+
+def facts(alma: ALMA) -> list[tuple[str, str]]:
+    return [(memory.agent, memory.fact) for memory in alma.list_memories("domain_knowledge", newest_first=False)]
+
+
+@pytest.mark.parametrize("contents", [[HERON], [HERON, STORK]])
+def test_what_an_agent_saves_is_its_knowledge(alma: ALMA, memory: ALMAMemory, contents: list[str]) -> None:
+    llm = ScriptedLLM(use("save_to_memory", contents=contents), "noted")
+    crew(task("Note the name", agent(llm)), memory=memory).kickoff()
+    assert facts(alma) == [("Coder", content) for content in contents]
+    assert "Sav" in llm.prompt(1)
+    assert "Error" not in llm.prompt(1)
+
+
+def test_a_memory_that_is_read_only_offers_no_saving_and_still_learns(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, read_only=True)
+    llm = ScriptedLLM(use("save_to_memory", contents=[HERON]), "could not")
+    crew(task("Note the name", agent(llm)), memory=memory).kickoff()
+    memory.close()
+    assert memory.remember(HERON) is None
+    assert facts(alma) == []
+    assert len(alma.recent_episodes()) == 1
+
+
+def test_a_note_with_a_category_is_found_by_it_and_a_private_one_by_its_source(memory: ALMAMemory) -> None:
+    memory.remember(HERON, categories=["clusters"])
+    memory.remember(STORK, source="ann", private=True)
+    assert [match.record.categories for match in memory.recall("cluster name", categories=["clusters"])] == [
+        ["domain_knowledge", "clusters"]
+    ]
+    assert len(memory.recall("cluster name")) == 1
+    assert len(memory.recall("cluster name", source="bob")) == 1
+    assert len(memory.recall("cluster name", source="ann")) == 2
+    assert len(memory.recall("cluster name", include_private=True)) == 2
+
+
+def test_a_preference_is_kept_for_the_present_user(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, user_id="ann")
+    record = memory.remember("Answer in French", categories=["user_preference", "language"])
+    memory.close()
+    (kept,) = alma.list_memories("user_preference")
+    assert (kept.user_id, kept.category, kept.preference, kept.id) == ("ann", "language", "Answer in French", record.id)
+
+
+def test_a_scope_narrows_notes_and_not_what_was_learned(alma: ALMA, memory: ALMAMemory) -> None:
+    memory.scope("/birds").remember(HERON)
+    memory.scope("/birds/big").remember(STORK)
+    alma.add_heuristic("crew", "find the name of a cluster", "look at the birds")
+
+    def found(path: str) -> list[str]:
+        return sorted(match.record.scope for match in memory.scope(path).recall("cluster called name"))
+
+    assert found("/birds") == ["/", "/birds", "/birds/big"]
+    assert found("/birds/big") == ["/", "/birds/big"]
+    assert found("/bird") == ["/"]
+    assert len(memory.slice(["/birds", "/fish"]).recall("cluster called name")) == 3
+    assert memory.list_scopes() == ["/birds"]
+    assert memory.list_scopes("/birds") == ["/birds/big"]
+    assert memory.info("/birds").record_count == 2
+    assert memory.info().categories == ["domain_knowledge", "heuristic"]
+    assert "/birds/big (1 records)" in memory.tree()
+    assert memory.list_categories("/birds") == {"domain_knowledge": 2}
+
+
+def test_a_crew_with_a_scope_of_a_memory_recalls_and_learns(alma: ALMA, memory: ALMAMemory) -> None:
+    alma.add_heuristic("Coder", "Deploy the auth service", "roll out blue-green")
+    llm = ScriptedLLM()
+    crew(task("Deploy the auth service", agent(llm)), memory=memory.scope("/team")).kickoff()
+    assert "blue-green" in llm.prompt()
+    assert len(alma.recent_episodes()) == 1
+
+
+def test_resetting_a_crew_forgets_all_and_can_be_undone(alma: ALMA, memory: ALMAMemory) -> None:
+    made = crew(task("Note the name", agent(ScriptedLLM())), memory=memory)
+    memory.remember(HERON)
+    made.kickoff()
+    kept, before = len(alma.list_memories()), alma.get_stats().journal_records
+    made.reset_memories("memory")
+    assert (kept, alma.list_memories(), memory.recall("cluster")) == (2, [], [])
+    alma.undo(before)
+    assert len(alma.list_memories()) == kept
+
+
+def test_a_scope_is_reset_alone(alma: ALMA, memory: ALMAMemory) -> None:
+    memory.scope("/birds").remember(HERON)
+    memory.remember(STORK)
+    memory.reset("/birds")
+    assert facts(alma) == [("crew", STORK)]
+
+
+def test_notes_are_forgotten_by_id_by_age_and_by_category(alma: ALMA, memory: ALMAMemory) -> None:
+    first = memory.remember(HERON)
+    memory.remember(STORK, categories=["clusters"])
+    assert memory.forget() == 0
+    assert memory.forget(older_than=datetime.now(UTC).replace(tzinfo=None) - timedelta(days=1)) == 0
+    assert memory.forget(categories=["clusters"], record_ids=[first.id]) == 0
+    assert memory.forget(record_ids=[first.id]) == 1
+    assert memory.forget(categories=["clusters"], metadata_filter={"no": "such"}) == 0
+    assert memory.forget(categories=["clusters"]) == 1
+    assert alma.list_memories() == []
+
+
+def test_a_note_is_rewritten_and_what_was_learned_is_not(alma: ALMA, memory: ALMAMemory) -> None:
+    record = memory.remember(HERON, categories=["clusters"])
+    changed = memory.update(record.id, content=STORK)
+    assert facts(alma) == [("crew", STORK)]
+    assert memory._storage.get_record(record.id) is None
+    moved = memory.update(changed.id, scope="/birds")
+    assert (moved.scope, facts(alma)) == ("/birds", [("crew", STORK)])
+    learned = alma.learn("crew", "Deploy", "success", "blue-green")
+    with pytest.raises(ValidationError, match="not rewritten"):
+        memory.update(learned.id, content="red-black")
+    with pytest.raises(ValidationError):
+        memory.update("nothing", content=HERON)
+
+
+def test_what_crewai_extracts_from_answers_is_nothing(memory: ALMAMemory) -> None:
+    assert memory.extract_memories("Task: a\nAgent: b\nExpected result: c\nResult: d") == []
+
+
+def test_a_memory_is_shared_not_copied(memory: ALMAMemory) -> None:
+    assert copy.deepcopy(memory) is memory
+
+
+def test_the_storage_answers_as_crewai_asks_it(alma: ALMA) -> None:
+    storage = ALMAStorage(alma)
+    assert isinstance(storage, StorageBackend)
+    alma.add_domain_knowledge("crew", "clusters", HERON)
+    (vector,) = storage.embed(["what is the staging cluster called"])
+    ((record, score),) = storage.search(vector)
+    assert HERON in record.content
+    assert score > 0
+    assert storage.search([0.1, 0.2, 0.3]) == []
+    assert storage.count() == 1
+    assert storage.get_record(record.id).content == record.content
+    storage.save([record.model_copy(update={"content": STORK, "scope": "/birds"})])
+    assert [found.scope for found in storage.list_records(limit=5)] == ["/birds", "/"]
+    assert [found.scope for found in storage.list_records(limit=5, offset=1)] == ["/"]
+    storage.reset()
+    assert storage.count() == 0
+
+
+def test_tools_give_an_agent_what_it_asks_for_without_a_memory(alma: ALMA) -> None:
+    llm = ScriptedLLM(
+        use("remember_in_alma", fact=HERON, domain="clusters"), use("recall_from_alma", question="staging cluster name"), "heron"
+    )
+    tools = [ALMARememberTool(alma, agent="Coder"), ALMARecallTool(alma, agent="Coder")]
+    crew(task("Name the cluster", agent(llm, tools=tools))).kickoff()
+    assert facts(alma) == [("Coder", HERON)]
+    assert "heron" in llm.prompt(2)
+    assert tools[1].run(question="penguins and their eggs") == "Nothing is known about that."
