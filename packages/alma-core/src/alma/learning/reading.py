@@ -9,10 +9,11 @@ from alma.learning.vocabulary import COMPOUNDS, IRREGULAR, NUMBERS, UNITS
 
 COMMA = ","
 
+_COMPOUNDS = {(stem(word[:end]), word[end:]): word for word in COMPOUNDS for end in range(1, len(word))}
 _UNITS = {stem(name): unit for name, unit in UNITS.items()}
 _TOKEN = re.compile(
     r"(?P<id>#\w+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b)"
-    r"|\b(?P<number>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<unit>%|[a-z]{1,3}\b|\b)"
+    r"|\b(?P<number>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<unit>\s?%|[a-z]{1,3}\b|\b)"
     r"|(?P<word>[^\W_]+(?:['’]t\b)?)|(?P<comma>,)"
 )
 
@@ -37,7 +38,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     for found in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
         if found["number"]:
             yield found["number"].replace(",", ""), ""
-        token = found["unit"] or found["word"] or found["comma"]
+        token = (found["unit"] or found["word"] or found["comma"] or "").lstrip()
         if token:
             yield (NUMBERS[token], "") if token in NUMBERS else ("", token)
 
@@ -50,7 +51,8 @@ def _measured(number: str, unit: tuple[str, float] | None) -> str:
 
 
 def _append(words: list[str], word: str) -> None:
-    if words and (joined := stem(words[-1]) + IRREGULAR.get(word, word)) in COMPOUNDS:
+    joined = _COMPOUNDS.get((stem(words[-1]), IRREGULAR.get(word, word))) if words else None
+    if joined:
         words[-1] = joined
         return
     words.append(word)

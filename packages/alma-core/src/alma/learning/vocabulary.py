@@ -51,7 +51,7 @@ UNITS = {
 
 COMPOUNDS = frozenset(
     """
-    backoff backup bitmap checkpoint codebase database dataset deadlock endpoint failover feedback filename followup frontend backend
+    backoff backup bitmap checkpoint codebase database dataset deadlock email endpoint failover feedback filename followup frontend backend
     handoff hotfix keyword lockfile login logout lookup mergesort timeout timestamp namespace newline noop offline online overnight payload
     precompute preload prefetch rebuild redo rename reopen replay reread rerun retest retries retry rewrite rollback rollout runtime
     setup shortcut startup subtask tradeoff trunkbased typecheck username webhook whitelist workaround workflow worktree

@@ -1,0 +1,34 @@
+"""Why a strategy is bad, in its most telling error."""
+
+from alma.learning.telling import most_telling, why_bad
+
+
+def test_the_commonest_error_is_told() -> None:
+    assert most_telling([("ImagePullBackOff", 2, 10), ("connection refused by the registry", 1, 20)]) == "ImagePullBackOff"
+
+
+def test_a_bare_failure_is_told_only_if_there_is_nothing_else() -> None:
+    bare = [("Error", 9, 30), ("failed with exit code 1", 8, 30)]
+
+    assert most_telling([*bare, ("readiness probe timed out", 1, 10)]) == "readiness probe timed out"
+    assert most_telling(bare) == "Error"
+
+
+def test_of_errors_equally_common_the_one_in_more_telling_words_is_told() -> None:
+    assert most_telling([("timeout", 2, 99), ("timeout while draining node <id>", 2, 10)]) == "timeout while draining node <id>"
+
+
+def test_of_errors_equally_telling_the_newest_is_told() -> None:
+    assert most_telling([("disk full", 1, 10), ("quota exceeded", 1, 20)]) == "quota exceeded"
+
+
+def test_the_order_of_the_record_does_not_matter() -> None:
+    errors = [("disk full", 1, 10), ("port taken", 1, 10), ("Error", 3, 10)]
+
+    assert most_telling(errors) == most_telling(errors[::-1]) == "port taken"
+
+
+def test_it_is_said_honestly_that_no_error_was_recorded() -> None:
+    assert most_telling([]) is None
+    assert why_bad([], failures=3, trials=4) == "failed 3 of 4 times; no error was recorded"
+    assert why_bad([("disk full", 1, 10)], failures=3, trials=4) == "disk full"
