@@ -78,14 +78,14 @@ def test_a_workflow_that_goes_on_begins_where_it_was(taught: ALMA) -> None:
         memory = ALMAMemory.from_defaults(taught, agent="triage")
         await workflow.run(user_msg=TASK, memory=memory, ctx=context)
         with pytest.warns(UnserializableKeyWarning, match="memory"):  # a context that goes on is written down, without its memory
-            await workflow.run(user_msg="And now the shop", memory=memory, ctx=context)
+            await workflow.run(user_msg=f"{TASK} again", memory=memory, ctx=context)
 
     with ALMALearner(taught):
         asyncio.run(go())
     assert [(record.agent, record.task) for record in episodes(taught)] == [
         ("triage", TASK),
         ("fixer", TASK),
-        ("fixer", "And now the shop"),
+        ("fixer", f"{TASK} again"),
     ]
     assert "the way of fixer" in whole_text(fixer.llm.prompts[-1])
 
