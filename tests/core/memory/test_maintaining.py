@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alma import ALMA, ConflictError, CustomMemoryType, DomainKnowledge, Heuristic, Outcome, Verdict
+from alma import ALMA, ConflictError, CustomMemoryType, DomainKnowledge, Heuristic, Outcome
 from alma.errors import ConfigurationError
 from alma.memory import maintaining
 from alma.types.maintenance import MaintenanceReport
@@ -17,13 +17,11 @@ NO_WINDOW = {"outcome": {"window": None}}
 
 
 def outcomes(alma: ALMA, count: int, *, agent: str = "a", start: datetime = START) -> list[str]:
-    """The ids of outcomes that happened an hour apart, oldest first."""
+    """The ids of outcomes that happened an hour apart, oldest first. Nobody judged them, so no rule is formed."""
     return alma.add_many(
         Outcome(
             agent=agent,
             task_description=f"Task {number} of {agent}",
-            outcome=Verdict.SUCCESS,
-            strategy_used="by hand",
             timestamp=start + timedelta(hours=number),
         )
         for number in range(count)

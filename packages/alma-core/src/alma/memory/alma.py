@@ -205,17 +205,19 @@ class ALMA(Upkeep):
         feedback: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         timestamp: datetime | None = None,
+        idempotency_key: str | None = None,
     ) -> Outcome:
         """Records how a task went. `outcome` is "success", "failure", "partial" or "unverified" in any case, or `True` or `False`.
 
         Without a `task_type` the nearest of the agent's configured categories is taken. `timestamp` is when it happened, now by default.
-        `ScopeViolationError` for what the agent may not learn.
+        The same `idempotency_key` counts once in a project: sent again, it gives the first outcome back and writes nothing; `ConflictError` if the
+        agent, the task or the outcome is another. `ScopeViolationError` for what the agent may not learn.
         """
         given = {name: value for name, value in locals().items() if name != "self"}
         return record.learn(self._room, given)
 
     def learn_many(self, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
-        """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`."""
+        """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`, its `idempotency_key` too."""
         return record.learn_many(self._room, items)
 
     def add_user_preference(

@@ -8,6 +8,7 @@ from datetime import timedelta
 from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.attempts import END, EPISODE, LEASE, STEP
+from alma.memory.repeating import KEY, notes_of
 from alma.memory.room import Room
 from alma.protocols import Erased
 from alma.types.changes import Change, RowValues
@@ -148,7 +149,7 @@ def _archive(room: Room, ids: Sequence[str], actor: str) -> int:
 def _purged(room: Room, chosen: _Chosen, report: ForgetReport, *, actor: str) -> ForgetReport:
     """Purges what was chosen, and reports it. What another caller purged in the meantime is unknown."""
     ids = list(chosen.kinds)
-    records = list(dict.fromkeys(_episode_records(room, ids)))
+    records = list(dict.fromkeys(_small_records(room, ids)))
     erased = room.project.purge(ids, records=records, actor=actor, at=room.now())
     known = () if erased is None else tuple(erased.known)
     purged = set(known)
@@ -191,19 +192,23 @@ _UNCOUNTED = (
 )
 
 
-def _episode_records(room: Room, ids: Sequence[str]) -> Iterator[str]:
-    """The small records of the ended episodes that the memories come from, for they tell the same; those of an open one are still needed."""
-    episodes = dict.fromkeys(_episode_of(change) for change in _memory_changes(room, ids))
-    for episode in episodes:
+def _small_records(room: Room, ids: Sequence[str]) -> Iterator[str]:
+    """The small records that tell the same as the memories: those of the ended episodes that they come from, for an open one still needs them, and
+    the notes of the keys that they were learned under."""
+    told = {(change.key, *_origin(change)): None for change in _memory_changes(room, ids)}
+    for episode in dict.fromkeys(episode for _, episode, _ in told):
         if episode is not None and not _is_open(room, episode):
             yield from (f"{kind}/{episode}" for kind in (EPISODE, END, LEASE))
             yield f"{STEP}/{episode}/"
+    for memory_id, _, key in told:
+        yield from notes_of(room, memory_id, key)
 
 
-def _episode_of(change: Change) -> str | None:
-    row = change.after or {}
-    found = row.get("body", {}).get("metadata", {}).get("episode_id")
-    return found if isinstance(found, str) else None
+def _origin(change: Change) -> tuple[str | None, str | None]:
+    """The episode that a memory comes from, and the key that it was learned under."""
+    metadata = (change.after or {}).get("body", {}).get("metadata", {})
+    episode, key = metadata.get("episode_id"), metadata.get(KEY)
+    return episode if isinstance(episode, str) else None, key if isinstance(key, str) else None
 
 
 def _is_open(room: Room, episode: str) -> bool:

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import count
 from typing import Any, TypeVar
 
 from alma.errors import ScopeViolationError, ValidationError
 from alma.memory import arguments as args
-from alma.memory import kinds
+from alma.memory import kinds, repeating
 from alma.memory.learning import strategy_texts, writing
 from alma.memory.room import Room
 from alma.memory.scopes import category_texts, check_may_learn, nearest_category
@@ -38,6 +39,7 @@ Checked = TypeVar("Checked", bound=Memory)
 class _Entry:
     memory: Memory
     passages: Sequence[Passage]
+    key: str | None = None
 
 
 def outcome_from(room: Room, now: datetime, given: Mapping[str, Any]) -> Outcome:
@@ -57,7 +59,7 @@ def _outcome(room: Room, now: datetime, given: Mapping[str, Any]) -> Outcome:
         id=new_id(now),
         agent=agent,
         project_id=room.name,
-        metadata=args.checked_metadata(given.get("metadata")),
+        metadata=_metadata(given),
         created_at=now,
         updated_at=now,
         task_type=args.optional_label(given.get("task_type"), "task_type"),
@@ -72,6 +74,12 @@ def _outcome(room: Room, now: datetime, given: Mapping[str, Any]) -> Outcome:
     if outcome.task_type is not None:
         check_may_learn(room, agent, outcome.task_type)
     return outcome
+
+
+def _metadata(given: Mapping[str, Any]) -> dict[str, Any]:
+    key = repeating.checked_key(given)
+    metadata = args.checked_metadata(given.get("metadata"))
+    return metadata if key is None else {**metadata, repeating.KEY: key}
 
 
 def _texts_to_judge(room: Room, memory: Memory) -> list[str]:
@@ -93,24 +101,37 @@ def _categorised(room: Room, memory: Checked, vectors: Mapping[str, bytes]) -> C
 
 
 def learn(room: Room, given: Mapping[str, Any]) -> Outcome:
-    """Stores one outcome and what follows from it, in one transaction."""
+    """Stores one outcome and what follows from it, in one transaction. What was learned under its key before is given back."""
     outcome = _outcome(room, room.store.clock(), given)
+    key = repeating.checked_key(given)
+    if key is None:
+        return _learned(room, outcome, None)
+    return repeating.once(room, [(outcome, key)], lambda _: [_learned(room, outcome, key)])[0]
+
+
+def _learned(room: Room, outcome: Outcome, key: str | None) -> Outcome:
     passages = passages_of(outcome)
     vectors = _vectors(room, [_Entry(outcome, passages)])
     outcome = _categorised(room, outcome, vectors)
-    _store(room, [_Entry(outcome, passages)], vectors, actor=outcome.agent, operation="learn")
+    _store(room, [_Entry(outcome, passages, key)], vectors, actor=outcome.agent, operation="learn")
     return outcome
 
 
 def learn_many(room: Room, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
-    """Stores many outcomes in one transaction: all or none."""
+    """Stores many outcomes in one transaction: all or none. Those that were learned under their key before are given back."""
     now = room.store.clock()
-    outcomes = _each(args.checked_items(items, "items"), lambda item: _outcome(room, now, _arguments(item)))
-    passages = [passages_of(outcome) for outcome in outcomes]
-    vectors = _vectors(room, list(map(_Entry, outcomes, passages)))
-    outcomes = _each(outcomes, lambda outcome: _categorised(room, outcome, vectors))
-    actor = _common_actor(outcome.agent for outcome in outcomes)
-    _store(room, list(map(_Entry, outcomes, passages)), vectors, actor=actor, operation="learn_many")
+    given = _each(args.checked_items(items, "items"), _arguments)
+    asked = _each(given, lambda item: (_outcome(room, now, item), repeating.checked_key(item)))
+    return repeating.once(room, asked, lambda places: _learned_many(room, asked, places))
+
+
+def _learned_many(room: Room, asked: Sequence[tuple[Outcome, str | None]], places: Sequence[int]) -> list[Outcome]:
+    """Stores those at the given places."""
+    entries = [_Entry(outcome, passages_of(outcome), key) for outcome, key in (asked[place] for place in places)]
+    vectors = _vectors(room, entries)
+    outcomes = _each((asked[place][0] for place in places), lambda outcome: _categorised(room, outcome, vectors), places)
+    entries = [replace(entry, memory=outcome) for entry, outcome in zip(entries, outcomes, strict=True)]
+    _store(room, entries, vectors, actor=_common_actor(outcome.agent for outcome in outcomes), operation="learn_many")
     return outcomes
 
 
@@ -206,6 +227,8 @@ def _store(room: Room, entries: Sequence[_Entry], vectors: Mapping[str, bytes], 
     with writing(room, actor=actor, operation=operation, at=room.now()) as learner:
         for entry in entries:
             learner.add(entry.memory, entry.passages, vectors)
+            if entry.key is not None and isinstance(entry.memory, Outcome):
+                repeating.note(learner.write, entry.key, entry.memory)
 
 
 def _base(room: Room, agent: str, metadata: Any, source: str) -> dict[str, Any]:
@@ -221,10 +244,10 @@ def _base(room: Room, agent: str, metadata: Any, source: str) -> dict[str, Any]:
     }
 
 
-def _each(items: Iterable[Item], make: Callable[[Item], Result]) -> list[Result]:
-    """What is made of each item. An error says which item it is about."""
+def _each(items: Iterable[Item], make: Callable[[Item], Result], numbers: Iterable[int] | None = None) -> list[Result]:
+    """What is made of each item. An error says which item it is about, by its number, which are counted from 0 if not given."""
     made = []
-    for number, item in enumerate(items):
+    for number, item in zip(count() if numbers is None else numbers, items, strict=False):
         try:
             made.append(make(item))
         except (ValidationError, ScopeViolationError) as error:
@@ -254,6 +277,7 @@ LEARN_ARGUMENTS = frozenset(
         "feedback",
         "metadata",
         "timestamp",
+        repeating.KEY,
     }
 )
 

@@ -1,0 +1,102 @@
+"""Repetition: what is learned under one key counts once, however often it is sent."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from alma.errors import ConflictError
+from alma.memory import arguments as args
+from alma.memory.room import Room
+from alma.protocols import Write
+from alma.types.memories import Outcome
+
+LEARNED = "learned"
+"""The kind of the small records that say what was learned under which key. Keys may be secrets, so only their digests name a record."""
+
+KEY = "idempotency_key"
+"""The argument, and the key of the outcome's metadata that keeps it."""
+
+TRIES = 3
+
+
+def checked_key(given: Mapping[str, Any]) -> str | None:
+    """The key among the arguments of `learn`, if there is one."""
+    return args.optional_label(given.get(KEY), KEY)
+
+
+def once(
+    room: Room, asked: Sequence[tuple[Outcome, str | None]], learn: Callable[[Sequence[int]], Sequence[Outcome]]
+) -> list[Outcome]:
+    """Has those outcomes learned, told by their places, of whose key nothing is known, and gives the one that counts for each place.
+
+    `ConflictError` if a key stands for something else. Another caller may learn under the same key at this moment: then that one counts.
+    """
+    for attempt in range(1, TRIES + 1):
+        counting, places = _known(room, asked)
+        new = [place for place in dict.fromkeys(places) if place not in counting]
+        try:
+            counting.update(zip(new, learn(new) if new else (), strict=True))
+        except ConflictError:
+            if attempt == TRIES or not _came_up(room, (asked[place][1] for place in new)):
+                raise
+            continue
+        return [counting[place] for place in places]
+    raise AssertionError("the last attempt returns or raises")
+
+
+def note(write: Write, key: str, outcome: Outcome) -> None:
+    """Notes what is learned under a key. `ConflictError` if something was meanwhile."""
+    write.put_record(LEARNED, _digest(key), {"outcome_id": outcome.id, **_said(outcome)}, version=0)
+
+
+def notes_of(room: Room, outcome_id: str, key: str | None) -> Iterator[str]:
+    """The name of the small record that keeps an outcome's key, which goes when the outcome is purged."""
+    if key is not None and room.project.record(LEARNED, _digest(key))[1].get("outcome_id") == outcome_id:
+        yield f"{LEARNED}/{_digest(key)}"
+
+
+def _known(room: Room, asked: Sequence[tuple[Outcome, str | None]]) -> tuple[dict[int, Outcome], list[int]]:
+    """The outcomes that were learned before, by place; and for each place the one that counts: its own, or an earlier one of the same key."""
+    counting: dict[int, Outcome] = {}
+    places: list[int] = []
+    of_key: dict[str, int] = {}
+    for place, (outcome, key) in enumerate(asked):
+        counts = place if key is None else of_key.setdefault(key, place)
+        places.append(counts)
+        if key is not None and counts != place:
+            _check_same(key, _said(asked[counts][0]), outcome)
+        elif key is not None and (first := _first(room, key, outcome)) is not None:
+            counting[place] = first
+    return counting, places
+
+
+def _first(room: Room, key: str, outcome: Outcome) -> Outcome | None:
+    """What was learned under a key; `None` if nothing was."""
+    version, body = room.project.record(LEARNED, _digest(key))
+    if not version:
+        return None
+    _check_same(key, body, outcome)
+    place = room.project.find(str(body.get("outcome_id")))
+    found = None if place is None else room.project.memories([place.memory]).get(place.memory)
+    if not isinstance(found, Outcome):
+        raise ConflictError(f"{KEY} {key!r} was used for an outcome that is gone; use another key")
+    return found
+
+
+def _came_up(room: Room, keys: Iterable[str | None]) -> bool:
+    return any(key is not None and room.project.record(LEARNED, _digest(key))[0] for key in keys)
+
+
+def _check_same(key: str, said: Mapping[str, Any], outcome: Outcome) -> None:
+    differing = [name for name, value in _said(outcome).items() if said.get(name) != value]
+    if differing:
+        raise ConflictError(f"{KEY} {key!r} was used for an outcome that differs in its {', '.join(differing)}; use another key")
+
+
+def _said(outcome: Outcome) -> dict[str, str]:
+    """What has to be equal under one key. Of the task only a digest, so that its words are in no record but its own."""
+    return {"agent": outcome.agent, "task": _digest(outcome.task_description), "outcome": outcome.outcome.value}
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
