@@ -42,7 +42,7 @@ def test_what_a_guardrail_accepts_is_a_success(alma: ALMA, memory: ALMAMemory) -
 )
 def test_an_evaluator_judges_what_no_guardrail_does(alma: ALMA, said: object, outcome: str) -> None:
     asked = []
-    memory = ALMAMemory(alma, evaluate=lambda *about: asked.append(about) or said)
+    memory = ALMAMemory(alma, evaluator=lambda *about: asked.append(about) or said)
     crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()
     memory.close()
     assert asked == [(DEPLOY, "done")]
@@ -50,7 +50,7 @@ def test_an_evaluator_judges_what_no_guardrail_does(alma: ALMA, said: object, ou
 
 
 def test_an_evaluator_that_fails_leaves_it_open(alma: ALMA) -> None:
-    memory = ALMAMemory(alma, evaluate=lambda task, answer: 1 / 0, strategy=lambda answer, steps: {}["way"])
+    memory = ALMAMemory(alma, evaluator=lambda task, answer: 1 / 0, strategy=lambda answer, steps: {}["way"])
     crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()
     memory.close()
     assert only_episode(alma).outcome == "unverified"

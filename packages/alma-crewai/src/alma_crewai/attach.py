@@ -1,17 +1,18 @@
 """Giving a memory to a crew that is built already."""
 
 import logging
-from typing import Any
+from typing import Unpack
 
 from crewai import Crew
 
 from alma import ALMA
 from alma_crewai.memory import ALMAMemory
+from alma_crewai.practice import Settings
 
 _LOG = logging.getLogger("alma")
 
 
-def attach_alma(crew: Crew, alma: ALMA, **settings: Any) -> ALMAMemory:
+def attach_alma(crew: Crew, alma: ALMA, **settings: Unpack[Settings]) -> ALMAMemory:
     """Gives a crew that is built, say by `@CrewBase`, an `ALMAMemory` with these settings, and returns it. Doing it again changes nothing.
 
     Agents that have a memory of their own keep it, and recall from that; each is named in a warning.

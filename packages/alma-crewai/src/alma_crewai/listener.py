@@ -1,11 +1,11 @@
 """`ALMACrewListener`: one episode for each task that a crew does."""
 
-from collections.abc import Callable
 from itertools import count
+from typing import Unpack
 
 from alma import ALMA, EpisodeRecord
-from alma_crewai import hooks, told
-from alma_crewai.practice import Evaluate, Practice, TellStrategy
+from alma_crewai import hooks
+from alma_crewai.practice import Practice, Settings
 
 _NUMBERS = count()
 
@@ -13,24 +13,15 @@ _NUMBERS = count()
 class ALMACrewListener:
     """Records each task that a crew does as one episode: what was shown, the calls of tools, how it ended.
 
-    Success is what a guardrail or `evaluate` said; a failed tool makes it partial; a failed task is a failure; otherwise nobody judged, and it is
-    unverified. An `ALMAMemory` has one of its own. One made by hand records the tasks of all crews in the process that have no `ALMAMemory`;
-    of several the one made last. It is stored when the task ends; nothing that goes wrong in ALMA reaches the crew.
+    Success is what a guardrail or the `evaluator` said; a failed tool makes it partial; a failed task is a failure; otherwise nobody judged, and it
+    is unverified. It is stored when the task ends; nothing that goes wrong in ALMA reaches the crew.
+
+    An `ALMAMemory` has one of its own. One made by hand records the tasks of all crews in the process that have no `ALMAMemory`; of several, the
+    one made last. `Practice` says what the settings mean.
     """
 
-    def __init__(
-        self,
-        alma: ALMA,
-        *,
-        agent: str | None = None,
-        user_id: str | Callable[[], str | None] | None = None,
-        task_type: str | None = None,
-        top_k: int = 5,
-        evaluate: Evaluate | None = None,
-        strategy: TellStrategy = told.strategy,
-        is_of_a_memory: bool = False,
-    ) -> None:
-        self.practice = Practice(alma, agent, user_id, task_type, top_k, evaluate, strategy)
+    def __init__(self, alma: ALMA, *, is_of_a_memory: bool = False, **settings: Unpack[Settings]) -> None:
+        self.practice = Practice(alma, **settings)
         self.is_of_a_memory = is_of_a_memory
         self.number = next(_NUMBERS)
         hooks.listen(self)

@@ -2,17 +2,17 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.unified_memory import Memory
 from pydantic import PrivateAttr
 
 from alma import ALMA, EpisodeRecord, MemorySlice
-from alma_crewai import told, watching
+from alma_crewai import watching
 from alma_crewai.asking import NOBODY, Asker, agent_name, asker
 from alma_crewai.listener import ALMACrewListener
-from alma_crewai.practice import Evaluate, TellStrategy
+from alma_crewai.practice import Settings
 from alma_crewai.records import is_visible, record_of
 from alma_crewai.run import Run
 from alma_crewai.storage import ALMAStorage
@@ -32,10 +32,9 @@ class PromptMatch(MemoryMatch):
 class ALMAMemory(Memory):
     """`Crew(memory=ALMAMemory(alma))`: recalls for the agent that is acting, and learns from the outcome of each task.
 
-    Memories are filed under the acting agent's role, or all under `agent`. `user_id`, a name or a function that gives one, brings that user's
-    preferences. At most `top_k` memories of each kind and `max_tokens` tokens go into a prompt. `evaluate(task, answer)` judges answers that
-    no guardrail does; `strategy(answer, steps)` says which way was taken. With `learn=False` it only recalls, with `read_only` no agent may
-    save notes. No LLM, no key and no embedder of CrewAI is used. Belongs at the crew: CrewAI copies what an agent has into something else.
+    At most `max_tokens` tokens of memories go into a prompt. With `learn=False` it only recalls; with `read_only` no agent may save notes. The
+    other settings are those of `Practice`. No LLM, no key and no embedder of CrewAI is used. It belongs at the crew: what an agent has, CrewAI
+    copies into something else.
     """
 
     _storage: ALMAStorage = PrivateAttr()
@@ -47,30 +46,17 @@ class ALMAMemory(Memory):
         self,
         alma: ALMA,
         *,
-        agent: str | None = None,
-        user_id: str | Callable[[], str | None] | None = None,
-        task_type: str | None = None,
-        top_k: int = 5,
         max_tokens: int = 2000,
         learn: bool = True,
         read_only: bool = False,
-        evaluate: Evaluate | None = None,
-        strategy: TellStrategy = told.strategy,
+        **settings: Unpack[Settings],
     ) -> None:
+        agent = settings.get("agent")
         storage = ALMAStorage(alma, agent=agent or NOBODY)
         super().__init__(storage=storage, llm=NO_MODEL, embedder=storage.embed, read_only=read_only)
         storage.memory = self
         self._agent, self._max_tokens = agent, max_tokens
-        self._listener = ALMACrewListener(
-            alma,
-            agent=agent,
-            user_id=user_id,
-            task_type=task_type,
-            top_k=top_k,
-            evaluate=evaluate,
-            strategy=strategy,
-            is_of_a_memory=True,
-        )
+        self._listener = ALMACrewListener(alma, is_of_a_memory=True, **settings)
         if not learn:
             self._listener.close()
 

@@ -4,6 +4,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from alma import ALMA, Episode, EpisodeRecord, MemorySlice, Verdict
 from alma.text import one_line, shortened
@@ -14,15 +15,39 @@ _LOG = logging.getLogger("alma")
 
 MOST_ERRORS = 100
 
-Evaluate = Callable[[str, str], "str | bool | Verdict | None"]
+Evaluator = Callable[[str, str], "str | bool | Verdict | None"]
 """Judges a task and the answer to it: "success", "failure", "partial", or `None` to leave it open."""
 TellStrategy = Callable[[str, Sequence[Step]], "str | None"]
 """Says from the answer and the steps which way was taken."""
 
 
+TellAction = Callable[[str, object], str]
+"""Says a call of a tool in words, from its name and arguments."""
+
+
+class Settings(TypedDict, total=False):
+    """How attempts are recorded, as keyword arguments; `Practice` says what each means and its default."""
+
+    agent: str | None
+    user_id: str | Callable[[], str | None] | None
+    task_type: str | None
+    top_k: int
+    evaluator: Evaluator | None
+    strategy: TellStrategy
+    action: TellAction
+
+
 @dataclass(slots=True)
 class Practice:
-    """How attempts are recorded. `agent` files all under one name, instead of under each acting agent's role.
+    """How attempts are recorded.
+
+    - `agent`: one name to file all under, instead of each acting agent's role.
+    - `user_id`: whose preferences are shown; a name, or a function that gives one, called when a task begins.
+    - `task_type`: the class of task that all is learned under, if there is one.
+    - `top_k`: at most so many memories of each kind are shown.
+    - `evaluator`: judges a task by its answer, where a guardrail does not.
+    - `strategy`, `action`: the way that was taken, and a call of a tool, in words. By default values of arguments are told, since they are often
+      what made the difference.
 
     `errors` has what went wrong in ALMA or in the user's own functions: a crew never fails by its memory.
     """
@@ -32,8 +57,9 @@ class Practice:
     user_id: str | Callable[[], str | None] | None = None
     task_type: str | None = None
     top_k: int = 5
-    evaluate: Evaluate | None = None
+    evaluator: Evaluator | None = None
     strategy: TellStrategy = told.strategy
+    action: TellAction = told.call
     errors: deque[Exception] = field(default_factory=lambda: deque(maxlen=MOST_ERRORS))
     last_run: EpisodeRecord | None = None
 
@@ -51,7 +77,7 @@ class Practice:
 
     def judged(self, task: str, answer: str) -> Verdict | None:
         """What the evaluator says; `None` without one, or if it leaves it open."""
-        said = self.evaluate(task, answer) if self.evaluate else None
+        said = self.evaluator(task, answer) if self.evaluator else None
         if said is None:
             return None
         if isinstance(said, bool):

@@ -8,7 +8,6 @@ from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
 from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, ToolUsageFinishedEvent
 
 from alma import Episode, EpisodeRecord, MemorySlice, ScopeViolationError, Verdict
-from alma_crewai import told
 from alma_crewai.practice import Practice
 
 OWN_TOOLS = frozenset({"search_memory", "save_to_memory", "recall_from_alma", "remember_in_alma"})
@@ -38,7 +37,7 @@ class Run:
         self._memories: MemorySlice | None = None
         self._episode: Episode | None = None
         self._may_learn = True
-        self._is_approved = False
+        self._is_approved: bool | None = None
         self._failures: dict[tuple[str, str], str] = {}
         self._heard: str | None = None
         self._lock = threading.RLock()
@@ -82,9 +81,9 @@ class Run:
             return self._end(outcome, answer, None if outcome is Verdict.SUCCESS else error)
 
     def fail(self, error: str | None) -> EpisodeRecord | None:
-        """Ends it as a failure."""
+        """Ends it as a failure. A strategy is blamed for what a guardrail rejects; not for a model that is overloaded, nor twice for a tool."""
         with self._lock:
-            return self._end(Verdict.FAILURE, "", error or self.error)
+            return self._end(Verdict.FAILURE, "", error or self.error, blames_strategy=self._is_approved is False)
 
     def abandon(self, reason: str) -> None:
         """Ends it without a verdict."""
@@ -94,7 +93,7 @@ class Run:
                 self._episode.abandon(reason)
 
     def _take_failure(self, event: ToolFailureDetectedEvent) -> None:
-        error, action = event.failure.as_agent_message(), told.call(event.tool_name, event.tool_args)
+        error, action = event.failure.as_agent_message(), self.practice.action(event.tool_name, event.tool_args)
         if event.tool_name in OWN_TOOLS or (action, error) in self._failures:
             return
         self._failures[action, error] = f"{event.tool_name}: {error}"
@@ -107,7 +106,7 @@ class Run:
         output = str(event.output)
         took = (event.finished_at - event.started_at).total_seconds() * 1000
         episode.step(
-            told.call(event.tool_name, event.tool_args),
+            self.practice.action(event.tool_name, event.tool_args),
             ok=None if output.startswith(BLOCKED) else True,
             output=output,
             duration_ms=max(took, 0),
@@ -122,11 +121,11 @@ class Run:
             return Verdict.PARTIAL
         return Verdict.SUCCESS if self._is_approved else Verdict.UNVERIFIED
 
-    def _end(self, outcome: Verdict, answer: str, error: str | None) -> EpisodeRecord | None:
+    def _end(self, outcome: Verdict, answer: str, error: str | None, *, blames_strategy: bool = True) -> EpisodeRecord | None:
         self.is_open = False
         if (episode := self._begun()) is None:
             return None
-        way = self._asked(lambda: self.practice.strategy(answer, episode.steps))
+        way = self._asked(lambda: self.practice.strategy(answer, episode.steps)) if blames_strategy else None
         return episode.end(outcome, strategy=way, error=error)
 
     def _asked(self, question: Callable[[], Said]) -> Said | None:
