@@ -22,6 +22,7 @@ def outcomes(alma: ALMA, count: int, *, agent: str = "a", start: datetime = STAR
         Outcome(
             agent=agent,
             task_description=f"Task {number} of {agent}",
+            task_type="testing",
             timestamp=start + timedelta(hours=number),
         )
         for number in range(count)
@@ -184,6 +185,33 @@ def test_a_large_run_is_done_in_parts_and_all_is_counted(open_store: OpenStore) 
     assert report.total == 2 * maintaining.PART + 1
     assert len(report.rules[0].memory_ids) == 100
     assert alma.get_stats().total == 1
+    assert alma.verify().ok
+
+
+def test_the_window_leaves_the_evidence_and_its_rules_as_they_are(open_store: OpenStore) -> None:
+    def evidence() -> list[Any]:
+        return [(stored.key, stored.row) for stored in alma._room.project.rows() if stored.table == "evidence"]
+
+    alma = open_store(forgetting={"outcome": {"window": 2}})
+    for _ in range(5):
+        alma.learn("a", "Deploy the auth service", "success", "Go blue-green")
+    before, (rule,) = evidence(), alma.list_memories("heuristic")
+    assert told(alma.maintain()) == {("outcome", "window"): 3}
+    assert evidence() == before != []
+    assert alma.get(rule.id) == rule
+    alma.learn("a", "Deploy the auth service", "success", "Go blue-green")
+    (grown,) = alma.list_memories("heuristic")
+    assert isinstance(grown, Heuristic)
+    assert (grown.id, grown.occurrence_count) == (rule.id, 6)
+
+
+def test_a_rule_that_was_forgotten_goes_on_counting_and_stays_away(open_store: OpenStore) -> None:
+    alma = open_store(**settings(heuristic={"max_age_days": 1}))
+    for _ in range(5):
+        alma.learn("a", "Deploy the auth service", "success", "Go blue-green", timestamp=START - timedelta(days=2))
+    assert told(alma.maintain()) == {("heuristic", "max_age_days"): 1}
+    alma.learn("a", "Deploy the auth service", "success", "Go blue-green")
+    assert not alma.list_memories("heuristic")
     assert alma.verify().ok
 
 

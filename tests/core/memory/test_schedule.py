@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,20 @@ def test_its_thread_ends_with_the_store_and_nobody_waits_for_it(
         assert thread.daemon
         assert not ended.is_set()
     assert ended.wait(10)
+
+
+def test_a_configuration_file_asks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Schedule] = []
+
+    def start(self: Schedule) -> None:
+        started.append(self)
+
+    monkeypatch.setattr(Schedule, "start", start)
+    path = tmp_path / "alma.yaml"
+    path.write_text("project_id: shop\nembedding_provider: hash\nmaintenance: {every: 2h}\n", encoding="utf-8")
+    with ALMA.from_config(path) as alma:
+        assert alma._store.maintenance.every == timedelta(hours=2)
+    assert len(started) == 1
 
 
 @pytest.mark.parametrize("every", ["soon", "1y", "0d", "30s", "", "-1d", 1, "99999w", "1d 2h"])
