@@ -1,6 +1,7 @@
 """A store in a folder of each test; afterwards no run is left behind, in no table."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.asyncio_mode = "auto"  # the standard tests of LangChain are coroutines
 
 
+class TickingClock(ManualClock):
+    """A clock that goes on a second whenever it is read, so that what comes later is later."""
+
+    def __call__(self) -> datetime:
+        self.advance(seconds=1)
+        return self.now
+
+
 @pytest.fixture
 def clock() -> ManualClock:
-    return ManualClock()
+    return TickingClock()
 
 
 @pytest.fixture

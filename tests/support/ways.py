@@ -19,11 +19,12 @@ class Way:
     alma: ALMA
     by: str
     is_async: bool
+    outcome_from: Any = None
 
     def __post_init__(self) -> None:
         handler = AsyncALMACallbackHandler if self.is_async else ALMACallbackHandler
-        self.middleware = ALMAMiddleware(self.alma, agent="dev")
-        self.handler = handler(self.alma, agent="dev")
+        self.middleware = ALMAMiddleware(self.alma, agent="dev", outcome_from=self.outcome_from)
+        self.handler = handler(self.alma, agent="dev", outcome_from=self.outcome_from)
 
     @property
     def has_middleware(self) -> bool:

@@ -26,6 +26,8 @@ class Attempt:
         self.task = task
         self.has_hooks = has_hooks
         """Whether hooks tell its steps, so that callbacks need not."""
+        self.is_tentative = False
+        """Whether it gives way to middleware or memory of the same agent."""
         self.is_listened_to = False
         """Whether callbacks tell of it."""
         self.is_interrupted = False

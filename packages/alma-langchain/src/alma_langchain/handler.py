@@ -12,7 +12,7 @@ from langchain_core.outputs import LLMResult
 
 from alma import ALMA
 from alma_langchain.attempt import Attempt
-from alma_langchain.events import RUNS, RunEvents, RunListener, begin_chain, begin_tool, carried, do, read_citations, watch
+from alma_langchain.events import RUNS, RunEvents, RunListener, begin_chain, begin_tool, do, read_citations, watch
 from alma_langchain.recorder import Recorder
 from alma_langchain.run import RunReport
 from alma_langchain.settings import Options, RunContext, Settings
@@ -43,11 +43,12 @@ class _Roots:
         with self._lock:
             is_inner = parent in self._heard
             self._heard.add(run_id)
-        if is_inner or carried(inputs):
+        if is_inner:
             return
         thread = metadata.get("thread_id")
         attempt = self._attempt(inputs, RunContext(metadata=metadata), None if thread is None else str(thread))
         if attempt is not None:
+            attempt.is_tentative = True
             RUNS.follow(run_id, attempt)
             with self._lock:
                 if thread is not None:

@@ -61,16 +61,16 @@ class Runs:
         return None if run_id is None else self._parents.get(run_id)
 
     def follow(self, run_id: UUID, attempt: Attempt) -> None:
-        """A run is an attempt. What a handler meant to follow of the same agent, here or further out, is left to this one."""
+        """A run is an attempt. What a handler meant to follow of the same agent, here or further out, gives way to it."""
         with self._lock:
-            if run_id not in self._parents:
+            followed = self._followed.get(run_id, [])
+            is_told = attempt in followed or (attempt.is_tentative and any(_is_same(other, attempt) for other in followed))
+            if run_id not in self._parents or is_told:
                 return
-            if attempt.has_hooks:
-                self._yield_to(run_id, attempt)
+            if not attempt.is_tentative:
+                self._give_way(run_id, attempt)
             attempt.is_listened_to = True
-            followed = self._followed.setdefault(run_id, [])
-            if attempt not in followed:
-                followed.append(attempt)
+            self._followed.setdefault(run_id, []).append(attempt)
 
     def followed(self, run_id: UUID | None) -> tuple[Attempt, ...]:
         """The attempts that an event of this run belongs to."""
@@ -120,11 +120,11 @@ class Runs:
         """A chain raised."""
         return [lambda attempt=attempt: _raised(attempt, error) for attempt in self._forget(run_id)]  # type: ignore[misc]
 
-    def _yield_to(self, run_id: UUID, attempt: Attempt) -> None:
+    def _give_way(self, run_id: UUID, attempt: Attempt) -> None:
         place: UUID | None = run_id
         while place is not None:
-            if place in self._followed:
-                self._followed[place] = [other for other in self._followed[place] if not _gives_way(other, attempt)]
+            followed = self._followed.get(place, [])
+            followed[:] = [other for other in followed if not (other.is_tentative and _is_same(other, attempt))]
             place = self._parents.get(place)
 
     def _taken(self, run_id: UUID) -> tuple[ToolCall | None, float]:
@@ -146,9 +146,9 @@ class Runs:
             return self._followed.pop(run_id, [])
 
 
-def _gives_way(other: Attempt, attempt: Attempt) -> bool:
+def _is_same(other: Attempt, attempt: Attempt) -> bool:
     is_same = other.recorder.agent == attempt.recorder.agent and other.recorder.alma is attempt.recorder.alma
-    return is_same and not other.has_hooks and not other.has_begun
+    return is_same and not (other.is_tentative and other.has_begun)
 
 
 def _returned(attempt: Attempt, outputs: Any) -> None:

@@ -1,0 +1,182 @@
+"""`ALMAMemory` in the chains of langchain-classic, by the one line `memory=ALMAMemory(…)`."""
+
+import logging
+import pickle
+from typing import Any
+
+import pytest
+from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
+from langchain_classic.base_memory import BaseMemory
+from langchain_classic.chains import ConversationChain, LLMChain
+from langchain_classic.memory import CombinedMemory, ConversationBufferMemory
+from langchain_core.load import dumps
+from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+
+from alma import ALMA
+from alma_langchain import ALMACallbackHandler, ALMAMemory, AsyncALMACallbackHandler, tools_succeeded
+from scripted import TASK, call, deploy, invoke, only_run, runs, scripted, steps
+
+pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
+
+PROMPT = ChatPromptTemplate.from_messages(
+    [("system", "You deploy.\n{alma_memory}"), ("human", "{input}"), ("placeholder", "{agent_scratchpad}")]
+)
+colours = pytest.mark.parametrize("is_async", [False, True], ids=["invoke", "ainvoke"])
+
+
+def executor(model: Any, memory: Any, tools: Any = (deploy,), **given: Any) -> AgentExecutor:
+    return AgentExecutor(agent=create_tool_calling_agent(model, list(tools), PROMPT), tools=list(tools), memory=memory, **given)
+
+
+@colours
+def test_by_its_one_line_an_executor_learns_a_failure_and_a_success(alma: ALMA, is_async: bool) -> None:
+    def learning(*replies: Any) -> AgentExecutor:
+        return executor(scripted(*replies), ALMAMemory(alma, agent="dev", outcome_from=tools_succeeded))
+
+    with pytest.raises(RuntimeError, match="ImagePullBackOff"):
+        invoke(learning(call("deploy", way="rolling")), {"input": TASK}, is_async=is_async)
+    result = invoke(learning(call("deploy", way="blue-green"), "As [O1] says."), {"input": TASK}, is_async=is_async)
+    assert "ImagePullBackOff" in result["alma_memory"]
+    assert steps(alma) == [("deploy(way)", False, "RuntimeError: ImagePullBackOff"), ("deploy(way)", True, None)]
+    assert sorted(outcome for _, outcome in runs(alma)) == ["failure", "success"]
+    (second,) = [run for run in alma.recent_episodes() if run.outcome == "success"]
+    assert [shown.used for shown in second.shown if shown.tag == "O1"] == [True]
+    assert {run.task for run in alma.recent_episodes()} == {TASK}
+
+
+@colours
+@pytest.mark.parametrize("handler", [ALMACallbackHandler, AsyncALMACallbackHandler, "the memory's own", "of another agent"])
+def test_with_a_handler_besides_everything_is_still_recorded_once(alma: ALMA, is_async: bool, handler: Any) -> None:
+    memory = ALMAMemory(alma, agent="dev")
+    made = {
+        "the memory's own": memory.async_callback_handler if is_async else memory.callback_handler,
+        "of another agent": lambda: ALMACallbackHandler(alma, agent="ops"),
+    }.get(handler, lambda: handler(alma, agent="dev"))()
+    agent = executor(scripted(call("deploy", way="blue-green"), "Done."), memory)
+    invoke(agent, {"input": TASK}, is_async=is_async, config={"callbacks": [made]})
+    agents = ["dev", "ops"] if handler == "of another agent" else ["dev"]
+    assert sorted(runs(alma)) == [(name, "unverified") for name in agents]
+    assert steps(alma) == [("deploy(way)", True, None)] * len(agents)
+    assert memory.errors == made.errors == []
+
+
+@colours
+def test_an_error_of_the_model_and_a_limit_of_iterations_are_no_success(alma: ALMA, is_async: bool) -> None:
+    def refuse(messages: Any) -> Any:
+        raise ValueError("overloaded")
+
+    with pytest.raises(ValueError, match="overloaded"):
+        invoke(executor(scripted(refuse), ALMAMemory(alma, agent="dev")), {"input": TASK}, is_async=is_async)
+    limited = executor(scripted(call("deploy", way="blue-green")), ALMAMemory(alma, agent="dev"), max_iterations=2)
+    result = invoke(limited, {"input": TASK}, is_async=is_async)
+    assert "max iterations" in result["output"]
+    assert sorted(outcome for _, outcome in runs(alma)) == ["failure", "unverified"]
+
+
+@colours
+def test_a_chain_of_one_prompt_learns(alma: ALMA, is_async: bool) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    prompt = PromptTemplate.from_template("{alma_memory}\n{input}")
+    chain = LLMChain(llm=scripted("As [H1] says."), prompt=prompt, memory=ALMAMemory(alma, agent="dev"))
+    assert "blue-green" in invoke(chain, {"input": TASK}, is_async=is_async)["alma_memory"]
+    record = only_run(alma)
+    assert (record.task, record.outcome, [shown.used for shown in record.shown]) == (TASK, "unverified", [True])
+
+
+@colours
+def test_a_conversation_takes_it_under_the_key_that_it_wants(alma: ALMA, is_async: bool) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    model = scripted("As [H1] says.")
+    chain = ConversationChain(llm=model, memory=ALMAMemory(alma, agent="dev", memory_key="history"))
+    invoke(chain, {"input": TASK}, is_async=is_async)
+    assert "blue-green" in str(model.seen[0])
+    assert [shown.used for shown in only_run(alma).shown] == [True]
+
+
+@colours
+def test_beside_a_buffer_each_does_its_own(alma: ALMA, is_async: bool) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    both = CombinedMemory(
+        memories=[ConversationBufferMemory(memory_key="history", input_key="input"), ALMAMemory(alma, agent="dev")]
+    )
+    prompt = PromptTemplate.from_template("{alma_memory}\n{history}\n{input}")
+    chain = LLMChain(llm=scripted("As [H1] says."), prompt=prompt, memory=both)
+    invoke(chain, {"input": TASK}, is_async=is_async)
+    result = invoke(chain, {"input": "And now?"}, is_async=is_async)
+    assert "Human: Deploy auth service" in result["history"]
+    assert sorted(run.task for run in alma.recent_episodes()) == ["And now?", TASK]
+    assert not any("ALMA" in memory.text for memory in alma.list_memories())
+
+
+@colours
+def test_of_several_inputs_one_has_to_be_named_as_the_task(alma: ALMA, is_async: bool) -> None:
+    prompt = PromptTemplate.from_template("{alma_memory}\n{role}\n{question}")
+    given = {"role": "an operator", "question": TASK}
+    chain = LLMChain(llm=scripted("Done."), prompt=prompt, memory=ALMAMemory(alma, agent="dev"))
+    with pytest.raises(ValueError, match="input_key"):
+        invoke(chain, given, is_async=is_async)
+    chain = LLMChain(llm=scripted("Done."), prompt=prompt, memory=ALMAMemory(alma, agent="dev", input_key="question"))
+    invoke(chain, given, is_async=is_async)
+    assert only_run(alma).task == TASK
+
+
+def test_it_may_show_documents(alma: ALMA) -> None:
+    rule = alma.add_heuristic("dev", TASK, "blue-green")
+    memory = ALMAMemory(alma, agent="dev", return_docs=True)
+    shown = memory.load_memory_variables({"input": TASK})["alma_memory"]
+    assert [document.id for document in shown] == [rule.id]
+    memory.save_context({"input": TASK, "alma_memory": shown}, {"output": "Done."})
+    assert only_run(alma).outcome == "unverified"
+
+
+def test_a_run_that_no_callback_told_of_is_recorded_and_said_so_once(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:
+    memory = ALMAMemory(alma, agent="dev")
+    with caplog.at_level(logging.WARNING, "alma"):
+        for _ in range(2):
+            shown = memory.load_memory_variables({"input": TASK})
+            memory.save_context({"input": TASK, **shown}, {"output": "Done."})
+    assert runs(alma) == [("dev", "unverified")] * 2
+    assert [record.message for record in caplog.records] == [
+        "no callbacks told of this run's steps; add callbacks=[memory.callback_handler()] to the chain"
+    ]
+
+
+def test_looking_alone_records_nothing(alma: ALMA) -> None:
+    assert ALMAMemory(alma, agent="dev").load_memory_variables({"input": TASK}) == {"alma_memory": ""}
+    assert runs(alma) == []
+
+
+def test_clearing_forgets_nothing_unless_that_is_allowed(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    other = alma.add_heuristic("ops", TASK, "by hand")
+    ALMAMemory(alma, agent="dev").clear()
+    assert "forgot nothing" in caplog.text
+    assert len(alma.list_memories()) == 2
+    ALMAMemory(alma, agent="dev", allow_clear=True).clear()
+    assert [memory.id for memory in alma.list_memories()] == [other.id]
+
+
+def test_a_store_that_fails_does_not_change_the_answer(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = ALMAMemory(alma, agent="dev")
+    agent = executor(scripted(call("deploy", way="blue-green"), "Done."), memory)
+    with monkeypatch.context() as patch:
+        patch.setattr("alma.memory.recall.retrieve", _fail)
+        assert invoke(agent, {"input": TASK})["output"] == "Done."
+    assert [str(error) for error in memory.errors] == ["the disk is full"]
+    assert runs(alma) == []
+
+
+def test_it_is_a_memory_of_langchain_and_shows_nothing_of_its_store(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, agent="dev")
+    assert isinstance(memory, BaseMemory)
+    for text in (repr(memory), str(memory), dumps(memory), memory.model_dump_json()):
+        assert "store" not in text.replace("open store", "")
+        assert "ALMA project" not in text
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(memory)
+    shown = memory.load_memory_variables({"input": TASK})
+    assert type(pickle.loads(pickle.dumps(shown))["alma_memory"]) is str
+
+
+def _fail(*given: Any, **named: Any) -> Any:
+    raise OSError("the disk is full")

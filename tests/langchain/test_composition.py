@@ -1,0 +1,293 @@
+"""ALMA among other things: threads of many turns, streams, other middleware, agents inside tools, many users at once, a disk that fails."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import SummarizationMiddleware, ToolErrorMiddleware, before_agent
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from alma import ALMA, StorageError
+from alma_langchain import ALMACallbackHandler, ALMAMiddleware, FinishedRun
+from scripted import QUESTION, TASK, ScriptedModel, call, deploy, invoke, only_run, runs, scripted, steps, system_text
+from ways import Way
+
+THREAD = {"configurable": {"thread_id": "t1"}}
+
+
+def judged_by_answer(run: FinishedRun) -> tuple[str, str]:
+    return ("success" if "Done" in run.answer else "failure", f"{len(run.messages)} messages")
+
+
+def test_each_turn_of_a_thread_is_a_run_that_retrieves_afresh_and_is_judged_by_its_own_messages(way: Way, alma: ALMA) -> None:
+    way = Way(alma, way.by, way.is_async, outcome_from=judged_by_answer)
+    kept = InMemorySaver()
+    way.invoke(way.agent("I cannot.", checkpointer=kept), **THREAD)
+    alma.add_heuristic("dev", "Water the plants", "in the morning")
+    agent = way.agent(call("deploy", way="blue-green"), "Done.", checkpointer=kept)
+    result = way.invoke(agent, {"messages": [("user", "Water the plants")]}, **THREAD)
+    found = {run.task: (run.outcome, run.feedback, len(run.steps)) for run in alma.recent_episodes()}
+    assert found == {TASK: ("failure", "1 messages", 0), "Water the plants": ("success", "3 messages", 1)}
+    assert len(result["messages"]) == 6
+    assert "ALMA" not in str(result)
+
+
+def test_a_summary_in_the_middle_of_a_run_does_not_lose_its_messages(alma: ALMA) -> None:
+    summary = SummarizationMiddleware(scripted("All went well so far."), trigger=("messages", 3), keep=("messages", 2))
+    middleware = ALMAMiddleware(alma, agent="dev", outcome_from=judged_by_answer)
+    replies = iter([call("deploy", "1", way="blue-green"), call("deploy", "2", way="canary"), AIMessage("Done.")])
+    model = ScriptedModel(decide=lambda messages: next(replies), seen=[])
+    agent = create_agent(model, [deploy], middleware=[middleware, summary])
+    assert "All went well so far." in str(invoke(agent))
+    assert runs(alma) == [("dev", "success")]
+    assert steps(alma) == [("deploy(way)", True, None)] * 2
+
+
+async def events(agent: Any) -> list[tuple[str, str]]:
+    """What an agent tells while it runs, but for the updates that ALMA's own nodes give."""
+    told = [event async for event in agent.astream_events(QUESTION, version="v2")]
+    return [(event["event"], event["name"]) for event in told if "ALMA" not in str(event["data"].get("chunk", ""))]
+
+
+async def streamed(agent: Any, mode: str) -> None:
+    async for _ in agent.astream(QUESTION, stream_mode=mode):
+        pass
+
+
+CALLERS: dict[str, Callable[[Any], Any]] = {
+    "invoke": lambda agent: agent.invoke(QUESTION),
+    "ainvoke": lambda agent: asyncio.run(agent.ainvoke(QUESTION)),
+    "stream updates": lambda agent: list(agent.stream(QUESTION, stream_mode="updates")),
+    "stream values": lambda agent: list(agent.stream(QUESTION, stream_mode="values")),
+    "stream messages": lambda agent: list(agent.stream(QUESTION, stream_mode="messages")),
+    "astream": lambda agent: asyncio.run(streamed(agent, "messages")),
+    "events": lambda agent: asyncio.run(events(agent)),
+}
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+def test_every_way_to_call_an_agent_records_the_same(alma: ALMA, caller: str) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    tidy = ToolErrorMiddleware(on_error=lambda error, request: "failed")
+    middleware = ALMAMiddleware(alma, agent="dev")
+    model = scripted(call("deploy", way="rolling"), call("deploy", way="blue-green"), "As [H1] says.")
+    CALLERS[caller](create_agent(model, [deploy], middleware=[tidy, middleware]))
+    assert str(middleware.last_run) == "retrieved 1, cited H1, learned 1 failure and 1 success, 2 steps, unverified"
+    assert steps(alma) == [("deploy(way)", False, "RuntimeError: ImagePullBackOff"), ("deploy(way)", True, None)]
+    assert only_run(alma).duration_ms is not None
+
+
+def test_events_differ_only_by_the_nodes_of_alma(alma: ALMA) -> None:
+    plain = create_agent(scripted(call("deploy", way="blue-green"), "Done."), [deploy])
+    learning = create_agent(
+        scripted(call("deploy", way="blue-green"), "Done."), [deploy], middleware=[ALMAMiddleware(alma, agent="dev")]
+    )
+    found = asyncio.run(events(learning))
+    assert [event for event in found if "ALMA" not in event[1]] == asyncio.run(events(plain))
+    assert {name for _, name in found if "ALMA" in name} == {"ALMAMiddleware.before_agent", "ALMAMiddleware.after_agent"}
+
+
+def test_what_is_kept_in_a_checkpoint_is_plain_and_of_this_run_only(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    strict = InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+
+    @tool
+    def look() -> str:
+        """Looks."""
+        seen.append(agent.get_state(THREAD).values.get("alma_runs", {}))
+        return "seen"
+
+    seen: list[Any] = []
+    agent = create_agent(
+        scripted(call("look"), "Done."), [look], middleware=[ALMAMiddleware(alma, agent="dev")], checkpointer=strict
+    )
+    with caplog.at_level(logging.WARNING):
+        agent.invoke(QUESTION, THREAD)
+        agent.invoke({"messages": [("user", "Water the plants")]}, THREAD)
+    assert "unregistered" not in caplog.text
+    assert set(seen[0]["ALMAMiddleware"]) == {"episode", "task", "notes", "after"}
+    assert "blue-green" in seen[0]["ALMAMiddleware"]["notes"]
+    assert seen[0]["ALMAMiddleware"]["episode"] != seen[1]["ALMAMiddleware"]["episode"]
+    assert agent.get_state(THREAD).values["alma_runs"] == {"ALMAMiddleware": {}}
+
+
+def test_two_memories_in_one_agent_learn_each_for_itself(alma: ALMA) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    alma.add_heuristic("ops", TASK, "by hand")
+    model = scripted(call("deploy", way="blue-green"), "Done.")
+    pair = [ALMAMiddleware(alma, agent="dev", name="mine"), ALMAMiddleware(alma, agent="ops", name="ours")]
+    invoke(create_agent(model, [deploy], middleware=pair))
+    assert sorted(runs(alma)) == [("dev", "unverified"), ("ops", "unverified")]
+    assert len(steps(alma)) == 2
+    assert system_text(model.seen[0]).count("<<< end of ALMA memory") == 2
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("with_handler", [False, True])
+def test_an_agent_inside_a_tool_learns_under_its_own_name(alma: ALMA, is_async: bool, with_handler: bool) -> None:
+    inner = create_agent(
+        scripted(call("deploy", way="blue-green"), "Done."), [deploy], middleware=[ALMAMiddleware(alma, agent="worker")]
+    )
+
+    @tool
+    def delegate(task: str) -> str:
+        """Has another agent do it."""
+        return str(inner.invoke({"messages": [("user", task)]})["messages"][-1].text)
+
+    @tool
+    async def adelegate(task: str) -> str:
+        """Has another agent do it."""
+        return str((await inner.ainvoke({"messages": [("user", task)]}))["messages"][-1].text)
+
+    name = "adelegate" if is_async else "delegate"
+    outer = create_agent(
+        scripted(call(name, task="Roll it out"), "All done."),
+        [delegate, adelegate],
+        middleware=[ALMAMiddleware(alma, agent="boss")],
+    )
+    handlers = [ALMACallbackHandler(alma, agent="boss")] if with_handler else []
+    invoke(outer, is_async=is_async, config={"callbacks": handlers})
+    found = {run.agent: (run.task, [step.action for step in run.steps]) for run in alma.recent_episodes()}
+    assert found == {"boss": (TASK, [f"{name}(task)"]), "worker": ("Roll it out", ["deploy(way)"])}
+    assert len(runs(alma)) == 2
+
+
+def test_an_error_inside_an_agent_inside_a_tool_ends_both(alma: ALMA) -> None:
+    inner = create_agent(scripted(call("deploy", way="rolling")), [deploy], middleware=[ALMAMiddleware(alma, agent="worker")])
+
+    @tool
+    def delegate(task: str) -> str:
+        """Has another agent do it."""
+        return str(inner.invoke({"messages": [("user", task)]}))
+
+    outer = create_agent(
+        scripted(call("delegate", task="Roll it out")), [delegate], middleware=[ALMAMiddleware(alma, agent="boss")]
+    )
+    with pytest.raises(RuntimeError, match="ImagePullBackOff"):
+        invoke(outer)
+    assert sorted(runs(alma)) == [("boss", "failure"), ("worker", "failure")]
+    assert len(steps(alma)) == 2
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_64_runs_at_once_of_4_users_cross_nothing(tmp_path: Path, is_async: bool) -> None:
+    users = ["ann", "bob", "cid", "dora"]
+
+    def decide(messages: Any) -> AIMessage:
+        if messages[-1].type == "tool":
+            return AIMessage("As [P1] says: done.")
+        return call(
+            "note", f"{len(messages)}-{messages[-1].id}", text=f"{messages[-1].text} for {user_in(system_text(messages))}"
+        )
+
+    def user_in(text: str) -> str:
+        return ",".join(user for user in users if f"the wish of {user}" in text)
+
+    @tool
+    def note(text: str) -> str:
+        """Notes a text."""
+        return text
+
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        for user in users:
+            alma.add_user_preference(user, "tone", f"the wish of {user}")
+        middleware = ALMAMiddleware(alma, agent="dev", on_error="raise", tool_outcome_from=said_for)
+        agent = create_agent(ScriptedModel(decide=decide, seen=[]), [note], middleware=[middleware])
+        given = [(f"job {number}", users[number % 4]) for number in range(64)]
+
+        def one(job: tuple[str, str]) -> Any:
+            return agent.invoke({"messages": [("user", job[0])]}, {"configurable": {"user_id": job[1]}})
+
+        async def all_at_once() -> list[Any]:
+            asked = [agent.ainvoke({"messages": [("user", task)]}, {"configurable": {"user_id": user}}) for task, user in given]
+            return await asyncio.gather(*asked)
+
+        if is_async:
+            results = asyncio.run(all_at_once())
+        else:
+            with ThreadPoolExecutor(16) as pool:
+                results = list(pool.map(one, given))
+        assert [result["messages"][2].text for result in results] == [f"{task} for {user}" for task, user in given]
+        records = alma.recent_episodes(1000)
+        assert sorted((run.task, run.user_id) for run in records) == sorted(given)
+        assert {len(run.steps) for run in records} == {1}
+        assert {len(run.used or ()) for run in records} == {1}
+        assert middleware.recorder.live == 0
+
+
+def said_for(name: str, result: Any) -> bool:
+    return isinstance(result, ToolMessage)
+
+
+def broken(*given: Any, **named: Any) -> Any:
+    raise StorageError("the disk is full")
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("fails", ["beginning", "step", "end"])
+def test_a_store_that_fails_does_not_change_what_the_agent_answers(
+    alma: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fails: str, is_async: bool
+) -> None:
+    middleware = ALMAMiddleware(alma, agent="dev")
+    agent = create_agent(
+        scripted(call("deploy", way="blue-green"), call("deploy", way="blue-green"), "Done."), [deploy], middleware=[middleware]
+    )
+    where = {"beginning": "alma.memory.episodes.begin", "step": "alma.episode.Episode.step", "end": "alma.episode.Episode.end"}
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "alma"):
+        patch.setattr(where[fails], broken)
+        result = invoke(agent, is_async=is_async)
+    assert result["messages"][-1].text == "Done."
+    assert {str(error) for error in middleware.errors} == {"the disk is full"}
+    assert len([record for record in caplog.records if "the disk is full" in record.message]) == 1
+    invoke(agent, is_async=is_async)
+    ended = {"beginning": [], "step": ["unverified"], "end": ["open"]}
+    assert sorted(outcome for _, outcome in runs(alma)) == [*ended[fails], "unverified"]
+    assert middleware.recorder.live == 0
+
+
+@pytest.mark.parametrize("fails", ["alma.memory.episodes.begin", "alma.episode.Episode.step", "alma.episode.Episode.end"])
+def test_a_store_that_fails_stops_the_agent_if_that_is_wanted(alma: ALMA, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+    middleware = ALMAMiddleware(alma, agent="dev", on_error="raise")
+    agent = create_agent(scripted(call("deploy", way="blue-green"), "Done."), [deploy], middleware=[middleware])
+    with monkeypatch.context() as patch:
+        patch.setattr(fails, broken)
+        with pytest.raises(StorageError, match="the disk is full"):
+            invoke(agent)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_evaluator_judges_and_one_that_fails_leaves_the_run_unverified(alma: ALMA, is_async: bool) -> None:
+    async def judge(run: FinishedRun) -> bool:
+        await asyncio.sleep(0)
+        return run.steps[-1].ok is True
+
+    def fail(run: FinishedRun) -> bool:
+        raise LookupError("no such rubric")
+
+    model = scripted(call("deploy", way="blue-green"), "Done.")
+    invoke(create_agent(model, [deploy], middleware=[ALMAMiddleware(alma, agent="a", outcome_from=judge)]), is_async=is_async)
+    middleware = ALMAMiddleware(alma, agent="b", outcome_from=fail)
+    invoke(create_agent(model, [deploy], middleware=[middleware]), is_async=is_async)
+    assert sorted(runs(alma)) == [("a", "success"), ("b", "unverified")]
+    assert [str(error) for error in middleware.errors] == ["no such rubric"]
+
+
+def test_a_run_that_another_middleware_ends_before_it_began_is_not_recorded(alma: ALMA) -> None:
+    @before_agent(can_jump_to=["end"])
+    def refuse(state: Any, runtime: Any) -> dict[str, Any]:
+        return {"jump_to": "end", "messages": [AIMessage("No.")]}
+
+    middleware = ALMAMiddleware(alma, agent="dev")
+    invoke(create_agent(scripted("Done."), [], middleware=[refuse, middleware]))
+    assert runs(alma) == []
+    invoke(create_agent(scripted("Done."), [], middleware=[middleware, refuse]))
+    assert runs(alma) == [("dev", "unverified")]
+    assert not middleware.errors
