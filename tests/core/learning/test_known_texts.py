@@ -130,3 +130,19 @@ def test_the_test_is_asked_nearest_first_with_true_cosines() -> None:
 
     assert among.best("new", np.array([1.0, 0.0], "<f2").tobytes()) is None
     assert [(text, round(cosine, 2)) for text, cosine in asked] == [("near", 1.0), ("middle", 0.6), ("far", -1.0)]
+
+
+def test_a_text_that_is_touched_is_the_newest() -> None:
+    among = known("Use apples", "Use bananas", capacity=2)
+    assert among.is_full
+    among.touch("Use apples", keep=False)
+
+    assert among.add("c", "Use cherries", None, keep=False) == "Use bananas"
+
+
+def test_a_text_that_is_touched_can_be_kept_from_then_on() -> None:
+    among = known("Use apples", "Use bananas", capacity=2)
+    among.touch("Use apples", keep=True)
+    among.touch("Use bananas", keep=False)
+
+    assert among.add("c", "Use cherries", None, keep=False) == "Use bananas"

@@ -14,7 +14,7 @@ RESTRICTORS = frozenset(("only", "just", "solely", "exclusively"))
 SAYING_LITTLE = frozenset(
     """
     always approach approaches appropriate attempt attempted case clear clearly decide decided directly employ employed every
-    explicitly first following go goal help immediately kind made make makes making method methods need needed please possible
+    first following go goal help immediately kind made make makes making method methods need needed please possible
     practice properly put puts putting really set sets simple simply strategies strategy successfully technique techniques
     then tried tries try trying use used uses using utilise utilised utilize utilized utilizing want wanted way ways well work
     worked works
