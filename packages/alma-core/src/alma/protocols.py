@@ -268,6 +268,9 @@ class Learned(Protocol):
     def of(self, evidence_id: str) -> StoredEvidence | None:
         """The evidence of an id."""
 
+    def behind(self, memories: Sequence[int]) -> Mapping[int, StoredEvidence]:
+        """The evidence that outcomes belong to or rules rest on, by their rows."""
+
     def with_rules(self, agent: str) -> Sequence[StoredEvidence]:
         """All evidence of an agent that a rule rests on, or once did."""
 

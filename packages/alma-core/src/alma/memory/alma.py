@@ -10,7 +10,9 @@ from alma.config import load_settings
 from alma.episode import Episode
 from alma.memory import (
     adding,
+    assessing,
     attempts,
+    cautioning,
     episodes,
     explain,
     kinds,
@@ -20,6 +22,7 @@ from alma.memory import (
     usage,
 )
 from alma.memory import arguments as args
+from alma.memory import strategies as tried
 from alma.memory.search import ARMS
 from alma.memory.upkeep import Upkeep
 from alma.protocols import Clock, Embedder
@@ -33,6 +36,7 @@ from alma.types.passages import Draft, Passage
 from alma.types.reports import UsageReport
 from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
+from alma.types.strategies import ActionCheck, Assessment, StrategyTable
 
 
 class ALMA(Upkeep):
@@ -364,6 +368,32 @@ class ALMA(Upkeep):
         The same verdict again changes nothing. `MemoryNotFoundError` for an unknown episode, `ConflictError` for one that is still open.
         """
         return episodes.settle(self._room, episode_id=episode_id, outcome=outcome, reason=reason)
+
+    def strategies(
+        self,
+        task: str | None = None,
+        agent: str | None = None,
+        *,
+        task_type: str | None = None,
+        include_steps: bool = False,
+        limit: int = 20,
+    ) -> StrategyTable:
+        """What was tried for tasks like this one, or of a type, or at all, with its record: the surest to work first.
+
+        Of agents that share with this one too; such rows say `shared_from`. `include_steps` adds what single steps of episodes tried.
+        """
+        return tried.strategies(
+            self._room, task=task, agent=agent, task_type=task_type, include_steps=include_steps, limit=limit
+        )
+
+    def check(self, agent: str, action: str) -> ActionCheck:
+        """The anti-patterns, learned or stated, that an action about to be taken matches. Takes milliseconds, writes nothing, forbids nothing."""
+        return cautioning.check(self._room, agent=agent, action=action)
+
+    def assess(self, strategy: str | None = None, context: str = "", agent: str = "") -> Assessment:
+        """How likely a strategy is to succeed in a context, from the record of like tasks; without a strategy, how likely the task is to succeed
+        whatever is tried. Where nothing is known the verdict is "unknown"."""
+        return assessing.assess(self._room, strategy=strategy, context=context, agent=agent)
 
     def get_episode(self, episode_id: str) -> EpisodeRecord:
         """What is kept of an episode: what was shown, the steps, how it ended. `MemoryNotFoundError` if there is none of that id."""

@@ -1,6 +1,7 @@
 """Evidence in the file: read by class, written row by row."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -106,6 +107,17 @@ class EvidenceReader:
     def of(self, evidence_id: str) -> StoredEvidence | None:
         """The evidence of an id."""
         return next(iter(self._read(compiled.EVIDENCE_BY_ID, id=evidence_id)), None)
+
+    def behind(self, memories: Sequence[int]) -> dict[int, StoredEvidence]:
+        """The evidence that outcomes belong to or rules rest on, by their rows."""
+        with self._opened() as view:
+            if view is None:
+                return {}
+            cursor = view.connection.execute(
+                compiled.EVIDENCE_BEHIND, {"project": view.project, "rows": json.dumps(list(memories))}
+            )
+            rows = [named(cursor, values) for values in cursor]
+            return {row["memory"]: _stored(view, row, self._embedder) for row in rows}
 
     def with_rules(self, agent: str) -> list[StoredEvidence]:
         """All evidence of an agent that a rule rests on, or once did."""

@@ -261,6 +261,9 @@ def _logical() -> dict[str, ClauseElement]:
         .order_by(_m.seen_at.desc(), _m.row.desc())
         .limit(_given("most"))
         .offset(literal_column("0")),
+        "EVIDENCE_BEHIND": select(_m.row.label("memory"), _EVIDENCE)
+        .select_from(_MEMORY.join(_EVIDENCE, and_(_EVIDENCE.c.project == _m.project, _EVIDENCE.c.id == _m.evidence)))
+        .where(_m.project == _given("project"), _m.row.in_(_rows_given())),
         "EVIDENCE_OF_RULES": select(_EVIDENCE).where(
             *of_agent, or_(_EVIDENCE.c.heuristic.is_not(None), _EVIDENCE.c.anti_pattern.is_not(None))
         ),

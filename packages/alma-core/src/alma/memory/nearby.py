@@ -1,0 +1,65 @@
+"""The evidence near a text: that of the outcomes and rules which say something on it, in the scope of a reader."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from alma.memory.room import Room
+from alma.memory.scopes import readable
+from alma.protocols import StoredEvidence
+from alma.retrieval.query import without_names
+from alma.types.kinds import MemoryType
+
+NEAREST = 100
+"""So many passages of each kind and owner are looked at."""
+
+LEARNED_KINDS = frozenset({MemoryType.OUTCOME.value, MemoryType.HEURISTIC.value, MemoryType.ANTI_PATTERN.value})
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A memory near a text, with its cosine."""
+
+    memory: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class NearClass:
+    """A class of some agent's tasks, and how near its nearest memory is."""
+
+    agent: str
+    task_class: str
+    cosine: float
+
+
+def near(room: Room, *, reader: str, text: str, kinds: Collection[str], least: float) -> list[Near]:
+    """The memories of these kinds that a reader sees, nearest first."""
+    scope = [partition for partition in readable(room, agent=reader, user_id=None) if partition.kind in kinds]
+    if not scope:
+        return []
+    names = {partition.owner for partition in scope} | {reader}
+    vector = room.store.texts.query(without_names(text, names), room.project)
+    found = room.index.current().search(vector, partitions=[partition.row for partition in scope], limit=NEAREST)
+    best: dict[int, float] = {}
+    for memory, score in zip(found.memories.tolist(), np.asarray(found.scores, dtype=np.float64).tolist(), strict=True):
+        if score >= least:
+            best[memory] = max(best.get(memory, -1.0), score)
+    return [Near(memory, cosine) for memory, cosine in sorted(best.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def near_classes(room: Room, found: list[Near]) -> list[NearClass]:
+    """The classes that the memories belong to, nearest first."""
+    behind = room.project.learned.behind([item.memory for item in found])
+    classes: dict[tuple[str, str], float] = {}
+    for item in found:
+        stored = behind.get(item.memory)
+        if stored is not None:
+            classes.setdefault(place_of(stored), item.cosine)
+    return [NearClass(agent, task_class, cosine) for (agent, task_class), cosine in classes.items()]
+
+
+def place_of(stored: StoredEvidence) -> tuple[str, str]:
+    """Whose class of tasks it is about."""
+    return stored.evidence.agent, stored.evidence.task_class

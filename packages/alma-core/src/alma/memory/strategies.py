@@ -1,0 +1,89 @@
+"""What was tried, and how it went: the table that a person asks for."""
+
+from collections.abc import Iterable, Sequence
+
+from alma.errors import ValidationError
+from alma.learning.ledger import BY_TYPE, MOST_CLASSES, MOST_STRATEGIES, STEP
+from alma.learning.records import record_of
+from alma.memory import arguments as args
+from alma.memory.nearby import LEARNED_KINDS, NearClass, near, near_classes
+from alma.memory.room import Room
+from alma.memory.scopes import readable
+from alma.protocols import StoredEvidence
+from alma.text import normalised
+from alma.types.evidence import Evidence
+from alma.types.kinds import MemoryType
+from alma.types.strategies import StrategyRecord, StrategyTable
+
+NEAR_ENOUGH = 0.35
+"""Tasks below this cosine have nothing to do with the one that is asked about."""
+"""A task is like another from this cosine on."""
+
+MOST_NEAR_CLASSES = 8
+
+
+def strategies(
+    room: Room, *, task: object, agent: object, task_type: object, include_steps: object, limit: object
+) -> StrategyTable:
+    """The strategies tried for tasks like this one, or for all, the surest to work first."""
+    reader = args.checked_name(agent, "agent")
+    text = None if task is None else args.checked_text(task, "task")
+    kind = args.optional_label(task_type, "task_type")
+    most = args.checked_count(limit, "limit")
+    if text is not None and kind is not None:
+        raise ValidationError("give a task or a task_type, not both")
+    places = _near(room, reader, text) if text is not None else _all(room, reader, kind)
+    wanted = [
+        place for place in places if args.checked_flag(include_steps, "include_steps") or not place.task_class.startswith(STEP)
+    ]
+    rows = [row for place in wanted for row in records(room, place, reader=reader, has_task=text is not None)]
+    return StrategyTable(agent=reader, task=text, rows=tuple(sorted(rows, key=_order)[:most]))
+
+
+def records(room: Room, place: NearClass, *, reader: str, has_task: bool) -> list[StrategyRecord]:
+    """The records of all strategies of a class."""
+    found = [stored.evidence for stored in room.project.learned.of_class(place.agent, place.task_class, most=MOST_STRATEGIES)]
+    whole = whole_of(room, place, found)
+    if whole is None:
+        return []
+    cosine = place.cosine if has_task else None
+    kind = type_of(place.task_class)
+    return [record_of(seen, whole, task_type=kind, reader=reader, similarity=cosine) for seen in found if not seen.is_whole_class]
+
+
+def whole_of(room: Room, place: NearClass, found: Iterable[Evidence]) -> Evidence | None:
+    """The evidence on a class as a whole."""
+    whole = next((seen for seen in found if seen.is_whole_class), None)
+    if whole is None:
+        stored = room.project.learned.at(place.agent, place.task_class, "")
+        whole = stored.evidence if stored else None
+    return whole
+
+
+def type_of(task_class: str) -> str | None:
+    """The type that names a class; `None` if a task does."""
+    name = task_class.removeprefix(STEP)
+    return name.removeprefix(BY_TYPE) if name.startswith(BY_TYPE) else None
+
+
+def _order(row: StrategyRecord) -> tuple[float, float, float, str]:
+    """By the lower bound of the rate; in doubt what was tried more often."""
+    return -round(row.similarity or 0.0, 1), -row.interval.lower, -row.trials, row.strategy
+
+
+def _near(room: Room, reader: str, text: str) -> Sequence[NearClass]:
+    found = near(room, reader=reader, text=text, kinds=LEARNED_KINDS, least=NEAR_ENOUGH)
+    return near_classes(room, found)[:MOST_NEAR_CLASSES]
+
+
+def _all(room: Room, reader: str, task_type: str | None) -> list[NearClass]:
+    owners = {partition.owner for partition in readable(room, agent=reader, user_id=None) if partition.kind == MemoryType.OUTCOME}
+    wholes: list[StoredEvidence] = [
+        stored for owner in sorted(owners) for stored in room.project.learned.classes(owner, most=MOST_CLASSES)
+    ]
+    wanted = None if task_type is None else normalised(task_type)
+    return [
+        NearClass(stored.evidence.agent, stored.evidence.task_class, 1.0)
+        for stored in wholes
+        if wanted is None or type_of(stored.evidence.task_class) == wanted
+    ]

@@ -1,0 +1,136 @@
+"""What is known of strategies, as it is told to a person: tables, warnings, assessments."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from alma.types.identity import UtcDatetime
+from alma.types.memories import AntiPattern
+
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Difference = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Range(_Told):
+    """Where a number lies at 95 %."""
+
+    lower: float
+    upper: float
+
+
+class Judgement(StrEnum):
+    """What the record of a strategy amounts to, in a word or two."""
+
+    WORKS = "works"
+    SEEMS_TO_WORK = "seems to work"
+    UNDECIDED = "undecided"
+    SEEMS_TO_FAIL = "seems to fail"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+
+
+class StrategyRecord(_Told):
+    """A strategy's record in one class of tasks.
+
+    `successes` of `trials` count for ever, a partial success half; `unverified` outcomes are not among them. `rate` with its `interval` is of
+    these counts; `recent_rate` is discounted, and decides. `lift` says by how much the rate is above that of whatever else was tried in the class.
+    `similarity` is the cosine of the class to the task that was asked about, `None` if none was.
+    """
+
+    strategy: str
+    task: str
+    task_type: str | None
+    agent: str
+    trials: float
+    successes: float
+    unverified: int
+    rate: Share
+    interval: Range
+    recent_rate: Share
+    lift: Difference
+    lift_interval: Range
+    last_used: UtcDatetime
+    verdict: Judgement
+    told: str
+    heuristic_id: str | None = None
+    anti_pattern_id: str | None = None
+    why_bad: str | None = None
+    shared_from: str | None = None
+    similarity: float | None = None
+
+
+class StrategyTable(_Told):
+    """What was tried, best first: for tasks like the one asked about, else for all."""
+
+    agent: str
+    task: str | None
+    rows: tuple[StrategyRecord, ...]
+
+    def __iter__(self) -> Iterator[StrategyRecord]:  # type: ignore[override] # a table is gone through by row
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        return "\n".join(row.told for row in self.rows) or "nothing was tried yet"
+
+
+class ActionWarning(_Told):
+    """An anti-pattern that an action matches. `similarity` is the cosine of the two."""
+
+    anti_pattern: AntiPattern
+    similarity: float
+    told: str
+    shared_from: str | None = None
+
+
+class ActionCheck(_Told):
+    """Whether an action about to be taken is known to fail. Warnings come with the nearest first."""
+
+    agent: str
+    action: str
+    warnings: tuple[ActionWarning, ...]
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing speaks against it, as far as is known."""
+        return not self.warnings
+
+    def __str__(self) -> str:
+        return "\n".join(warning.told for warning in self.warnings) or "nothing known speaks against it"
+
+
+class Assessment(_Told):
+    """How likely a strategy, or whatever is tried, is to succeed at a task, and how sure that is.
+
+    `confidence_score` is the expected rate of success, drawn to that of all the agent's tasks where little is known; `interval` is where it lies at
+    95 %. `trials` and `successes` are of the same strategy and like tasks, weighed by how like they are. Where nothing at all is known, the
+    `verdict` is "unknown" and the score a half.
+    """
+
+    agent: str
+    strategy: str | None
+    context: str
+    confidence_score: Share
+    interval: Range
+    trials: float
+    successes: float
+    verdict: Judgement
+    recommendation: str
+    told: str
+    records: tuple[StrategyRecord, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known at all."""
+        return self.verdict is not Judgement.UNKNOWN
+
+    def __str__(self) -> str:
+        return self.told
