@@ -77,7 +77,7 @@ class Run:
         """Ends it with what an evaluator or a guardrail said of the answer; failed tools make it partial; else nobody judged."""
         with self._lock:
             outcome = self._asked(lambda: self._verdict(answer)) or Verdict.UNVERIFIED
-            error = "\n".join(self._failures.values()) or None
+            error = "\n".join(dict.fromkeys(self._failures.values())) or None
             return self._end(outcome, answer, None if outcome is Verdict.SUCCESS else error)
 
     def fail(self, error: str | None) -> EpisodeRecord | None:
@@ -96,7 +96,7 @@ class Run:
         error, action = event.failure.as_agent_message(), self.practice.action(event.tool_name, event.tool_args)
         if event.tool_name in OWN_TOOLS or (action, error) in self._failures:
             return
-        self._failures[action, error] = f"{event.tool_name}: {error}"
+        self._failures[action, error] = error
         if (episode := self._begun()) is not None:
             episode.step(action, ok=False, error=error, tool=event.tool_name)
 

@@ -1,0 +1,98 @@
+"""The loop closed: what failed in one run is a warning in the next, and it is the warning that helps."""
+
+from collections.abc import Callable
+
+import pytest
+from crewai.tools import tool
+
+from alma import ALMA
+from alma_crewai import ALMAMemory
+from crews import Message, ScriptedLLM, agent, crew, task, use
+
+FIRST_IDEA, OTHER_IDEA = "rolling update", "blue-green"
+
+
+@tool("deploy")
+def deploy(method: str) -> str:
+    """Deploys by a method."""
+    if method == FIRST_IDEA:
+        raise RuntimeError("health check timed out")
+    return "deployed"
+
+
+def obedient(messages: list[Message]) -> object:
+    """Tries its first idea unless the prompt warns of it; then says what came of it."""
+    if messages[-1]["role"] == "tool":
+        return str(messages[-1]["content"])
+    warnings = [line for line in str(messages[-1]["content"]).splitlines() if line.startswith("[A")]
+    return use("deploy", method=OTHER_IDEA if any(FIRST_IDEA in line for line in warnings) else FIRST_IDEA)
+
+
+def release(memory: ALMAMemory) -> ScriptedLLM:
+    """A run of two tasks."""
+    llm = ScriptedLLM(obedient)
+    worker = agent(llm, tools=[deploy])
+    crew(task("Deploy the auth service", worker), task("Deploy the auth service once more", worker), memory=memory).kickoff()
+    return llm
+
+
+def outcomes(alma: ALMA) -> list[str]:
+    return [str(record.outcome) for record in reversed(alma.recent_episodes())]
+
+
+@pytest.fixture
+def judged(alma: ALMA):
+    memory = ALMAMemory(alma, evaluator=lambda task, answer: answer == "deployed")
+    yield memory
+    memory.close()
+
+
+def test_what_failed_in_the_first_run_is_avoided_in_the_second(alma: ALMA, judged: ALMAMemory) -> None:
+    release(judged)
+    assert outcomes(alma) == ["failure", "failure"]
+    warnings = alma.list_memories("anti_pattern")
+    assert {(warning.agent, warning.pattern) for warning in warnings} == {("Coder", 'deploy(method="rolling update")')}
+    assert all("health check timed out" in warning.why_bad for warning in warnings)
+    llm = release(judged)
+    assert '[A1] Avoid: deploy(method="rolling update")' in llm.prompt()
+    assert outcomes(alma)[2:] == ["success", "success"]
+
+
+def test_the_way_that_works_becomes_a_strategy(alma: ALMA, judged: ALMAMemory) -> None:
+    for _ in range(3):
+        release(judged)
+    (strategy,) = alma.list_memories("heuristic")
+    assert strategy.strategy == 'deploy(method="blue-green")'
+    assert (strategy.success_count, strategy.occurrence_count) == (4, 4)
+    assert 'deploy(method="blue-green")' in {warning.better_alternative for warning in alma.list_memories("anti_pattern")}
+
+
+def emptied(alma: ALMA, memory: ALMAMemory) -> None:
+    memory.reset()
+
+
+def shuffled(alma: ALMA, memory: ALMAMemory) -> None:
+    """The same number of warnings of the same shape, about the other way."""
+    learned = alma.list_memories("anti_pattern")
+    memory.reset()
+    for warning in learned:
+        alma.add_anti_pattern(warning.agent, warning.pattern.replace(FIRST_IDEA, OTHER_IDEA), warning.why_bad)
+
+
+@pytest.mark.parametrize("spoil", [emptied, shuffled])
+def test_without_its_warnings_the_second_run_fails_as_the_first(
+    alma: ALMA, judged: ALMAMemory, spoil: Callable[[ALMA, ALMAMemory], None]
+) -> None:
+    release(judged)
+    spoil(alma, judged)
+    llm = ScriptedLLM(obedient)
+    crew(task("Deploy the auth service", agent(llm, tools=[deploy])), memory=judged).kickoff()
+    assert outcomes(alma)[2:] == ["failure"]
+    assert ("[A1]" in llm.prompt()) is (spoil is shuffled)
+
+
+def test_without_learning_nothing_improves(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, learn=False)
+    for _ in range(2):
+        assert "[A1]" not in release(memory).prompt()
+    assert alma.list_memories() == []
