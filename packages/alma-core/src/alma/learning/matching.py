@@ -5,7 +5,7 @@ decide what vectors blur, and vectors decide where words only differ a little. H
 `benchmarks/strategy_pairs.py`, from which the limits come.
 """
 
-from alma.learning.stems import mean_the_same, opposites, stem
+from alma.learning.stems import mean_the_same, opposites, stem, unmatched
 from alma.learning.wording import Stems, Wording, wording
 
 NEAR_STRATEGY = 0.75
@@ -152,12 +152,4 @@ def _replaced(left: Stems, right: Stems) -> str | None:
 def _left_over(a: Wording, b: Wording) -> tuple[Stems, Stems]:
     """What each names and the other does not, in whatever words."""
     left, right = a.telling - b.telling, b.telling - a.telling
-    if not left or not right:
-        return left, right
-    unpaired, open_ = set(left), set(right)
-    for one in sorted(left):
-        pair = next((other for other in sorted(open_) if mean_the_same(one, other)), None)
-        if pair is not None:
-            unpaired.discard(one)
-            open_.discard(pair)
-    return frozenset(unpaired), frozenset(open_)
+    return (unmatched(left, right), unmatched(right, left)) if left and right else (left, right)

@@ -2,7 +2,8 @@
 
 from functools import lru_cache
 
-from alma.learning.relations import OPPOSITES, SYNONYMS
+from alma.learning.opposites import OPPOSITES
+from alma.learning.synonyms import SYNONYMS
 from alma.learning.vocabulary import IRREGULAR
 
 _ENDINGS = (
@@ -34,6 +35,16 @@ def mean_the_same(one: str, other: str) -> bool:
         return True
     shorter = min(len(one), len(other))
     return shorter >= _SHARED and one[:shorter] == other[:shorter]
+
+
+def unmatched(stems: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    """Those of the stems that none of the others can stand for."""
+    groups = {group for other in others for group in _GROUPS.get(other, ())}
+    beginnings = {other[:_SHARED] for other in others if len(other) >= _SHARED}
+    unlisted = (one for one in stems if groups.isdisjoint(_GROUPS.get(one, ())))
+    return frozenset(
+        one for one in unlisted if one[:_SHARED] not in beginnings or not any(mean_the_same(one, other) for other in others)
+    )
 
 
 @lru_cache(maxsize=16_384)
