@@ -21,12 +21,15 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import Outcome
 from alma.types.strategies import Assessment, Judgement, StrategyRecord
 
-SHARPNESS = 8
-"""What a like task is worth: its cosine to this power. One at 0.9 counts not quite half, one at 0.7 a twentieth."""
+SHARPNESS = 6
+"""What a like task is worth: its cosine to this power. One at 0.9 counts half, one at 0.7 an eighth."""
 
 LEAST = 0.3
 UNLIKE, SAME_CLASS = 0.2, 0.75
 """Below the one cosine a class of tasks counts nothing for another, from the other on it counts whole, between as the square of the way."""
+
+LEAST_TRIALS = 0.25
+"""With less than this, nothing is known."""
 
 PRIOR_TRIALS = 2.0
 """So many trials of the wider group are added to those of the narrower one: of all tasks to like ones, of like ones to the same."""
@@ -93,7 +96,7 @@ def _of_task(room: Room, reader: str, task: str, base: Tally) -> _Known:
             same = same.plus(outcome.successes)
         else:
             like = like.plus(outcome.successes, weight=item.cosine**SHARPNESS)
-    judgement = Judgement.UNDECIDED if same.trials or like.trials else Judgement.UNKNOWN
+    judgement = Judgement.UNDECIDED if same.trials + like.trials >= LEAST_TRIALS else Judgement.UNKNOWN
     if same.trials:
         return _Known(same, _drawn(like, _drawn(base, 0.5)), judgement)
     return _Known(like, _drawn(base, 0.5), judgement)
@@ -114,7 +117,7 @@ def _of_strategy(room: Room, reader: str, strategy: str, task: str, base: Tally)
             counts = _sum([counts, found.lifetime.faded(_worth(place))])
             judged.append(verdict_of(found))
             records.append(_record(found, whole, place, reader))
-    judgement = judged[0] if judged else Judgement.UNKNOWN
+    judgement = judged[0] if counts.trials >= LEAST_TRIALS else Judgement.UNKNOWN
     return _Known(counts, _drawn(others, _drawn(base, 0.5)), judgement, tuple(records))
 
 
