@@ -46,7 +46,7 @@ def test_a_run_is_one_episode_with_its_tool_calls_as_steps(alma: ALMA, kind: str
     (record,) = episodes(alma)
     assert (record.agent, record.task, record.outcome, record.strategy) == ("dev", TASK, "success", "ok, then bad")
     assert sorted(steps(record)) == sorted([OK, BOOM])
-    assert outcomes(alma) == {("success", "ok, then bad", None), ("failure", "bad()", "ValueError: boom")}
+    assert outcomes(alma) == {("success", "ok, then bad", None), ("failure", "bad", "ValueError: boom")}
     assert len(retrievals) == 1
 
 
@@ -69,7 +69,7 @@ async def judge(run: AgentRun) -> tuple[str, str]:
         (lambda run: "partial", "partial", None, None),
         (lambda run: ("Success", "tests are green"), "success", None, "tests are green"),
         (lambda run: None, "unverified", None, None),
-        (judge, "failure", "dev said 'done' after ['ok()']", None),
+        (judge, "failure", "dev said 'done' after ['ok']", None),
     ],
 )
 def test_an_evaluator_says_how_a_run_went(
@@ -144,6 +144,12 @@ def test_a_cancelled_run_is_abandoned_and_nothing_is_learned_of_it_as_a_whole(al
     assert learner.flush()
     assert [(record.status, record.outcome) for record in episodes(alma)] == [(EpisodeStatus.ABANDONED, None)]
     assert (outcomes(alma), learner.errors) == (set(), [])
+
+
+def test_no_strategy_is_blamed_for_an_error_of_the_model(alma: ALMA) -> None:
+    with ALMALearner(alma), pytest.raises(RuntimeError):
+        run(agent_of([[("ok", {})], RuntimeError("no tokens left")]), memory_of(alma))
+    assert [(record.outcome, record.strategy) for record in episodes(alma)] == [("failure", None)]
 
 
 @pytest.mark.parametrize("read", ["all", "one", "none"])
@@ -267,8 +273,8 @@ def test_when_too_much_waits_steps_are_left_out_and_the_end_is_kept(alma: ALMA) 
     (record,) = episodes(alma)
     assert (record.steps, record.status) == ((), EpisodeStatus.ENDED)
     assert [str(error) for error in learner.errors] == [
-        "too much is waiting to be written; a step of 'dev' was left out: ok()",
-        "too much is waiting to be written; a step of 'dev' was left out: bad()",
+        "too much is waiting to be written; a step of 'dev' was left out: ok",
+        "too much is waiting to be written; a step of 'dev' was left out: bad",
     ]
 
 
@@ -297,7 +303,7 @@ def test_the_last_run_can_be_looked_at(alma: ALMA) -> None:
     ]
 
 
-def test_the_strategy_may_be_told_otherwise(alma: ALMA) -> None:
+def test_calls_are_told_with_their_arguments_or_as_one_likes(alma: ALMA) -> None:
     def by_target(steps: list[ToolStep]) -> str | None:
         return f"deploy to {steps[-1].arguments['target']}" if steps else None
 
@@ -305,9 +311,18 @@ def test_the_strategy_may_be_told_otherwise(alma: ALMA) -> None:
         """Deploys."""
         return f"on {target}"
 
-    with ALMALearner(alma, strategy=by_target):
-        run(agent_of([[("deploy", {"target": "green"})], "done"], tools=[deploy]), memory_of(alma))
-    assert [record.strategy for record in episodes(alma)] == ["deploy to green"]
+    def try_it(**options: Any) -> tuple[str | None, str]:
+        with ALMALearner(alma, **options):
+            run(
+                agent_of([[("deploy", {"target": "green"})], [("deploy", {"target": "green"})], "done"], tools=[deploy]),
+                memory_of(alma),
+            )
+        last = episodes(alma)[-1]
+        return last.strategy, last.steps[0].action
+
+    assert try_it() == ("deploy(target='green')", "deploy(target='green')")
+    assert try_it(strategy=by_target) == ("deploy to green", "deploy(target='green')")
+    assert try_it(action=lambda tool, arguments: tool) == ("deploy", "deploy")
 
 
 def test_a_run_inside_of_a_run_is_an_episode_of_its_own(alma: ALMA) -> None:

@@ -38,8 +38,9 @@ def test_the_public_names_are_exactly_these() -> None:
         "AgentRun",
         "ToolStep",
         "__version__",
+        "calls_in_order",
         "instrument_alma",
-        "tools_in_order",
+        "told_call",
     }
     assert all(hasattr(alma_llamaindex, name) for name in alma_llamaindex.__all__)
 

@@ -9,7 +9,7 @@ import pytest
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.llms.mock import MockLLM
-from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
@@ -152,16 +152,22 @@ def test_fusion_folds_one_memory_found_by_several_questions(taught: ALMA, mode: 
     assert set(found) == set(ids(retriever.retrieve(TASK)))
 
 
+class KeepFirst(BaseNodePostprocessor):
+    """A reranker that is content with the first."""
+
+    def _postprocess_nodes(self, nodes: list[NodeWithScore], query_bundle: Any = None) -> list[NodeWithScore]:
+        return nodes[:1]
+
+
 def usefulness(alma: ALMA) -> dict[str, float]:
     return {item.memory.id: item.factors.usefulness for item in alma.retrieve(TASK, "dev").recalled}
 
 
 def test_what_a_reranker_keeps_is_used_and_what_it_drops_is_passed_over(taught: ALMA) -> None:
     best = taught.retrieve(TASK, "dev").recalled[0]
-    cutoff = SimilarityPostprocessor(similarity_cutoff=best.score - 1e-9)
     counter = ALMAUsagePostprocessor(taught, agent="dev")
     engine = RetrieverQueryEngine.from_args(
-        ALMARetriever(taught, agent="dev"), llm=MockLLM(), node_postprocessors=[cutoff, counter]
+        ALMARetriever(taught, agent="dev"), llm=MockLLM(), node_postprocessors=[KeepFirst(), counter]
     )
     asked = [asyncio.run(engine.aquery(TASK)), engine.query(TASK), engine.query(TASK)]
     assert [ids(response.source_nodes) for response in asked] == [[best.memory.id]] * 3

@@ -5,7 +5,7 @@ from alma_llamaindex.learner import ALMALearner, instrument_alma
 from alma_llamaindex.memory import ALMAMemory
 from alma_llamaindex.postprocessor import ALMAUsagePostprocessor
 from alma_llamaindex.retriever import ALMARetriever
-from alma_llamaindex.runs import AgentRun, ToolStep, tools_in_order
+from alma_llamaindex.runs import AgentRun, ToolStep, calls_in_order, told_call
 from alma_llamaindex.tools import ALMAToolSpec
 
 __all__ = [
@@ -18,8 +18,9 @@ __all__ = [
     "AgentRun",
     "ToolStep",
     "__version__",
+    "calls_in_order",
     "instrument_alma",
-    "tools_in_order",
+    "told_call",
 ]
 
 __version__ = "0.1.0"

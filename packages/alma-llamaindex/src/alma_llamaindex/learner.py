@@ -15,7 +15,7 @@ from pydantic import PrivateAttr
 from alma import ALMA, MemorySlice
 from alma_llamaindex import spans
 from alma_llamaindex.recording import Recording
-from alma_llamaindex.runs import AgentRun, Evaluator, Part, Run, Strategy, ToolStep, as_task, tools_in_order
+from alma_llamaindex.runs import Action, AgentRun, Evaluator, Part, Run, Strategy, ToolStep, as_task, calls_in_order, told_call
 
 WAITING = 1_000
 """So many writes may wait for their turn. Beyond it, steps are left out, and `errors` says so; beginnings and ends never are."""
@@ -37,8 +37,8 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
 
     A run is learned from if its memory holds an ALMA block of the same `alma`, or if its agent is named in `agents`. Each agent that a
     workflow hands the run to has an episode of its own. A run that ends by an error is a failure, a cancelled one is abandoned; of any
-    other `evaluator` says how it went, and without one it is `unverified`. With `query_engines`, answers of query engines over an
-    `ALMARetriever` are learned from as well.
+    other `evaluator` says how it went, and without one it is `unverified`. `action` and `strategy` say calls of tools and the way that was
+    taken in words. With `query_engines`, answers of query engines over an `ALMARetriever` are learned from as well.
 
     LlamaIndex has one list of span handlers for the whole process: `install` puts this one on it, `uninstall` takes it off, a `with` block
     does both. Of several learners for one `alma`, the last one installed takes what begins from then on, so nothing is learned twice.
@@ -47,6 +47,7 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
     """
 
     _recording: Recording = PrivateAttr()
+    _action: Action = PrivateAttr()
     _agents: frozenset[str] = PrivateAttr()
     _learns_queries: bool = PrivateAttr()
     _stay_closed: Any = PrivateAttr(default=None)
@@ -57,12 +58,14 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         *,
         agents: Collection[str] = (),
         evaluator: Evaluator | None = None,
-        strategy: Strategy = tools_in_order,
+        strategy: Strategy = calls_in_order,
+        action: Action = told_call,
         query_engines: bool = False,
         waiting: int = WAITING,
     ) -> None:
         super().__init__()
         self._recording = Recording(alma, evaluator=evaluator, strategy=strategy, waiting=waiting)
+        self._action = action
         self._agents = frozenset(agents)
         self._learns_queries = query_engines
 
@@ -214,6 +217,7 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
                     agent=span.run.speaking,
                     tool=called.tool_name,
                     arguments=called.tool_kwargs,
+                    action=self._action(called.tool_name, called.tool_kwargs),
                     ok=not output.is_error,
                     answer=error if output.is_error else output.content,
                     duration_ms=(time.monotonic() - span.started) * 1000,

@@ -110,7 +110,9 @@ class Recording:
         try:
             if verdict is None:
                 return episode.abandon(reason)
-            strategy = self._strategy([step for step in run.steps if step.agent == part.name])
+            # Nothing is blamed for an error: if a tool made it, that step was learned from, and a model out of order is nobody's strategy.
+            steps = [step for step in run.steps if step.agent == part.name]
+            strategy = self._strategy(steps) if run.error is None else None
             said = {"error" if verdict is Verdict.FAILURE else "feedback": reason}
             return episode.end(verdict, strategy=strategy, **said)
         except Exception as error:  # noqa: BLE001 - the episodes of others are still to be ended

@@ -7,26 +7,26 @@ from typing import Any
 from alma import ALMA, Episode, EpisodeRecord, MemorySlice, Verdict
 from alma.text import shortened, storable
 
+ARGUMENT_CHARS = 200
+STRATEGY_CHARS = 600
 TASK_CHARS = 4_000
 """A user's message may hold a whole document. This much of it is the task."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStep:
-    """One call of a tool, and what it came to: its answer, or the error if not `ok`. `agent` is who called it, by LlamaIndex's name."""
+    """One call of a tool, and what it came to: its answer, or the error if not `ok`.
+
+    `agent` is who called it, by LlamaIndex's name; `action` is the call in words, as it is kept.
+    """
 
     agent: str
     tool: str
     arguments: Mapping[str, Any]
+    action: str
     ok: bool
     answer: str
     duration_ms: float | None = None
-
-    @property
-    def action(self) -> str:
-        """The call as it is kept: `deploy(target='production')`."""
-        given = ", ".join(f"{name}={shortened(repr(value), 200)}" for name, value in self.arguments.items())
-        return f"{self.tool}({given})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,21 @@ Evaluator = Callable[[AgentRun], Any]
 
 It is called beside the agents, on a thread of ALMA's own, so it may take its time; it may be a coroutine function.
 """
+Action = Callable[[str, Mapping[str, Any]], str]
+"""Says a call of a tool in words, from its name and its arguments."""
 Strategy = Callable[[Sequence[ToolStep]], str | None]
 """Says in words what was tried, from the tool calls of one agent."""
 
 
-def tools_in_order(steps: Sequence[ToolStep]) -> str | None:
-    """The names of the tools as they were called, each run of the same one once: `search, then deploy`."""
-    names = [step.tool for step in steps]
-    kept = [name for place, name in enumerate(names) if place == 0 or names[place - 1] != name]
-    return ", then ".join(kept) or None
+def told_call(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The call with its arguments, since the way that was chosen often lies in them: `deploy(way='blue-green')`."""
+    given = ", ".join(f"{name}={shortened(repr(value), ARGUMENT_CHARS)}" for name, value in arguments.items())
+    return f"{tool}({given})" if given else tool
+
+
+def calls_in_order(steps: Sequence[ToolStep]) -> str | None:
+    """The distinct calls in their order: `check, then deploy(way='blue-green')`."""
+    return shortened(", then ".join(dict.fromkeys(step.action for step in steps)), STRATEGY_CHARS) or None
 
 
 @dataclass(slots=True)
