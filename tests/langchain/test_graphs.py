@@ -1,0 +1,173 @@
+"""Handlers on graphs and chains that have no middleware, and a handler driven by hand."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langchain_core.messages import ToolMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnablePassthrough
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.types import Command
+
+from alma import ALMA
+from alma_langchain import ALMACallbackHandler, ALMAMiddleware, ALMARetriever, AsyncALMACallbackHandler, FinishedRun
+from scripted import QUESTION, TASK, call, deploy, invoke, only_run, runs, scripted, steps
+
+colours = pytest.mark.parametrize("is_async", [False, True], ids=["invoke", "ainvoke"])
+
+
+def graph(*replies: Any) -> Any:
+    """A graph as people draw it by hand: a model, its tools, and back."""
+    model = scripted(*replies)
+
+    def think(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [model.invoke(state["messages"])]}
+
+    drawn = StateGraph(MessagesState)
+    drawn.add_node("think", think)
+    drawn.add_node("tools", ToolNode([deploy]))
+    drawn.add_edge(START, "think")
+    drawn.add_conditional_edges("think", tools_condition, {"tools": "tools", END: END})
+    drawn.add_edge("tools", "think")
+    return drawn.compile()
+
+
+def handler_for(alma: ALMA, is_async: bool, **given: Any) -> Any:
+    return (AsyncALMACallbackHandler if is_async else ALMACallbackHandler)(alma, agent="dev", **given)
+
+
+@colours
+def test_a_graph_drawn_by_hand_learns_by_a_handler(alma: ALMA, is_async: bool) -> None:
+    def judge(run: FinishedRun) -> bool:
+        return run.answer == "Done."
+
+    handler = handler_for(alma, is_async, outcome_from=judge)
+    invoke(graph(call("deploy", way="blue-green"), "Done."), is_async=is_async, config={"callbacks": [handler]})
+    with pytest.raises(RuntimeError, match="ImagePullBackOff"):
+        invoke(graph(call("deploy", way="rolling")), is_async=is_async, config={"callbacks": [handler]})
+    assert runs(alma) == [("dev", "success"), ("dev", "failure")]
+    assert steps(alma) == [("deploy(way)", True, None), ("deploy(way)", False, "RuntimeError: ImagePullBackOff")]
+    assert handler.last_run.failures == 1
+
+
+def test_a_handler_bound_to_a_graph_follows_it_inside_another(alma: ALMA) -> None:
+    inner = graph(call("deploy", way="blue-green"), "Done.").with_config(callbacks=[ALMACallbackHandler(alma, agent="dev")])
+
+    def work(state: MessagesState) -> Any:
+        return inner.invoke(state)
+
+    outer = StateGraph(MessagesState)
+    outer.add_node("work", work)
+    outer.add_edge(START, "work")
+    invoke(outer.compile())
+    assert runs(alma) == [("dev", "unverified")]
+    assert steps(alma) == [("deploy(way)", True, None)]
+
+
+def test_an_agent_with_middleware_inside_a_graph_with_a_handler_is_recorded_once(alma: ALMA) -> None:
+    from langchain.agents import create_agent
+
+    worker = create_agent(
+        scripted(call("deploy", way="blue-green"), "Done."), [deploy], middleware=[ALMAMiddleware(alma, agent="dev")]
+    )
+    outer = StateGraph(MessagesState)
+    outer.add_node("work", worker)
+    outer.add_edge(START, "work")
+    invoke(outer.compile(), config={"callbacks": [ALMACallbackHandler(alma, agent="dev")]})
+    assert runs(alma) == [("dev", "unverified")]
+    assert steps(alma) == [("deploy(way)", True, None)]
+
+
+def test_a_command_to_a_graph_further_out_ends_the_run_of_the_inner_one_without_a_failure(alma: ALMA) -> None:
+    from langchain.agents import create_agent
+    from langchain_core.tools import tool
+
+    @tool
+    def hand_over() -> Command[Any]:
+        """Hands over to a colleague."""
+        return Command(goto="colleague", graph=Command.PARENT, update={"messages": []})
+
+    worker = create_agent(scripted(call("hand_over")), [hand_over], middleware=[ALMAMiddleware(alma, agent="dev")])
+    outer = StateGraph(MessagesState)
+    outer.add_node("work", worker, destinations=("colleague",))
+    outer.add_node("colleague", lambda state: {"messages": []})
+    outer.add_edge(START, "work")
+    invoke(outer.compile())
+    assert runs(alma) == [("dev", "unverified")]
+    assert steps(alma) == [("hand_over", True, None)]
+
+
+@colours
+def test_a_chain_that_looks_things_up_is_a_run(alma: ALMA, is_async: bool) -> None:
+    alma.add_domain_knowledge("dev", "deploys", "The auth service is deployed blue-green.")
+    retriever = ALMARetriever(alma=alma, agent="dev", k=2)
+    prompt = ChatPromptTemplate.from_template("{context}\n{question}")
+    chain = {"context": retriever, "question": RunnablePassthrough()} | prompt | scripted("Blue-green.") | StrOutputParser()
+    handler = handler_for(alma, is_async)
+    assert invoke(chain, "How is the auth service deployed?", is_async=is_async, config={"callbacks": [handler]}) == "Blue-green."
+    assert only_run(alma).task == "How is the auth service deployed?"
+    assert steps(alma) == []
+
+
+def test_many_runs_share_one_handler(alma: ALMA) -> None:
+    handler = AsyncALMACallbackHandler(alma, agent="dev")
+    agent = graph(call("deploy", way="blue-green"), "Done.")
+
+    async def many() -> None:
+        asked = [agent.ainvoke({"messages": [("user", f"job {number}")]}, {"callbacks": [handler]}) for number in range(32)]
+        await asyncio.gather(*asked)
+
+    asyncio.run(many())
+    assert {run.task for run in alma.recent_episodes(1000)} == {f"job {number}" for number in range(32)}
+    assert {len(run.steps) for run in alma.recent_episodes(1000)} == {1}
+    assert not handler.errors
+
+
+def test_a_handler_driven_by_hand_does_the_same(alma: ALMA) -> None:
+    handler = ALMACallbackHandler(alma, agent="dev")
+    root, inner, good, bad = (uuid4() for _ in range(4))
+    handler.on_chain_start({}, {"input": TASK}, run_id=root)
+    handler.on_chain_start({}, {"input": "something"}, run_id=inner, parent_run_id=root)
+    handler.on_tool_start({"name": "look"}, "x", run_id=good, parent_run_id=inner, inputs={"place": 1})
+    handler.on_tool_end(ToolMessage("seen", tool_call_id="1"), run_id=good)
+    handler.on_tool_end(ToolMessage("seen", tool_call_id="1"), run_id=good)
+    handler.on_tool_start({"name": "take"}, "x", run_id=bad, parent_run_id=inner)
+    handler.on_tool_error(OSError("gone"), run_id=bad)
+    handler.on_chain_end({}, run_id=inner)
+    handler.on_chain_error(OSError("gone"), run_id=root)
+    handler.on_chain_error(OSError("gone"), run_id=root)
+    assert runs(alma) == [("dev", "failure")]
+    assert steps(alma) == [("look(place)", True, None), ("take", False, "OSError: gone")]
+
+
+def test_runs_that_never_tell_of_their_end_are_forgotten_at_last(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    from alma_langchain.events import RUNS
+
+    monkeypatch.setattr("alma_langchain.runs.MOST_RUNS", 3)
+    ids = [uuid4() for _ in range(10)]
+    for run_id in ids:
+        RUNS.started(run_id, None)
+    assert len(RUNS) == 3
+    for run_id in ids:
+        RUNS.ended(run_id, {})
+
+
+def test_what_an_interrupt_waits_for_is_found_again_by_its_thread(alma: ALMA) -> None:
+    handler = ALMACallbackHandler(alma, agent="dev")
+    first, second = uuid4(), uuid4()
+    thread = {"thread_id": "t1"}
+    handler.on_chain_start({}, QUESTION, run_id=first, metadata=thread)
+    step = uuid4()
+    handler.on_tool_start({"name": "look"}, "", run_id=step, parent_run_id=first)
+    handler.on_tool_end("seen", run_id=step)
+    handler.on_interrupt(SimpleNamespace(run_id=first))
+    handler.on_chain_end({"messages": []}, run_id=first)
+    assert only_run(alma).status == "open"
+    handler.on_chain_start({}, None, run_id=second, metadata=thread)
+    handler.on_chain_end({"output": "Done."}, run_id=second)
+    assert runs(alma) == [("dev", "unverified")]
