@@ -49,6 +49,14 @@ def test_an_evaluator_judges_what_no_guardrail_does(alma: ALMA, said: object, ou
     assert only_episode(alma).outcome == outcome
 
 
+def test_an_evaluator_can_say_why(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, evaluator=lambda task, answer: ("failure", "the page stays blank"))
+    crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()
+    memory.close()
+    record = only_episode(alma)
+    assert (record.outcome, record.feedback) == ("failure", "the page stays blank")
+
+
 def test_an_evaluator_that_fails_leaves_it_open(alma: ALMA) -> None:
     memory = ALMAMemory(alma, evaluator=lambda task, answer: 1 / 0, strategy=lambda answer, steps: {}["way"])
     crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()

@@ -1,10 +1,8 @@
-"""Crews without a network: a scripted chat model for CrewAI, and crews, agents and tools around it."""
+"""Crews, agents and tools around a scripted chat model, with CrewAI told to keep to itself."""
 
-import json
 import os
-import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 for name in (
@@ -23,54 +21,10 @@ with warnings.catch_warnings():
     from crewai import Agent, Crew, Task
     from crewai.llms.base_llm import BaseLLM
     from crewai.tools import tool
-    from pydantic import PrivateAttr
 
-Message = dict[str, Any]
-Reply = str | Exception | list[dict[str, Any]] | Callable[[list[Message]], Any]
+    from alma_crewai.testing import Message, ScriptedLLM, use
 
-
-class ScriptedLLM(BaseLLM):
-    """Answers by a script, one reply a call, the last one for good; keeps what it was asked. A function is given the messages."""
-
-    model: str = "scripted"
-    native: bool = True
-    _replies: list[Reply] = PrivateAttr()
-    _asked: list[list[Message]] = PrivateAttr(default_factory=list)
-    _lock: Any = PrivateAttr(default_factory=threading.Lock)
-
-    def __init__(self, *replies: Reply, native: bool = True, **settings: Any) -> None:
-        super().__init__(model="scripted", **settings)
-        self.native = native
-        self._replies = list(replies) or ["done"]
-
-    @property
-    def asked(self) -> list[list[Message]]:
-        """The messages of each call."""
-        return self._asked
-
-    def prompt(self, number: int = 0) -> str:
-        """All that the model was shown in a call."""
-        return "\n".join(str(message.get("content") or "") for message in self._asked[number])
-
-    def supports_function_calling(self) -> bool:
-        return self.native
-
-    def call(self, messages: Any, *_: Any, **__: Any) -> Any:
-        with self._lock:
-            seen = [dict(message) for message in messages] if isinstance(messages, list) else [{"content": messages}]
-            self._asked.append(seen)
-            reply = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
-        if isinstance(reply, Exception):
-            raise reply
-        return reply(seen) if callable(reply) else reply
-
-    async def acall(self, messages: Any, *args: Any, **settings: Any) -> Any:
-        return self.call(messages, *args, **settings)
-
-
-def use(name: str, **arguments: Any) -> list[dict[str, Any]]:
-    """A native call of a tool."""
-    return [{"id": f"call_{name}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}]
+__all__ = ["Message", "ScriptedLLM", "agent", "bad_tool", "crew", "good_tool", "task", "use"]
 
 
 def agent(llm: BaseLLM, role: str = "Coder", *, tools: Sequence[Any] = (), **settings: Any) -> Agent:

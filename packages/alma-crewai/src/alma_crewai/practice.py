@@ -15,8 +15,9 @@ _LOG = logging.getLogger("alma")
 
 MOST_ERRORS = 100
 
-Evaluator = Callable[[str, str], "str | bool | Verdict | None"]
-"""Judges a task and the answer to it: "success", "failure", "partial", or `None` to leave it open."""
+Judged = Verdict | str | bool | None
+Evaluator = Callable[[str, str], "Judged | tuple[Judged, str]"]
+"""Judges a task by the answer to it: "success", "failure", "partial", `True`, `False`, or `None` to leave it open; with a reason, a pair of both."""
 TellStrategy = Callable[[str, Sequence[Step]], "str | None"]
 """Says from the answer and the steps which way was taken."""
 
@@ -75,14 +76,15 @@ class Practice:
         """An episode on a task for which this was shown."""
         return self.alma.episode(agent, task, user_id=user_id, task_type=self.task_type, memories=memories)
 
-    def judged(self, task: str, answer: str) -> Verdict | None:
-        """What the evaluator says; `None` without one, or if it leaves it open."""
-        said = self.evaluator(task, answer) if self.evaluator else None
+    def judged(self, task: str, answer: str) -> tuple[Verdict | None, str | None]:
+        """What the evaluator says, and why; `None` without one, or if it leaves it open."""
+        judged = self.evaluator(task, answer) if self.evaluator else None
+        said, reason = judged if isinstance(judged, tuple) else (judged, None)
         if said is None:
-            return None
+            return None, reason
         if isinstance(said, bool):
-            return Verdict.SUCCESS if said else Verdict.FAILURE
-        return Verdict(str(said).strip().lower())
+            return Verdict.SUCCESS if said else Verdict.FAILURE, reason
+        return Verdict(str(said).strip().lower()), reason
 
     def report(self, problem: Exception) -> None:
         """Keeps what went wrong."""

@@ -76,14 +76,15 @@ class Run:
     def complete(self, answer: str) -> EpisodeRecord | None:
         """Ends it with what an evaluator or a guardrail said of the answer; failed tools make it partial; else nobody judged."""
         with self._lock:
-            outcome = self._asked(lambda: self._verdict(answer)) or Verdict.UNVERIFIED
-            error = "\n".join(dict.fromkeys(self._failures.values())) or None
-            return self._end(outcome, answer, None if outcome is Verdict.SUCCESS else error)
+            judged, reason = self._asked(lambda: self.practice.judged(self.task, answer)) or (None, None)
+            outcome = judged or self._verdict()
+            error = "\n".join(dict.fromkeys(self._failures.values()))
+            return self._end(outcome, answer, error=None if outcome is Verdict.SUCCESS else error or None, feedback=reason)
 
     def fail(self, error: str | None) -> EpisodeRecord | None:
         """Ends it as a failure. A strategy is blamed for what a guardrail rejects; not for a model that is overloaded, nor twice for a tool."""
         with self._lock:
-            return self._end(Verdict.FAILURE, "", error or self.error, blames_strategy=self._is_approved is False)
+            return self._end(Verdict.FAILURE, "", error=error or self.error, blames_strategy=self._is_approved is False)
 
     def abandon(self, reason: str) -> None:
         """Ends it without a verdict."""
@@ -113,20 +114,19 @@ class Run:
             tool=event.tool_name,
         )
 
-    def _verdict(self, answer: str) -> Verdict:
-        judged = self.practice.judged(self.task, answer)
-        if judged is not None:
-            return judged
+    def _verdict(self) -> Verdict:
         if self._failures:
             return Verdict.PARTIAL
         return Verdict.SUCCESS if self._is_approved else Verdict.UNVERIFIED
 
-    def _end(self, outcome: Verdict, answer: str, error: str | None, *, blames_strategy: bool = True) -> EpisodeRecord | None:
+    def _end(
+        self, outcome: Verdict, answer: str, *, error: str | None, feedback: str | None = None, blames_strategy: bool = True
+    ) -> EpisodeRecord | None:
         self.is_open = False
         if (episode := self._begun()) is None:
             return None
         way = self._asked(lambda: self.practice.strategy(answer, episode.steps)) if blames_strategy else None
-        return episode.end(outcome, strategy=way, error=error)
+        return episode.end(outcome, strategy=way, error=error, feedback=feedback)
 
     def _asked(self, question: Callable[[], Said]) -> Said | None:
         """The answer of code that the user gave; `None` if it fails, which is reported."""
