@@ -10,11 +10,14 @@ from alma.learning.vocabulary import COMPOUNDS, IRREGULAR, NUMBERS, UNITS
 COMMA = ","
 
 _COMPOUNDS = {(stem(word[:end]), word[end:]): word for word in COMPOUNDS for end in range(1, len(word))}
+_SECOND_PARTS = {second for _, second in _COMPOUNDS} | {
+    form for form, plain in IRREGULAR.items() if any(plain == part for _, part in _COMPOUNDS)
+}
 _UNITS = {stem(name): unit for name, unit in UNITS.items()}
 _TOKEN = re.compile(
-    r"(?P<id>#\w+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b)"
-    r"|\b(?P<number>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<unit>\s?%|[a-z]{1,3}\b|\b)"
-    r"|(?P<word>[^\W_]+(?:['’]t\b)?)|(?P<comma>,)"
+    r"(?:#\w+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b)"  # an id
+    r"|\b(\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(\s?%|[a-z]{1,3}\b|\b)"  # a number, and its unit
+    r"|([^\W_]+(?:['’]t\b)?|,)"  # a word, or a comma
 )
 
 
@@ -35,10 +38,10 @@ def words_and_numbers(text: str) -> tuple[list[str], list[str]]:
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     """Numbers and words in turn, one of the two empty."""
-    for found in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
-        if found["number"]:
-            yield found["number"].replace(",", ""), ""
-        token = (found["unit"] or found["word"] or found["comma"] or "").lstrip()
+    for number, unit, word in _TOKEN.findall(unicodedata.normalize("NFKC", text).lower()):
+        if number:
+            yield number.replace(",", ""), ""
+        token = word or unit.lstrip()
         if token:
             yield (NUMBERS[token], "") if token in NUMBERS else ("", token)
 
@@ -51,8 +54,9 @@ def _measured(number: str, unit: tuple[str, float] | None) -> str:
 
 
 def _append(words: list[str], word: str) -> None:
-    joined = _COMPOUNDS.get((stem(words[-1]), IRREGULAR.get(word, word))) if words else None
-    if joined:
-        words[-1] = joined
-        return
+    if word in _SECOND_PARTS and words:
+        joined = _COMPOUNDS.get((stem(words[-1]), IRREGULAR.get(word, word)))
+        if joined:
+            words[-1] = joined
+            return
     words.append(word)

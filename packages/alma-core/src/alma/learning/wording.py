@@ -12,6 +12,8 @@ from alma.learning.vocabulary import GENRES, GREETINGS, NEGATORS, RESTRICTORS, S
 from alma.text import STOPWORDS, normalised
 
 _LETTERS = re.compile(r"[^\W\d_]+")
+_PREFERRED_TO = frozenset(("over", "to"))
+_DENYING = NEGATORS | _PREFERRED_TO
 _UNTOLD = STOPWORDS | SAYING_LITTLE | NEGATORS | {COMMA}
 _GENRE_STEMS = frozenset(map(stem, GENRES))
 
@@ -97,19 +99,21 @@ def _telling(words: Sequence[str]) -> Stems:
 
 
 def _denied(words: Sequence[str]) -> tuple[str, ...]:
-    denied = []
-    for place, word in enumerate(words):
-        if _denies(words, place, word):
-            denied.append(next((stem(after) for after in words[place + 1 :] if after not in _UNTOLD), ""))
-    return tuple(sorted(denied))
+    places = [place for place, word in enumerate(words) if word in _DENYING or (word[-1] == "t" and word.endswith(("'t", "’t")))]
+    return tuple(sorted(_denied_thing(words, place) for place in places if _denies(words, place)))
 
 
-def _denies(words: Sequence[str], place: int, word: str) -> bool:
-    if word in ("over", "to"):  # as in: prefer composition to inheritance
+def _denied_thing(words: Sequence[str], place: int) -> str:
+    return next((stem(after) for after in words[place + 1 :] if after not in _UNTOLD), "")
+
+
+def _denies(words: Sequence[str], place: int) -> bool:
+    word = words[place]
+    if word in _PREFERRED_TO:  # as in: prefer composition to inheritance
         return any(before.startswith("prefer") for before in words[:place])
     if word.startswith("stop"):  # to stop trusting is a denial, to stop a server an action
         return place + 1 < len(words) and words[place + 1].endswith("ing")
-    return word in NEGATORS or word.endswith(("n't", "n’t"))
+    return True
 
 
 def _version(word: str) -> tuple[str, str]:
