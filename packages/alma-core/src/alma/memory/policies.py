@@ -1,11 +1,12 @@
 """Which memories the rules of forgetting choose. Writes nothing."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from alma import scoring
-from alma.config import ForgettingRule, ForgettingSettings, OutcomeRule
+from alma.config import ForgettingSettings
 from alma.memory.kinds import profile_for
 from alma.memory.room import Room
 from alma.protocols import Candidate
@@ -48,54 +49,59 @@ def _of_partition(room: Room, settings: ForgettingSettings, partition: Partition
     gone: set[str] = set()
     for name, choose in _RULES.items():
         limit = getattr(rule, name, None)
-        if limit is None:
-            continue
-        for memory_id in choose(_Place(room, partition, rule, gone)):
-            if memory_id not in gone:
-                gone.add(memory_id)
-                yield Choice(memory_id, owner, partition.kind, name, limit)
+        if limit is not None:
+            chosen = dict.fromkeys(choose(_Place(room, partition, gone), limit))
+            yield from (Choice(memory_id, owner, partition.kind, name, limit) for memory_id in chosen if memory_id not in gone)
+            gone |= set(chosen)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A partition, its rule, and what goes from it already."""
+    """A partition, and what goes from it already."""
 
     room: Room
     partition: Partition
-    rule: ForgettingRule
-    gone: set[str]
+    gone: Collection[str]
+
+    def stale(self, *, seen_before: int | None = None, below: float | None = None) -> Sequence[str]:
+        """The ids of what was last seen before a time, or is of a confidence below."""
+        return self.room.project.stale([self.partition.row], seen_before=seen_before, below=below)
+
+    def count(self) -> int:
+        """How many memories stay so far."""
+        counts = (each.count for each in self.room.project.counts() if each.partition.row == self.partition.row)
+        return next(counts, 0) - len(self.gone)
 
     def left(self) -> Iterator[Candidate]:
         """What is known of the memories that stay so far."""
         project = self.room.project
         places = (project.find(memory_id) for memory_id in self.gone)
         going = {place.memory for place in places if place is not None}
-        rows = project.listed([self.partition.row], since=None, limit=_ALL, newest_first=False)
-        for start in range(0, len(rows), _CHUNK):
-            yield from (found for found in project.candidates(rows[start : start + _CHUNK]) if found.memory not in going)
+        for rows in _chunks(project.listed([self.partition.row], since=None, limit=_ALL, newest_first=False)):
+            yield from (found for found in project.candidates(rows) if found.memory not in going)
 
-    def ids(self, rows: list[int]) -> list[str]:
+    def ids(self, memories: Sequence[int]) -> list[str]:
         """The ids of memories by row."""
         found: list[str] = []
-        for start in range(0, len(rows), _CHUNK):
-            memories = self.room.project.memories(rows[start : start + _CHUNK])
-            found += [memories[row].id for row in rows[start : start + _CHUNK] if row in memories]
+        for rows in _chunks(memories):
+            stored = self.room.project.memories(rows)
+            found += [stored[row].id for row in rows if row in stored]
         return found
 
 
-def _too_old(place: _Place) -> list[str]:
-    assert place.rule.max_age_days is not None
-    oldest = to_micros(place.room.store.clock() - timedelta(days=place.rule.max_age_days))
-    return list(place.room.project.stale([place.partition.row], seen_before=oldest, below=None))
+def _chunks(rows: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK))
 
 
-def _too_unsure(place: _Place) -> list[str]:
-    return list(place.room.project.stale([place.partition.row], seen_before=None, below=place.rule.min_confidence))
+def _too_old(place: _Place, days: float) -> Sequence[str]:
+    return place.stale(seen_before=to_micros(place.room.store.clock() - timedelta(days=days)))
 
 
-def _useless(place: _Place) -> list[str]:
-    least = place.rule.min_usefulness
-    assert least is not None
+def _too_unsure(place: _Place, confidence: float) -> Sequence[str]:
+    return place.stale(below=confidence)
+
+
+def _useless(place: _Place, least: float) -> Sequence[str]:
     return place.ids([found.memory for found in place.left() if _is_known(found) and scoring.usefulness(*found.usage) < least])
 
 
@@ -103,41 +109,31 @@ def _is_known(candidate: Candidate) -> bool:
     return scoring.weight_of_use(*candidate.usage) >= ENOUGH_KNOWN
 
 
-def _beyond_window(place: _Place) -> list[str]:
+def _beyond_window(place: _Place, window: int) -> Sequence[str]:
     """The oldest, by when they happened, beyond the window."""
-    assert isinstance(place.rule, OutcomeRule)
-    assert place.rule.window is not None
-    if _count(place) <= place.rule.window:
+    if place.count() <= window:
         return []
     ages = sorted((found.seen_at, found.memory) for found in place.left())
-    return place.ids([row for _, row in ages[: max(len(ages) - place.rule.window, 0)]])
+    return place.ids([row for _, row in ages[: max(len(ages) - window, 0)]])
 
 
-def _beyond_quota(place: _Place) -> list[str]:
+def _beyond_quota(place: _Place, quota: int) -> Sequence[str]:
     """The least valuable beyond the quota: those that would be recalled last by somebody to whom all were equally near."""
-    quota = place.rule.max_count
-    assert quota is not None
-    if _count(place) <= quota:
+    if place.count() <= quota:
         return []
-    kind, room = place.partition.kind, place.room
-    left = list(place.left())
+    room, kind, left = place.room, place.partition.kind, list(place.left())
     order = ranked(
         [Contender(found.memory, 1.0, 1) for found in left],
         left,
         kinds={place.partition.row: kind},
         profile=profile_for(room, [kind], room.store.profile),
         now=room.now(),
-        top_k=max(len(left), 1),
+        top_k=len(left),
     )
     return place.ids([item.memory for item in order[quota:]])
 
 
-def _count(place: _Place) -> int:
-    counts = (each.count for each in place.room.project.counts() if each.partition.row == place.partition.row)
-    return next(counts, 0) - len(place.gone)
-
-
-_RULES: Mapping[str, Callable[[_Place], list[str]]] = {
+_RULES: Mapping[str, Callable[[_Place, Any], Sequence[str]]] = {
     "max_age_days": _too_old,
     "min_confidence": _too_unsure,
     "min_usefulness": _useless,
