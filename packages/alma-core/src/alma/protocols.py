@@ -4,6 +4,7 @@ Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaq
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -270,6 +271,9 @@ class Learned(Protocol):
 
     def behind(self, memories: Sequence[int]) -> Mapping[int, StoredEvidence]:
         """The evidence that outcomes belong to or rules rest on, by their rows."""
+
+    def overruled(self, memories: Sequence[int], *, reader: str, trials: int) -> AbstractSet[int]:
+        """Those of the rules, of other agents, on whose class and strategy the reader has so many trials of its own."""
 
     def with_rules(self, agent: str) -> Sequence[StoredEvidence]:
         """All evidence of an agent that a rule rests on, or once did."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from alma.evidence import Tally
 from alma.learning.standing import CANDIDATE_CONFIDENCE, Standing
+from alma.learning.suspicion import flagged
 from alma.learning.telling import most_telling
 from alma.text import PASSAGE_CHARS, shortened, split_passages
 from alma.types.evidence import Evidence, Told
@@ -97,7 +98,7 @@ def anti_pattern_counts(of: Evidence) -> dict[str, Any]:
 
 def metadata(of: Evidence, setting: Setting, standing: Standing) -> dict[str, Any]:
     """What a rule says of itself beside its fields."""
-    said: dict[str, Any] = {"status": standing.value, "learned": True}
+    said = flagged({"status": standing.value, "learned": True}, of.strategy, setting.task, *(what for what, _, _ in of.reasons))
     return {**said, "task": setting.task, **({"task_type": setting.task_type} if setting.task_type else {})}
 
 

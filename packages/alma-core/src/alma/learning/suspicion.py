@@ -1,6 +1,11 @@
 """Text that reads as if it told a model what to do. It is kept as data all the same; whoever shows it can say so."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
+
+FLAGGED = "flagged"
+INSTRUCTION = "reads like an instruction"
 
 _UP_TO_3 = r"\W+(?:\w+\W+){0,3}?"
 _RULES = r"(?:instructions?|prompts?|rules?|guidelines?|directions?|directives?|orders?|commands?|programming|polic(?:y|ies)|restrictions?)"
@@ -69,3 +74,9 @@ def reads_like_an_instruction(text: str) -> bool:
     """
     lowered = text.lower()
     return any(pattern.search(text) for hints, pattern in _PATTERNS if any(hint in lowered for hint in hints))
+
+
+def flagged(metadata: Mapping[str, Any], *texts: object) -> dict[str, Any]:
+    """The metadata of a memory with such texts, which says so where one of them reads like an instruction."""
+    found = any(isinstance(text, str) and reads_like_an_instruction(text) for text in texts)
+    return {**metadata, FLAGGED: INSTRUCTION} if found else dict(metadata)

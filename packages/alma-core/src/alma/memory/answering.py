@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
+from alma.memory.deference import without_overruled
 from alma.memory.kinds import profile_for
 from alma.memory.room import Room
 from alma.memory.scopes import readable
@@ -109,7 +110,8 @@ def answered(room: Room, asked: Asked) -> Answer | None:
 
 def scored(room: Room, asked: Asked, chosen: Sequence[Contender], kinds: Mapping[int, str], *, top_k: int) -> list[Ranked]:
     """The contenders that still exist with their scores, at most `top_k` of each kind, best first."""
-    candidates = room.project.candidates([contender.memory for contender in chosen])
+    found = room.project.candidates([contender.memory for contender in chosen])
+    candidates = without_overruled(room, found, asked.partitions, reader=asked.reader)
     return ranked(chosen, candidates, kinds=kinds, profile=asked.profile, now=asked.now, top_k=top_k)
 
 

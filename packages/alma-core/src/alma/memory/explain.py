@@ -9,6 +9,7 @@ import numpy as np
 from alma.errors import MemoryNotFoundError
 from alma.memory import arguments as args
 from alma.memory.answering import Answer, Asked, answered, asked, contenders_for, scored
+from alma.memory.deference import ENOUGH_TRIALS, is_shared_rule
 from alma.memory.explanations import equal_ones, explained, explanations, place_in, words_in
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
@@ -63,9 +64,22 @@ def explain_retrieval(
         return told.left_out(Reason.SCOPE, _closed(access, place.partition.owner, question.reader), access=access)
     if place.is_archived:
         return told.left_out(Reason.ARCHIVED, "it was forgotten: it is archived, and no search looks at it", access=access)
+    overruled = _overruled(room, question, place)
+    if overruled is not None:
+        return told.left_out(Reason.OVERRULED, overruled, access=access)
     answer = answered(room, question)
     assert answer is not None
     return _judged(room, question, answer, place.memory, told)
+
+
+def _overruled(room: Room, asked: Asked, place: Place) -> str | None:
+    """Why another agent's rule gives way, `None` if it does not."""
+    if not is_shared_rule(place.partition, asked.reader):
+        return None
+    if not room.project.learned.overruled([place.memory], reader=asked.reader, trials=ENOUGH_TRIALS):
+        return None
+    owner = place.partition.owner
+    return f"{asked.reader!r} has evidence of its own on the same strategy, which counts for more than a rule of {owner!r}"
 
 
 def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, object]:

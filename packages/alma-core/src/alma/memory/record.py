@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from alma.errors import ScopeViolationError, ValidationError
+from alma.learning.suspicion import flagged
 from alma.memory import arguments as args
 from alma.memory import kinds, repeating
 from alma.memory.learning import strategy_texts, writing
@@ -78,8 +79,11 @@ def _outcome(room: Room, now: datetime, given: Mapping[str, Any]) -> Outcome:
 
 def _metadata(given: Mapping[str, Any]) -> dict[str, Any]:
     key = repeating.checked_key(given)
-    metadata = args.checked_metadata(given.get("metadata"))
+    metadata = flagged(args.checked_metadata(given.get("metadata")), *(given.get(name) for name in _FREE_TEXTS))
     return metadata if key is None else {**metadata, repeating.KEY: key}
+
+
+_FREE_TEXTS = ("task", "strategy_used", "error_message", "feedback")
 
 
 def _texts_to_judge(room: Room, memory: Memory) -> list[str]:
@@ -305,7 +309,7 @@ def checked_fields(memory: Memory) -> dict[str, Any]:
     args.checked_label(memory.id, "id")
     if not 0 <= memory.confidence <= 1:
         raise ValidationError(f"confidence is {memory.confidence}; it must be from 0 to 1")
-    fields: dict[str, Any] = {"metadata": args.checked_metadata(memory.metadata)}
+    fields: dict[str, Any] = {"metadata": flagged(args.checked_metadata(memory.metadata), memory.text, memory.keywords)}
     if isinstance(memory, UserPreference):
         fields["user_id"] = args.checked_name(memory.user_id, "user_id")
     if memory.agent or not isinstance(memory, UserPreference):

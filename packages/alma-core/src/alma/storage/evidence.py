@@ -119,6 +119,14 @@ class EvidenceReader:
             rows = [named(cursor, values) for values in cursor]
             return {row["memory"]: _stored(view, row, self._embedder) for row in rows}
 
+    def overruled(self, memories: Sequence[int], *, reader: str, trials: int) -> set[int]:
+        """Those of the rules, of other agents, on whose class and strategy the reader has so many trials of its own."""
+        with self._opened() as view:
+            if view is None:
+                return set()
+            given = {"project": view.project, "rows": json.dumps(list(memories)), "agent": reader, "trials": trials}
+            return {row for (row,) in view.connection.execute(compiled.EVIDENCE_OVERRULED, given)}
+
     def with_rules(self, agent: str) -> list[StoredEvidence]:
         """All evidence of an agent that a rule rests on, or once did."""
         return self._read(compiled.EVIDENCE_OF_RULES, agent=agent)

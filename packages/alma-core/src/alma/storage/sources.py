@@ -208,6 +208,7 @@ def _logical() -> dict[str, ClauseElement]:
     passages = select(_PASSAGE, _m.id.label("owner")).select_from(_PASSAGE.outerjoin(_MEMORY, _m.row == _p.memory))
     usages = select(_USAGE, _m.id.label("owner")).select_from(_USAGE.join(_MEMORY, _m.row == _u.memory))
     of_memory = (_m.project == _given("project"), _m.id == _given("memory_id"))
+    own = _EVIDENCE.alias("own")
     of_agent = (_EVIDENCE.c.project == _given("project"), _EVIDENCE.c.agent == _given("agent"))
     of_class = (*of_agent, _EVIDENCE.c.task_class == _given("task_class"))
     record_key = [_RECORD.c[name] == _given(f"of_{name}") for name in ("project", "kind", "key")]
@@ -264,6 +265,16 @@ def _logical() -> dict[str, ClauseElement]:
         "EVIDENCE_BEHIND": select(_m.row.label("memory"), _EVIDENCE)
         .select_from(_MEMORY.join(_EVIDENCE, and_(_EVIDENCE.c.project == _m.project, _EVIDENCE.c.id == _m.evidence)))
         .where(_m.project == _given("project"), _m.row.in_(_rows_given())),
+        "EVIDENCE_OVERRULED": select(_m.row)
+        .select_from(
+            _MEMORY.join(_EVIDENCE, and_(_EVIDENCE.c.project == _m.project, _EVIDENCE.c.id == _m.evidence)).join(
+                own, and_(*(own.c[name] == _EVIDENCE.c[name] for name in ("project", "task_class", "strategy_hash")))
+            )
+        )
+        .where(
+            *(_m.project == _given("project"), _m.row.in_(_rows_given()), _EVIDENCE.c.agent != _given("agent")),
+            *(own.c.agent == _given("agent"), own.c.trials >= _given("trials")),
+        ),
         "EVIDENCE_OF_RULES": select(_EVIDENCE).where(
             *of_agent, or_(_EVIDENCE.c.heuristic.is_not(None), _EVIDENCE.c.anti_pattern.is_not(None))
         ),

@@ -114,6 +114,7 @@ class Reason(StrEnum):
     OTHER_PROJECT = "other_project"
     SCOPE = "scope"
     ARCHIVED = "archived"
+    OVERRULED = "overruled"
     BELOW_FLOOR = "below_floor"
     NOT_A_CANDIDATE = "not_a_candidate"
     FOLDED = "folded"
