@@ -1,7 +1,7 @@
 """Which texts tell one strategy, and which tasks are of one class."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from alma.learning.matching import NEAR_STRATEGY, conflict, same_strategy, same_task
@@ -173,6 +173,7 @@ def test_it_does_not_matter_which_comes_first(one: str, other: str, cosine: floa
 
 
 @given(text=TEXTS)
+@example("increase the cache, decrease the cache")
 def test_a_text_is_always_the_same_as_itself(text: str) -> None:
     assert conflict(text, text) is None
     assert same_strategy(text, text, -1.0)

@@ -102,8 +102,9 @@ def _exchange(a: Wording, b: Wording) -> str | None:
     moved_up = (a.later - a.earlier) & (b.earlier - b.later)
     if moved_back and moved_up:
         return f"in the other order: {min(moved_back)}, {min(moved_up)}"
-    for one, governed in sorted(a.governing):
-        if any((other, governed) in b.governing for other in opposites(one)):
+    theirs = b.governing - a.governing
+    for one, governed in sorted(a.governing - b.governing):
+        if any((other, governed) in theirs for other in opposites(one)):
             return f"the other way round: {one} {governed}"
     return _crossed(a, b)
 
