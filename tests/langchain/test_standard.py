@@ -71,6 +71,20 @@ class Record(Tool):
         return {"task": TASK, "outcome": "success", "strategy": "blue-green"}
 
 
+class Check(Tool):
+    name = "check_action"
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return {"action": "restart the database"}
+
+
+class TestCheckUnit(Check, ToolsUnitTests): ...
+
+
+class TestCheck(Check, ToolsIntegrationTests): ...
+
+
 class TestSearchUnit(Search, ToolsUnitTests): ...
 
 

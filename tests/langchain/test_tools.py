@@ -33,3 +33,12 @@ def test_a_search_knows_the_user_of_the_run_and_says_so_if_nothing_is_known(alma
     asked = {"query": "When may I deploy?"}
     assert "Fridays" in search.invoke(asked, {"metadata": {"user_id": "ann"}})
     assert search.invoke(asked) == "Nothing is known about this yet."
+
+
+def test_an_action_that_is_known_to_fail_is_told_before_it_is_taken(alma: ALMA) -> None:
+    alma.add_anti_pattern("dev", "rolling update of the auth service", "half of the pods stay behind", "blue-green")
+    check: Any = next(tool for tool in create_alma_tools(alma, "dev") if tool.name == "check_action")
+    told = check.invoke({"action": "rolling update of the auth service"})
+    assert "half of the pods stay behind" in told
+    assert "blue-green" in told
+    assert check.invoke({"action": "water the plants"}) == "nothing known speaks against it"

@@ -40,6 +40,7 @@ class Attempt:
         self._begin: Callable[[], Episode] | None = begin
         self._episode: Episode | None = None
         self._said: list[str] = []
+        self._failure: BaseException | None = None
         self._lock = threading.RLock()
 
     @property
@@ -79,6 +80,7 @@ class Attempt:
         """Records a tool call that ended by an exception. One that says nothing about the tool, such as cancellation, is no step."""
         left = leaving(error)
         if left.outcome is not None:
+            self._failure = error
             self._step(name, arguments, False, left.error, seconds, call_id)
 
     def observe(self, text: str) -> None:
@@ -111,14 +113,16 @@ class Attempt:
     def leave(self, error: BaseException) -> None:
         """Ends it by the exception that ended the run: a failure, or abandoned where it says nothing, as cancellation does.
 
-        No strategy is blamed for it: if it came from a tool, that step was learned, and an overloaded model is no fault of a strategy.
+        What was done is blamed for it only if the error came from a tool: an overloaded model is no fault of a strategy.
         """
         left = leaving(error)
 
         def close(episode: Episode) -> EpisodeRecord:
             if left.outcome is None:
                 return episode.abandon(type(error).__name__)
-            return episode.end(left.outcome, error=self._told(left.error))
+            is_to_blame = error is self._failure
+            strategy = self._told(self.recorder.settings.strategy_from(self.finished())) if is_to_blame else None
+            return episode.end(left.outcome, error=self._told(left.error), strategy=strategy)
 
         self._close(close, is_neutral=left.outcome is None)
 

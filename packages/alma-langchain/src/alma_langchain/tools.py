@@ -17,6 +17,12 @@ class _Search(BaseModel):
     query: Annotated[str, Field(description="The task or question, in a sentence.")]
 
 
+class _Check(BaseModel):
+    """What is about to be done."""
+
+    action: Annotated[str, Field(description="The action about to be taken, in a few words.")]
+
+
 class _Record(BaseModel):
     """What happened."""
 
@@ -27,11 +33,12 @@ class _Record(BaseModel):
 
 
 def create_alma_tools(alma: ALMA, agent: str, *, user_id: str | None = None, top_k: int = 5) -> list[BaseTool]:
-    """Tools by which an agent searches its memory and records how something went.
+    """Tools by which an agent searches its memory, checks an action before it takes it, and records how something went.
 
     Their calls are no steps of the agent's work. Preferences come with `user_id`, by default the one in the run's metadata.
     """
-    return [_search(alma, checked_name(agent, "agent"), user_id, top_k), _record(alma, agent)]
+    name = checked_name(agent, "agent")
+    return [_search(alma, name, user_id, top_k), _check(alma, name), _record(alma, name)]
 
 
 def _search(alma: ALMA, agent: str, user_id: str | None, top_k: int) -> BaseTool:
@@ -42,6 +49,14 @@ def _search(alma: ALMA, agent: str, user_id: str | None, top_k: int) -> BaseTool
 
     description = "Searches what was learned in earlier work: what worked, what failed, facts and wishes. Ask before a task."
     return _made(search_memory, "search_memory", description, _Search)
+
+
+def _check(alma: ALMA, agent: str) -> BaseTool:
+    def check_action(action: str) -> str:
+        return str(alma.check(agent, action))
+
+    description = "Says whether an action about to be taken is known to fail, and what to do instead. Ask before a risky action."
+    return _made(check_action, "check_action", description, _Check)
 
 
 def _record(alma: ALMA, agent: str) -> BaseTool:
