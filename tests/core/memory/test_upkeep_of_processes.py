@@ -1,0 +1,64 @@
+"""Maintenance and keys among processes: done once, and none the worse for a process that is killed in the middle."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from alma import ALMA, Outcome
+from alma.memory.maintaining import PART
+from facade import START
+from other_process import OtherProcess
+
+SETUP = """
+import os, signal
+from alma import ALMA
+from alma.memory.maintaining import maintain
+alma = ALMA.open({folder!r}, project_id="shop", embedding_provider="hash", forgetting={{"outcome": {{"window": 1}}}})
+def killed():
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def _other(folder: Path) -> OtherProcess:
+    return OtherProcess(SETUP.format(folder=str(folder)))
+
+
+def _open(folder: Path) -> ALMA:
+    return ALMA.open(folder, project_id="shop", embedding_provider="hash", forgetting={"outcome": {"window": 1}})
+
+
+def _fill(alma: ALMA, count: int) -> None:
+    alma.add_many(
+        Outcome(agent="a", task_description=f"Task {number}", task_type="testing", timestamp=START) for number in range(count)
+    )
+
+
+def test_of_two_processes_for_which_it_is_due_one_runs(tmp_path: Path) -> None:
+    with _open(tmp_path) as alma:
+        _fill(alma, 40)
+        with _other(tmp_path) as first, _other(tmp_path) as second, ThreadPoolExecutor(2) as threads:
+            asked = "(lambda report: (report.ran, report.total))(alma.maintain(due_only=True))"
+            told = list(threads.map(lambda process: process.ask(asked), (first, second)))
+        assert sorted(told) == ["(False, 0)", "(True, 39)"]
+        assert alma.get_stats().by_kind == {"outcome": 1}
+        assert alma.verify().ok
+
+
+def test_a_process_killed_between_two_parts_leaves_the_rest_to_the_next_run(tmp_path: Path) -> None:
+    with _open(tmp_path) as alma:
+        _fill(alma, PART + 8)
+        with _other(tmp_path) as other:
+            assert other.ask("maintain(alma._room, dry_run=False, due_only=False, is_wanted=killed)") == ""
+        assert alma.get_stats().by_kind == {"outcome": 8}
+        assert alma.verify().ok
+        assert not alma.maintain(due_only=True).ran
+        assert alma.maintain().total == 7
+
+
+def test_a_key_that_two_processes_send_counts_once(tmp_path: Path) -> None:
+    with _open(tmp_path) as alma:
+        with _other(tmp_path) as first, _other(tmp_path) as second, ThreadPoolExecutor(2) as threads:
+            asked = "alma.learn('dev', 'Deploy the service', 'success', 'blue-green', idempotency_key='run 7').id"
+            told = list(threads.map(lambda process: process.ask(asked), (first, second)))
+        assert told[0] == told[1]
+        assert alma.get_stats().by_kind == {"outcome": 1}
+        assert alma.verify().ok
