@@ -111,7 +111,7 @@ def test_a_write_that_fails_at_any_statement_stores_nothing_and_the_next_one_wor
     assert stored(alma) != found
     assert len(stored(alma)["journal"]) == len(before) + 1
     assert learn_as_somebody_new(alma)
-    assert [row[1] for row in stored(alma)["journal"]] == list(range(1, len(before) + 3))
+    assert [row[2] for row in stored(alma)["journal"]] == list(range(1, len(before) + 3))
     assert alma.verify().problems == ()
 
 

@@ -170,11 +170,23 @@ TAMPERINGS = {
     ),
     "two journal records swapped": (
         [
+            f"UPDATE journal SET (place, seq) = (place + 97, 99) {SECOND}",
+            f"UPDATE journal SET (place, seq) = (place - 1, 2) {THIRD}",
+            "UPDATE journal SET (place, seq) = (place - 96, 3) WHERE seq = 99",
+        ],
+        "shop: journal record 2: record 2 does not follow from the record before it",
+    ),
+    "the numbers of two journal records swapped": (
+        [
             f"UPDATE journal SET seq = 99 {SECOND}",
             f"UPDATE journal SET seq = 2 {THIRD}",
             "UPDATE journal SET seq = 3 WHERE seq = 99",
         ],
-        "shop: journal record 2: record 2 does not follow from the record before it",
+        "shop: journal record 3: record 2 is missing; the next one is 3",
+    ),
+    "a journal record of another place": (
+        [f"UPDATE journal SET place = place + 97 {SECOND}"],
+        "shop: journal record 3: record 2 is missing; the next one is 3",
     ),
     "two payloads swapped": (
         [

@@ -87,8 +87,8 @@ CREATE TABLE record (
     updated_at INTEGER NOT NULL, PRIMARY KEY (project, kind, key)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE journal (
-    project INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, operation TEXT NOT NULL, payload BLOB,
-    salt BLOB, digest BLOB NOT NULL, hash BLOB NOT NULL, PRIMARY KEY (project, seq)
+    place INTEGER PRIMARY KEY, project INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL,
+    operation TEXT NOT NULL, payload BLOB, salt BLOB, digest BLOB NOT NULL, hash BLOB NOT NULL
 ) STRICT;
 CREATE TABLE touched (
     project INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (project, key, seq)

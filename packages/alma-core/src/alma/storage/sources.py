@@ -39,6 +39,7 @@ _STORE, _PROJECT, _PARTITION, _MEMORY, _PASSAGE, _VECTOR, _USAGE, _RECORD, _JOUR
 )
 _EVIDENCE, _TOUCHED, _REMOVED = (tables.metadata.tables[name] for name in ("evidence", "touched", "removed"))
 _m, _p, _v, _u = _MEMORY.c, _PASSAGE.c, _VECTOR.c, _USAGE.c
+_LOGGED = tuple(column for column in _JOURNAL.c if column.name != "place")
 
 USAGE = tuple(column.name for column in _u if column.name != "memory")
 """What is counted of a memory that was shown, in the order of `Candidate`."""
@@ -149,20 +150,17 @@ def sources() -> dict[str, ClauseElement]:
             _RECORD.c.key == _given("of_key"),
             _RECORD.c.version == _given("of_version"),
         ),
-        "JOURNAL_INSERT": _inserting(_JOURNAL),
-        "JOURNAL_HASH": select(_JOURNAL.c.hash).where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq == _given("seq")),
-        "JOURNAL_OF": select(_JOURNAL).where(_JOURNAL.c.project == _given("project")).order_by(_JOURNAL.c.seq),
-        "JOURNAL_AFTER": select(_JOURNAL)
-        .where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq > _given("after"))
-        .order_by(_JOURNAL.c.seq),
-        "JOURNAL_TOUCHING": select(_JOURNAL)
-        .select_from(touching.join(_JOURNAL, _JOURNAL.c.seq == touching.c.seq))
-        .where(_JOURNAL.c.project == _given("project"))
+        "JOURNAL_INSERT": _inserting(_JOURNAL, "place").values(place=_place(_number("project"), _given("seq"))),
+        "JOURNAL_HASH": select(_JOURNAL.c.hash).where(_JOURNAL.c.place == _place(_number("project"), _given("seq"))),
+        "JOURNAL_OF": select(*_LOGGED).where(_of_journal()).order_by(_JOURNAL.c.place),
+        "JOURNAL_AFTER": select(*_LOGGED).where(_of_journal(_given("after"))).order_by(_JOURNAL.c.place),
+        "JOURNAL_TOUCHING": select(*_LOGGED)
+        .select_from(touching.join(_JOURNAL, _JOURNAL.c.place == _place(_number("project"), touching.c.seq)))
         .order_by(touching.c.seq),
-        "JOURNAL_AT": select(_JOURNAL).where(_JOURNAL.c.project == _given("project"), _JOURNAL.c.seq == _given("seq")),
+        "JOURNAL_AT": select(*_LOGGED).where(_JOURNAL.c.place == _place(_number("project"), _given("seq"))),
         "JOURNAL_ERASE": update(_JOURNAL)
         .values(payload=null(), salt=null())
-        .where(_JOURNAL.c.project == _given("of_project"), _JOURNAL.c.seq == _given("of_seq")),
+        .where(_JOURNAL.c.place == _place(_number("of_project"), _given("of_seq"))),
         "TOUCHED_SEQS": select(_TOUCHED.c.seq)
         .where(_TOUCHED.c.project == _given("project"), _TOUCHED.c.key == _given("key"))
         .order_by(_TOUCHED.c.seq),
@@ -293,7 +291,8 @@ def _insight() -> dict[str, ClauseElement]:
         func.coalesce(func.sum(column), literal_column("0")) for column in (_u.used, _u.ignored, _u.thumbs_up, _u.thumbs_down)
     )
     length, total, none = func.length, func.total, literal_column("0", Integer())
-    of_passages, of_vectors, of_journal = (table.c.project == _given("project") for table in (_PASSAGE, _VECTOR, _JOURNAL))
+    of_passages, of_vectors = (table.c.project == _given("project") for table in (_PASSAGE, _VECTOR))
+    of_journal = _of_journal()
     day, journal_day = _m.created_at.op("/")(_given("a_day")), _JOURNAL.c.at.op("/")(_given("a_day"))
     return {
         "PASSAGES": select(_p.row, _p.position, _p.time, _p.is_own, _p.speaker, _p.text, _p.keywords).where(
@@ -311,7 +310,7 @@ def _insight() -> dict[str, ClauseElement]:
             *(_JOURNAL.c.seq, _JOURNAL.c.at, _JOURNAL.c.actor, _JOURNAL.c.operation, _JOURNAL.c.payload.is_(None))
         )
         .where(of_journal)
-        .order_by(_JOURNAL.c.seq.desc())
+        .order_by(_JOURNAL.c.place.desc())
         .limit(_given("most"))
         .offset(literal_column("0")),
         "TELLING": select(_m.row)
@@ -334,6 +333,24 @@ def _insight() -> dict[str, ClauseElement]:
 
 def _given(name: str) -> Any:
     return bindparam(name)
+
+
+def _number(name: str) -> Any:
+    return bindparam(name, type_=Integer())
+
+
+def _place(project: Any, seq: Any) -> Any:
+    """The key of a record in the journal of a project."""
+    return project * literal_column(str(1 << 32), Integer()) + seq
+
+
+def _of_journal(after: Any = None) -> Any:
+    """The condition of being in the journal of the given project, after a `seq`."""
+    project, first = _number("project"), literal_column("0", Integer()) if after is None else after
+    return and_(
+        _JOURNAL.c.place > _place(project, first),
+        _JOURNAL.c.place < _place(project + literal_column("1", Integer()), literal_column("0", Integer())),
+    )
 
 
 def _embedder() -> Any:

@@ -175,11 +175,15 @@ class RecordTable(SQLModel, table=True):
 
 
 class JournalTable(SQLModel, table=True):
-    """The log of a project. `payload` and `salt` are erased when a memory they name is purged."""
+    """The log of a project. `payload` and `salt` are erased when a memory they name is purged.
+
+    `place` is project times 2^32 plus `seq`: one key instead of two and an index, so that a record is one page to write.
+    """
 
     __tablename__ = "journal"
-    project: int = Field(primary_key=True)
-    seq: int = Field(primary_key=True)
+    place: int = Field(primary_key=True)
+    project: int
+    seq: int
     at: int
     actor: str
     operation: str
@@ -190,7 +194,7 @@ class JournalTable(SQLModel, table=True):
 
 
 class TouchedTable(SQLModel, table=True):
-    """Which records changed what hangs on a key (see `logical.entity`): the way from a memory to its history."""
+    """Which records changed what hangs on a key (see `journal.entity`): the way from a memory to its history."""
 
     __tablename__ = "touched"
     project: int = Field(primary_key=True)
