@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from alma import ALMA
-from alma.storage import fulltext, waiting
+from alma.storage import bm25, waiting
 from alma.types import Passage
 from stores import open_alma, rows
 
@@ -39,11 +39,11 @@ def by_words(alma: ALMA, task: str) -> list[str]:
 
 
 @pytest.mark.parametrize("within", [None, [2, 5], [5, 6]])
-@pytest.mark.parametrize("common_from", [fulltext.COMMON_FROM, 1])
+@pytest.mark.parametrize("common_from", [bm25.COMMON_FROM, 1])
 def test_scores_are_the_same_before_and_after_it_is_taken_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, within: Sequence[int] | None, common_from: int
 ) -> None:
-    monkeypatch.setattr(fulltext, "COMMON_FROM", common_from)
+    monkeypatch.setattr(bm25, "COMMON_FROM", common_from)
     with open_alma(tmp_path) as alma:
         add(alma)
         alma.compact()

@@ -123,8 +123,8 @@ def store_vector(view: View, text: str, vector: bytes | None) -> None:
 
 
 def _remove_from_indexes(view: View, change: Change, raw: Row, columns: Row | None, seq: int) -> None:
-    """Notes a passage that had a vector and has none any more; one that is only archived says so itself."""
-    if change.table == "passage" and raw["text_hash"] is not None and (columns is None or columns["text_hash"] is None):
+    """Notes a passage that is gone, or that had a vector and has none any more; one that is only archived says so itself."""
+    if change.table == "passage" and (columns is None or (raw["text_hash"] is not None and columns["text_hash"] is None)):
         view.connection.execute(compiled.REMOVED_INSERT, {"project": view.project, "seq": seq, "passage": raw["row"]})
 
 

@@ -53,6 +53,7 @@ VECTOR_DROP = 'DELETE FROM vector WHERE vector.project = :of_project AND vector.
 VECTORS_UNUSED = 'DELETE FROM vector WHERE ((vector.project, vector.text_hash) NOT IN (SELECT passage.project, passage.text_hash FROM passage WHERE passage.text_hash IS NOT NULL))'
 TOUCHED_INSERT = 'INSERT OR IGNORE INTO touched (project, "key", seq) VALUES (:project, :key, :seq)'
 REMOVED_INSERT = 'INSERT OR IGNORE INTO removed (project, seq, passage) VALUES (:project, :seq, :passage)'
+REMOVED_ANY = 'SELECT removed.passage FROM removed WHERE removed.project = :project AND removed.seq > :after AND removed.seq <= :upto LIMIT 1 OFFSET 0'
 REMOVED_SINCE = 'SELECT removed.passage FROM removed WHERE removed.project = :project AND removed.seq > :after AND removed.seq <= :upto AND NOT (EXISTS (SELECT passage."row" FROM passage WHERE passage."row" = removed.passage AND passage.is_live = 1 AND passage.text_hash IS NOT NULL))'
 PARTITION_OF = 'SELECT partition.is_user, partition.owner, partition.kind FROM partition WHERE partition."row" = :row'
 MEMORY_ROWS = 'SELECT memory."row", memory.project, memory.id, memory.partition, memory.agent, memory.body, memory.confidence, memory.successes, memory.trials, memory.seen_at, memory.created_at, memory.updated_at, memory.archived_at, memory.content_hash, memory.evidence, memory.seq FROM memory WHERE memory.project = :project ORDER BY memory."row"'

@@ -1,6 +1,7 @@
 """How long the texts of a project's memories are: what BM25 sets the frequency of a word against."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,15 @@ LengthRow = tuple[int, float]
 
 
 class TextLengths:
-    """The weighted length of each memory's text in bytes, by row number. A cache: `upto` is the newest journal `seq` in it."""
+    """The weighted length of each memory's text in bytes, by row number.
+
+    A cache: `upto` is the newest journal `seq` in it, `newest` the greatest row number.
+    """
 
     def __init__(self) -> None:
         self.upto = 0
         self.count = 0
+        self.newest = 0
         self._sum = 0.0
         self._lengths: NDArray[np.float32] = np.zeros(1024, dtype=np.float32)
 
@@ -29,10 +34,11 @@ class TextLengths:
         """The mean length, shrunk to that of a usual text."""
         return (self._sum + PRIOR_COUNT * PRIOR_LENGTH) / (self.count + PRIOR_COUNT)
 
-    def relative(self, memories: NDArray[np.int64]) -> NDArray[np.float64]:
+    def relative(self, memories: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
         """The lengths of the memories, of the mean."""
         known = np.minimum(memories, len(self._lengths) - 1)
-        return self._lengths[known].astype(np.float64) / self.mean
+        lengths: NDArray[np.float64] = self._lengths[known].astype(np.float64)
+        return lengths / self.mean
 
     def take(self, rows: Sequence[LengthRow], *, upto: int) -> None:
         """Takes in the lengths of new and changed memories. A memory whose text is gone has the length 0."""
@@ -44,6 +50,7 @@ class TextLengths:
             self._sum += float(lengths.sum() - before.sum(dtype=np.float64))
             self.count += int(np.count_nonzero(lengths) - np.count_nonzero(before))
             self._lengths[memories] = lengths
+            self.newest = max(self.newest, int(memories[-1]))
         self.upto = upto
 
     def _reserve(self, size: int) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import CorruptStoreError, EmbedderMismatchError
-from alma.forking import renewed_in_children
 from alma.journal import GENESIS, entombed
 from alma.protocols import (
     Candidate,
@@ -30,15 +28,15 @@ from alma.protocols import (
     VectorChanges,
 )
 from alma.storage import compiled, fulltext, insight, readback
+from alma.storage.bm25 import TextQuery
 from alma.storage.database import Database
 from alma.storage.evidence import EvidenceReader
-from alma.storage.lengths import TextLengths
 from alma.storage.logical import PartitionKey, View, read_rows
 from alma.storage.rows import memory_from, text_hash
 from alma.storage.seal import Seal
 from alma.storage.traces import traces
 from alma.storage.transfer import Snapshot, listed
-from alma.storage.waiting import WaitingWords
+from alma.storage.words import KnownWords
 from alma.storage.writing import Write
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.identity import from_micros
@@ -76,16 +74,7 @@ class SQLProject:
         self._known = _Partitions({}, {}, 0)
         self.learned = EvidenceReader(self._viewing, embedder=embedder)
         self._defined: dict[str, tuple[bytes, CustomMemoryType]] = {}
-        self._lengths = TextLengths()
-        self._waiting = WaitingWords()
-        self._measuring = threading.Lock()
-        renewed_in_children(self)
-
-    def renew_in_child(self) -> None:
-        """Keeps what was measured, unless another thread was measuring."""
-        if self._measuring.locked():
-            self._lengths = TextLengths()
-        self._measuring = threading.Lock()
+        self._words = KnownWords()
 
     def head(self) -> int:
         """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
@@ -246,19 +235,7 @@ class SQLProject:
             project = self._find(connection)
             if project is None or not words:
                 return NOTHING
-            head, unindexed = connection.execute(compiled.PROJECT_TEXT, {"project": project}).fetchone()
-            lengths = self._current_lengths(connection, project, head)
-            waiting = self._waiting = self._waiting.brought_to(View(connection, project, self._seal), json.loads(unindexed))
-            return fulltext.TextQuery(connection, project, words, lengths, within, waiting.standing).scores()
-
-    def _current_lengths(self, connection: sqlite3.Connection, project: int, head: int) -> TextLengths:
-        with self._measuring:
-            if self._lengths.upto < head:
-                span = {"project": project, "after": self._lengths.upto, "upto": head}
-                if connection.execute(compiled.REMOVED_SINCE, span).fetchone():
-                    self._lengths, span = TextLengths(), {**span, "after": 0}
-                self._lengths.take(connection.execute(compiled.LENGTHS, span).fetchall(), upto=head)
-            return self._lengths
+            return TextQuery(View(connection, project, self._seal), words, self._words, within).scores()
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""
@@ -288,8 +265,7 @@ class SQLProject:
             made = write.purge(memory_ids, records)
         if made is None:
             return None
-        fulltext.forget_words()
-        self._waiting = WaitingWords()
+        self._words.forget()
         with self._database.snapshot() as connection:  # searching all rows takes long; nobody shall wait for it
             return replace(made.erased, left=traces(View(connection, self._find(connection) or 0, self._seal), made.signs))
 

@@ -188,6 +188,10 @@ def sources() -> dict[str, ClauseElement]:
         ),
         "TOUCHED_INSERT": _inserting(_TOUCHED).prefix_with("OR IGNORE"),
         "REMOVED_INSERT": _inserting(_REMOVED).prefix_with("OR IGNORE"),
+        "REMOVED_ANY": select(_REMOVED.c.passage)
+        .where(_REMOVED.c.project == _given("project"), _REMOVED.c.seq > _given("after"), _REMOVED.c.seq <= _given("upto"))
+        .limit(literal_column("1"))
+        .offset(literal_column("0")),
         "REMOVED_SINCE": select(_REMOVED.c.passage).where(
             _REMOVED.c.project == _given("project"),
             _REMOVED.c.seq > _given("after"),

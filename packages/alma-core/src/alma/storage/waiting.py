@@ -7,8 +7,7 @@ passages when it first searches, and finds them like all others.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from alma.storage import compiled, fulltext
@@ -46,23 +45,3 @@ def _passage(view: View, is_own: int, text: bytes, keywords: bytes) -> Passage:
         keywords=view.seal.open(keywords, place="passage.keywords").decode(),
         is_own=bool(is_own),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingWords:
-    """The words of the memories that wait, with the documents that each stands in, ascending, one entry each time."""
-
-    memories: Sequence[int] = ()
-    standing: Mapping[str, Sequence[int]] = field(default_factory=dict)
-
-    def brought_to(self, view: View, memories: Sequence[int]) -> "WaitingWords":
-        """Those of other memories; what is known already of the first of them is not read again."""
-        if memories == self.memories:
-            return self
-        is_longer = memories[: len(self.memories)] == self.memories
-        standing = dict(self.standing) if is_longer else {}
-        for memory, passages in searched(view, memories[len(self.memories) :] if is_longer else memories):
-            for document, words in fulltext.words_of(memory, passages):
-                for word, count in words:
-                    standing[word] = (*standing.get(word, ()), *[document] * count)
-        return WaitingWords(memories, standing)

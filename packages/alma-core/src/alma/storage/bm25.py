@@ -1,0 +1,174 @@
+"""BM25 over the full text of a project.
+
+FTS5 keeps which memory holds which word, and how often; BM25 is computed here from those lists, for all memories at once. FTS5's own `bm25()`
+looks up every row that matches, which costs far more than the matching, and has no smoothing: in a store of one memory no word counts anything.
+Here each project is taken to hold a few unrelated memories more than it does, a prior on how rare a word is. The lists are remembered.
+
+A score is a *share*: the BM25 of a memory, of the most that BM25 gives to these words, in [0, 1). BM25 is the sum over the words of idf times a
+factor below k1 + 1, and others' words weigh as a weaker stream does in BM25F (Robertson and Zaragoza 2009, "The probabilistic relevance framework:
+BM25 and beyond").
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.protocols import TextScores
+from alma.storage.lengths import OTHER_WEIGHT
+from alma.storage.logical import View
+from alma.storage.postings import Posting
+from alma.storage.stems import stemmer
+from alma.storage.words import KnownWords
+
+K1 = 1.2
+B = 0.75
+PRIOR_MEMORIES = 16
+
+COMMON_FROM = 4_000
+COMMON_SHARE = 0.04
+"""A word that stands more often in a project than both, a number and a share of its memories, is left out of a query that has rarer ones."""
+
+LONG_TEXT = 1_000
+MOST_LENIENCE = 8
+"""Where memories are longer than this many bytes on average, words stand in them more often, and count as common that much later."""
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class TextQuery:
+    """The words of one question, put to one project, or to a few memories of it: those of `within`, ascending."""
+
+    def __init__(
+        self,
+        view: View,
+        words: Sequence[str],
+        known: KnownWords,
+        within: Integers | None = None,
+    ) -> None:
+        self._connection, self._project = view.connection, view.project
+        self._known = known
+        self._upto, self._lengths, self._waiting = known.brought_up_to_date(view)
+        self._within = None if within is None or len(within) >= self._lengths.count else within
+        lenience = min(max(self._lengths.mean / LONG_TEXT, 1.0), MOST_LENIENCE)
+        self._common_from = int(max(COMMON_FROM, COMMON_SHARE * self._lengths.count) * lenience)
+        self._terms = stemmer().of_words(words)
+
+    def scores(self) -> TextScores:
+        """Every memory that holds a telling word of the question, ascending, with its share of what could be scored.
+
+        Some that are not among `within` may be there too.
+        """
+        standing = self._standing()
+        if self._within is None:
+            telling = list(self._telling(standing).values())
+        else:
+            telling = [self._inside(term, posting) for term, posting in standing.items()]
+        idfs = [self._idf(posting.held_by) for posting in telling]
+        most = (K1 + 1) * sum(idfs)
+        memories = np.concatenate([_NO_MEMORIES, *(posting.memories for posting in telling)])
+        if not len(memories):
+            return TextScores(memories.astype(np.int64), np.empty(0))
+        scores = self._scored(telling, idfs, memories)
+        order = np.argsort(memories, kind="stable")
+        memories, starts = _runs(memories[order])
+        return TextScores(memories.astype(np.int64), np.add.reduceat(scores[order], starts) / most)
+
+    def _scored(self, telling: Sequence[Posting], idfs: Sequence[float], memories: NDArray[np.int32]) -> Floats:
+        """What each word adds to the BM25 of each memory that holds it."""
+        frequency = np.concatenate([posting.frequencies for posting in telling]).astype(np.float64)
+        norm = K1 * (1 - B + B * self._lengths.relative(memories))
+        factors = np.repeat([idf * (K1 + 1) for idf in idfs], [len(posting.memories) for posting in telling])
+        return factors * frequency / (frequency + norm)
+
+    def _idf(self, held_by: int) -> float:
+        total = self._lengths.count + PRIOR_MEMORIES
+        return max(math.log((total - held_by + 0.5) / (held_by + 0.5)), 1e-6)
+
+    def _standing(self) -> dict[str, Posting]:
+        """Where each word stands: what is remembered of that, and what has to be read."""
+        known = self._known.postings(self._terms, upto=self._upto)
+        usable = {term: posting for term, posting in known.items() if self._is_usable(posting)}
+        read = {term: self._read(term) for term in self._terms if term not in usable}
+        if read:
+            self._known.keep(read, upto=self._upto)
+        return {term: usable.get(term) or read[term] for term in self._terms}
+
+    def _is_usable(self, posting: Posting) -> bool:
+        """Whether it says what reading would: that a word is common if it is that now, and all else of one that is not."""
+        if posting.limit is None:
+            return posting.entries <= self._common_from
+        return posting.limit == self._common_from if self._within is not None else posting.limit >= self._common_from
+
+    def _read(self, term: str) -> Posting:
+        """Where a word stands, read no further than just beyond what is common."""
+        inner = f"SELECT doc FROM words_{self._project:d} WHERE term = ? LIMIT {self._common_from + 1}"  # noqa: S608 - numbers
+        documents = self._listed(f"SELECT group_concat(doc) FROM ({inner})", term)  # noqa: S608 - the query above
+        documents = np.concatenate([documents, self._waiting_entries(term)])[: self._common_from + 1]
+        if len(documents) <= self._common_from:
+            return _posting(documents)
+        held_by = len(_runs(documents >> 1)[0])
+        return Posting(_NO_MEMORIES, _NO_FREQUENCIES, len(documents), held_by, limit=self._common_from)
+
+    def _newest(self, term: str) -> Posting:
+        """The newest documents that a common word stands in."""
+        table = f"text_{self._project:d}"
+        inner = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT {self._common_from + 1}"  # noqa: S608
+        found = self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"')[::-1]  # noqa: S608 - the query above
+        waiting, _ = _runs(self._waiting_entries(term))
+        return _posting(np.concatenate([found, waiting])[-self._common_from - 1 :])
+
+    def _inside(self, term: str, posting: Posting) -> Posting:
+        """Where a word stands in the few memories that matter; it counts as held by as many as were counted in all."""
+        if posting.limit is None:
+            return posting
+        assert self._within is not None
+        table = f"text_{self._project:d}"
+        few = json.dumps(np.stack([2 * self._within, 2 * self._within + 1]).ravel().tolist())
+        inner = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"  # noqa: S608
+        found = self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"', few)  # noqa: S608 - the query above
+        waiting, _ = _runs(self._waiting_entries(term))
+        inside = np.concatenate([found, waiting[np.isin(waiting >> 1, self._within)]])
+        return replace(_posting(np.sort(inside)), held_by=posting.held_by)
+
+    def _waiting_entries(self, term: str) -> Integers:
+        """The documents that a word stands in of memories that are not in the index yet, ascending, one entry each time."""
+        documents = [document for documents in self._waiting for document, words in documents for _ in range(words.get(term, 0))]
+        return np.array(documents, dtype=np.int64)
+
+    def _listed(self, query: str, *values: str) -> Integers:
+        listed = self._connection.execute(query, values).fetchone()[0]
+        return np.fromstring(listed or "", dtype=np.int64, sep=",")
+
+    def _telling(self, standing: Mapping[str, Posting]) -> Mapping[str, Posting]:
+        """The words that are not common; if none of them occurs, the first common one, where it stands newest."""
+        telling = {term: posting for term, posting in standing.items() if posting.limit is None}
+        common = [term for term in standing if term not in telling]
+        if not common or any(posting.held_by for posting in telling.values()):
+            return telling
+        return {**telling, common[0]: self._newest(common[0])}
+
+
+_NO_MEMORIES = np.empty(0, dtype=np.int32)
+_NO_FREQUENCIES = np.empty(0, dtype=np.float32)
+
+
+def _posting(documents: Integers) -> Posting:
+    """The memories of documents, which ascend, one entry each time that the word stands there."""
+    memories, starts = _runs(documents >> 1)
+    weights = np.where(documents & 1, OTHER_WEIGHT, 1.0)
+    frequencies = np.add.reduceat(weights, starts) if len(starts) else weights
+    return Posting(memories.astype(np.int32), frequencies.astype(np.float32), len(documents), len(memories))
+
+
+def _runs(ascending: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
+    """The distinct values of an ascending array, and where each begins."""
+    is_first = np.ones(len(ascending), dtype=np.bool_)
+    is_first[1:] = ascending[1:] != ascending[:-1]
+    starts = np.flatnonzero(is_first)
+    return ascending[starts], starts

@@ -1,0 +1,123 @@
+"""What is remembered of a project's words says what reading them anew says, whatever was written since."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alma.protocols import Project, Store
+from alma.storage.postings import OVERHEAD, Posting, Postings
+from alma.storage.store import SQLStorage
+from alma.testing import MockEmbedder, make_outcome
+from alma.testing.clocks import START
+from alma.testing.contracts.stored import AT, add, row_of, vectors_for
+from alma.types.memories import Memory
+from alma.types.passages import Passage, passages_of
+
+WORDS = ("deploy", "deploying", "ledger", "website", "agreed", "naïve", "v2.1")
+EVERYWHERE = 4_001
+"""So often stands a word that is too common to be listed."""
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[[], Store]]:
+    """Opens the one store of a test, each time as another process would: without anything remembered."""
+    path, stores = tmp_path / "alma.db", []
+    SQLStorage.create(path, MockEmbedder(16).fingerprint, at=START)
+
+    def open_it() -> Store:
+        stores.append(SQLStorage(path, at=START))
+        return stores[-1]
+
+    yield open_it
+    for store in stores:
+        store.close()
+
+
+def scores(project: Project, *words: str, within: list[int] | None = None) -> dict[int, float]:
+    found = project.text_scores(words, within=None if within is None else np.array(within, dtype=np.int64))
+    return dict(zip(found.memories.tolist(), found.scores.tolist(), strict=True))
+
+
+def archive(project: Project, memory: Memory, *, at: int | None) -> None:
+    with project.write(actor="agent", operation="archive", at=AT + 1) as write:
+        write.change_memory(memory.id, archived_at=at)
+
+
+def reword(store: Store, project: Project, memory: Memory, text: str) -> None:
+    """Says it in other words, and keeps nothing of what others said."""
+    changed = memory.model_copy(update={"task_description": text})
+    passages = passages_of(changed)
+    with project.write(actor="agent", operation="edit", at=AT + 1) as write:
+        write.replace(changed, passages, vectors_for(store, passages))
+
+
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+steps = st.one_of(
+    st.tuples(st.just("add"), texts),
+    st.tuples(st.just("add of others"), texts),
+    st.tuples(st.just("archive"), st.integers(0, 9)),
+    st.tuples(st.just("bring back"), st.integers(0, 9)),
+    st.tuples(st.just("purge"), st.integers(0, 9)),
+    st.tuples(st.just("reword"), texts),
+    st.tuples(st.just("ask"), texts),
+)
+
+
+@settings(max_examples=25)
+@given(made=st.lists(steps, min_size=4, max_size=14))
+def test_scores_are_those_of_a_process_that_remembers_nothing(
+    tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, str | int]]
+) -> None:
+    path = tmp_path_factory.mktemp("words") / "alma.db"
+    SQLStorage.create(path, MockEmbedder(16).fingerprint, at=START)
+    store, memories = SQLStorage(path, at=START), []
+    project = store.project("shop")
+    for name, given_to_it in (("add", "deploy ledger"), ("ask", " ".join(WORDS)), *made, ("ask", " ".join(WORDS))):
+        if name.startswith("add"):
+            memories.append(make_outcome(task_description=str(given_to_it), strategy_used="ledger"))
+            said = [Passage(text=str(given_to_it), is_own=False), Passage(text="deploy", position=1, keywords=str(given_to_it))]
+            add(store, project, memories[-1], passages=said if name == "add of others" else ())
+        elif name == "reword":
+            reword(store, project, memories[-1], str(given_to_it))
+        elif name == "ask":
+            fresh = SQLStorage(path, at=START)
+            asked = str(given_to_it).split()
+            assert scores(project, *asked) == scores(fresh.project("shop"), *asked)
+            fresh.close()
+        elif len(memories) > 1:
+            chosen = memories[int(given_to_it) % len(memories)]
+            if name == "purge":
+                memories.remove(chosen)
+                project.purge([chosen.id], records=[], actor="agent", at=AT)
+            else:
+                archive(project, chosen, at=AT if name == "archive" else None)
+    store.close()
+
+
+def test_a_word_that_has_become_common_meanwhile_is_left_out_as_if_it_always_was(opened: Callable[[], Store]) -> None:
+    store = opened()
+    project = store.project("shop")
+    add(store, project, *(make_outcome(task_description="deploy " * 40, strategy_used="") for _ in range(EVERYWHERE // 40 - 1)))
+    rare = make_outcome(task_description="Deploy the ledger", strategy_used="")
+    add(store, project, rare)
+    assert len(scores(project, "deploy", "ledger")) > 1
+    add(store, project, *(make_outcome(task_description="deploy " * 40, strategy_used="") for _ in range(2)))
+    assert list(scores(project, "deploy", "ledger")) == [row_of(project, rare)]
+    assert list(scores(project, "deploy", "ledger")) == [row_of(project, rare)]
+    mine = [row_of(project, rare)]
+    again = opened().project("shop")
+    assert scores(project, "deploy", within=mine)[mine[0]] == scores(again, "deploy", within=mine)[mine[0]] > 0
+
+
+def test_what_is_remembered_stays_within_its_bytes_and_the_words_asked_last_stay() -> None:
+    postings = Postings(most_bytes=6 * OVERHEAD)
+    nowhere = Posting(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32), entries=0, held_by=0)
+    words = [f"word{number}" for number in range(20)]
+    for word in words:
+        postings.keep({word: nowhere}, upto=0)
+        postings.known(words[:1], upto=0)
+    assert list(postings.known(words, upto=0)) == [words[0], *words[-5:]]
