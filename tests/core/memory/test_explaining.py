@@ -129,7 +129,7 @@ def test_words_are_matched_as_full_text_compares_them(alma: ALMA) -> None:
 def test_folded_copies_are_named(alma: ALMA, clock: ManualClock) -> None:
     ids = []
     for _ in range(3):
-        ids.append(alma.learn("hal", "Test the login form", "success", "Empty fields first").id)
+        ids.append(alma.learn("hal", "Test the login form", "unverified", "Empty fields first").id)  # no rule is shown beside
         clock.advance(minutes=1)
     found = alma.retrieve("login form", "hal", explain=True)
 

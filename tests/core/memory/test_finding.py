@@ -137,9 +137,9 @@ def test_a_single_memory_is_found_by_its_meaning_and_by_its_words_and_by_nothing
 
 def test_two_identical_memories_are_shown_once_and_counted_twice(open_store: OpenStore, clock: ManualClock) -> None:
     alma = open_store(embedding_provider="minilm")
-    alma.learn("ops", "Users cannot sign in", "failure", "Cleared the cache", duration_ms=5)
+    alma.learn("ops", "Users cannot sign in", "success", "Cleared the cache", duration_ms=5)
     clock.advance(days=1)
-    newer = alma.learn("ops", "Users cannot sign in", "failure", "Cleared the cache", duration_ms=7)
+    newer = alma.learn("ops", "Users cannot sign in", "success", "Cleared the cache", duration_ms=7)
     (item,) = alma.retrieve("Users cannot sign in", "ops").recalled
     assert (item.memory, item.copies) == (newer, 2)
     assert item.factors.similarity > 0.5

@@ -40,7 +40,7 @@ def test_no_row_of_others_is_searched_while_the_database_is_locked(alma: ALMA) -
 
 
 def test_a_journal_record_is_read_as_often_for_many_memories_as_for_one(alma: ALMA) -> None:
-    one, many = learn_pages(alma, 40)[:1], learn_pages(alma, 40)[:30]
+    one, many = learn_pages(alma, 40)[:1], learn_pages(alma, 40)[1:31]  # of every class something is left
     reads = [sum("journal.payload" in statement for statement in statements(alma, ids)) for ids in (one, many)]
 
     assert reads[0] == reads[1]

@@ -10,25 +10,8 @@ import pytest
 from alma import ALMA
 from alma.errors import ConflictError, MemoryNotFoundError, ValidationError
 from alma.types import Passage
-from alma.types.history import ForgetReport
 from facade import ManualClock, OpenStore, held
-
-SECRET = "Xylophone Zugzwang of the Quokka"
-WORDS = ("xylophon", "zugzwang", "quokka")
-"""What is left of the secret in the full text: the stems of its words."""
-
-
-def store_files(folder: Path) -> bytes:
-    """Every byte of every file of the store."""
-    return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
-
-
-def traces(folder: Path, *needles: bytes) -> list[bytes]:
-    """The needles that are in the files: words in any case, in UTF-8 and UTF-16, and bytes as they are."""
-    held_bytes = store_files(folder)
-    lowered = held_bytes.lower()
-    words = [form for word in WORDS for form in (word.encode(), word.encode("utf-16-le"), word.encode("utf-16-be"))]
-    return [form for form in words if form in lowered] + [needle for needle in needles if needle in held_bytes]
+from purged import SECRET, WORDS, store_files, surfaces, traces
 
 
 def vector_of(alma: ALMA, text: str) -> bytes:
@@ -38,11 +21,6 @@ def vector_of(alma: ALMA, text: str) -> bytes:
 def passage_text(alma: ALMA) -> str:
     """The text of the first passage."""
     return next(stored.row["text"] for stored in alma._room.project.rows() if stored.table == "passage" and stored.row)
-
-
-def surfaces(report: ForgetReport) -> dict[str, int | None]:
-    assert report.receipt is not None
-    return {surface.name: surface.found for surface in report.receipt.surfaces}
 
 
 def test_after_purging_and_compacting_no_file_holds_a_byte_of_the_memory(open_store: OpenStore, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_file_says_what_it_is(full: ALMA, tmp_path: Path, clock: ManualClock) 
     first, *rest, last = lines_of(file)
 
     assert (first["format"], first["version"], first["project"], first["agent"]) == ("alma-export", 1, "shop", None)
-    assert first["counts"] == {"memories": 9, "archived": 1, "records": 4, "evidence": 0}
+    assert first["counts"] == {"memories": 9, "archived": 1, "records": 4, "evidence": 7}
     assert first["embedder"]["model"] == "hash"
     assert datetime.fromisoformat(first["exported_at"]) == clock.now
     assert last["lines"] == len(rest) + 1
@@ -467,7 +467,7 @@ def test_what_is_there_already_is_a_conflict_and_nothing_is_stored(full: ALMA, o
     extra = full.learn("dev", "One more", "success")
     full.export(file)
 
-    with refused(other, ConflictError, "memory .*, memory .* and 4 more; nothing was stored. on_conflict='skip'"):
+    with refused(other, ConflictError, "memory .*, memory .* and 11 more; nothing was stored. on_conflict='skip'"):
         other.import_from(file)
     report = other.import_from(file, on_conflict="skip")
     assert (report.stored.memories, report.skipped.memories, report.skipped.records) == (1, 9, 4)
@@ -507,13 +507,18 @@ def add_evidence(alma: ALMA, evidence_id: str, task_class: str) -> None:
         "task_class": task_class,
         "strategy": "by hand",
         "strategy_hash": "0a1b" * 8,
+        "unverified": 2,
+        "recent": [["9f" * 8, 3, 1_700_000_000_000_000]],
+        "reasons": [["it broke", 2, 1_700_000_000_000_000]],
         "successes": 3.0,
         "trials": 4.5,
         "operative_successes": 2.71,
         "operative_trials": 4.1,
         "observed_at": 1_700_000_000_123_456,
         "heuristic": None,
+        "heuristic_status": None,
         "anti_pattern": None,
+        "anti_pattern_status": None,
     }
     with alma._room.project.write(actor="dev", operation="learn", at=1) as write:
         write.apply([Change("evidence", evidence_id, None, row)])

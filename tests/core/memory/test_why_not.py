@@ -130,7 +130,7 @@ def test_a_memory_that_another_stands_for(alma: ALMA, clock: ManualClock) -> Non
 def test_a_memory_below_the_last_of_its_kind(alma: ALMA, clock: ManualClock) -> None:
     old = alma.learn("hal", "Test the login form", "failure", "by hand")
     clock.advance(days=300)
-    new = [alma.learn("hal", f"Test the login form, round {number}", "success", "by hand") for number in range(3)]
+    new = [alma.learn("hal", f"Test the login form, round {number}", "unverified", "by hand") for number in range(3)]
     told = alma.explain_retrieval("Test the login form", old.id, agent="hal", top_k=2)
     last = alma.retrieve("Test the login form", "hal", top_k=2).recalled[-1]
 

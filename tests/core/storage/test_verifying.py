@@ -259,7 +259,7 @@ TAMPERINGS = {
     "usage": (["UPDATE usage SET used = 9"], "shop: usage {outcome}: differs from the journal in used"),
     "usage taken away": (["DELETE FROM usage"], "shop: usage {outcome}: is in the journal, but its row is gone"),
     "usage that nobody reported": (
-        ["INSERT INTO usage SELECT row, 1, 0, 0, 0 FROM memory WHERE id = '{knowledge}'"],
+        ["INSERT INTO usage SELECT row, 1, 0, 0, 0, 0, 0 FROM memory WHERE id = '{knowledge}'"],
         "shop: usage {knowledge}: is in no journal record",
     ),
     "the body of a small record": (
@@ -345,7 +345,8 @@ def test_a_byte_flipped_in_the_file_is_found_wherever_the_text_stands(store: Fil
 
     outcome = store.ids["outcome"]
     assert len(places) >= 3
-    assert all(f"memory {outcome}" in text or f"passage {outcome}" in text or "journal record 1" in text for text in found)
+    holders = (f"memory {outcome}", f"passage {outcome}", "evidence ", "journal record 1")
+    assert all(any(holder in text for holder in holders) for text in found)
     assert any(f"memory {outcome}: differs from the journal in body" in text for text in found)
     assert any(f"passage {outcome}/0: is not readable: its text is not the one that was embedded" in text for text in found)
     assert any("journal record 1: the payload of record 1 was changed" in text for text in found)

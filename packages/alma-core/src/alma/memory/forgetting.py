@@ -165,6 +165,7 @@ def _purged(room: Room, chosen: _Chosen, report: ForgetReport, *, actor: str) ->
 
 def _receipt(room: Room, erased: Erased) -> PurgeReceipt:
     room.store.texts.forget()
+    room.drop_ledger()
     return PurgeReceipt(seq=erased.seq, surfaces=(*_counted(erased), _snapshot(room), *_UNCOUNTED), left=tuple(erased.left))
 
 

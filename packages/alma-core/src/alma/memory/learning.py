@@ -33,7 +33,8 @@ def writing(room: Room, *, actor: str, operation: str, at: int) -> "Iterator[Lea
     with room.project.write(actor=actor, operation=operation, at=at) as write:
         learner = Learner(room, write, room.take_ledger(write.learned_seq), at)
         yield learner
-        room.keep_ledger(learner.settled())
+        ledger = learner.settled()
+    room.keep_ledger(ledger)
 
 
 @dataclass(slots=True)

@@ -199,8 +199,13 @@ class Room:
         return ledger if ledger is not None and ledger.upto == learned_seq else Ledger(upto=learned_seq)
 
     def keep_ledger(self, ledger: Ledger) -> None:
-        """Keeps the evidence of a write that is about to land. Should it not land, `upto` tells the next one."""
+        """Keeps the evidence of a write that landed. Another may have landed since: `upto` tells the next one. What did not land is never kept,
+        for another process may land a record of the same number."""
         self.ledger = ledger
+
+    def drop_ledger(self) -> None:
+        """Lets go of the evidence in hand, and the texts in it."""
+        self.ledger = None
 
     @property
     def name(self) -> str:

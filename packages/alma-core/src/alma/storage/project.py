@@ -267,7 +267,8 @@ class SQLProject:
             return None
         self._words.forget()
         with self._database.snapshot() as connection:  # searching all rows takes long; nobody shall wait for it
-            return replace(made.erased, left=traces(View(connection, self._find(connection) or 0, self._seal), made.signs))
+            found = traces(View(connection, self._find(connection) or 0, self._seal), made.signs)
+        return replace(made.erased, left=list(dict.fromkeys([*made.erased.left, *found])))
 
     @contextmanager
     def snapshot(self, *, owner: str | None = None) -> Iterator[Snapshot]:

@@ -1,4 +1,5 @@
-"""Purging: what belongs to a memory is erased from the rows and from every journal record that changed it.
+"""Purging: what belongs to a memory is erased from the rows and from every journal record that changed it, and with it what was learned from
+nothing else.
 
 A payload is erased whole, together with its salt; what it says of other rows is copied into the purge record (`journal.redaction`), from where
 history, undo and `verify` read it. When a purge record itself names what is purged later, it is erased in turn and what it keeps moves on.
@@ -14,10 +15,13 @@ from alma.protocols import Erased
 from alma.storage import compiled
 from alma.storage.applying import apply_changes
 from alma.storage.logical import TABLES, View, passages_of
-from alma.storage.readback import Redactions, changes_of, purges, record_from
+from alma.storage.readback import purges
+from alma.storage.unlearning import EVIDENCE, Log, unlearned
 
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""
+
+_SURFACES = {"memory rows": "memory", "passages": "passage", "usage": "usage", "small records": "record", "evidence": EVIDENCE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,19 @@ class _Counts:
 
 def purge(view: View, memory_ids: Sequence[str], records: Sequence[str], *, seq: int) -> Purged | None:
     """Erases as part of record `seq`. `None` if nothing of these names was ever there. What is left is not looked for here: that takes long."""
-    touched = {name: _touched(view, name) for name in (*memory_ids, *_names(view, records))}
-    doomed = {name for name, seqs in touched.items() if seqs}
-    if not doomed:
+    made = list(purges(view))
+    log = Log(view, {seq: changes for _, purge in made for seq, changes in journal.redacted(purge).items()})
+    touched = {name: log.seqs(name) for name in (*memory_ids, *_names(view, records))}
+    named = [name for name, seqs in touched.items() if seqs]
+    if not named:
         return None
     found = _Counts()
+    with_them = unlearned(log, {memory_id for memory_id in memory_ids if touched[memory_id]})
+    more = [*with_them.rules, *(entity(EVIDENCE, evidence_id) for evidence_id in with_them.evidence)]
+    touched |= {name: log.seqs(name) for name in more}
+    doomed = {*named, *more}
     texts, hashes = _contents(view, doomed)
-    kept = _erase_payloads(view, doomed, {seq for seqs in touched.values() for seq in seqs}, texts, hashes, found)
+    kept = _erase_payloads(log, made, doomed, {seq for seqs in touched.values() for seq in seqs}, texts, hashes, found)
     _delete_rows(view, doomed, seq, found)
     _drop_vectors(view, hashes, found)
     for name in doomed:
@@ -57,8 +67,8 @@ def purge(view: View, memory_ids: Sequence[str], records: Sequence[str], *, seq:
     salt = os.urandom(journal.SALT_BYTES)
     changes = [*kept, _numbered(journal.tombstones(sorted(doomed), salt), seq)]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
-    signs = [*known, *(text for text in texts if len(text) >= LONG_ENOUGH)]
-    return Purged(changes, Erased(seq, known, found.counts, ()), signs)
+    signs = [*known, *with_them.rules, *(text for text in texts if len(text) >= LONG_ENOUGH)]
+    return Purged(changes, Erased(seq, known, found.counts, with_them.left), signs)
 
 
 def _names(view: View, records: Sequence[str]) -> Iterator[str]:
@@ -74,10 +84,6 @@ def _names(view: View, records: Sequence[str]) -> Iterator[str]:
                 yield key
 
 
-def _touched(view: View, key: str) -> list[int]:
-    return [seq for (seq,) in view.connection.execute(compiled.TOUCHED_SEQS, {"project": view.project, "key": key})]
-
-
 def _contents(view: View, doomed: Iterable[str]) -> tuple[set[str], set[bytes]]:
     """The texts of the memories as they are now, and the hashes of those."""
     rows = [row for name in doomed for row in passages_of(view, name).values()]
@@ -85,22 +91,30 @@ def _contents(view: View, doomed: Iterable[str]) -> tuple[set[str], set[bytes]]:
 
 
 def _erase_payloads(
-    view: View, doomed: set[str], seqs: set[int], texts: set[str], hashes: set[bytes], found: _Counts
+    log: Log,
+    made: Sequence[tuple[int, Sequence[Change]]],
+    doomed: set[str],
+    seqs: set[int],
+    texts: set[str],
+    hashes: set[bytes],
+    found: _Counts,
 ) -> list[Change]:
-    """Erases the records that changed what is doomed, and gives what has to be kept of them. Adds texts and hashes of former passages."""
-    kept: Redactions = {}
+    """Erases the records that changed what is doomed, and gives what has to be kept of them. Adds texts and hashes of former passages.
+
+    `made` are the purge records that are in force.
+    """
+    view = log.view
     tombs: list[Change] = []
-    for number, made in purges(view):
-        redacted = journal.redacted(made)
-        kept |= redacted
+    for number, purge_changes in made:
+        redacted = journal.redacted(purge_changes)
         if any(entity(c.table, c.key) in doomed for changes in redacted.values() for c in changes):
             seqs.update({number, *redacted})
             drop = {"of_project": view.project, "of_key": PURGE, "of_seq": number}
             view.connection.execute(compiled.TOUCHED_DROP, drop)
-            tombs += [change for change in made if change.key.startswith("tombstones")]
+            tombs += [change for change in purge_changes if change.key.startswith("tombstones")]
     moved = []
     for number in sorted(seqs):
-        changes = _of_record(view, number, kept)
+        changes = log.changes(number)
         for change in changes:
             if change.table == "passage" and entity(change.table, change.key) in doomed:
                 _note(change, texts, hashes)
@@ -109,11 +123,6 @@ def _erase_payloads(
         view.connection.execute(compiled.JOURNAL_ERASE, {"of_project": view.project, "of_seq": number})
     found.add("journal payloads", len(seqs))
     return [*moved, *tombs]
-
-
-def _of_record(view: View, seq: int, kept: Redactions) -> list[Change]:
-    values = view.connection.execute(compiled.JOURNAL_AT, {"project": view.project, "seq": seq}).fetchone()
-    return changes_of(record_from(values, view, ""), kept)
 
 
 def _note(change: Change, texts: set[str], hashes: set[bytes]) -> None:
@@ -126,7 +135,13 @@ def _note(change: Change, texts: set[str], hashes: set[bytes]) -> None:
 
 def _delete_rows(view: View, doomed: set[str], seq: int, found: _Counts) -> None:
     changes = [change for name in doomed for change in _deletions(view, name)]
-    for surface, table in (("memory rows", "memory"), ("passages", "passage"), ("usage", "usage"), ("small records", "record")):
+    for surface, table in (
+        ("memory rows", "memory"),
+        ("passages", "passage"),
+        ("usage", "usage"),
+        ("small records", "record"),
+        ("evidence", EVIDENCE),
+    ):
         found.add(surface, sum(change.table == table for change in changes))
     live = [change for change in changes if change.table == "memory" and (change.before or {})["archived_at"] is None]
     found.add("full text", len(live))
@@ -134,9 +149,10 @@ def _delete_rows(view: View, doomed: set[str], seq: int, found: _Counts) -> None
 
 
 def _deletions(view: View, name: str) -> list[Change]:
-    """The changes that delete a memory with all that hangs on it, or a small record."""
+    """The changes that delete a memory with all that hangs on it, a small record, or evidence."""
     places: list[tuple[str, str]] = [("passage", key) for key in passages_of(view, name)]
     places += [("usage", name), ("memory", name), ("record", name.removeprefix("record/"))]
+    places.append((EVIDENCE, name.removeprefix(f"{EVIDENCE}/")))
     return [
         Change(table, key, TABLES[table].decoded(view, raw), None)
         for table, key in places

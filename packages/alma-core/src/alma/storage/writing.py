@@ -180,6 +180,8 @@ class Write:
         made = purge(self._view(), memory_ids, records, seq=self.seq)
         if made is not None:
             self.changes += made.changes
+            if made.erased.counts["evidence"]:
+                self.learned_seq = self.seq
         return made
 
     def find(self, memory_id: str) -> Row:

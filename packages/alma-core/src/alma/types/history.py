@@ -65,7 +65,7 @@ class Surface(_Report):
 
 
 class PurgeReceipt(_Report):
-    """What a purge erased. `left` names rows of others that name a purged memory or hold a text of it: purge or change them if need be."""
+    """What a purge erased. `left` names rows of others that name a purged memory, hold a text of it or count it: purge or change them if need be."""
 
     seq: int
     surfaces: tuple[Surface, ...]

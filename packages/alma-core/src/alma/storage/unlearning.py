@@ -1,0 +1,157 @@
+"""What of the evidence goes with memories that are purged: the counts that rest on nothing else, and the rules that rest on those."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from alma.journal import Change, entity
+from alma.storage import compiled
+from alma.storage.logical import TABLES, View
+from alma.storage.readback import Redactions, changes_of, record_from
+from alma.types.evidence import WHOLE_CLASS
+from alma.types.kinds import MemoryType
+
+EVIDENCE = "evidence"
+
+_MEMORIES_ON = "SELECT id FROM memory WHERE project = :project AND evidence = :evidence"
+_OF_CLASS = "SELECT id, strategy_hash = x'' AS is_whole FROM evidence WHERE project = :project AND agent = :agent AND task_class = :task_class"
+
+
+@dataclass(slots=True)
+class Log:
+    """The journal while something is purged: each record is read once. `kept` is what former purges left of the records that they erased."""
+
+    view: View
+    kept: Redactions
+    read: dict[int, list[Change]] = field(default_factory=dict)
+
+    def seqs(self, key: str) -> list[int]:
+        """The records that changed what hangs on a key."""
+        return [seq for (seq,) in self.view.connection.execute(compiled.TOUCHED_SEQS, {"project": self.view.project, "key": key})]
+
+    def changes(self, seq: int) -> list[Change]:
+        """What a record changed, as far as it was not purged."""
+        if seq not in self.read:
+            given = {"project": self.view.project, "seq": seq}
+            values = self.view.connection.execute(compiled.JOURNAL_AT, given).fetchone()
+            self.read[seq] = changes_of(record_from(values, self.view, ""), self.kept)
+        return self.read[seq]
+
+    def rows(self, key: str, table: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The rows of a table, by key, as far as the records tell them that changed what hangs on the first key."""
+        for seq in self.seqs(key):
+            for change in self.changes(seq):
+                if change.table == table:
+                    yield from ((change.key, row) for row in (change.before, change.after) if row)
+
+
+@dataclass(frozen=True, slots=True)
+class Unlearned:
+    """The evidence that goes and the rules that go with it, by id, and what stays because others rest on it, by table and key."""
+
+    evidence: Collection[str]
+    rules: Collection[str]
+    left: Sequence[str]
+
+
+def unlearned(log: Log, doomed: Collection[str]) -> Unlearned:
+    """What of the evidence goes when these memories do. Evidence stays while one of its outcomes does, also one that an undo may bring back;
+    that on a class as a whole while any strategy of it does."""
+    linked = dict.fromkeys(evidence_id for memory_id in doomed for evidence_id in _linked(log, memory_id))
+    looked = {evidence_id: _Evidence(log, evidence_id, doomed) for evidence_id in linked}
+    gone = {evidence_id for evidence_id, one in looked.items() if not one.is_whole and not one.has_others(())}
+    wholes = {whole for one in looked.values() for whole in one.wholes()}
+    for whole in sorted(wholes):
+        looked[whole] = looked.get(whole) or _Evidence(log, whole, doomed)
+        if not looked[whole].has_others(gone):
+            gone.add(whole)
+    rules = {rule for evidence_id in gone for rule in looked[evidence_id].rules()}
+    staying = [one for evidence_id, one in looked.items() if evidence_id not in gone and one.is_there]
+    left = [name for one in staying for name in (f"{EVIDENCE} {one.id}", *(f"memory {rule}" for rule in one.present_rules()))]
+    return Unlearned(gone, rules - set(doomed), left)
+
+
+def _linked(log: Log, memory_id: str) -> Iterator[str]:
+    """The evidence that a memory rests on, or once did."""
+    raw = TABLES["memory"].raw(log.view, memory_id)
+    if raw is not None and raw["evidence"]:
+        yield raw["evidence"]
+    yield from (row["evidence"] for key, row in log.rows(memory_id, "memory") if key == memory_id and row.get("evidence"))
+
+
+class _Evidence:
+    """One piece of evidence, there or only in the journal, while the memories of some ids are purged."""
+
+    def __init__(self, log: Log, evidence_id: str, doomed: Collection[str]) -> None:
+        self.id = evidence_id
+        self._log = log
+        self._doomed = doomed
+        self._raw = TABLES[EVIDENCE].raw(log.view, evidence_id)
+        self._row = self._found()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is such a row now."""
+        return self._raw is not None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is about a class as a whole."""
+        return self._row.get("strategy_hash") == WHOLE_CLASS
+
+    def _found(self) -> Mapping[str, Any]:
+        if self._raw is not None:
+            return TABLES[EVIDENCE].decoded(self._log.view, self._raw)
+        told = self._log.rows(entity(EVIDENCE, self.id), EVIDENCE)
+        return next((row for key, row in told if key == self.id and "task_class" in row), {})
+
+    def wholes(self) -> set[str]:
+        """The evidence on its class as a whole, itself if it is that."""
+        if self.is_there:
+            return {row["id"] for row in self._class_now() if row["is_whole"]}
+        return {key for key, row in self._class_then() if row["strategy_hash"] == WHOLE_CLASS}
+
+    def has_others(self, gone: Collection[str]) -> bool:
+        """Whether anything else rests on it, or may again after an undo: an outcome, or on a whole class a strategy that is not gone."""
+        if any(memory not in self._doomed for memory in self._outcomes_now()):
+            return True
+        if self.is_whole and any(not row["is_whole"] and row["id"] not in gone for row in self._class_now()):
+            return True
+        if any(memory not in self._doomed for memory in self._outcomes_then()):
+            return True
+        strategies = (key for key, row in self._class_then() if row["strategy_hash"] != WHOLE_CLASS)
+        return self.is_whole and any(key not in gone for key in strategies)
+
+    def rules(self) -> set[str]:
+        """The rules that rest on it, or once did."""
+        told = self._log.rows(entity(EVIDENCE, self.id), EVIDENCE)
+        named = {row[rule] for key, row in told if key == self.id for rule in ("heuristic", "anti_pattern") if row.get(rule)}
+        return named | self.present_rules()
+
+    def present_rules(self) -> set[str]:
+        """The rules that rest on it now."""
+        return {memory for memory, kind in self._memories_now() if kind != MemoryType.OUTCOME}
+
+    def _outcomes_now(self) -> list[str]:
+        return [memory for memory, kind in self._memories_now() if kind == MemoryType.OUTCOME]
+
+    def _memories_now(self) -> list[tuple[str, str]]:
+        view = self._log.view
+        rows = [TABLES["memory"].raw(view, row["id"]) or {} for row in view.all(_MEMORIES_ON, evidence=self.id)]
+        return [(raw["id"], view.partition_key(raw["partition"])[2]) for raw in rows]
+
+    def _outcomes_then(self) -> Iterator[str]:
+        for key, row in self._log.rows(entity(EVIDENCE, self.id), "memory"):
+            if row.get("evidence") == self.id and row.get("kind") == MemoryType.OUTCOME:
+                yield key
+
+    def _class_now(self) -> Iterator[Mapping[str, Any]]:
+        if self._row:
+            place = {name: self._row[name] for name in ("agent", "task_class")}
+            yield from self._log.view.all(_OF_CLASS, **place)
+
+    def _class_then(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """What the journal tells of the evidence on its class."""
+        for key, row in self._log.rows(entity(EVIDENCE, self.id), EVIDENCE):
+            if "task_class" in row and all(row[name] == self._row.get(name) for name in ("agent", "task_class")):
+                yield key, row

@@ -1,0 +1,153 @@
+"""What was learned from a purged outcome goes with it, unless something else was learned from too; then it stays, and is named."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alma import ALMA, MemoryNotFoundError
+from facade import ManualClock, OpenStore
+from purged import SECRET, surfaces, traces
+
+ERROR = "Quokka: the cage is open"
+
+
+def evidence_of(alma: ALMA) -> list[str]:
+    return [stored.key for stored in alma._room.project.rows() if stored.table == "evidence"]
+
+
+def rules_of(alma: ALMA) -> list[str]:
+    return [memory.id for kind in ("heuristic", "anti_pattern") for memory in alma.list_memories(kind)]
+
+
+def learn(alma: ALMA, count: int, outcome: str = "success", strategy: str = SECRET, **more: Any) -> list[str]:
+    return [alma.learn("helena", "Feed the animals", outcome, strategy, **more).id for _ in range(count)]
+
+
+def left_by(alma: ALMA, ids: list[str]) -> set[str]:
+    receipt = alma.purge(ids).receipt
+    assert receipt is not None
+    return set(receipt.left)
+
+
+@pytest.mark.parametrize("outcome", ["success", "failure"])
+def test_with_all_its_outcomes_a_strategy_is_forgotten_to_the_last_byte(
+    open_store: OpenStore, tmp_path: Path, clock: ManualClock, outcome: str
+) -> None:
+    alma = open_store()
+    ids = []
+    for _ in range(4):
+        ids += learn(alma, 1, outcome, error_message=ERROR)
+        clock.advance(days=1)
+    rules = rules_of(alma)
+    assert len(rules) == 1
+    assert len(evidence_of(alma)) == 2
+
+    report = alma.purge(ids)
+    assert (surfaces(report)["evidence"], surfaces(report)["memory rows"]) == (2, 5)
+    assert report.receipt is not None
+    assert report.receipt.left == ()
+    assert evidence_of(alma) == rules_of(alma) == []
+    alma.compact()
+    assert traces(tmp_path / "store", *(rule.encode() for rule in rules)) == []
+    with pytest.raises(MemoryNotFoundError, match="it was purged"):
+        alma.history(rules[0])
+    assert alma.verify().problems == ()
+    assert alma.undo(0).removed == ()
+
+
+def test_while_one_outcome_is_left_counts_and_rule_stay_and_are_named(alma: ALMA) -> None:
+    ids = learn(alma, 4)
+    (rule,) = rules_of(alma)
+    before = alma.get(rule)
+
+    left = left_by(alma, ids[:3])
+    assert {f"evidence {key}" for key in evidence_of(alma)} | {f"memory {rule}"} <= left
+    assert alma.get(rule) == before
+    assert left_by(alma, ids[3:]) == set()
+    assert evidence_of(alma) == rules_of(alma) == []
+    assert alma.verify().problems == ()
+
+
+def test_the_class_stays_for_the_sake_of_another_strategy_and_goes_with_the_last(alma: ALMA) -> None:
+    secret, other = learn(alma, 3), learn(alma, 3, strategy="Call the keeper")
+    assert len(evidence_of(alma)) == 3
+
+    whole = next(name for name in left_by(alma, secret) if name.startswith("evidence"))
+    assert whole.removeprefix("evidence ") in evidence_of(alma)
+    assert len(evidence_of(alma)) == 2
+    assert [alma.get(rule).text for rule in rules_of(alma)] == ["Feed the animals: Call the keeper"]
+    alma.purge(other)
+    assert evidence_of(alma) == []
+    assert alma.verify().problems == ()
+
+
+def test_outcomes_without_a_strategy_keep_their_class(alma: ALMA) -> None:
+    secret = learn(alma, 1)
+    plain = alma.learn("helena", "Feed the animals", "success").id
+    alma.purge(secret)
+    assert len(evidence_of(alma)) == 1
+    alma.purge([plain])
+    assert evidence_of(alma) == []
+
+
+def test_what_was_undone_is_erased_from_the_journal_with_what_was_learned_from_it(open_store: OpenStore, tmp_path: Path) -> None:
+    alma = open_store()
+    ids = learn(alma, 4)
+    alma.undo(0)
+    assert traces(tmp_path / "store")
+
+    assert alma.purge(ids).memory_ids == tuple(ids)
+    alma.compact()
+    assert traces(tmp_path / "store") == []
+    assert alma.verify().problems == ()
+
+
+def test_what_an_undo_may_bring_back_keeps_the_evidence_that_it_needs(alma: ALMA) -> None:
+    first, second = learn(alma, 2)
+    before = alma.content_hash()
+    alma.forget(memory_ids=[second])
+    alma.undo(2)
+    alma.undo(0)
+    assert alma.content_hash() != before
+
+    alma.purge([first])
+    alma.undo(4)  # back to before everything was undone
+    assert [memory.id for memory in alma.list_memories()] == [second]
+    assert len(evidence_of(alma)) == 2
+    assert alma.verify().problems == ()
+    third = learn(alma, 1)
+    assert left_by(alma, [second, *third]) == set()
+    assert evidence_of(alma) == []
+
+
+def test_after_a_purge_everyone_counts_from_what_is_left(open_store: OpenStore) -> None:
+    alma, other = open_store(), open_store()
+    ids = learn(other, 2) + learn(alma, 2)
+    other.purge(ids)
+
+    learn(alma, 2)
+    assert rules_of(alma) == []
+    learn(alma, 1)
+    (rule,) = rules_of(alma)
+    assert alma.get(rule).success_count == 3  # type: ignore[union-attr] # a heuristic
+    assert alma.verify().problems == ()
+
+
+def test_purging_a_rule_leaves_its_evidence_and_says_so(alma: ALMA) -> None:
+    learn(alma, 3)
+    (rule,) = rules_of(alma)
+    assert len(evidence_of(alma)) == 2
+
+    assert {f"evidence {key}" for key in evidence_of(alma)} & left_by(alma, [rule])
+    learn(alma, 1)
+    assert len(evidence_of(alma)) == 2
+    assert alma.verify().problems == ()
+
+
+def test_one_agents_evidence_is_not_touched_by_anothers_purge(alma: ALMA) -> None:
+    mine = learn(alma, 3)
+    alma.learn_many({"agent": "victor", "task": "Feed the animals", "outcome": True, "strategy_used": SECRET} for _ in range(3))
+    alma.purge(mine)
+    assert {alma.get(rule).agent for rule in rules_of(alma)} == {"victor"}
+    assert len(evidence_of(alma)) == 2
