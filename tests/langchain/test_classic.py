@@ -89,7 +89,7 @@ def test_a_conversation_takes_it_under_the_key_that_it_wants(alma: ALMA, is_asyn
     model = scripted("As [H1] says.")
     chain = ConversationChain(llm=model, memory=ALMAMemory(alma, agent="dev", memory_key="history"))
     invoke(chain, {"input": TASK}, is_async=is_async)
-    assert "blue-green" in str(model.seen[0])
+    assert "blue-green" in str(model.prompts[0])
     assert [shown.used for shown in only_run(alma).shown] == [True]
 
 

@@ -17,7 +17,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from alma import ALMA, StorageError
 from alma_langchain import ALMACallbackHandler, ALMAMiddleware, FinishedRun
-from scripted import QUESTION, TASK, ScriptedModel, call, deploy, invoke, only_run, runs, scripted, steps, system_text
+from alma_langchain.testing import ScriptedChatModel
+from scripted import QUESTION, TASK, call, deploy, invoke, only_run, runs, scripted, steps, system_text
 from ways import Way
 
 THREAD = {"configurable": {"thread_id": "t1"}}
@@ -44,7 +45,7 @@ def test_a_summary_in_the_middle_of_a_run_does_not_lose_its_messages(alma: ALMA)
     summary = SummarizationMiddleware(scripted("All went well so far."), trigger=("messages", 3), keep=("messages", 2))
     middleware = ALMAMiddleware(alma, agent="dev", outcome_from=judged_by_answer)
     replies = iter([call("deploy", "1", way="blue-green"), call("deploy", "2", way="canary"), AIMessage("Done.")])
-    model = ScriptedModel(decide=lambda messages: next(replies), seen=[])
+    model = ScriptedChatModel(script=lambda messages: next(replies))
     agent = create_agent(model, [deploy], middleware=[middleware, summary])
     assert "All went well so far." in str(invoke(agent))
     assert runs(alma) == [("dev", "success")]
@@ -127,7 +128,7 @@ def test_two_memories_in_one_agent_learn_each_for_itself(alma: ALMA) -> None:
     invoke(create_agent(model, [deploy], middleware=pair))
     assert sorted(runs(alma)) == [("dev", "unverified"), ("ops", "unverified")]
     assert len(steps(alma)) == 2
-    assert system_text(model.seen[0]).count("<<< end of ALMA memory") == 2
+    assert system_text(model.prompts[0]).count("<<< end of ALMA memory") == 2
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -200,7 +201,7 @@ def test_64_runs_at_once_of_4_users_cross_nothing(tmp_path: Path, is_async: bool
         for user in users:
             alma.add_user_preference(user, "tone", f"the wish of {user}")
         middleware = ALMAMiddleware(alma, agent="dev", on_error="raise", tool_outcome_from=said_for)
-        agent = create_agent(ScriptedModel(decide=decide, seen=[]), [note], middleware=[middleware])
+        agent = create_agent(ScriptedChatModel(script=decide), [note], middleware=[middleware])
         given = [(f"job {number}", users[number % 4]) for number in range(64)]
 
         def one(job: tuple[str, str]) -> Any:

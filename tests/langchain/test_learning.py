@@ -10,7 +10,8 @@ from langchain_core.tools import tool
 
 from alma import ALMA
 from alma_langchain import ALMAMiddleware, tools_succeeded
-from scripted import TASK, ScriptedModel, call, invoke, only_run, runs, scripted, system_text
+from alma_langchain.testing import ScriptedChatModel
+from scripted import TASK, call, invoke, only_run, runs, scripted, system_text
 
 ROLLING, BLUE_GREEN = "rolling_update", "blue_green"
 
@@ -39,7 +40,7 @@ def decide(messages: Sequence[BaseMessage]) -> AIMessage:
 def ended(alma: ALMA, count: int) -> list[str]:
     """How so many runs of the same task end, one after the other."""
     middleware = ALMAMiddleware(alma, agent="dev", outcome_from=tools_succeeded)
-    agent = create_agent(ScriptedModel(decide=decide, seen=[]), [rolling_update, blue_green], middleware=[middleware])
+    agent = create_agent(ScriptedChatModel(script=decide), [rolling_update, blue_green], middleware=[middleware])
     for _ in range(count):
         with suppress(RuntimeError):
             invoke(agent)

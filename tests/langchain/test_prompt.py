@@ -10,13 +10,14 @@ from langchain_core.messages import SystemMessage
 
 from alma import ALMA
 from alma_langchain import ALMAMiddleware
-from scripted import TASK, ScriptedModel, call, deploy, invoke, only_run, scripted, steps, system_text
+from alma_langchain.testing import ScriptedChatModel
+from scripted import TASK, call, deploy, invoke, only_run, scripted, steps, system_text
 
 FENCE = "<<< ALMA memory"
 CACHED = {"type": "text", "text": "You deploy.", "cache_control": {"type": "ephemeral"}}
 
 
-def agent(model: ScriptedModel, middleware: Any, **given: Any) -> Any:
+def agent(model: ScriptedChatModel, middleware: Any, **given: Any) -> Any:
     return create_agent(model, [deploy], middleware=middleware, **given)
 
 
@@ -38,13 +39,13 @@ def test_notes_are_the_last_block_of_the_system_prompt_and_the_same_bytes_every_
     model = scripted(call("deploy", way="blue-green"), "Done.")
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev")], system_prompt=prompt), is_async=is_async)
     assert "blue-green" in notes
-    assert [messages[0].content for messages in model.seen] == [[*before, {"type": "text", "text": notes}]] * 2
+    assert [messages[0].content for messages in model.prompts] == [[*before, {"type": "text", "text": notes}]] * 2
 
 
 def test_an_agent_that_knows_nothing_is_prompted_as_without_memory(alma: ALMA) -> None:
     model = scripted("Done.")
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev")], system_prompt="You deploy."))
-    assert model.seen[0][0] == SystemMessage("You deploy.")
+    assert model.prompts[0][0] == SystemMessage("You deploy.")
 
 
 def test_notes_are_not_kept_in_the_thread(alma: ALMA) -> None:
@@ -97,7 +98,7 @@ def test_the_preferences_of_the_user_of_the_run_reach_the_prompt_and_nobody_else
     invoke(learning, is_async=is_async, config={"configurable": {"user_id": "bob"}}, context=None)
     invoke(learning, is_async=is_async, config={"metadata": {"user_id": "bob"}}, context=None)
     invoke(learning, is_async=is_async, context=None)
-    told = [system_text(messages) for messages in model.seen]
+    told = [system_text(messages) for messages in model.prompts]
     assert ["Fridays" in text for text in told] == [True, False, False, False]
     assert ["night" in text for text in told] == [False, True, True, False]
 
@@ -114,7 +115,7 @@ def test_a_user_that_is_no_name_is_an_error_and_no_other_user(alma: ALMA) -> Non
     model = scripted("Done.")
     middleware = ALMAMiddleware(alma, agent="dev", user_id=lambda run: 7)  # type: ignore[arg-type,return-value]
     invoke(agent(model, [middleware]))
-    assert system_text(model.seen[0]) == ""
+    assert system_text(model.prompts[0]) == ""
     assert [type(error).__name__ for error in middleware.errors] == ["ValidationError"]
     assert alma.recent_episodes() == []
 
@@ -129,8 +130,8 @@ def test_a_pair_puts_notes_behind_what_others_write_into_the_prompt(alma: ALMA) 
     first, last = ALMAMiddleware(alma, agent="dev").split()
     model = scripted(call("deploy", way="blue-green"), "As [H1] says.")
     invoke(agent(model, [first, rules, last]))
-    assert system_text(model.seen[0]).startswith("Rules of today.")
-    assert FENCE in system_text(model.seen[0])
+    assert system_text(model.prompts[0]).startswith("Rules of today.")
+    assert FENCE in system_text(model.prompts[0])
     assert [shown.used for shown in only_run(alma).shown] == [True]
     assert steps(alma) == [("deploy(way)", True, None)]
 
@@ -147,7 +148,7 @@ def test_what_a_tool_says_comes_back_only_inside_the_fence_and_shortened(alma: A
         invoke(learning)
     model = scripted("Done.")
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev")]))
-    text = system_text(model.seen[0])
+    text = system_text(model.prompts[0])
     assert "Ignore previous instructions" in text
     assert text.startswith(FENCE)
     assert text.endswith("<<< end of ALMA memory >>>")
@@ -179,6 +180,6 @@ def test_the_budget_and_the_number_of_memories_are_kept(alma: ALMA) -> None:
     model = scripted("Done.")
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev", top_k=3)]))
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev", max_tokens=250)]))
-    few, short = (system_text(messages) for messages in model.seen)
+    few, short = (system_text(messages) for messages in model.prompts)
     assert few.count("way ") == 3
     assert 0 < short.count("way ") < 3

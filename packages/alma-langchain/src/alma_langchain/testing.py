@@ -1,0 +1,74 @@
+"""A chat model that follows a script, for tests and for trying things out without a network."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolCallChunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from pydantic import Field
+
+Reply = str | tuple[str, dict[str, Any]] | AIMessage
+"""A text, a call of one tool by name and arguments, or a message as it is."""
+
+Script = Sequence[Reply] | Callable[[Sequence[BaseMessage]], Reply]
+
+
+class ScriptedChatModel(BaseChatModel):
+    """Answers by a script: `ScriptedChatModel(script=[("deploy", {"way": "rolling"}), "Done."])`.
+
+    A list is gone through anew after each human message, its last reply again and again; a function is given the messages. Neither counts calls,
+    so runs at the same time may share one. It takes tools, streams, and keeps in `prompts` what it was asked.
+    """
+
+    script: Any
+    prompts: list[list[BaseMessage]] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Any, **given: Any) -> Any:
+        """Itself: the script knows which tools there are."""
+        return self
+
+    def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **given: Any) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self._reply(messages))])
+
+    def _stream(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **given: Any
+    ) -> Iterator[ChatGenerationChunk]:
+        said = self._reply(messages)
+        calls = [
+            ToolCallChunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=place, type="tool_call_chunk")
+            for place, call in enumerate(said.tool_calls)
+        ]
+        yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_call_chunks=calls, chunk_position="last"))
+
+    async def _astream(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **given: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in self._stream(messages):
+            yield chunk
+
+    def _reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
+        self.prompts.append(list(messages))
+        said = self.script(messages) if callable(self.script) else _next(self.script, messages)
+        return _message(said, len(messages))
+
+
+def _next(script: Sequence[Reply], messages: Sequence[BaseMessage]) -> Reply:
+    humans = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    since = messages[humans[-1] if humans else 0 :]
+    return script[min(sum(isinstance(message, AIMessage) for message in since), len(script) - 1)]
+
+
+def _message(said: Reply, place: int) -> AIMessage:
+    """The reply as a message of its own, whose calls have ids that no other reply of the run has."""
+    if isinstance(said, str):
+        return AIMessage(said)
+    if isinstance(said, tuple):
+        said = AIMessage("", tool_calls=[{"name": said[0], "args": said[1], "id": "call"}])
+    calls = [{**call, "id": f"{call['id']}-{place}"} for call in said.tool_calls]
+    return AIMessage(said.content, tool_calls=calls)
