@@ -146,6 +146,7 @@ class _Memories(LogicalTable):
         view.connection.execute(compiled.MEMORY_UPDATE, {**columns, "of_row": raw["row"]})
 
     def delete(self, view: View, raw: Row) -> None:
+        view.connection.execute(compiled.MEMORY_LET_GO, {"of_row": raw["row"]})
         view.connection.execute(compiled.MEMORY_DELETE, {"of_row": raw["row"]})
 
 
@@ -186,6 +187,7 @@ class _Passages(LogicalTable):
         view.connection.execute(compiled.PASSAGE_UPDATE, {**columns, "of_row": raw["row"]})
 
     def delete(self, view: View, raw: Row) -> None:
+        view.connection.execute(compiled.PASSAGE_LET_GO, {"of_row": raw["row"]})
         view.connection.execute(compiled.PASSAGE_DELETE, {"of_row": raw["row"]})
 
 

@@ -52,14 +52,14 @@ CREATE TABLE partition (
     UNIQUE (project, is_user, owner, kind)
 ) STRICT;
 CREATE TABLE memory (
-    row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, id TEXT NOT NULL, partition INTEGER NOT NULL, agent TEXT NOT NULL,
+    row INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, partition INTEGER NOT NULL, agent TEXT NOT NULL,
     body BLOB NOT NULL, confidence REAL NOT NULL, successes REAL, trials REAL, seen_at INTEGER NOT NULL, created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL, archived_at INTEGER, content_hash BLOB NOT NULL, evidence TEXT, seq INTEGER NOT NULL,
     UNIQUE (project, id)
 ) STRICT;
 CREATE INDEX memory_evidence ON memory (evidence) WHERE evidence IS NOT NULL;
 CREATE TABLE passage (
-    row INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL, memory INTEGER NOT NULL, position INTEGER NOT NULL, speaker BLOB NOT NULL,
+    row INTEGER PRIMARY KEY, project INTEGER NOT NULL, memory INTEGER NOT NULL, position INTEGER NOT NULL, speaker BLOB NOT NULL,
     time INTEGER, is_own INTEGER NOT NULL, text BLOB NOT NULL, keywords BLOB NOT NULL, text_hash BLOB, is_live INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     UNIQUE (memory, position)

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import (
     Insert,
     Integer,
+    String,
     Table,
     Update,
     and_,
@@ -71,12 +72,14 @@ def sources() -> dict[str, ClauseElement]:
         .where(_PARTITION.c.project == _given("project"), _PARTITION.c.row > _given("after"))
         .order_by(_PARTITION.c.row),
         "PARTITION_INSERT": _inserting(_PARTITION, "row"),
-        "MEMORY_INSERT": _inserting(_MEMORY, "row"),
+        "MEMORY_INSERT": _inserting(_MEMORY, "row").values(row=_next_row(_MEMORY)),
+        "MEMORY_LET_GO": _letting_go(_MEMORY),
         "MEMORY_BY_ID": select(_MEMORY).where(_m.project == _given("project"), _m.id == _given("id")),
         "MEMORY_PLACE": select(_m.row, _m.partition, _m.archived_at).where(
             _m.project == _given("project"), _m.id == _given("id")
         ),
-        "PASSAGE_INSERT": _inserting(_PASSAGE, "row"),
+        "PASSAGE_INSERT": _inserting(_PASSAGE, "row").values(row=_next_row(_PASSAGE)),
+        "PASSAGE_LET_GO": _letting_go(_PASSAGE),
         "SEARCHED": select(_p.memory, _p.is_own, _p.text, _p.keywords)
         .where(_p.memory.in_(_rows_given()))
         .order_by(_p.memory, _p.position),
@@ -379,6 +382,29 @@ def _inserting(table: Table, *left_out: str) -> Insert:
 
 def _updating(table: Table, key: str, *columns: str) -> Update:
     return update(table).values({name: _given(name) for name in columns}).where(table.c[key] == _given(f"of_{key}"))
+
+
+def _newest(table: Table) -> Any:
+    return select(func.max(table.c.row)).scalar_subquery()
+
+
+def _next_row(table: Table) -> Any:
+    """A row number that no row of a table ever had. `AUTOINCREMENT` would write a page of its own for that, each time."""
+    let_go = select(cast(_STORE.c.value, Integer)).where(_STORE.c.key == _let_go(table)).scalar_subquery()
+    none = literal_column("0", Integer())
+    return func.max(func.coalesce(_newest(table), none), func.coalesce(let_go, none)) + literal_column("1", Integer())
+
+
+def _letting_go(table: Table) -> Any:
+    """Remembers the newest row number of a table before its row is deleted; does nothing for any other row."""
+    given = bindparam("of_row", type_=Integer())
+    chosen = select(_let_go(table), cast(given, String)).where(given == _newest(table))
+    made = sqlite.insert(_STORE).from_select(["key", "value"], chosen)
+    return made.on_conflict_do_update(index_elements=["key"], set_={"value": made.excluded.value})
+
+
+def _let_go(table: Table) -> Any:
+    return literal_column(f"'newest_{table.name}_let_go'", String())
 
 
 def compile_sources() -> str:
