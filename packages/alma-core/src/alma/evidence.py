@@ -137,9 +137,12 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
         step = error / max(math.exp(_log_density(x, a, b)), _TINY)
         bend = step * ((a - 1) / x - (b - 1) / (1 - x)) / 2
         guess = x - step / max(1 - min(bend, 0.5), 0.5)
-        if not low < guess < high:
+        is_halved = not low <= guess <= high
+        if is_halved:
             guess = (low + high) / 2
-        if abs(guess - x) < _CLOSE:  # each step triples the digits
+        if abs(guess - x) < (_PRECISION if is_halved else _CLOSE) * min(
+            guess, 1 - guess
+        ):  # each of Halley's steps triples the digits
             return guess
         x = guess
     return x
