@@ -156,6 +156,7 @@ def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
         "heuristic_status": "proven",
         "anti_pattern": None,
         "anti_pattern_status": None,
+        "task": "Test the login form",
     }
     small = {"version": 1, "body": {"a": 1}, "updated_at": 7}
     before = state(shop)

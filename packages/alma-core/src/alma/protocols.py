@@ -99,8 +99,11 @@ class Write(Protocol):
     def find(self, memory_id: str) -> Mapping[str, Any]:
         """The columns of a memory's row. `MemoryNotFoundError` if there is none."""
 
-    def put_evidence(self, before: StoredEvidence | None, after: Evidence, vector: bytes | None) -> StoredEvidence:
-        """Stores evidence, new or in place of `before`, which has to be what is stored; with the float16 vector of its text, if it has none yet."""
+    def put_evidence(self, before: StoredEvidence | None, after: Evidence) -> StoredEvidence:
+        """Stores evidence, new or in place of `before`, which has to be what is stored."""
+
+    def keep_vector(self, text: str, vector: bytes) -> None:
+        """Keeps the float16 vector of a text that no passage has, for whoever compares with it later."""
 
     def recount(self, memory_id: str, **columns: Any) -> bool:
         """Sets confidence, successes, trials and seen_at of a rule's row. Whether that changed anything."""
@@ -258,7 +261,7 @@ class Learned(Protocol):
     """The evidence of one project."""
 
     def classes(self, agent: str, *, most: int) -> Sequence[StoredEvidence]:
-        """The newest classes of an agent's tasks, newest first."""
+        """The first evidence on each of the newest classes of an agent's tasks, newest first."""
 
     def of_class(self, agent: str, task_class: str, *, most: int) -> Sequence[StoredEvidence]:
         """The class as a whole and the strategies that were tried in it, those tried most often first."""

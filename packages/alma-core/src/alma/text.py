@@ -116,6 +116,11 @@ def split_passages(text: str, limit: int = PASSAGE_CHARS) -> list[str]:
     return [piece for piece in pieces if piece.strip()] or [text[:limit]]
 
 
+def matched_text(text: str) -> str:
+    """The first piece of a text, as much of it as a model takes in: by this it is compared with others."""
+    return split_passages(text)[0]
+
+
 def _cut(sentence: str, limit: int) -> list[str]:
     pieces = []
     while len(sentence) > limit:

@@ -1,13 +1,14 @@
 """Evidence in hand: what was read of a project, kept from one call to the next as long as nobody else changes it."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from alma.evidence import Interval, Tally, rest
 from alma.learning.known_texts import KnownTexts
 from alma.learning.matching import same_strategy, same_task
-from alma.learning.rules import matched_text
-from alma.types.evidence import Evidence, StoredEvidence, Told
+from alma.text import matched_text
+from alma.types.evidence import WHOLE_CLASS, Evidence, StoredEvidence, Told
+from alma.types.identity import short_id
 
 MOST_STRATEGIES = 256
 """So many strategies of a class are compared with a new one: those tried most often and last."""
@@ -23,6 +24,10 @@ BY_TYPE, BY_TASK, STEP = "type:", "task:", "step:"
 
 WORTH_JUDGING = 2
 """With fewer successes and failures than this, a strategy is no rule yet."""
+
+
+Vectors = Mapping[str, bytes]
+"""Float16 vectors by text."""
 
 
 @dataclass(slots=True)
@@ -65,11 +70,13 @@ class ClassBook:
     known: KnownTexts = field(default_factory=lambda: KnownTexts(same_strategy, capacity=MOST_STRATEGIES))
 
     @classmethod
-    def of(cls, found: Sequence[StoredEvidence]) -> "ClassBook":
-        """A class as it was read, at most one piece of evidence more than is compared."""
+    def of(cls, found: Sequence[StoredEvidence], vectors: Vectors) -> "ClassBook":
+        """A class as it was read, at most one piece of evidence more than is compared, with what vectors there are of the strategies."""
         book = cls(None, {}, is_whole=len(found) <= MOST_STRATEGIES)
         for stored in reversed(found):
-            book.put(Entry(stored, stored.evidence, stored.vector))
+            book.put(Entry(stored, stored.evidence, vectors.get(matched_text(stored.evidence.strategy))))
+        if book.whole is None and book.is_whole and found:
+            book.whole = _whole(found[0].evidence)
         return book
 
     def put(self, entry: Entry) -> None:
@@ -99,10 +106,18 @@ class ClassBook:
         return rest(max(whole.successes - own.successes, 0.0), max(whole.trials - own.trials, 0.0))
 
     def changed(self) -> Iterator[Entry]:
-        """What has to be written."""
-        for entry in (self.whole, *self.strategies.values()):
-            if entry is not None and entry.is_changed:
-                yield entry
+        """What has to be written. A class with a single outcome needs no evidence on the whole: that on its strategy says it all."""
+        whole = self.whole
+        if whole is not None and whole.is_changed and (whole.stored or not self.strategies or whole.evidence.observations > 1):
+            yield whole
+        yield from (entry for entry in self.strategies.values() if entry.is_changed)
+
+
+def _whole(only: Evidence) -> Entry:
+    """The evidence on a class in which one strategy alone was tried, once."""
+    whole = Evidence(short_id(), only.agent, only.task_class, WHOLE_CLASS, "", task=only.task)
+    counted = replace(whole, lifetime=only.lifetime, unverified=only.unverified, observed_at=only.observed_at)
+    return Entry(None, counted, None)
 
 
 @dataclass(slots=True)
@@ -113,11 +128,11 @@ class Ledger:
     books: dict[tuple[str, str], ClassBook] = field(default_factory=dict)
     classes: dict[str, KnownTexts] = field(default_factory=dict)
 
-    def take_classes(self, agent: str, found: Sequence[StoredEvidence]) -> KnownTexts:
+    def take_classes(self, agent: str, found: Sequence[StoredEvidence], vectors: Vectors) -> KnownTexts:
         """Takes in the classes of an agent, newest first as they are read, by the tasks that stand for them."""
         known = self.classes[agent] = KnownTexts(same_task, capacity=MOST_CLASSES)
         for stored in reversed(found):
-            note_class(known, Entry(stored, stored.evidence, stored.vector))
+            note_class(known, stored.evidence, vectors.get(stored.evidence.task or ""))
         return known
 
     def shrink(self) -> None:
@@ -126,11 +141,11 @@ class Ledger:
         self.classes = dict(list(self.classes.items())[-MOST_BOOKS:])
 
 
-def note_class(known: KnownTexts, whole: Entry) -> None:
+def note_class(known: KnownTexts, seen: Evidence, vector: bytes | None) -> None:
     """Makes a class known by the task that stands for it, or the newest of those that are; not one that its type names."""
-    key = whole.evidence.task_class.removeprefix(STEP)
-    keep = whole.evidence.lifetime.trials > 1
+    key = seen.task_class.removeprefix(STEP)
+    keep = seen.observations > 1
     if key in known:
         known.touch(key, keep=keep)
     elif key.startswith(BY_TASK):
-        known.add(key, whole.evidence.strategy, whole.vector, keep=keep)
+        known.add(key, seen.task or "", vector, keep=keep)

@@ -58,6 +58,14 @@ def with_observation(evidence: Evidence, seen: Observation) -> Evidence:
     )
 
 
+def counted(whole: Evidence, seen: Observation) -> Evidence:
+    """The evidence on a whole class with one more outcome: its lifetime counts alone say anything."""
+    at = max(whole.observed_at, seen.at)
+    if seen.verdict is Verdict.UNVERIFIED:
+        return replace(whole, unverified=whole.unverified + 1, observed_at=at)
+    return replace(whole, lifetime=whole.lifetime.plus(WORTH[seen.verdict]), observed_at=at)
+
+
 def corrected(evidence: Evidence, was: Verdict, now: Verdict, newest: Sequence[tuple[Verdict, int]] | None) -> Evidence:
     """The evidence after a verdict was set or changed. `newest` are the verdicts that it then rests on, with their times, oldest first.
 

@@ -23,7 +23,7 @@ def record_of(seen: Evidence, whole: Evidence, *, task_type: str | None, reader:
     verdict = verdict_of(seen)
     return StrategyRecord(
         strategy=shortened(seen.strategy, SHOWN_CHARS),
-        task=whole.strategy,
+        task=whole.task or "",
         task_type=task_type,
         agent=seen.agent,
         trials=seen.lifetime.trials,

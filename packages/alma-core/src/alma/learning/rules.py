@@ -9,7 +9,7 @@ from alma.evidence import Tally
 from alma.learning.standing import CANDIDATE_CONFIDENCE, Standing
 from alma.learning.suspicion import flagged
 from alma.learning.telling import most_telling
-from alma.text import PASSAGE_CHARS, shortened, split_passages
+from alma.text import matched_text, shortened
 from alma.types.evidence import Evidence, Told
 from alma.types.identity import from_micros
 from alma.types.memories import AntiPattern, Heuristic
@@ -34,11 +34,6 @@ class Setting:
     def condition(self) -> str:
         """The class in words."""
         return f"{self.task_type}: {self.task}" if self.task_type else self.task
-
-
-def matched_text(text: str) -> str:
-    """The beginning of a text, as much of it as a model takes in: what two strategies are compared by."""
-    return split_passages(text)[0] if len(text) > PASSAGE_CHARS else text
 
 
 def heuristic(of: Evidence, setting: Setting, standing: Standing, *, memory_id: str) -> Heuristic:

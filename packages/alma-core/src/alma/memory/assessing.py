@@ -1,21 +1,21 @@
 """How likely something is to succeed, from what is known of like tasks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alma.evidence import Interval, Tally
 from alma.learning.ledger import MOST_CLASSES, MOST_STRATEGIES, STEP
 from alma.learning.matching import same_strategy
 from alma.learning.records import counted, ranged, record_of, verdict_of
-from alma.learning.rules import matched_text
 from alma.memory import arguments as args
 from alma.memory.nearby import LEARNED_KINDS, NearClass, near, near_classes
 from alma.memory.room import Room
 from alma.memory.strategies import NEAR_ENOUGH, type_of, whole_of
 from alma.protocols import StoredEvidence
-from alma.text import normalised
+from alma.text import matched_text, normalised
 from alma.types.evidence import Evidence
 from alma.types.kinds import MemoryType
 from alma.types.memories import Outcome
@@ -80,8 +80,12 @@ def assess(room: Room, *, strategy: object, context: object, agent: object) -> A
 
 def _all_tasks(room: Room, reader: str) -> Tally:
     """All that the agent did, as far as its newest classes go."""
-    wholes = [stored.evidence for stored in room.project.learned.classes(reader, most=MOST_CLASSES)]
-    return _sum([whole.lifetime for whole in wholes if not whole.task_class.startswith(STEP)])
+    counts: dict[str, Tally] = {}
+    for stored in room.project.learned.classes(reader, most=MOST_CLASSES):
+        seen = stored.evidence
+        if not seen.task_class.startswith(STEP):  # of a class there may be the whole and its first strategy
+            counts[seen.task_class] = max(counts.get(seen.task_class, Tally()), seen.lifetime, key=lambda one: one.trials)
+    return _sum(list(counts.values()))
 
 
 def _of_task(room: Room, reader: str, task: str, base: Tally) -> _Known:
@@ -109,7 +113,8 @@ def _of_strategy(room: Room, reader: str, strategy: str, task: str, base: Tally)
     for place in places:
         stored = room.project.learned.of_class(place.agent, place.task_class, most=MOST_STRATEGIES)
         whole = whole_of(room, place, [one.evidence for one in stored])
-        found = _same(strategy, vector, stored)
+        vectors = room.project.vectors([matched_text(one.evidence.strategy) for one in stored])
+        found = _same(strategy, vector, stored, vectors)
         if whole is None:
             continue
         others = _sum([others, whole.lifetime.faded(_worth(place))])
@@ -126,14 +131,15 @@ def _record(seen: Evidence, whole: Evidence, place: NearClass, reader: str) -> S
 
 
 def _same(
-    strategy: str, vector: "np.ndarray[tuple[int], np.dtype[np.float32]]", stored: Sequence[StoredEvidence]
+    strategy: str, vector: NDArray[np.float32], stored: Sequence[StoredEvidence], vectors: Mapping[str, bytes]
 ) -> Evidence | None:
     """The evidence on the strategy that is the same, the nearest of them."""
     best: tuple[float, Evidence] | None = None
     for one in stored:
         if one.evidence.is_whole_class:
             continue
-        cosine = 0.0 if one.vector is None else float(np.frombuffer(one.vector, dtype="<f2").astype(np.float32) @ vector)
+        known = vectors.get(matched_text(one.evidence.strategy))
+        cosine = 0.0 if known is None else float(np.frombuffer(known, dtype="<f2").astype(np.float32) @ vector)
         if same_strategy(strategy, one.evidence.strategy, cosine) and (best is None or cosine > best[0]):
             best = cosine, one.evidence
     return None if best is None else best[1]

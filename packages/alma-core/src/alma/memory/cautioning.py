@@ -3,11 +3,10 @@
 import numpy as np
 
 from alma.learning.matching import conflict, same_strategy
-from alma.learning.rules import matched_text
 from alma.memory import arguments as args
 from alma.memory.nearby import near
 from alma.memory.room import Room
-from alma.text import one_line, shortened
+from alma.text import matched_text, one_line, shortened
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
 from alma.types.strategies import ActionCheck, ActionWarning

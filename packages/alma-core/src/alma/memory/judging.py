@@ -6,10 +6,11 @@ from typing import Any
 
 from alma.learning import rules
 from alma.learning.ledger import ClassBook, Entry
-from alma.learning.rules import Setting, matched_text
+from alma.learning.rules import Setting
 from alma.learning.standing import Needed, Standing, as_anti_pattern, as_heuristic, changed, steady
 from alma.memory.room import Room
 from alma.protocols import Write
+from alma.text import matched_text
 from alma.types.evidence import Evidence, Told
 from alma.types.identity import from_micros, new_id
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic, Memory
@@ -131,11 +132,13 @@ class _Judged:
         assert isinstance(rule, AntiPattern)
         return rules.passages(rule.pattern, self.setting.task, [rule.why_bad, rule.better_alternative, self.setting.task_type])
 
-    def _vectors(self) -> dict[str, bytes]:
-        known = {self.entry.evidence.strategy: self.entry.vector}
-        if self.book.whole is not None:
-            known[self.book.whole.evidence.strategy] = self.book.whole.vector
-        return {matched_text(text): vector for text, vector in known.items() if vector is not None}
+    def _vectors(self) -> Mapping[str, bytes]:
+        """The vectors of the strategy and of the task: both were kept when they were first seen."""
+        strategy, task = matched_text(self.entry.evidence.strategy), self.setting.task
+        in_hand = {strategy: self.entry.vector, task: self.book.whole.vector if self.book.whole else None}
+        known = {text: vector for text, vector in in_hand.items() if vector is not None}
+        missing = [text for text in in_hand if text not in known]
+        return {**known, **self.room.project.vectors(missing)} if missing else known
 
     def _new_id(self) -> str:
         return new_id(from_micros(self.setting.now))

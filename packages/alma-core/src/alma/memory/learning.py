@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from alma.learning.known_texts import KnownTexts
 from alma.learning.ledger import BY_TASK, BY_TYPE, MOST_CLASSES, MOST_STRATEGIES, STEP, ClassBook, Entry, Ledger, note_class
-from alma.learning.observing import Observation, corrected, with_observation
-from alma.learning.rules import Setting, matched_text
+from alma.learning.observing import Observation, corrected, counted, with_observation
+from alma.learning.rules import Setting
 from alma.memory.judging import judge
 from alma.memory.room import Room
-from alma.protocols import Write
-from alma.text import normalised
+from alma.protocols import StoredEvidence, Write
+from alma.text import matched_text, normalised
 from alma.types.evidence import WHOLE_CLASS, Evidence, text_key
-from alma.types.identity import from_micros, new_id, to_micros
+from alma.types.identity import short_id, to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Memory, Outcome
 from alma.types.passages import Passage
@@ -60,15 +60,16 @@ class Learner:
         key = self._task_class(outcome, task, vectors.get(task))
         book = self._book(outcome.agent, key)
         whole = self._whole(book, outcome.agent, key, task, vectors.get(task))
-        self._count(book, whole, seen)
-        note_class(self._classes(outcome.agent), whole)
+        whole.evidence = counted(whole.evidence, seen)
+        note_class(self._classes(outcome.agent), whole.evidence, vectors.get(task))
         self.settings.setdefault(
-            (outcome.agent, key), Setting(self.room.name, self.at, whole.evidence.strategy, outcome.task_type)
+            (outcome.agent, key), Setting(self.room.name, self.at, whole.evidence.task or "", outcome.task_type)
         )
         if not outcome.strategy_used:
             return whole.evidence.id
         entry = self._strategy(book, outcome, key, vectors)
-        self._count(book, entry, seen)
+        entry.evidence = with_observation(entry.evidence, seen)
+        book.put(entry)
         return entry.evidence.id
 
     def correct(self, outcome: Outcome, was: Verdict, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
@@ -81,13 +82,13 @@ class Learner:
         seen = stored.evidence
         book = self._book(seen.agent, seen.task_class)
         whole = self._whole(book, seen.agent, seen.task_class, passages[0].text, None)
-        entry = whole if seen.is_whole_class else book.strategies.get(seen.strategy_hash) or Entry(stored, seen, stored.vector)
+        entry = whole if seen.is_whole_class else book.strategies.get(seen.strategy_hash) or Entry(stored, seen, None)
         for one in {id(entry): entry, id(whole): whole}.values():
             newest = self._verdicts(one.evidence.id, outcome) if one is entry else None
             one.evidence = corrected(one.evidence, was, outcome.outcome, newest)
             book.put(one)
         place = seen.agent, seen.task_class
-        self.settings.setdefault(place, Setting(self.room.name, self.at, whole.evidence.strategy, outcome.task_type))
+        self.settings.setdefault(place, Setting(self.room.name, self.at, whole.evidence.task or "", outcome.task_type))
 
     def _verdicts(self, evidence_id: str, changed: Outcome) -> list[tuple[Verdict, int]]:
         """The verdicts that count for what is decided, oldest first, one of them changed."""
@@ -102,15 +103,16 @@ class Learner:
             book = self.ledger.books[place]
             judge(self.room, self.write, book, setting)
             for entry in list(book.changed()):
-                entry.stored = self.write.put_evidence(entry.stored, entry.evidence, entry.vector)
+                entry.stored = self._put(entry)
                 self.ledger.upto = self.write.seq
             book.shrink()
         self.ledger.shrink()
         return self.ledger
 
-    def _count(self, book: ClassBook, entry: Entry, seen: Observation) -> None:
-        entry.evidence = with_observation(entry.evidence, seen)
-        book.put(entry)
+    def _put(self, entry: Entry) -> StoredEvidence:
+        if entry.stored is None and entry.vector is not None and not entry.evidence.is_whole_class:
+            self.write.keep_vector(matched_text(entry.evidence.strategy), entry.vector)
+        return self.write.put_evidence(entry.stored, entry.evidence)
 
     def _task_class(self, outcome: Outcome, task: str, vector: bytes | None) -> str:
         """The name of the class that a task belongs to: by its type, else that of an equal or near task, else its own."""
@@ -130,40 +132,44 @@ class Learner:
 
     def _classes(self, agent: str) -> KnownTexts:
         known = self.ledger.classes.get(agent)
-        return (
-            known
-            if known is not None
-            else self.ledger.take_classes(agent, self.room.project.learned.classes(agent, most=MOST_CLASSES))
-        )
+        if known is None:
+            found = self.room.project.learned.classes(agent, most=MOST_CLASSES)
+            vectors = self.room.project.vectors([stored.evidence.task or "" for stored in found])
+            known = self.ledger.take_classes(agent, found, vectors)
+        return known
 
     def _book(self, agent: str, key: str) -> ClassBook:
         book = self.ledger.books.pop((agent, key), None)
         if book is None:
-            book = ClassBook.of(self.room.project.learned.of_class(agent, key, most=MOST_STRATEGIES + 1))
+            found = self.room.project.learned.of_class(agent, key, most=MOST_STRATEGIES + 1)
+            vectors = self.room.project.vectors([matched_text(stored.evidence.strategy) for stored in found])
+            book = ClassBook.of(found, vectors)
         self.ledger.books[agent, key] = book
         return book
 
     def _whole(self, book: ClassBook, agent: str, key: str, task: str, vector: bytes | None) -> Entry:
-        whole = book.whole
-        if whole is None:
+        if book.whole is None:
             stored = None if book.is_whole else self.room.project.learned.at(agent, key, WHOLE_CLASS)
-            whole = Entry(stored, stored.evidence, stored.vector) if stored else self._new(agent, key, WHOLE_CLASS, task, vector)
-        return whole
+            book.put(Entry(stored, stored.evidence, None) if stored else _new(agent, key, WHOLE_CLASS, "", task, vector))
+        assert book.whole is not None
+        return book.whole
 
     def _strategy(self, book: ClassBook, outcome: Outcome, key: str, vectors: Mapping[str, bytes]) -> Entry:
         """The evidence on the strategy of an outcome: of the same words, else of the same meaning, else new."""
-        strategy = outcome.strategy_used
-        hashed = text_key(strategy)
+        strategy, text = outcome.strategy_used, matched_text(outcome.strategy_used)
+        hashed, vector = text_key(strategy), vectors.get(text)
         found = book.strategies.get(hashed)
         if found is None and not book.is_whole and (stored := self.room.project.learned.at(outcome.agent, key, hashed)):
-            found = Entry(stored, stored.evidence, stored.vector)
-        text = matched_text(strategy)
-        vector = vectors.get(text)
+            found = Entry(stored, stored.evidence, vector)
         if found is None and vector is not None and text == strategy:
             near = book.known.best(text, vector)
             found = book.strategies[near] if near else None
-        return found or self._new(outcome.agent, key, hashed, strategy, vector)
+        if found is None:
+            is_first = not book.strategies and book.whole is not None and book.whole.stored is None
+            task = book.whole.evidence.task if is_first and book.whole else None
+            return _new(outcome.agent, key, hashed, strategy, task, vector)
+        return found
 
-    def _new(self, agent: str, key: str, hashed: str, text: str, vector: bytes | None) -> Entry:
-        now = from_micros(self.at)
-        return Entry(None, Evidence(new_id(now), agent, key, hashed, text), vector)
+
+def _new(agent: str, key: str, hashed: str, text: str, task: str | None, vector: bytes | None) -> Entry:
+    return Entry(None, Evidence(short_id(), agent, key, hashed, text, task=task), vector)

@@ -6,12 +6,12 @@ from alma.errors import ValidationError
 from alma.learning.ledger import BY_TYPE, MOST_CLASSES, MOST_STRATEGIES, STEP
 from alma.learning.records import record_of
 from alma.memory import arguments as args
-from alma.memory.nearby import LEARNED_KINDS, NearClass, near, near_classes
+from alma.memory.nearby import LEARNED_KINDS, NearClass, near, near_classes, place_of
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import StoredEvidence
 from alma.text import normalised
-from alma.types.evidence import Evidence
+from alma.types.evidence import WHOLE_CLASS, Evidence
 from alma.types.kinds import MemoryType
 from alma.types.strategies import StrategyRecord, StrategyTable
 
@@ -52,11 +52,12 @@ def records(room: Room, place: NearClass, *, reader: str, has_task: bool) -> lis
 
 
 def whole_of(room: Room, place: NearClass, found: Iterable[Evidence]) -> Evidence | None:
-    """The evidence on a class as a whole."""
-    whole = next((seen for seen in found if seen.is_whole_class), None)
+    """The evidence on a class as a whole; where there was a single outcome, that on its strategy is all there is."""
+    known = list(found)
+    whole = next((seen for seen in known if seen.is_whole_class), None)
     if whole is None:
-        stored = room.project.learned.at(place.agent, place.task_class, "")
-        whole = stored.evidence if stored else None
+        stored = room.project.learned.at(place.agent, place.task_class, WHOLE_CLASS)
+        whole = stored.evidence if stored else next(iter(known), None)
     return whole
 
 
@@ -82,8 +83,5 @@ def _all(room: Room, reader: str, task_type: str | None) -> list[NearClass]:
         stored for owner in sorted(owners) for stored in room.project.learned.classes(owner, most=MOST_CLASSES)
     ]
     wanted = None if task_type is None else normalised(task_type)
-    return [
-        NearClass(stored.evidence.agent, stored.evidence.task_class, 1.0)
-        for stored in wholes
-        if wanted is None or type_of(stored.evidence.task_class) == wanted
-    ]
+    places = dict.fromkeys(place_of(stored) for stored in wholes)
+    return [NearClass(*place, 1.0) for place in places if wanted is None or type_of(place[1]) == wanted]

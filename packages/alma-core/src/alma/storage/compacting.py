@@ -5,17 +5,22 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from alma.storage import compiled, fulltext, waiting
+from alma.storage import fulltext, waiting
 from alma.storage.database import Database, connect, storage_errors
+from alma.storage.evidence import compared
 from alma.storage.logical import View
 from alma.storage.seal import Seal
+
+_VECTORS_UNUSED = """
+    DELETE FROM vector WHERE (project, text_hash) NOT IN (SELECT project, text_hash FROM passage WHERE text_hash IS NOT NULL)
+    AND (project, text_hash) NOT IN (SELECT project, text_hash FROM compared)"""
 
 PATIENCE_MS = 2000
 """How long others may go on reading before the log is left as it is."""
 
 
 def compact(database: Database, *, seal: Seal) -> bool:
-    """Merges the full text, drops vectors that no passage has, rewrites the file and empties the write-ahead log.
+    """Merges the full text, drops vectors that no passage has and no strategy is compared by, rewrites the file and empties the write-ahead log.
 
     SQLite overwrites deleted rows by itself (`secure_delete`); words of deleted documents stay in FTS5's segments until these are merged, and
     former pages in the log until it is emptied. Whether it was emptied: not while another process is in the middle of reading.
@@ -25,7 +30,10 @@ def compact(database: Database, *, seal: Seal) -> bool:
         for project, unindexed in connection.execute("SELECT row, unindexed FROM project").fetchall():
             waiting.take_in(View(connection, project, seal), json.loads(unindexed))
             fulltext.optimize(connection, project)
-        connection.execute(compiled.VECTORS_UNUSED)
+        connection.execute("CREATE TEMP TABLE compared (project INTEGER, text_hash BLOB, PRIMARY KEY (project, text_hash))")
+        connection.executemany("INSERT OR IGNORE INTO compared VALUES (?, ?)", compared(connection, seal))
+        connection.execute(_VECTORS_UNUSED)
+        connection.execute("DROP TABLE compared")
     with database.writing, storage_errors(database.path), closing(connect(database.path)) as connection:
         connection.execute("PRAGMA temp_store=FILE")  # VACUUM would copy the whole file into memory
         connection.execute("VACUUM")

@@ -1,7 +1,8 @@
 """Evidence in the file: read by class, written row by row."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -10,13 +11,15 @@ from alma.evidence import Tally
 from alma.journal import Change
 from alma.storage import compiled
 from alma.storage.logical import TABLES, View
-from alma.storage.rows import Row, named
+from alma.storage.rows import Row, named, text_hash
+from alma.storage.seal import Seal
+from alma.text import matched_text
 from alma.types.evidence import Evidence, StoredEvidence
 
 RECOUNTED = ("confidence", "successes", "trials", "seen_at", "updated_at")
 """The columns of a rule's row that follow its evidence."""
 
-_SAME = ("id", "agent", "task_class", "strategy_hash", "strategy", "unverified", "observed_at")
+_SAME = ("id", "agent", "task_class", "strategy_hash", "strategy", "unverified", "observed_at", "task")
 _RULES = ("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status")
 
 
@@ -44,31 +47,24 @@ def evidence_from(row: Mapping[str, Any]) -> Evidence:
     )
 
 
-def _stored(view: View, raw: Row, embedder: int) -> StoredEvidence:
+def _stored(view: View, raw: Row) -> StoredEvidence:
     try:
-        evidence = evidence_from(TABLES["evidence"].decoded(view, raw))
+        return StoredEvidence(raw["row"], evidence_from(TABLES["evidence"].decoded(view, raw)))
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise CorruptStoreError(f"evidence {raw['id']} is not readable: {error}; see `alma verify`") from error
-    vector = view.seal.open(raw["vector"], place="evidence.vector") if raw["embedder"] == embedder and raw["vector"] else None
-    return StoredEvidence(raw["row"], evidence, vector)
 
 
-def put(view: View, before: StoredEvidence | None, after: Evidence, vector: bytes | None, *, embedder: int) -> tuple[int, Change]:
-    """Stores evidence, new or in place of what was there, and gives its row and the change. The caller holds the newest state."""
-    row = evidence_row(after)
+def put(view: View, before: StoredEvidence | None, after: Evidence) -> tuple[StoredEvidence, Change]:
+    """Stores evidence, new or in place of what was there, and gives it with the change. The caller holds the newest state."""
+    table, row = TABLES["evidence"], evidence_row(after)
     if before is None:
-        number = TABLES["evidence"].insert(view, TABLES["evidence"].encoded(view, after.id, row))
-        change = Change("evidence", after.id, None, row)
-    else:
-        number = before.row
-        was = evidence_row(before.evidence)
-        changed = [name for name in row if row[name] != was[name]]
-        change = Change("evidence", after.id, {name: was[name] for name in changed}, {name: row[name] for name in changed})
-        TABLES["evidence"].update(view, {"row": number}, TABLES["evidence"].encoded(view, after.id, row))
-    if vector is not None and (before is None or before.vector is None):
-        sealed = view.seal.seal(vector, place="evidence.vector")
-        view.connection.execute(compiled.EVIDENCE_VECTOR, {"of_row": number, "vector": sealed, "embedder": embedder})
-    return number, change
+        number = table.insert(view, table.encoded(view, after.id, row))
+        return StoredEvidence(number, after), Change("evidence", after.id, None, row)
+    was = evidence_row(before.evidence)
+    changed = [name for name in row if row[name] != was[name]]
+    table.update(view, {"row": before.row}, table.encoded(view, after.id, row))
+    change = Change("evidence", after.id, {name: was[name] for name in changed}, {name: row[name] for name in changed})
+    return StoredEvidence(before.row, after), change
 
 
 def recount(view: View, memory_id: str, columns: Mapping[str, Any], *, seq: int) -> Change | None:
@@ -84,15 +80,20 @@ def recount(view: View, memory_id: str, columns: Mapping[str, Any], *, seq: int)
     return Change("memory", memory_id, {name: raw[name] for name in changed}, {name: columns[name] for name in changed})
 
 
+def compared(connection: sqlite3.Connection, seal: Seal) -> Iterator[tuple[int, bytes]]:
+    """The hashes of the texts by which strategies are compared, by project."""
+    for project, strategy in connection.execute("SELECT project, strategy FROM evidence"):
+        yield project, text_hash(matched_text(seal.open(strategy, place="evidence.strategy").decode()))
+
+
 class EvidenceReader:
     """The evidence of one project, for who learns and for who asks."""
 
-    def __init__(self, opened: Callable[[], AbstractContextManager[View | None]], *, embedder: int) -> None:
+    def __init__(self, opened: Callable[[], AbstractContextManager[View | None]]) -> None:
         self._opened = opened
-        self._embedder = embedder
 
     def classes(self, agent: str, *, most: int) -> list[StoredEvidence]:
-        """The newest classes of an agent's tasks, newest first."""
+        """The first evidence on each of the newest classes of an agent's tasks, newest first."""
         return self._read(compiled.EVIDENCE_CLASSES, agent=agent, most=most)
 
     def of_class(self, agent: str, task_class: str, *, most: int) -> list[StoredEvidence]:
@@ -117,7 +118,7 @@ class EvidenceReader:
                 compiled.EVIDENCE_BEHIND, {"project": view.project, "rows": json.dumps(list(memories))}
             )
             rows = [named(cursor, values) for values in cursor]
-            return {row["memory"]: _stored(view, row, self._embedder) for row in rows}
+            return {row["memory"]: _stored(view, row) for row in rows}
 
     def overruled(self, memories: Sequence[int], *, reader: str, trials: int) -> set[int]:
         """Those of the rules, of other agents, on whose class and strategy the reader has so many trials of its own."""
@@ -144,4 +145,4 @@ class EvidenceReader:
             if view is None:
                 return []
             cursor = view.connection.execute(statement, {"project": view.project, **given})
-            return [_stored(view, named(cursor, values), self._embedder) for values in cursor]
+            return [_stored(view, named(cursor, values)) for values in cursor]

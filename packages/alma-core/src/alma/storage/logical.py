@@ -259,6 +259,7 @@ class _Evidence(LogicalTable):
             "strategy_hash": raw["strategy_hash"].hex(),
             "recent": json.loads(raw["recent"]),
             "reasons": json.loads(view.seal.open(raw["reasons"], place="evidence.reasons")),
+            "task": None if raw["task"] is None else view.seal.open(raw["task"], place="evidence.task").decode(),
         }
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
@@ -268,6 +269,7 @@ class _Evidence(LogicalTable):
             "strategy_hash": bytes.fromhex(row["strategy_hash"]),
             "recent": dump_body(row["recent"]).decode(),
             "reasons": view.seal.seal(dump_body(row["reasons"]), place="evidence.reasons"),
+            "task": None if row["task"] is None else view.seal.seal(row["task"].encode(), place="evidence.task"),
         }
 
     def update(self, view: View, raw: Row, columns: Row) -> None:

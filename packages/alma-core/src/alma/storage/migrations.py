@@ -78,10 +78,10 @@ CREATE TABLE evidence (
     row INTEGER PRIMARY KEY, project INTEGER NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, task_class TEXT NOT NULL,
     strategy_hash BLOB NOT NULL, strategy BLOB NOT NULL, successes REAL NOT NULL, trials REAL NOT NULL, operative_successes REAL NOT NULL,
     operative_trials REAL NOT NULL, unverified INTEGER NOT NULL, observed_at INTEGER NOT NULL, recent TEXT NOT NULL, reasons BLOB NOT NULL,
-    heuristic TEXT, heuristic_status TEXT, anti_pattern TEXT, anti_pattern_status TEXT, vector BLOB, embedder INTEGER,
+    heuristic TEXT, heuristic_status TEXT, anti_pattern TEXT, anti_pattern_status TEXT, task BLOB,
     UNIQUE (project, agent, task_class, strategy_hash), UNIQUE (project, id)
 ) STRICT;
-CREATE INDEX evidence_class ON evidence (project, agent, row) WHERE strategy_hash = x'';
+CREATE INDEX evidence_class ON evidence (project, agent, row) WHERE task IS NOT NULL;
 CREATE TABLE record (
     project INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, body BLOB NOT NULL,
     updated_at INTEGER NOT NULL, PRIMARY KEY (project, kind, key)

@@ -72,7 +72,7 @@ class SQLProject:
         self._seal = seal
         self._row: int | None = None
         self._known = _Partitions({}, {}, 0)
-        self.learned = EvidenceReader(self._viewing, embedder=embedder)
+        self.learned = EvidenceReader(self._viewing)
         self._defined: dict[str, tuple[bytes, CustomMemoryType]] = {}
         self._words = KnownWords()
 

@@ -24,7 +24,6 @@ from sqlalchemy import (
     null,
     or_,
     select,
-    tuple_,
     update,
 )
 from sqlalchemy.dialects import sqlite
@@ -186,9 +185,6 @@ def sources() -> dict[str, ClauseElement]:
         .order_by(_m.row),
         "HASHES": select(_p.text_hash).distinct().where(_p.project == _given("project"), _p.text_hash.is_not(None)),
         "VECTOR_DROP": delete(_VECTOR).where(_v.project == _given("of_project"), _v.text_hash == _given("of_text_hash")),
-        "VECTORS_UNUSED": delete(_VECTOR).where(
-            tuple_(_v.project, _v.text_hash).not_in(select(_p.project, _p.text_hash).where(_p.text_hash.is_not(None)))
-        ),
         "TOUCHED_INSERT": _inserting(_TOUCHED).prefix_with("OR IGNORE"),
         "REMOVED_INSERT": _inserting(_REMOVED).prefix_with("OR IGNORE"),
         "REMOVED_ANY": select(_REMOVED.c.passage)
@@ -243,11 +239,8 @@ def _logical() -> dict[str, ClauseElement]:
         "RECORD_DELETE": delete(_RECORD).where(*record_key),
         "EVIDENCE_ROWS": select(_EVIDENCE).where(_EVIDENCE.c.project == _given("project")).order_by(_EVIDENCE.c.row),
         "EVIDENCE_BY_ID": select(_EVIDENCE).where(_EVIDENCE.c.project == _given("project"), _EVIDENCE.c.id == _given("id")),
-        "EVIDENCE_INSERT": _inserting(_EVIDENCE, "row", "vector", "embedder"),
-        "EVIDENCE_UPDATE": _updating(
-            _EVIDENCE, "row", *(c.name for c in _EVIDENCE.c if c.name not in ("row", "project", "vector", "embedder"))
-        ),
-        "EVIDENCE_VECTOR": _updating(_EVIDENCE, "row", "vector", "embedder"),
+        "EVIDENCE_INSERT": _inserting(_EVIDENCE, "row"),
+        "EVIDENCE_UPDATE": _updating(_EVIDENCE, "row", *(c.name for c in _EVIDENCE.c if c.name not in ("row", "project"))),
         "EVIDENCE_AT": select(_EVIDENCE).where(*of_class, _EVIDENCE.c.strategy_hash == _given("strategy_hash")),
         "EVIDENCE_OF_CLASS": select(_EVIDENCE)
         .where(*of_class)
@@ -255,7 +248,7 @@ def _logical() -> dict[str, ClauseElement]:
         .limit(_given("most"))
         .offset(literal_column("0")),
         "EVIDENCE_CLASSES": select(_EVIDENCE)
-        .where(*of_agent, _EVIDENCE.c.strategy_hash == literal_column("x''"))
+        .where(*of_agent, _EVIDENCE.c.task.is_not(None))
         .order_by(_EVIDENCE.c.row.desc())
         .limit(_given("most"))
         .offset(literal_column("0")),

@@ -129,15 +129,15 @@ class UsageTable(SQLModel, table=True):
 class EvidenceTable(SQLModel, table=True):
     """The counts behind rules, per agent, class of task, and strategy: lifetime, and operative (discounted) as of `observed_at`.
 
-    A row without a `strategy_hash` is the class itself: `strategy` is the task that stands for it, the counts are of all its outcomes. `recent` and
-    `reasons` are JSON. `vector` is that of `strategy` under one embedder, a cache outside the journal.
+    `task` stands for the class; it is given on the first row of each. A row without a `strategy_hash` is the class as a whole, made with its second
+    outcome; its counts are of all of them. `recent` and `reasons` are JSON.
     """
 
     __tablename__ = "evidence"
     __table_args__ = (
         UniqueConstraint("project", "agent", "task_class", "strategy_hash"),
         UniqueConstraint("project", "id"),
-        Index("evidence_class", "project", "agent", "row", sqlite_where=text("strategy_hash = x''")),
+        Index("evidence_class", "project", "agent", "row", sqlite_where=text("task IS NOT NULL")),
     )
     row: int = Field(primary_key=True)
     project: int
@@ -158,8 +158,7 @@ class EvidenceTable(SQLModel, table=True):
     heuristic_status: str | None
     anti_pattern: str | None
     anti_pattern_status: str | None
-    vector: bytes | None = Field(sa_type=LargeBinary)
-    embedder: int | None
+    task: bytes | None = Field(sa_type=LargeBinary)
 
 
 class RecordTable(SQLModel, table=True):

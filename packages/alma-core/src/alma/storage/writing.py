@@ -11,7 +11,7 @@ from alma import journal
 from alma.errors import ConflictError, MemoryNotFoundError
 from alma.journal import Change, entity
 from alma.storage import compiled, fulltext
-from alma.storage.applying import apply_changes, searchable
+from alma.storage.applying import apply_changes, searchable, store_vector
 from alma.storage.evidence import put, recount
 from alma.storage.logical import NO_USAGE, TABLES, PartitionKey, View, passages_of
 from alma.storage.purging import Purged, purge
@@ -111,11 +111,15 @@ class Write:
             self._index_waiting()
         self.changes += apply_changes(self._view(), given, vectors or {}, seq=self.seq)
 
-    def put_evidence(self, before: StoredEvidence | None, after: Evidence, vector: bytes | None) -> StoredEvidence:
-        """Stores evidence, new or in place of `before`, which has to be what is stored; with the float16 vector of its text, if it has none yet."""
-        number, change = put(self._view(), before, after, vector, embedder=self.embedder)
+    def put_evidence(self, before: StoredEvidence | None, after: Evidence) -> StoredEvidence:
+        """Stores evidence, new or in place of `before`, which has to be what is stored."""
+        stored, change = put(self._view(), before, after)
         self.changes.append(change)
-        return StoredEvidence(number, after, vector if before is None or before.vector is None else before.vector)
+        return stored
+
+    def keep_vector(self, text: str, vector: bytes) -> None:
+        """Keeps the float16 vector of a text that no passage has, for whoever compares with it later. A cache: it is in no journal."""
+        store_vector(self._view(), text, vector)
 
     def recount(self, memory_id: str, **columns: Any) -> bool:
         """Sets the counts and times of a rule. Whether there is such a memory."""

@@ -19,7 +19,7 @@ Told = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a strategy in a class of tasks, or of the class as a whole; then `strategy` is the task that stands for the class.
+    """What is known of a strategy in a class of tasks, or of the class as a whole. `task` stands for the class; the first evidence on it has it.
 
     `lifetime` counts are shown, `operative` ones, as they were at `observed_at` (microseconds), decide. Of outcomes that nobody judged there is
     only the number. `recent` are the events of the last minute, `reasons` the errors that were recorded. A rule that rests on this is named by
@@ -41,6 +41,12 @@ class Evidence:
     heuristic_status: str | None = None
     anti_pattern: str | None = None
     anti_pattern_status: str | None = None
+    task: str | None = None
+
+    @property
+    def observations(self) -> float:
+        """How many outcomes it was made of, those included that nobody judged."""
+        return self.lifetime.trials + self.unverified
 
     @property
     def is_whole_class(self) -> bool:
@@ -50,13 +56,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class StoredEvidence:
-    """Evidence with the row that it is kept in, and the float16 vector of its text, where one of the present embedder is there."""
+    """Evidence with the row that it is kept in."""
 
     row: int
     evidence: Evidence
-    vector: bytes | None
 
 
 def text_key(text: str) -> str:
-    """A short key, 32 hexadecimal digits, of the words of a text: the same for texts that differ in case and punctuation alone."""
-    return sha256(normalised(text).encode()).hexdigest()[:32]
+    """A short key, 16 hexadecimal digits, of the words of a text: the same for texts that differ in case and punctuation alone."""
+    return sha256(normalised(text).encode()).hexdigest()[:16]

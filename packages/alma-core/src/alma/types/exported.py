@@ -122,6 +122,7 @@ class ExportedEvidence(_Line):
     heuristic_status: str | None
     anti_pattern: str | None
     anti_pattern_status: str | None
+    task: str | None
 
 
 class ExportEnd(_Line):

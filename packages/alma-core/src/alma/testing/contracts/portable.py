@@ -279,6 +279,7 @@ def evidence_of(agent: str) -> ExportedEvidence:
         heuristic_status=None,
         anti_pattern=None,
         anti_pattern_status=None,
+        task="Deploy the auth service",
     )
 
 
