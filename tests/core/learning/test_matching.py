@@ -88,6 +88,11 @@ def test_equal_telling_words_are_one_strategy_whatever_the_vectors_say(one: str,
     assert same_strategy(one, other, FAR)
 
 
+def test_texts_without_words_are_the_same_only_if_they_are_equal() -> None:
+    assert same_strategy("🎉", "🎉", FAR)
+    assert not same_strategy("🎉", "🔥", FAR)
+
+
 def test_what_names_the_same_things_in_words_unlike_needs_near_vectors() -> None:
     assert not same_strategy("Do it", "That will do", NEAR_STRATEGY - 0.01)
     assert same_strategy("Do it", "That will do", NEAR_STRATEGY)

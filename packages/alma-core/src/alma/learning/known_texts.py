@@ -82,7 +82,7 @@ class KnownTexts:
 
     def best(self, text: str, vector: bytes) -> str | None:
         """The key of the text that this one tells again: in the same words, else the nearest that is the same. `None` if none is."""
-        in_same_words = self._by_words.get(normalised(text))
+        in_same_words = self._by_words.get(normalised(text) or text)
         if in_same_words:
             return next(iter(in_same_words))
         new = wording(text)

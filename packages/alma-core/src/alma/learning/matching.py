@@ -32,7 +32,7 @@ _TIMES = frozenset(map(stem, ("before", "after")))
 def conflict(a: str | Wording, b: str | Wording) -> str | None:
     """Why two texts do not tell the same strategy, however near their vectors are, in a few words; `None` if nothing speaks against it."""
     mine, theirs = _read(a), _read(b)
-    return _reversal(mine, theirs) or _exchange(mine, theirs) or _amounts(mine, theirs) or _replaced(*_left_over(mine, theirs))
+    return _reversal(mine, theirs) or _exchange(mine, theirs) or _amounts(mine, theirs) or _replaced(mine, theirs)
 
 
 def same_strategy(a: str | Wording, b: str | Wording, cosine: float) -> bool:
@@ -91,7 +91,7 @@ def _opposite(a: Wording, b: Wording) -> str | None:
         theirs -= _TIMES  # what comes first is compared by `_exchange`
     for one in sorted(a.all - b.all):
         for other in sorted(theirs):
-            if other in opposites(one) or one in opposites(other):
+            if (other in opposites(one) or one in opposites(other)) and not (_is_among(other, a.all) and _is_among(one, b.all)):
                 return f"opposites: {one} / {other}"
     return None
 
@@ -102,10 +102,11 @@ def _exchange(a: Wording, b: Wording) -> str | None:
     moved_up = (a.later - a.earlier) & (b.earlier - b.later)
     if moved_back and moved_up:
         return f"in the other order: {min(moved_back)}, {min(moved_up)}"
-    theirs = b.governing - a.governing
+    shared = a.telling & b.telling
     for one, governed in sorted(a.governing - b.governing):
-        if any((other, governed) in theirs for other in opposites(one)):
-            return f"the other way round: {one} {governed}"
+        for other, now in sorted(b.governing - a.governing):
+            if (now == governed and other in opposites(one)) or (other == one and {now, governed} <= shared):
+                return f"the other way round: {one} {governed}, {other} {now}"
     return _crossed(a, b)
 
 
@@ -144,10 +145,22 @@ def _amounts(a: Wording, b: Wording) -> str | None:
     return None
 
 
-def _replaced(left: Stems, right: Stems) -> str | None:
+def _replaced(a: Wording, b: Wording) -> str | None:
+    left, right = _left_over(a, b)
+    if not (left and right):
+        left, right = _one_replaced(a.sequence, b.sequence)
     if left and right:
         return f"each names something else: {', '.join(sorted(left))} / {', '.join(sorted(right))}"
     return None
+
+
+def _one_replaced(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[Stems, Stems]:
+    """What differs where two sequences differ in just one place: each of the two may stand elsewhere in both."""
+    changed = [(mine, theirs) for mine, theirs in zip(one, other, strict=False) if mine != theirs]
+    if len(one) != len(other) or len(changed) != 1:
+        return frozenset(), frozenset()
+    left, right = frozenset((changed[0][0],)), frozenset((changed[0][1],))
+    return unmatched(left, right), unmatched(right, left)
 
 
 def _left_over(a: Wording, b: Wording) -> tuple[Stems, Stems]:

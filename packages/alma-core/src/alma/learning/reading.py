@@ -5,14 +5,13 @@ import unicodedata
 from collections.abc import Iterator
 
 from alma.learning.stems import stem
-from alma.learning.vocabulary import COMPOUNDS, IRREGULAR, NUMBERS, UNITS
+from alma.learning.vocabulary import ABBREVIATIONS, COMPOUNDS, NUMBERS, UNITS
 
 COMMA = ","
 
-_COMPOUNDS = {(stem(word[:end]), word[end:]): word for word in COMPOUNDS for end in range(1, len(word))}
-_SECOND_PARTS = {second for _, second in _COMPOUNDS} | {
-    form for form, plain in IRREGULAR.items() if any(plain == part for _, part in _COMPOUNDS)
-}
+_COMPOUNDS = {(stem(word[:end]), stem(word[end:])): word for word in COMPOUNDS for end in range(1, len(word))}
+_COMPOUNDS |= {(stem(first), stem(second)): short for (first, second), short in ABBREVIATIONS.items()}
+_SECOND_PARTS = {second for _, second in _COMPOUNDS}
 _UNITS = {stem(name): unit for name, unit in UNITS.items()}
 _TOKEN = re.compile(
     r"(?:#\w+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b)"  # an id
@@ -54,8 +53,8 @@ def _measured(number: str, unit: tuple[str, float] | None) -> str:
 
 
 def _append(words: list[str], word: str) -> None:
-    if word in _SECOND_PARTS and words:
-        joined = _COMPOUNDS.get((stem(words[-1]), IRREGULAR.get(word, word)))
+    if stem(word) in _SECOND_PARTS and words:
+        joined = _COMPOUNDS.get((stem(words[-1]), stem(word)))
         if joined:
             words[-1] = joined
             return

@@ -8,7 +8,7 @@ from alma.learning.vocabulary import IRREGULAR
 
 _ENDINGS = (
     ("isations", "is"), ("isation", "is"), ("ations", ""), ("ation", ""), ("ments", ""), ("ment", ""), ("ions", ""), ("ion", ""),
-    ("abilities", ""), ("ability", ""), ("able", ""),
+    ("abilities", ""), ("ability", ""), ("able", ""), ("ibilities", ""), ("ibility", ""), ("ible", ""), ("ences", ""), ("ence", ""),
 )  # fmt: skip
 _UNDOING = ("un", "de", "dis", "non", "im", "in", "ir", "a", "mis", "anti")
 _LEAST = 4
@@ -18,9 +18,10 @@ _SHARED = 6
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """What the forms of an English word have in common: endings of number, tense and derivation are cut off. Names with digits stay."""
+    word = IRREGULAR.get(word, word)
     if len(word) <= 3 or not word.isalpha():
         return word
-    root = _without_tense(_without_plural(IRREGULAR.get(word, word)))
+    root = _without_tense(_without_plural(word))
     for ending, instead in _ENDINGS:
         if root.endswith(ending) and len(root) - len(ending) >= _LEAST:
             root = root[: -len(ending)] + instead

@@ -31,7 +31,7 @@ SYNONYMS = """
     author compose draft write
     authorisation permission
     bargain negotiate
-    begin commence start
+    begin commence open start
     big large larger
     bill invoice
     blank empty

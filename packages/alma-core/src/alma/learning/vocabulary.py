@@ -14,10 +14,10 @@ RESTRICTORS = frozenset(("only", "just", "solely", "exclusively"))
 SAYING_LITTLE = frozenset(
     """
     always approach approaches appropriate attempt attempted case clear clearly decide decided directly employ employed every
-    first following go goal help immediately kind made make makes making method methods need needed please possible
-    practice properly put puts putting really set sets simple simply strategies strategy successfully technique techniques
-    then tried tries try trying use used uses using utilise utilised utilize utilized utilizing want wanted way ways well work
-    worked works
+    first following go goal help immediately kind made make makes making method methods need needed others please possible
+    practice properly put puts putting really set sets simple simply strategies strategy successfully technique techniques then
+    tried tries try trying use used uses using utilise utilised utilize utilized utilizing want wanted way ways well work worked
+    works
     """.split()  # noqa: SIM905
 )
 """Words that say next to nothing about what was tried."""
@@ -51,13 +51,20 @@ UNITS = {
 
 COMPOUNDS = frozenset(
     """
-    backoff backup bitmap checkpoint codebase database dataset deadlock email endpoint failover feedback filename followup frontend backend
-    handoff hotfix keyword lockfile login logout lookup mergesort timeout timestamp namespace newline noop offline online overnight payload
-    precompute preload prefetch rebuild redo rename reopen replay reread rerun retest retries retry rewrite rollback rollout runtime
-    setup shortcut startup subtask tradeoff trunkbased typecheck username webhook whitelist workaround workflow worktree
+    backend backoff backup bitmap checkpoint codebase database dataset deadlock email endpoint failover feedback filename
+    followup frontend handoff handwritten hotfix keyword lockfile login logout lookup mergesort microservice namespace newline
+    noop offline online overnight payload precompute prefetch preload rebuild redo rename reopen replay reread rerun retest
+    retries retry rewrite rollback rollout runtime setup shortcut startup subtask timeout timestamp timezone tradeoff trunkbased
+    typecheck username webhook whitelist workaround workflow worktree
     """.split()  # noqa: SIM905
 )
 """Words that are also written as two, or with a hyphen."""
+
+ABBREVIATIONS = {
+    ("pull", "request"): "pr", ("merge", "request"): "mr", ("regular", "expression"): "regex", ("command", "line"): "cli",
+    ("user", "interface"): "ui", ("continuous", "integration"): "ci", ("machine", "learning"): "ml", ("language", "model"): "llm",
+}  # fmt: skip
+"""Two words that are also written as one short one."""
 
 IRREGULAR = {
     "began": "begin", "begun": "begin", "bought": "buy", "broke": "break", "broken": "break", "brought": "bring", "built": "build",

@@ -34,7 +34,7 @@ class Wording:
     """A text as it is compared with others. Made once a text: that is what makes comparing cheap."""
 
     normal: str
-    """The words as `alma.text.normalised` gives them."""
+    """The words as `alma.text.normalised` gives them; of a text without words the text itself."""
     all: Stems
     """Stems of all words."""
     opposed: Stems
@@ -75,7 +75,7 @@ def wording(text: str) -> Wording:
     telling = _telling(words)
     earlier, later = _order(words)
     return Wording(
-        normal=normalised(text),
+        normal=normalised(text) or text,
         all=everything,
         opposed=opposed,
         telling=telling,
@@ -104,7 +104,7 @@ def _denied(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _denied_thing(words: Sequence[str], place: int) -> str:
-    return next((stem(after) for after in words[place + 1 :] if after not in _UNTOLD), "")
+    return next((stem(after) for after in words[place + 1 :] if after not in _UNTOLD and after != "longer"), "")
 
 
 def _denies(words: Sequence[str], place: int) -> bool:
