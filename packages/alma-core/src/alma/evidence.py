@@ -140,9 +140,8 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
         is_halved = not low <= guess <= high
         if is_halved:
             guess = (low + high) / 2
-        if abs(guess - x) < (_PRECISION if is_halved else _CLOSE) * min(
-            guess, 1 - guess
-        ):  # each of Halley's steps triples the digits
+        near = _PRECISION if is_halved else _CLOSE  # each of Halley's steps triples the digits
+        if abs(guess - x) < near * min(guess, 1 - guess):
             return guess
         x = guess
     return x
