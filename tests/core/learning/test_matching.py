@@ -38,6 +38,8 @@ FAR = 0.1
         ("Encrypt the file, then compress it", "Compress the file, then encrypt it", "other order"),
         ("Convert the JSON to XML", "Convert the XML to JSON", "other order"),
         ("Raise the batch size and lower the rate", "Lower the batch size and raise the rate", "way round"),
+        ("Start with the price and close with a question", "Start with a question and close with the price", "way round"),
+        ("Group the notes by theme, count each theme", "Group the notes by person, count each theme", "something else"),
         ("Let the critic correct the writer", "Let the writer correct the critic", "each other's place"),
     ],
 )
@@ -63,6 +65,9 @@ def test_near_vectors_do_not_make_one_strategy_of_two(one: str, other: str, why:
         ("Validate the input", "Input validation"),
         ("Rolled out by region", "Rollout by region"),
         ("Parameterized queries", "Parameterised query"),
+        ("Split the pull request", "Split the PR"),
+        ("It no longer scans the table", "It does not scan the table any more"),
+        ("Starting with A, closing with B", "Opening with A, ending with B"),
         ("Roll back order #4711", "Roll back order #4712"),
         ("Took a single sample", "Take a sample"),
     ],
