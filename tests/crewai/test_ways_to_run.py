@@ -3,11 +3,12 @@
 import asyncio
 import builtins
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from crewai import Agent, Crew, Process
 from crewai.flow.flow import Flow, start
-from pydantic import BaseModel
+from crewai.state.checkpoint_config import CheckpointConfig
 
 from alma import ALMA
 from alma_crewai import ALMAMemory
@@ -219,10 +220,6 @@ def test_a_crew_that_a_tool_starts_is_kept_apart_from_the_task_around_it(alma: A
     ]
 
 
-class Feedback(BaseModel):
-    """Stands for what CrewAI asks its evaluator for in training."""
-
-
 def test_training_goes_through_and_claims_no_success(
     alma: ALMA, memory: ALMAMemory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -238,5 +235,19 @@ def test_a_replay_records_the_tasks_that_are_done_again(alma: ALMA, memory: ALMA
     made = two_tasks(memory)
     made.kickoff()
     made.replay(str(made.tasks[1].id))
+    assert [record[1] for record in told(alma)] == [DEPLOY, "Write about penguins", "Write about penguins"]
+    assert memory.errors == ()
+
+
+def test_a_crew_restored_from_a_checkpoint_goes_on_with_its_memory(alma: ALMA, memory: ALMAMemory, tmp_path: Path) -> None:
+    worker = agent(ScriptedLLM("deployed"))
+    crew(task(DEPLOY, worker), task("Write about penguins", worker), memory=memory, checkpoint=True).kickoff()
+    after_first = next(path for path in (tmp_path / ".checkpoints" / "main").iterdir() if path.stem.endswith("p-none"))
+    restored = Crew.from_checkpoint(CheckpointConfig(restore_from=str(after_first)))
+    assert not isinstance(restored._memory, ALMAMemory)
+    for each in [*restored.agents, *(one.agent for one in restored.tasks)]:
+        each.llm = ScriptedLLM("written")
+    assert restored.kickoff().raw == "written"
+    assert restored._memory is memory
     assert [record[1] for record in told(alma)] == [DEPLOY, "Write about penguins", "Write about penguins"]
     assert memory.errors == ()

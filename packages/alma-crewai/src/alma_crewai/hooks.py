@@ -4,12 +4,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from crewai.hooks import InterceptionPoint, get_hooks, register_hook, unregister_hook
-from crewai.memory.unified_memory import Memory
 
-from alma_crewai import watching
+from alma_crewai import copies, watching
 from alma_crewai.asking import agent_name
 from alma_crewai.run import Run
-from alma_crewai.storage import ALMAStorage
 
 if TYPE_CHECKING:
     from alma_crewai.listener import ALMACrewListener
@@ -45,14 +43,12 @@ def memory_of(agent: Any) -> Any:
 
 
 def _before_crew(ctx: Any) -> None:
-    for agent in getattr(ctx.crew, "agents", None) or []:
-        _heal(agent)
+    copies.restore(ctx.crew)
 
 
 def _before_task(ctx: Any) -> None:
     if ctx.kind != "task":
         return
-    _heal(ctx.agent)
     listener = _listener_for(ctx.agent)
     if listener is None:
         return
@@ -69,14 +65,6 @@ def _abandon_leftovers(crew: Any) -> None:
     """A crew does one task at a time in one context: another one of it that is open here was cut short without a word."""
     while crew is not None and (watch := watching.current()) is not None and watch.crew is crew:
         watching.abandon(watch, "the crew began another task")
-
-
-def _heal(agent: Any) -> None:
-    """CrewAI's `Agent.copy` makes an agent's own memory into a plain one over the same storage; what it was made of knows the memory itself."""
-    memory: Any = getattr(agent, "memory", None)
-    storage = memory._storage if type(memory) is Memory else None
-    if isinstance(storage, ALMAStorage) and storage.memory is not None:
-        agent.memory = storage.memory
 
 
 def _listener_for(agent: Any) -> "ALMACrewListener | None":

@@ -9,7 +9,7 @@ from crewai.memory.unified_memory import Memory
 from pydantic import PrivateAttr
 
 from alma import ALMA, EpisodeRecord, MemorySlice
-from alma_crewai import watching
+from alma_crewai import copies, watching
 from alma_crewai.asking import NOBODY, Asker, agent_name, asker
 from alma_crewai.listener import ALMACrewListener
 from alma_crewai.practice import Settings
@@ -53,8 +53,8 @@ class ALMAMemory(Memory):
     ) -> None:
         agent = settings.get("agent")
         storage = ALMAStorage(alma, agent=agent or NOBODY)
-        super().__init__(storage=storage, llm=NO_MODEL, embedder=storage.embed, read_only=read_only)
-        storage.memory = self
+        super().__init__(storage=storage, llm=NO_MODEL, embedder=storage, read_only=read_only)
+        copies.know(storage.key, self)
         self._agent, self._max_tokens = agent, max_tokens
         self._listener = ALMACrewListener(alma, is_of_a_memory=True, **settings)
         if not learn:

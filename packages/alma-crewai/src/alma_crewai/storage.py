@@ -3,9 +3,11 @@
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from uuid import uuid4
 
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
@@ -23,29 +25,33 @@ from alma_crewai.records import (
     record_of,
 )
 
-if TYPE_CHECKING:
-    from alma_crewai.memory import ALMAMemory
-
 NOTES, PREFERENCE = "crew notes", "user_preference"
 """The domain of a note without a category; the category of what a user wants."""
 MOST_LISTED = 100_000
 MOST_QUERIES = 256
 
 
+@dataclass(init=False, eq=False)
 class ALMAStorage:
     """Fulfils CrewAI's `StorageBackend`: lists, counts, deletes and finds memories of a project.
 
     It is no way to give a crew a memory: CrewAI's `Memory(storage=…)` calls its LLM at each write, hands over vectors without their text, and says
-    of nothing who asks or how it went. `ALMAMemory` does. This is what CrewAI's own tools look through it at, and how a copy knows what it was.
+    of nothing who asks or how it went. `ALMAMemory` does. This is what CrewAI's own tools look through it at, and by whose `key` a copy is known.
     """
 
+    key: str  # the only field: what CrewAI writes down, in a copy or a checkpoint, is this name
+
     def __init__(self, alma: ALMA, *, agent: str = NOBODY) -> None:
+        self.key = uuid4().hex
         self.alma = alma
         self.agent = agent
-        self.memory: ALMAMemory | None = None
         self._queries: OrderedDict[int, str] = OrderedDict()
         self._keys = count()
         self._lock = threading.Lock()
+
+    def __call__(self, texts: list[str]) -> list[list[float]]:
+        """`embed`, so that it can stand for the embedder too."""
+        return self.embed(texts)
 
     def embed(self, texts: list[str]) -> list[list[float]]:
         """Numbers for texts, by which `search` knows them again: CrewAI asks for vectors and hands on nothing else."""
