@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 FLAGGED = "flagged"
@@ -64,8 +65,6 @@ _SIGNS = (
 )
 """Of each sign, words one of which stands in any text that bears it, which is looked for first and cheaply; and what the sign is."""
 
-_PATTERNS = tuple((hints, re.compile(sign, re.VERBOSE | re.IGNORECASE | re.MULTILINE)) for hints, sign in _SIGNS)
-
 
 def reads_like_an_instruction(text: str) -> bool:
     """Whether a text addresses the model: sets its rules aside, gives it a role, asks for its prompt, hides from the user, or apes its markup.
@@ -73,7 +72,13 @@ def reads_like_an_instruction(text: str) -> bool:
     A look at the words, no more: it warns of the plain cases, and is no wall against the clever ones.
     """
     lowered = text.lower()
-    return any(pattern.search(text) for hints, pattern in _PATTERNS if any(hint in lowered for hint in hints))
+    return any(_compiled(sign).search(text) for hints, sign in _SIGNS if any(hint in lowered for hint in hints))
+
+
+@cache
+def _compiled(sign: str) -> re.Pattern[str]:
+    """Compiled when it is needed first: that takes longer than all the rest of opening this file."""
+    return re.compile(sign, re.VERBOSE | re.IGNORECASE | re.MULTILINE)
 
 
 def flagged(metadata: Mapping[str, Any], *texts: object) -> dict[str, Any]:
