@@ -1,7 +1,8 @@
 """Whether strategies told in other words are recognised, and others kept apart: `python -m benchmarks.strategy_pairs`.
 
-The pairs were labelled by hand, each half in two splits: one was tuned on, the other held out from it. "Same" is what ALMA decides about a
-pair, by its words and the cosine of its vectors. The sweep shows what the cosine alone would do, and with only the conflicts of words.
+The pairs were labelled by hand, in two splits: one was tuned on, of the other only the totals were looked at. "Same" is what ALMA decides about
+a pair, by its words and the cosine of its vectors. The sweep shows what the cosine alone would do, and what it would do with the conflicts of
+words. Those who wrote the pairs also wrote the lists of words: strategies of others may be recognised less often.
 """
 
 import argparse
