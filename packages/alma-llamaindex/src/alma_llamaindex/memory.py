@@ -9,6 +9,7 @@ from alma import ALMA
 from alma_llamaindex.block import ALMAMemoryBlock
 from alma_llamaindex.learner import ALMALearner, in_charge
 from alma_llamaindex.runs import Evaluator
+from alma_llamaindex.template import BLOCKS
 
 
 class ALMAMemory(Memory):
@@ -54,8 +55,8 @@ class ALMAMemory(Memory):
         )
         if learn and in_charge(alma) is None:
             ALMALearner(alma).install()
-        blocks = [block, *memory_blocks]
-        return super().from_defaults(memory_blocks=blocks, insert_method=insert_method, **options)  # type: ignore[return-value] # a `cls`
+        settings = {"insert_method": insert_method, "memory_blocks_template": BLOCKS, **options}
+        return super().from_defaults(memory_blocks=[block, *memory_blocks], **settings)  # type: ignore[return-value] # it is a `cls`
 
     @property
     def block(self) -> ALMAMemoryBlock:
