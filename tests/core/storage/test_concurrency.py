@@ -1,5 +1,6 @@
 """Threads and processes share a file: every call lands once, in one gapless chain a project."""
 
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -107,6 +108,19 @@ def test_threads_that_end_leave_no_connections_behind(tmp_path: Path, mocker: Mo
         assert alma.get_stats().total == 20
         assert driver.open <= 2
     assert driver.open == 0
+
+
+def test_a_new_thread_takes_over_the_connection_of_one_that_has_ended(tmp_path: Path, mocker: MockerFixture) -> None:
+    with open_alma(tmp_path) as alma:
+        alma.learn("dev", "Deploy", "success")
+        made = mocker.spy(sqlite3, "connect")
+        for number in range(8):
+            thread = Thread(target=alma.learn, args=("dev", f"Deploy {number}", "success"))
+            thread.start()
+            thread.join()
+        assert made.call_count <= 2
+        assert len(alma.list_memories("outcome")) == 9
+        assert alma.verify().ok
 
 
 def test_what_another_process_learned_is_there_at_once(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ locks of its parent. The connections are kept, for to close them would touch the
 
 
 class Database:
-    """Connections to one file. Every thread gets its own; those of ended threads are closed when the next one is made, all of them by `close`."""
+    """Connections to one file. Every thread gets its own; a new thread takes over that of an ended one, all of them are closed by `close`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -66,16 +66,19 @@ class Database:
                     f"{self.path} cannot be used here: this process was forked while its parent was using it; fork when nothing is under way, "
                     "or start processes by 'spawn'"
                 )
-            self._close_those_of_ended_threads()
-            connection = connect(self.path)
+            connection = self._taken_over() or connect(self.path)
             self._all.append((threading.current_thread(), connection))
             return connection
 
-    def _close_those_of_ended_threads(self) -> None:
-        for thread, connection in self._all:
-            if not thread.is_alive():
-                connection.close()
+    def _taken_over(self) -> sqlite3.Connection | None:
+        """A connection whose thread has ended, since making one takes longer than a write; further such ones are closed."""
+        ended = [connection for thread, connection in self._all if not thread.is_alive()]
         self._all = [(thread, connection) for thread, connection in self._all if thread.is_alive()]
+        kept = next((each for each in ended if not each.in_transaction and each not in self._in_use), None)
+        for connection in ended:
+            if connection is not kept:
+                connection.close()
+        return kept
 
     @contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
