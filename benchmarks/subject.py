@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from alma import ALMA
     from alma.types.embedding import Fingerprint
 
 Item = TypeVar("Item")
@@ -62,6 +63,16 @@ class AlmaSubject:
         self.folder = folder
         self._embedder = HashedEmbedder()
         self._alma = ALMA.open(folder, project_id=PROJECT, embedding_provider=self._embedder)
+
+    @property
+    def alma(self) -> "ALMA":
+        """The store itself."""
+        return self._alma
+
+    @property
+    def embedding_seconds(self) -> float:
+        """What making vectors took so far."""
+        return self._embedder.texts.seconds
 
     def learn(self, tasks: Sequence[Task]) -> list[float]:
         """Durable, one call a task."""

@@ -1,0 +1,124 @@
+"""What ALMA costs an agent of a framework: `python -m benchmarks.adapters --adapter NAME --data FILE`, in that adapter's environment.
+
+The same agent with the same scripted model runs with ALMA and without, in turns, on stores of real texts; what is told is the difference, with the
+making of vectors left out. Each adapter has a file of its own, `adapter_NAME.py`, with two functions that give an agent to run:
+`plain()` and `learning(alma)`.
+"""
+
+import argparse
+import gc
+import os
+import platform
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from rich.progress import Progress
+
+from benchmarks import gates
+from benchmarks.arguments import positive
+from benchmarks.gates import Gate
+from benchmarks.measures import percentile
+from benchmarks.records import DataError
+from benchmarks.screen import wide_console
+from benchmarks.subject import AlmaSubject
+from benchmarks.texts import RealTexts, Task
+
+ADAPTERS = ("langchain", "llamaindex", "crewai")
+SIZE = 10_000
+ROUNDS = 60
+STEPS = 8
+
+Agent = Callable[[str, int], None]
+"""Runs one agent on a task, with so many calls of a tool that does well, and returns when all that is to be kept is kept."""
+
+
+@dataclass(slots=True)
+class Times:
+    """Milliseconds of runs without a step and with `STEPS` steps."""
+
+    short: list[float] = field(default_factory=list)
+    long: list[float] = field(default_factory=list)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the benchmark as the command line says. Ends the process with 1 and a message if it cannot, or if a limit is missed."""
+    options = _parser().parse_args(arguments)
+    console = wide_console()
+    try:
+        texts = RealTexts(options.data)
+        tasks = texts.tasks(options.size + 2 * options.rounds)
+        with tempfile.TemporaryDirectory(prefix="adapters-", dir=options.dir) as folder, Progress(console=console) as progress:
+            result = measure(options.adapter, tasks, options.size, Path(folder), progress)
+    except (DataError, ImportError) as error:
+        sys.exit(str(error))
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, load {os.getloadavg()[0]:.1f}"
+    gates.show(console, result, f"What ALMA adds to an agent of {options.adapter}, embedding not counted; {machine}")
+    if options.json:
+        gates.write_json(options.json, result, machine=machine, adapter=options.adapter, rounds=options.rounds, size=options.size)
+    gates.enforce(result)
+
+
+def measure(adapter: str, tasks: Sequence[Task], size: int, folder: Path, progress: Progress) -> list[Gate]:
+    """Fills a store, then has the two agents take turns on tasks that it does not hold."""
+    module = import_module(f"benchmarks.adapter_{adapter}")
+    store = AlmaSubject(folder)
+    try:
+        bar = progress.add_task(f"{size:,} memories", total=size)
+        store.fill(tasks[:size], lambda count: progress.advance(bar, count))
+        plain, learning = Times(), Times()
+        agents: list[tuple[Agent, Times]] = [(module.plain(), plain), (module.learning(store.alma), learning)]
+        for agent, _ in agents:
+            agent(tasks[0].task, 1)  # what is made once is made now
+        fresh = tasks[size:]
+        gc.collect()
+        for short, long in progress.track(list(zip(fresh[::2], fresh[1::2], strict=True)), description="runs"):
+            for agent, times in agents:
+                times.short.append(_timed(store, agent, short.task, 0))
+                times.long.append(_timed(store, agent, long.task, STEPS))
+    finally:
+        store.close()
+    return figures(plain, learning, size)
+
+
+def figures(plain: Times, learning: Times, size: int) -> list[Gate]:
+    """What a run and a step cost more with ALMA than without."""
+    runs = [with_alma - without for with_alma, without in zip(learning.short, plain.short, strict=True)]
+    steps = [(with_alma - without - median(runs)) / STEPS for with_alma, without in zip(learning.long, plain.long, strict=True)]
+    return [
+        Gate(f"a run, p50, {size:,} memories", percentile(runs, 0.5), "ms", limit=5.0),
+        Gate(f"a run, p95, {size:,} memories", percentile(runs, 0.95), "ms"),
+        Gate(f"a step, p50, {size:,} memories", percentile(steps, 0.5), "ms", limit=2.0),
+        Gate(f"a step, p95, {size:,} memories", percentile(steps, 0.95), "ms"),
+        Gate("the agent alone, a run, p50", percentile(plain.short, 0.5), "ms"),
+        Gate(f"the agent alone, a run of {STEPS} steps, p50", percentile(plain.long, 0.5), "ms"),
+    ]
+
+
+def _timed(store: AlmaSubject, agent: Agent, task: str, steps: int) -> float:
+    """The milliseconds of a run besides making vectors."""
+    embedding = store.embedding_seconds
+    start = perf_counter()
+    agent(task, steps)
+    return 1e3 * (perf_counter() - start - (store.embedding_seconds - embedding))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.adapters", description=__doc__)
+    parser.add_argument("--adapter", choices=ADAPTERS, required=True, help="whose agents are measured")
+    parser.add_argument("--data", type=Path, required=True, help="a LongMemEval file, for its texts")
+    parser.add_argument("--size", type=positive, default=SIZE, metavar="N", help=f"memories in the store (default: {SIZE:,})")
+    parser.add_argument("--rounds", type=positive, default=ROUNDS, help=f"turns that each agent has (default: {ROUNDS})")
+    parser.add_argument("--dir", type=Path, metavar="FOLDER", help="where the store is made: the disk that is measured")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
