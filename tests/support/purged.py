@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from alma import ALMA
 from alma.types.history import ForgetReport
 
 SECRET = "Xylophone Zugzwang of the Quokka"
@@ -25,3 +26,7 @@ def traces(folder: Path, *needles: bytes) -> list[bytes]:
 def surfaces(report: ForgetReport) -> dict[str, int | None]:
     assert report.receipt is not None
     return {surface.name: surface.found for surface in report.receipt.surfaces}
+
+
+def vector_of(alma: ALMA, text: str) -> bytes:
+    return alma._room.project.vectors([text])[text]

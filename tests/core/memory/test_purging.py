@@ -11,11 +11,7 @@ from alma import ALMA
 from alma.errors import ConflictError, MemoryNotFoundError, ValidationError
 from alma.types import Passage
 from facade import ManualClock, OpenStore, held
-from purged import SECRET, WORDS, store_files, surfaces, traces
-
-
-def vector_of(alma: ALMA, text: str) -> bytes:
-    return alma._room.project.vectors([text])[text]
+from purged import SECRET, WORDS, store_files, surfaces, traces, vector_of
 
 
 def passage_text(alma: ALMA) -> str:

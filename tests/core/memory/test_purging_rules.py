@@ -7,7 +7,7 @@ import pytest
 
 from alma import ALMA, MemoryNotFoundError
 from facade import ManualClock, OpenStore
-from purged import SECRET, surfaces, traces
+from purged import SECRET, surfaces, traces, vector_of
 
 ERROR = "Quokka: the cage is open"
 
@@ -151,3 +151,16 @@ def test_one_agents_evidence_is_not_touched_by_anothers_purge(alma: ALMA) -> Non
     alma.purge(mine)
     assert {alma.get(rule).agent for rule in rules_of(alma)} == {"victor"}
     assert len(evidence_of(alma)) == 2
+
+
+def test_the_vector_of_a_strategy_goes_when_nothing_is_compared_by_it_any_more(open_store: OpenStore, tmp_path: Path) -> None:
+    alma = open_store()
+    (mine,) = learn(alma, 1)
+    theirs = alma.learn("victor", "Feed the animals", "success", SECRET).id
+    vector = vector_of(alma, SECRET)
+
+    alma.purge([mine])
+    assert vector_of(alma, SECRET) == vector
+    alma.purge([theirs])
+    alma.compact()
+    assert traces(tmp_path / "store", vector) == []

@@ -54,9 +54,9 @@ def other() -> CountingEmbedder:
 
 @pytest.fixture
 def shop(open_store: OpenStore) -> ALMA:
-    """A store of twelve texts: what nobody judged makes no rule."""
+    """A store of twelve texts: without strategies no rule is formed."""
     alma = open_store()
-    alma.learn_many({"agent": "a", "task": task, "outcome": "unverified", "strategy_used": "blue-green"} for task in TASKS)
+    alma.learn_many({"agent": "a", "task": task, "outcome": "success"} for task in TASKS)
     return alma
 
 

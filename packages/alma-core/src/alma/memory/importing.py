@@ -21,6 +21,7 @@ from alma.memory.progress import telling
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.storage.transfer import changes_for
+from alma.text import matched_text
 from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportEnd, ImportReport
@@ -174,10 +175,13 @@ def _conflict(room: Room, conflicts: list[str]) -> ConflictError:
 
 
 def _embed(room: Room, file: BinaryIO, contents: Contents, present: _Present, vectors: _Vectors, steps: _Steps) -> None:
-    """The vector of every text that needs one: from the file, if it is of the same embedder, else from the store or the model."""
+    """The vector of every text that needs one: from the file, if it is of the same embedder, else from the store or the model. Strategies are
+    not in the file with theirs."""
     are_given = contents.header.has_vectors and contents.header.embedder == room.store.texts.fingerprint
     waiting: dict[str, None] = {}
     for line in _lines(file):
+        if isinstance(line, ExportedEvidence) and line.strategy and not present.has(line):
+            waiting[matched_text(line.strategy)] = None
         if not isinstance(line, ExportedMemory):
             continue
         steps.one()
@@ -226,6 +230,9 @@ def _apply(write: Write, batch: list[ExportedMemory | ExportedRecord | ExportedE
     memories = [line for line in batch if isinstance(line, ExportedMemory)]
     texts = {passage.text for line in memories for passage in line.passages if passage.is_embedded}
     write.apply([change for line in batch for change in changes_for(line)], {text: vectors.get(text) for text in texts})
+    for line in batch:
+        if isinstance(line, ExportedEvidence) and line.strategy:
+            write.keep_vector(text := matched_text(line.strategy), vectors.get(text))
 
 
 def _digest(file: BinaryIO) -> str:

@@ -14,9 +14,12 @@ from alma.journal import PURGE, Change, entity
 from alma.protocols import Erased
 from alma.storage import compiled
 from alma.storage.applying import apply_changes
+from alma.storage.evidence import compared
 from alma.storage.logical import TABLES, View, passages_of
 from alma.storage.readback import purges
+from alma.storage.rows import text_hash
 from alma.storage.unlearning import EVIDENCE, Log, unlearned
+from alma.text import matched_text
 
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""
@@ -116,7 +119,7 @@ def _erase_payloads(
     for number in sorted(seqs):
         changes = log.changes(number)
         for change in changes:
-            if change.table == "passage" and entity(change.table, change.key) in doomed:
+            if entity(change.table, change.key) in doomed:
                 _note(change, texts, hashes)
         rest = [c for c in changes if c.table != PURGE and entity(c.table, c.key) not in doomed]
         moved.append(journal.redaction(number, rest))
@@ -127,10 +130,12 @@ def _erase_payloads(
 
 def _note(change: Change, texts: set[str], hashes: set[bytes]) -> None:
     for row in (change.before, change.after):
-        if row and row.get("text"):
+        if change.table == "passage" and row and row.get("text"):
             texts.add(row["text"])
-        if row and row.get("text_hash"):
+        if change.table == "passage" and row and row.get("text_hash"):
             hashes.add(bytes.fromhex(row["text_hash"]))
+        if change.table == EVIDENCE and row and row.get("strategy"):
+            hashes.add(text_hash(matched_text(row["strategy"])))
 
 
 def _delete_rows(view: View, doomed: set[str], seq: int, found: _Counts) -> None:
@@ -161,8 +166,9 @@ def _deletions(view: View, name: str) -> list[Change]:
 
 
 def _drop_vectors(view: View, hashes: Iterable[bytes], found: _Counts) -> None:
-    """Deletes the vectors of the texts, where no other memory says the same."""
+    """Deletes the vectors of the texts, where no other memory says the same and no strategy is compared by it."""
     used = {digest for (digest,) in view.connection.execute(compiled.HASHES, {"project": view.project})}
+    used |= {digest for project, digest in compared(view.connection, view.seal) if project == view.project}
     for digest in set(hashes) - used:
         place = {"of_project": view.project, "of_text_hash": digest}
         found.add("vectors", view.connection.execute(compiled.VECTOR_DROP, place).rowcount)
