@@ -17,7 +17,7 @@ MOST_CLASSES = 512
 """So many classes of an agent are compared with a new task: the newest, and those seen last."""
 
 MOST_BOOKS = 64
-"""So many classes, and so many agents, are kept in hand between two calls."""
+"""So many classes, and so many agents, are kept in hand between two calls, twice as many at times."""
 
 BY_TYPE, BY_TASK, STEP = "type:", "task:", "step:"
 """How a class of tasks is named: by its type, or by the first task of it. Steps of an attempt make a class apart from the attempts."""
@@ -137,8 +137,10 @@ class Ledger:
 
     def shrink(self) -> None:
         """Lets go of the classes that were not asked for lately."""
-        self.books = dict(list(self.books.items())[-MOST_BOOKS:])
-        self.classes = dict(list(self.classes.items())[-MOST_BOOKS:])
+        if len(self.books) > 2 * MOST_BOOKS:
+            self.books = dict(list(self.books.items())[-MOST_BOOKS:])
+        if len(self.classes) > 2 * MOST_BOOKS:
+            self.classes = dict(list(self.classes.items())[-MOST_BOOKS:])
 
 
 def note_class(known: KnownTexts, seen: Evidence, vector: bytes | None) -> None:

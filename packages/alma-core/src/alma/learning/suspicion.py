@@ -83,5 +83,5 @@ def _compiled(sign: str) -> re.Pattern[str]:
 
 def flagged(metadata: Mapping[str, Any], *texts: object) -> dict[str, Any]:
     """The metadata of a memory with such texts, which says so where one of them reads like an instruction."""
-    found = any(isinstance(text, str) and reads_like_an_instruction(text) for text in texts)
+    found = reads_like_an_instruction("\n".join(text for text in texts if isinstance(text, str)))
     return {**metadata, FLAGGED: INSTRUCTION} if found else dict(metadata)

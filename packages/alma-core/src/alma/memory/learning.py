@@ -57,8 +57,8 @@ class Learner:
     def observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes]) -> str:
         """Counts an outcome of a task, and gives the id of the evidence that it belongs to."""
         seen = Observation.of(outcome, at=to_micros(outcome.timestamp), told=self.at)
-        key = self._task_class(outcome, task, vectors.get(task))
-        book = self._book(outcome.agent, key)
+        key, is_new = self._task_class(outcome, task, vectors.get(task))
+        book = self._book(outcome.agent, key, is_new=is_new)
         whole = self._whole(book, outcome.agent, key, task, vectors.get(task))
         whole.evidence = counted(whole.evidence, seen)
         note_class(self._classes(outcome.agent), whole.evidence, vectors.get(task))
@@ -114,17 +114,17 @@ class Learner:
             self.write.keep_vector(matched_text(entry.evidence.strategy), entry.vector)
         return self.write.put_evidence(entry.stored, entry.evidence)
 
-    def _task_class(self, outcome: Outcome, task: str, vector: bytes | None) -> str:
-        """The name of the class that a task belongs to: by its type, else that of an equal or near task, else its own."""
+    def _task_class(self, outcome: Outcome, task: str, vector: bytes | None) -> tuple[str, bool]:
+        """The name of the class that a task belongs to: by its type, else that of an equal or near task, else its own; and whether that is new."""
         step = STEP if {"episode_id", "step"} <= outcome.metadata.keys() else ""
         if outcome.task_type is not None:
-            return f"{step}{BY_TYPE}{normalised(outcome.task_type)}"
+            return f"{step}{BY_TYPE}{normalised(outcome.task_type)}", False
         exact = f"{BY_TASK}{text_key(task)}"
         known = self._classes(outcome.agent)
         if exact in known or self._is_stored(outcome.agent, exact, known):
-            return step + exact
+            return step + exact, False
         near = None if vector is None else known.best(task, vector)
-        return step + (near or exact)
+        return step + (near or exact), near is None
 
     def _is_stored(self, agent: str, key: str, known: KnownTexts) -> bool:
         """Whether a class that is not in hand is there all the same."""
@@ -138,8 +138,8 @@ class Learner:
             known = self.ledger.take_classes(agent, found, vectors)
         return known
 
-    def _book(self, agent: str, key: str) -> ClassBook:
-        book = self.ledger.books.pop((agent, key), None)
+    def _book(self, agent: str, key: str, *, is_new: bool = False) -> ClassBook:
+        book = self.ledger.books.pop((agent, key), None) or (ClassBook.of((), {}) if is_new else None)
         if book is None:
             found = self.room.project.learned.of_class(agent, key, most=MOST_STRATEGIES + 1)
             vectors = self.room.project.vectors([matched_text(stored.evidence.strategy) for stored in found])
