@@ -1,7 +1,7 @@
 """What ALMA costs an agent of a framework: `python -m benchmarks.adapters --adapter NAME --data FILE`, in that adapter's environment.
 
 The same agent with the same scripted model runs with ALMA and without, in turns, on stores of real texts; what is told is the difference, with the
-making of vectors left out. Each adapter has a file of its own, `adapter_NAME.py`, with two functions that give an agent to run:
+making of vectors left out; of the time of processors it is not. Each adapter has a file of its own, `adapter_NAME.py`, with two functions that give an agent to run:
 `plain()` and `learning(alma)`.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 from rich.progress import Progress
 
@@ -41,10 +41,12 @@ Agent = Callable[[str, int], None]
 
 @dataclass(slots=True)
 class Times:
-    """Milliseconds of runs without a step and with `STEPS` steps."""
+    """Milliseconds of runs without a step and with `STEPS` steps, by the clock and of the processors."""
 
     short: list[float] = field(default_factory=list)
     long: list[float] = field(default_factory=list)
+    short_cpu: list[float] = field(default_factory=list)
+    long_cpu: list[float] = field(default_factory=list)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -80,8 +82,8 @@ def measure(adapter: str, tasks: Sequence[Task], size: int, folder: Path, progre
         gc.collect()
         for short, long in progress.track(list(zip(fresh[::2], fresh[1::2], strict=True)), description="runs"):
             for agent, times in agents:
-                times.short.append(_timed(store, agent, short.task, 0))
-                times.long.append(_timed(store, agent, long.task, STEPS))
+                _time(store, agent, short.task, 0, times.short, times.short_cpu)
+                _time(store, agent, long.task, STEPS, times.long, times.long_cpu)
     finally:
         store.close()
     return figures(plain, learning, size)
@@ -89,24 +91,36 @@ def measure(adapter: str, tasks: Sequence[Task], size: int, folder: Path, progre
 
 def figures(plain: Times, learning: Times, size: int) -> list[Gate]:
     """What a run and a step cost more with ALMA than without."""
-    runs = [with_alma - without for with_alma, without in zip(learning.short, plain.short, strict=True)]
-    steps = [(with_alma - without - median(runs)) / STEPS for with_alma, without in zip(learning.long, plain.long, strict=True)]
+    runs, steps = _added(plain.short, plain.long, learning.short, learning.long)
+    runs_cpu, steps_cpu = _added(plain.short_cpu, plain.long_cpu, learning.short_cpu, learning.long_cpu)
     return [
         Gate(f"a run, p50, {size:,} memories", percentile(runs, 0.5), "ms", limit=5.0),
         Gate(f"a run, p95, {size:,} memories", percentile(runs, 0.95), "ms"),
         Gate(f"a step, p50, {size:,} memories", percentile(steps, 0.5), "ms", limit=2.0),
         Gate(f"a step, p95, {size:,} memories", percentile(steps, 0.95), "ms"),
+        Gate("processors, a run, p50", percentile(runs_cpu, 0.5), "ms"),
+        Gate("processors, a step, p50", percentile(steps_cpu, 0.5), "ms"),
         Gate("the agent alone, a run, p50", percentile(plain.short, 0.5), "ms"),
         Gate(f"the agent alone, a run of {STEPS} steps, p50", percentile(plain.long, 0.5), "ms"),
     ]
 
 
-def _timed(store: AlmaSubject, agent: Agent, task: str, steps: int) -> float:
-    """The milliseconds of a run besides making vectors."""
+def _added(
+    plain_short: Sequence[float], plain_long: Sequence[float], short: Sequence[float], long: Sequence[float]
+) -> tuple[list[float], list[float]]:
+    """What each run cost more, and what each of its steps cost more beyond that."""
+    runs = [with_alma - without for with_alma, without in zip(short, plain_short, strict=True)]
+    steps = [(with_alma - without - median(runs)) / STEPS for with_alma, without in zip(long, plain_long, strict=True)]
+    return runs, steps
+
+
+def _time(store: AlmaSubject, agent: Agent, task: str, steps: int, clock: list[float], cpu: list[float]) -> None:
+    """Notes the milliseconds of a run: by the clock, besides making vectors, and of the processors."""
     embedding = store.embedding_seconds
-    start = perf_counter()
+    start, start_cpu = perf_counter(), process_time()
     agent(task, steps)
-    return 1e3 * (perf_counter() - start - (store.embedding_seconds - embedding))
+    cpu.append(1e3 * (process_time() - start_cpu))
+    clock.append(1e3 * (perf_counter() - start - (store.embedding_seconds - embedding)))
 
 
 def _parser() -> argparse.ArgumentParser:
