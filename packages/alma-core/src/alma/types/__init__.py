@@ -23,10 +23,13 @@ from alma.types.recalled import Factors, Recalled
 from alma.types.reports import Problem, Stats, UsageReport, VerifyReport
 from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
+from alma.types.strategies import ActionCheck, Assessment, StrategyRecord, StrategyTable
 
 __all__ = [
+    "ActionCheck",
     "AntiPattern",
     "AnyMemory",
+    "Assessment",
     "CompactReport",
     "CustomMemory",
     "CustomMemoryType",
@@ -58,6 +61,8 @@ __all__ = [
     "Revision",
     "Stats",
     "Step",
+    "StrategyRecord",
+    "StrategyTable",
     "Surface",
     "UndoReport",
     "UsageReport",

@@ -1,0 +1,20 @@
+"""How sure one may be of a strategy, under the name that it has elsewhere."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from alma.memory.alma import ALMA
+    from alma.types.strategies import Assessment
+
+__all__ = ["ConfidenceEngine"]
+
+
+class ConfidenceEngine:
+    """Another name for `ALMA.assess`."""
+
+    def __init__(self, alma: "ALMA") -> None:
+        self._alma = alma
+
+    def assess_strategy(self, strategy: str, context: str, agent: str) -> "Assessment":
+        """How likely the strategy is to succeed in the context: `confidence_score`, where it lies, and a `recommendation`."""
+        return self._alma.assess(strategy, context, agent)

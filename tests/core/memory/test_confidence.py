@@ -1,0 +1,30 @@
+"""`alma.confidence`: how sure one may be of a strategy, as the published examples ask for it."""
+
+from pathlib import Path
+
+from alma import ALMA
+from alma.confidence import ConfidenceEngine
+from alma.types import Assessment
+
+TASK = "Testing a 5-field registration form"
+STRATEGY = "Use incremental validation"
+
+
+def test_a_strategy_is_assessed_as_alma_assesses_it(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        for _ in range(4):
+            alma.learn("Helena", TASK, "success", STRATEGY)
+        found = ConfidenceEngine(alma).assess_strategy(strategy=STRATEGY, context=TASK, agent="Helena")
+
+        assert isinstance(found, Assessment)
+        assert found == alma.assess(STRATEGY, TASK, "Helena")
+    assert found.confidence_score > 0.8
+    assert found.recommendation == "use it"
+
+
+def test_a_strategy_that_nobody_tried_is_unknown(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        found = ConfidenceEngine(alma).assess_strategy(STRATEGY, TASK, "Helena")
+
+    assert (found.is_known, found.confidence_score) == (False, 0.5)
+    assert found.recommendation.startswith("unknown")
