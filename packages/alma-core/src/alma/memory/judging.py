@@ -80,9 +80,14 @@ class _Judged:
         seen = self.entry.evidence
         told = self._told()
         if standing != seen.anti_pattern_status:
+            before = self._told_before()
             rule = rules.anti_pattern(seen, self.setting, standing, told, memory_id=seen.anti_pattern or self._new_id())
             made = self._changed(rule, standing, rules.anti_pattern_counts(seen), was=seen.anti_pattern_status)
-            self.entry.evidence, self.entry.told = replace(seen, anti_pattern=made, anti_pattern_status=standing), told
+            self.entry.evidence = replace(seen, anti_pattern=made, anti_pattern_status=standing)
+            if before is None:
+                self.entry.told = told
+            elif standing is not Standing.DEMOTED and told != before:
+                self._retell(told, metadata=rule.metadata)
         elif standing is not Standing.DEMOTED and told != self._told_before():
             self._retell(told)
         elif is_counted and seen.anti_pattern:
@@ -98,11 +103,12 @@ class _Judged:
             self.entry.told = (kept.why_bad, kept.better_alternative) if isinstance(kept, AntiPattern) else None
         return self.entry.told
 
-    def _retell(self, told: Told) -> None:
-        """Has the stored anti-pattern say why and what instead anew, where there still is one."""
+    def _retell(self, told: Told, *, metadata: Mapping[str, Any] | None = None) -> None:
+        """Has the stored anti-pattern say why and what instead anew, where there still is one; with the metadata that this write gave it."""
         kept = self._stored(self.entry.evidence.anti_pattern)
         self.entry.told = told
         if isinstance(kept, AntiPattern):
+            kept = kept if metadata is None else kept.model_copy(update={"metadata": dict(metadata)})
             rule = rules.retold(kept, self.entry.evidence, told, self.setting)
             self.write.replace(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id)
 

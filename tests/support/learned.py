@@ -1,0 +1,38 @@
+"""What a project has learned, for tests: its rules, and the counts behind them."""
+
+from typing import Any
+
+from alma import ALMA, AntiPattern, Heuristic
+from alma.storage.evidence import evidence_from
+from alma.types.evidence import Evidence
+
+
+def heuristics(alma: ALMA, agent: str | None = None) -> list[Heuristic]:
+    """The heuristics that hold, of one agent or of all."""
+    found = alma.list_memories("heuristic", limit=1_000)
+    return [memory for memory in found if isinstance(memory, Heuristic) and agent in (None, memory.agent)]
+
+
+def anti_patterns(alma: ALMA, agent: str | None = None) -> list[AntiPattern]:
+    """The anti-patterns that hold, of one agent or of all."""
+    found = alma.list_memories("anti_pattern", limit=1_000)
+    return [memory for memory in found if isinstance(memory, AntiPattern) and agent in (None, memory.agent)]
+
+
+def evidence(alma: ALMA, agent: str | None = None) -> list[Evidence]:
+    """The evidence on strategies, of one agent or of all."""
+    rows = [stored.row for stored in alma._room.project.rows() if stored.table == "evidence" and stored.row]
+    found = [evidence_from(row) for row in rows]
+    return [one for one in found if not one.is_whole_class and agent in (None, one.agent)]
+
+
+def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[float, float]]:
+    """Lifetime successes and trials by strategy."""
+    return {one.strategy: (one.lifetime.successes, one.lifetime.trials) for one in evidence(alma, agent)}
+
+
+def told(alma: ALMA) -> list[dict[str, Any]]:
+    """The rules and their counts, without ids and times, in an order of their own."""
+    said = [memory.model_dump(mode="json") for memory in (*heuristics(alma), *anti_patterns(alma))]
+    hidden = {"id", "created_at", "updated_at", "project_id"}
+    return sorted(({name: value for name, value in one.items() if name not in hidden} for one in said), key=str)
