@@ -1,8 +1,8 @@
 """What ALMA costs an agent of a framework: `python -m benchmarks.adapters --adapter NAME --data FILE`, in that adapter's environment.
 
 The same agent with the same scripted model runs with ALMA and without, in turns, on stores of real texts; what is told is the difference, with the
-making of vectors left out; of the time of processors it is not. Each adapter has a file of its own, `adapter_NAME.py`, with two functions that give an agent to run:
-`plain()` and `learning(alma)`.
+making of vectors left out of what the clock says, not of the time of processors. Each adapter has a file of its own, `adapter_NAME.py`, with two
+functions that give an agent to run: `plain()` and `learning(alma)`.
 """
 
 import argparse
