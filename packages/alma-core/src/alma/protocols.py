@@ -263,6 +263,9 @@ class Learned(Protocol):
     def classes(self, agent: str, *, most: int) -> Sequence[StoredEvidence]:
         """The first evidence on each of the newest classes of an agent's tasks, newest first."""
 
+    def has_class(self, agent: str, *task_classes: str) -> bool:
+        """Whether there is evidence on one of the classes."""
+
     def of_class(self, agent: str, task_class: str, *, most: int) -> Sequence[StoredEvidence]:
         """The class as a whole and the strategies that were tried in it, those tried most often first."""
 

@@ -27,7 +27,9 @@ _DIGITS = 5
 
 @dataclass(slots=True)
 class _Entry:
-    wording: Wording
+    text: str
+    normal: str
+    core: Stems | None
     row: int | None
     is_kept: bool
 
@@ -35,12 +37,14 @@ class _Entry:
 class KnownTexts:
     """At most `capacity` texts under keys. What was put in last stays longest, what is to be kept longer still.
 
+    Below a cosine of `least` two texts are the same in the same words alone; without it, equal telling words are compared whatever the vectors.
     The same calls in the same order give the same answers. Not thread-safe.
     """
 
-    def __init__(self, same: Same, *, capacity: int) -> None:
+    def __init__(self, same: Same, *, capacity: int, least: float | None = None) -> None:
         self._same = same
         self._capacity = capacity
+        self._least = least
         self._entries: dict[str, _Entry] = {}  # oldest first
         self._by_words: dict[str, dict[str, None]] = {}
         self._by_core: dict[Stems, dict[str, None]] = {}
@@ -74,10 +78,12 @@ class KnownTexts:
         gone = self._oldest() if len(self._entries) == self._capacity else None
         if gone is not None:
             self.discard(gone)
-        entry = _Entry(wording(text), None if vector is None else self._placed(key, _unpacked(vector)), keep)
-        self._entries[key] = entry
-        self._by_words.setdefault(entry.wording.normal, {})[key] = None
-        self._by_core.setdefault(entry.wording.core, {})[key] = None
+        normal = normalised(text) or text
+        core = wording(text).core if self._least is None else None
+        self._entries[key] = _Entry(text, normal, core, None if vector is None else self._placed(key, _unpacked(vector)), keep)
+        self._by_words.setdefault(normal, {})[key] = None
+        if core is not None:
+            self._by_core.setdefault(core, {})[key] = None
         return gone
 
     def best(self, text: str, vector: bytes) -> str | None:
@@ -85,9 +91,8 @@ class KnownTexts:
         in_same_words = self._by_words.get(normalised(text) or text)
         if in_same_words:
             return next(iter(in_same_words))
-        new = wording(text)
-        for cosine, key in self._candidates(new, _unpacked(vector)):
-            if self._same(new, self._entries[key].wording, -cosine):
+        for cosine, key in self._candidates(text, _unpacked(vector)):
+            if self._same(wording(text), wording(self._entries[key].text), -cosine):
                 return key
         return None
 
@@ -96,18 +101,21 @@ class KnownTexts:
         entry = self._entries.pop(key, None)
         if entry is None:
             return
-        _drop(self._by_words, entry.wording.normal, key)
-        _drop(self._by_core, entry.wording.core, key)
+        _drop(self._by_words, entry.normal, key)
+        if entry.core is not None:
+            _drop(self._by_core, entry.core, key)
         if entry.row is not None:
             self._vectors[entry.row] = 0
             self._keys[entry.row] = None
             self._free.append(entry.row)
 
-    def _candidates(self, new: Wording, vector: "Vectors") -> list[tuple[float, str]]:
+    def _candidates(self, text: str, vector: "Vectors") -> list[tuple[float, str]]:
         """Those worth comparing by their words with their cosines times -1, nearest first: the nearest, and those with the same telling words."""
-        found = dict.fromkeys(self._by_core.get(new.core, ()), 0.0)
+        found = {} if self._least is not None else dict.fromkeys(self._by_core.get(wording(text).core, ()), 0.0)
         if self._keys:
             cosines = self._vectors @ vector
+            if self._least is not None and cosines.max() < self._least:
+                return []
             rows = {self._entries[key].row for key in found} | set(
                 np.argpartition(-cosines, min(TRIED, len(cosines)) - 1)[:TRIED].tolist()
             )

@@ -128,7 +128,7 @@ class Learner:
 
     def _is_stored(self, agent: str, key: str, known: KnownTexts) -> bool:
         """Whether a class that is not in hand is there all the same."""
-        return known.is_full and any(self.room.project.learned.at(agent, name, WHOLE_CLASS) for name in (key, STEP + key))
+        return known.is_full and self.room.project.learned.has_class(agent, key, STEP + key)
 
     def _classes(self, agent: str) -> KnownTexts:
         known = self.ledger.classes.get(agent)

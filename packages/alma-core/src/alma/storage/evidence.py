@@ -96,6 +96,12 @@ class EvidenceReader:
         """The first evidence on each of the newest classes of an agent's tasks, newest first."""
         return self._read(compiled.EVIDENCE_CLASSES, agent=agent, most=most)
 
+    def has_class(self, agent: str, *task_classes: str) -> bool:
+        """Whether there is evidence on one of the classes."""
+        with self._opened() as view:
+            given = {"project": view.project if view else None, "agent": agent, "task_classes": json.dumps(task_classes)}
+            return view is not None and view.connection.execute(compiled.EVIDENCE_CLASS_EXISTS, given).fetchone() is not None
+
     def of_class(self, agent: str, task_class: str, *, most: int) -> list[StoredEvidence]:
         """The class and the strategies that were tried in it, those tried most often first."""
         return self._read(compiled.EVIDENCE_OF_CLASS, agent=agent, task_class=task_class, most=most)

@@ -260,6 +260,10 @@ def _logical() -> dict[str, ClauseElement]:
         .order_by(_m.seen_at.desc(), _m.row.desc())
         .limit(_given("most"))
         .offset(literal_column("0")),
+        "EVIDENCE_CLASS_EXISTS": select(_EVIDENCE.c.row)
+        .where(*of_agent, _EVIDENCE.c.task_class.in_(_given_in("task_classes")))
+        .limit(literal_column("1"))
+        .offset(literal_column("0")),
         "EVIDENCE_BEHIND": select(_m.row.label("memory"), _EVIDENCE)
         .select_from(_MEMORY.join(_EVIDENCE, and_(_EVIDENCE.c.project == _m.project, _EVIDENCE.c.id == _m.evidence)))
         .where(_m.project == _given("project"), _m.row.in_(_rows_given())),
