@@ -342,6 +342,12 @@ class NextVectors(Protocol):
     def put(self, vectors: Mapping[Unembedded, bytes]) -> int:
         """Keeps float16 vectors and says how many texts are new. `ConflictError` if another embedder was begun with meanwhile."""
 
+    def compared(self) -> Sequence[tuple[int, str]]:
+        """The texts by which strategies are compared, each with its project, that have no vector yet. They may be done without."""
+
+    def put_compared(self, vectors: Mapping[tuple[int, str], bytes]) -> None:
+        """Keeps the float16 vectors of such texts."""
+
     def switch(self) -> bool:
         """Makes them the store's vectors, in one transaction; `False`, and nothing done, while any is missing."""
 

@@ -60,6 +60,7 @@ def _replaced(storage: Reembeddable, texts: TextVectors, progress: Progress | No
     embedded = 0
     while True:
         embedded += _filled(vectors, texts, progress)
+        _compare_again(vectors, texts)
         if vectors.switch():
             return embedded, vectors.progress()[1]
 
@@ -73,6 +74,14 @@ def _filled(vectors: NextVectors, texts: TextVectors, progress: Progress | None)
         done += vectors.put(_made(batch, texts, done, total))
         _tell(progress, done, total)
     return done - before
+
+
+def _compare_again(vectors: NextVectors, texts: TextVectors) -> None:
+    """Embeds what strategies are compared by: without, one told in other words would be taken for a new one."""
+    missing = vectors.compared()
+    for start in range(0, len(missing), BATCH):
+        batch = missing[start : start + BATCH]
+        vectors.put_compared(dict(zip(batch, texts.embedded([text for _, text in batch]), strict=True)))
 
 
 def _made(batch: Sequence[Unembedded], texts: TextVectors, done: int, total: int) -> dict[Unembedded, bytes]:

@@ -10,6 +10,7 @@ from alma.protocols import Unembedded
 from alma.storage.database import Database
 from alma.storage.rows import text_hash, vector_checksum
 from alma.storage.seal import Seal
+from alma.text import matched_text
 from alma.types.embedding import Fingerprint
 
 SERVING = ("embedder", "embedder_number")
@@ -30,6 +31,10 @@ _MADE = """
 _PUT = """
     INSERT OR IGNORE INTO vector (project, text_hash, embedder, vector, checksum)
     SELECT project, text_hash, :embedder, :vector, :checksum FROM passage WHERE row = :row AND text_hash = :text_hash"""
+_HAS_VECTOR = "SELECT 1 FROM vector WHERE project = :project AND text_hash = :text_hash AND embedder = :embedder"
+_PUT_COMPARED = """
+    INSERT OR IGNORE INTO vector (project, text_hash, embedder, vector, checksum)
+    VALUES (:project, :text_hash, :embedder, :vector, :checksum)"""
 _LEFT_OVER = "SELECT row FROM vector WHERE row > ? AND embedder NOT IN (SELECT value FROM json_each(?)) ORDER BY row LIMIT ?"
 
 
@@ -89,6 +94,36 @@ class NextVectors:
         with self.database.transaction() as connection:
             self._check(connection)
             return connection.executemany(_PUT, rows).rowcount
+
+    def compared(self) -> Sequence[tuple[int, str]]:
+        """The texts by which strategies are compared, each with its project, that have no vector yet. They may be done without."""
+        with self.database.reading() as connection:
+            rows = connection.execute("SELECT DISTINCT project, strategy FROM evidence WHERE strategy_hash <> x''").fetchall()
+            texts = {(project, matched_text(self._opened(strategy))) for project, strategy in rows}
+            given = (
+                (place, {"project": place[0], "text_hash": text_hash(place[1]), "embedder": self.number})
+                for place in sorted(texts)
+            )
+            return [place for place, values in given if connection.execute(_HAS_VECTOR, values).fetchone() is None]
+
+    def put_compared(self, vectors: Mapping[tuple[int, str], bytes]) -> None:
+        """Keeps the float16 vectors of such texts."""
+        rows = [
+            {
+                "project": project,
+                "text_hash": text_hash(text),
+                "embedder": self.number,
+                "vector": self.seal.seal(vector, place="vector.vector"),
+                "checksum": vector_checksum(vector),
+            }
+            for (project, text), vector in vectors.items()
+        ]
+        with self.database.transaction() as connection:
+            self._check(connection)
+            connection.executemany(_PUT_COMPARED, rows)
+
+    def _opened(self, strategy: bytes) -> str:
+        return self.seal.open(strategy, place="evidence.strategy").decode()
 
     def switch(self) -> bool:
         """Makes this the embedder of the database, in one transaction; `False`, and nothing done, while any text lacks its vector."""

@@ -1,0 +1,28 @@
+"""Strategies are still told apart by meaning after the store was given another embedder, and after it was made small."""
+
+from pathlib import Path
+
+from alma import ALMA
+
+
+def learn(alma: ALMA, strategy: str) -> None:
+    alma.learn(agent="dev", task="Deploy the auth service", task_type="deploy", outcome="success", strategy_used=strategy)
+
+
+def trials(alma: ALMA) -> list[float]:
+    return [row.trials for row in alma.strategies(agent="dev")]
+
+
+def test_a_strategy_told_in_other_words_is_the_same_one_after_reindexing_and_compacting(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as alma:
+        learn(alma, "Use a blue-green deployment")
+        alma.reindex("minilm")
+    with ALMA.open(tmp_path / "store", project_id="shop") as alma:
+        learn(alma, "Switch traffic over with a blue-green deployment")
+        apart = trials(alma)
+        learn(alma, "blue-green deploy")
+        alma.compact()
+    with ALMA.open(tmp_path / "store", project_id="shop") as alma:
+        learn(alma, "deploy with blue-green")
+        assert (apart, trials(alma)) == ([1.0, 1.0], [3.0, 1.0])
+        assert alma.verify().ok
