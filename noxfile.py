@@ -94,6 +94,24 @@ def langchain(session: nox.Session) -> None:
     test_adapter(session, "langchain")
 
 
+@nox.session(name="langchain-lowest")
+def langchain_lowest(session: nox.Session) -> None:
+    """The wheel of alma-langchain with the lowest versions that it claims to support, and a user's code over it under mypy."""
+    environment = str(environment_of(session))
+    group = "packages/alma-langchain/pyproject.toml:test"
+    ours = [
+        "packages/alma-core",
+        "packages/alma-langchain[agents,classic]",
+        "--no-sources",
+        "--reinstall-package",
+        "alma-langchain",
+    ]
+    uv(session, "venv", "--clear", environment)
+    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, "--group", group, "mypy>=1.18")
+    run(session, "mypy", "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
+    run_suites(session, "tests/langchain")
+
+
 @nox.session
 def llamaindex(session: nox.Session) -> None:
     """The LlamaIndex adapter."""
