@@ -103,13 +103,35 @@ def search(
         near = room.store.beside.submit(index.search, question.vector, partitions=partitions, limit=hits)
     words = question.words if TEXT in question.arms else ()
     text = room.project.text_scores(words, within=np.sort(background) if is_all else None)
-    rows = [background, also]
-    if not is_all:
-        rows.append(_best(text, index, partitions, 2 * hits))
+    parts = [index.score(question.vector, memories=background)]
+    others = also if is_all else np.concatenate([also, _best(text, index, partitions, 2 * hits)])
+    parts += _further(index, question, others, parts)
     if near:
-        rows.append(near.result().memories)
-    passages = index.score(question.vector, memories=np.unique(np.concatenate(rows)))
-    return _judged(question, passages, text, background, scope, is_all)
+        parts += _further(index, question, near.result().memories, parts)
+    return _judged(question, _together(parts), text, background, scope, is_all)
+
+
+def _further(index: ProjectIndex, question: Question, memories: Integers, known: Sequence[PassageScores]) -> list[PassageScores]:
+    """The scores of those of the memories that are not scored yet: while the other search goes on, all but what it finds can be scored."""
+    wanted = np.unique(memories)
+    for part in known:
+        wanted = wanted[~_marked(wanted, part.memories)]
+    return [index.score(question.vector, memories=wanted)] if len(wanted) else []
+
+
+def _together(parts: Sequence[PassageScores]) -> PassageScores:
+    """All of these, which have no memory in common, by memory."""
+    if len(parts) == 1:
+        return parts[0]
+    order = np.argsort(np.concatenate([part.memories for part in parts]), kind="stable")
+    return PassageScores(
+        passages=np.concatenate([part.passages for part in parts])[order],
+        memories=np.concatenate([part.memories for part in parts])[order],
+        partitions=np.concatenate([part.partitions for part in parts])[order],
+        ties=np.concatenate([part.ties for part in parts])[order],
+        is_own=np.concatenate([part.is_own for part in parts])[order],
+        scores=np.concatenate([part.scores for part in parts])[order],
+    )
 
 
 def _best(text: TextScores, index: ProjectIndex, partitions: Sequence[int], limit: int) -> Integers:
@@ -189,9 +211,7 @@ def _distinct(memories: Integers) -> tuple[Integers, Integers]:
 
 def _aligned(text: TextScores, memories: Integers) -> Floats:
     """The text scores of the memories, 0 where nothing matched. Memories that the vector index has not seen yet are left out."""
-    result = np.zeros(len(memories))
-    if len(memories):
-        places = np.searchsorted(memories, text.memories).clip(max=len(memories) - 1)
-        known = memories[places] == text.memories
-        result[places[known]] = text.scores[known]
-    return result
+    if not len(text.memories):
+        return np.zeros(len(memories))
+    places = np.searchsorted(text.memories, memories).clip(max=len(text.memories) - 1)
+    return np.where(text.memories[places] == memories, text.scores[places], 0.0)

@@ -56,12 +56,10 @@ def pooled(scores: PassageScores, memories: "Integers") -> "Floats":
 
     A passage that a memory does not have adds nothing, nor does an unrelated one, so that short and long memories compare.
     """
-    places = np.searchsorted(memories, scores.memories)
     values = scores.scores.astype(np.float64)
-    if len(values) == len(memories) and bool((places[1:] > places[:-1]).all()):
-        result = np.zeros(len(memories))
-        result[places] = values
-        return result
+    if np.array_equal(scores.memories, memories):
+        return values
+    places = np.searchsorted(memories, scores.memories)
     order = np.lexsort((-values, places))
     places, values = places[order], values[order]
     starts = np.searchsorted(places, np.arange(len(memories)))

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
+LOOK_AHEAD = 4
+"""So many times as many as are wanted are looked at first; only where copies of one content crowd them out are all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contender:
     """A memory that may be returned: its similarity, and how many equal ones it stands for."""
@@ -45,22 +49,50 @@ def contenders(
 
     All arrays are parallel. Equal similarities are ordered by tie, which is the content's hash; `memories` ascend with time of writing.
     """
+    front = _front(similarities, groups, LOOK_AHEAD * limit)
+    chosen = _chosen(similarities[front], memories[front], groups[front], ties[front], limit=limit)
+    least = _least(groups, groups[front[chosen]])
+    if least < limit and len(front) < len(groups):
+        front = np.arange(len(groups))
+        chosen = _chosen(similarities, memories, groups, ties, limit=limit)
+        least = _least(groups, groups[chosen])
+    first = front[chosen]
+    copies = ((ties == ties[first, np.newaxis]) & (groups == groups[first, np.newaxis])).sum(axis=1)
+    return list(map(Contender, memories[first].tolist(), similarities[first].tolist(), copies.tolist())), least
+
+
+def _front(similarities: "Floats", groups: "Integers", most: int) -> "Integers":
+    """Where those stand that are among the `most` most similar of their group, or equal to the last of them."""
+    kept = np.zeros(len(groups), dtype=np.bool_)
+    for group in np.unique(groups).tolist():
+        inside = groups == group
+        values = similarities[inside]
+        if len(values) > most:
+            inside &= similarities >= np.partition(values, len(values) - most)[len(values) - most]
+        kept |= inside
+    return np.flatnonzero(kept)
+
+
+def _chosen(similarities: "Floats", memories: "Integers", groups: "Integers", ties: "Integers", *, limit: int) -> list[int]:
+    """Where the `limit` most similar of each group stand, best first, of equal content the newest."""
     order = np.lexsort((-memories, ties, -similarities))
-    open_groups = dict.fromkeys(np.unique(groups).tolist(), 0)
-    result: list[Contender] = []
+    room = dict.fromkeys(np.unique(groups).tolist(), limit)
     seen: set[tuple[int, int]] = set()
-    for memory, group, tie, similarity in zip(
-        memories[order].tolist(), groups[order].tolist(), ties[order].tolist(), similarities[order].tolist(), strict=True
-    ):
-        if open_groups[group] == limit or (group, tie) in seen:
+    result = []
+    for place, group, tie in zip(order.tolist(), groups[order].tolist(), ties[order].tolist(), strict=True):
+        if not room[group] or (group, tie) in seen:
             continue
         seen.add((group, tie))
-        open_groups[group] += 1
-        copies = int(np.count_nonzero((ties == tie) & (groups == group)))
-        result.append(Contender(memory, similarity, copies))
-        if min(open_groups.values()) == limit:
+        room[group] -= 1
+        result.append(place)
+        if not any(room.values()):
             break
-    return result, min(open_groups.values(), default=0)
+    return result
+
+
+def _least(groups: "Integers", found: "Integers") -> int:
+    """How many are found of the group of which the fewest are."""
+    return min((int(np.count_nonzero(found == group)) for group in np.unique(groups)), default=0)
 
 
 def ranked(

@@ -14,6 +14,7 @@ from alma.vectors.blocks import Exact, Method, Stored, Vector
 from alma.vectors.changes import checked, without_repeats
 from alma.vectors.columns import Column
 from alma.vectors.groups import best_of_each, groups
+from alma.vectors.kept import Gathered, KeptVectors
 from alma.vectors.locks import SharedLock
 from alma.vectors.partition import Partition
 from alma.vectors.smallest import smallest
@@ -24,6 +25,8 @@ Integers = NDArray[np.int64]
 FAISS_ABOVE = 20_000
 COMPACT_ABOVE = 1024
 SAMPLES_KEPT = 64
+
+NO_SCORES: Vector = np.empty(0, dtype=np.float32)
 
 
 class ProjectIndex:
@@ -91,7 +94,7 @@ class ProjectIndex:
             found = [partition for partition in self._known(partitions) if len(partition.block)] if limit else []
             hits = [partition.block.best(query, limit=limit) for partition in found]
             if not hits:
-                return self._scored(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+                return self._scored(np.empty(0, dtype=np.int64), NO_SCORES)
             rows = np.concatenate(
                 [partition.rows.values[positions] for partition, (positions, _) in zip(found, hits, strict=True)]
             )
@@ -104,20 +107,25 @@ class ProjectIndex:
         """All live passages of the given memories with their cosine, as `search` gives it. Unknown memories are left out."""
         query = self._checked_query(query)
         with self._lock.reading():
-            rows = self._table.of_memories(memories)
-            return self._scored(rows, self._method.products(query, self._stored(rows)))
+            found = self._gathered(memories)
+            return replace(found.passages, scores=self._method.products(query, found.stored))
 
     def among(self, memories: Integers, /, *, partitions: Sequence[int]) -> NDArray[np.bool_]:
         """Which of the memories, which ascend, have a live passage in the partitions."""
         with self._lock.reading():
             rows = self._table.of_memories(memories)
-            inside = np.isin(self._numbers.values[self._table.slot.values[rows]], partitions)
-            return np.isin(memories, self._table.memory.values[rows[inside]])
+            is_open = np.zeros(len(self._slots), dtype=np.bool_)
+            is_open[[self._slot_of[number] for number in partitions if number in self._slot_of]] = True
+            inside = np.zeros(len(memories), dtype=np.bool_)
+            found = self._table.memory.values[rows[is_open[self._table.slot.values[rows]]]]
+            inside[np.searchsorted(memories, found)] = True
+            return inside
 
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
         """Memories of the partitions that stand for all of them, by ascending tie, and how many there are.
 
-        All, if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie. The array is shared: not to be written to.
+        All, if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie. The array is shared: not to be written to. To
+        `score` this very array is quicker than another: its vectors are kept side by side.
         """
         key = (tuple(partitions), all_up_to, otherwise)
         with self._lock.reading(), self._sampling:
@@ -166,6 +174,7 @@ class ProjectIndex:
         self._numbers = Column(np.int64)
         self._slot_of: dict[int, int] = {}
         self._samples: dict[tuple[tuple[int, ...], int, int], tuple[Integers, int]] = {}
+        self._kept = KeptVectors()
 
     def _take(self, changes: VectorChanges) -> None:
         added = without_repeats(changes)
@@ -179,6 +188,7 @@ class ProjectIndex:
         if self._table.dead_count > max(COMPACT_ABOVE, len(self._table) // 4):
             self._drop_removed()
         self._samples = {}
+        self._kept.let_go()
         self._upto = changes.upto
 
     def _remove(self, rows: Integers) -> None:
@@ -233,10 +243,24 @@ class ProjectIndex:
 
     def _switch(self, method: Method) -> None:
         self._method = method
+        self._kept = KeptVectors()
         for partition in self._slots:
             block = method.new_block(self._dimension)
             block.append(partition.block.stored().astype(np.float16, copy=False))
             partition.block = block
+
+    def _gathered(self, memories: Integers) -> Gathered:
+        """The passages of memories with their vectors; those of a sample are kept, until others take their place."""
+        if memories.flags.writeable:
+            rows = self._table.of_memories(memories)
+            return Gathered(rows, self._scored(rows, NO_SCORES), self._stored(rows))
+        with self._sampling:
+            found = self._kept.of(memories)
+            if found is None:
+                rows = self._table.of_memories(memories)
+                found = self._kept.with_rows(rows) or Gathered(rows, self._scored(rows, NO_SCORES), self._stored(rows))
+                self._kept.keep(memories, found)
+            return found
 
     def _stored(self, rows: Integers) -> Stored:
         """The vectors of these rows, as the method stores them."""
@@ -261,6 +285,7 @@ class ProjectIndex:
         if not self._table.dead_count:
             return
         new_rows = self._table.compact()
+        self._kept = KeptVectors()
         for partition in self._slots:
             partition.rows.replace(new_rows[partition.rows.values])
 
