@@ -1,7 +1,8 @@
-"""A process that works on a store: `python worker.py create|learn|crash FOLDER …`. Run as a program by tests.
+"""A process that works on a store: `python worker.py create|learn|repeat|crash FOLDER …`. Run as a program by tests.
 
 - `create FOLDER` prints `ready`, waits for a line, opens the store and prints its id.
 - `learn FOLDER PROJECT AGENT COUNT` prints `ready`, waits for a line, and prints each id when the call that made it has returned.
+- `repeat FOLDER PROJECT AGENT COUNT` does as `learn`, each time with the same strategy for the same task.
 - `crash FOLDER COUNT` learns once in each of COUNT children, the n-th of which is killed before its n-th statement; prints the ids of those that
   returned.
 """
@@ -28,6 +29,13 @@ def learn(folder: Path, project: str, agent: str, count: str) -> None:
     with open_alma(folder, project) as alma:
         for number in range(int(count)):
             say(learn_one(alma, agent, number))
+
+
+def repeat(folder: Path, project: str, agent: str, count: str) -> None:
+    wait_for_start()
+    with open_alma(folder, project) as alma:
+        for _ in range(int(count)):
+            say(alma.learn(agent, "Deploy", "success", "blue-green deployment").id)
 
 
 def learn_one(alma: ALMA, agent: str, number: int) -> str:
@@ -71,7 +79,7 @@ def say(word: str) -> None:
 
 
 def main(name: str, folder: str, *rest: str) -> None:
-    commands = {"create": create, "learn": learn, "crash": crash}
+    commands = {"create": create, "learn": learn, "repeat": repeat, "crash": crash}
     commands[name](Path(folder), *rest)
 
 
