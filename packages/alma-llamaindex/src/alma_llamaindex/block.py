@@ -40,6 +40,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
     learn: bool = Field(default=True, description="Whether runs with this block may be learned from.")
     _held: Attachment = PrivateAttr(default_factory=Attachment)
     _answered: OrderedDict[str, tuple[Any, MemorySlice]] = PrivateAttr(default_factory=OrderedDict)
+    _last: tuple[MemorySlice, str] | None = PrivateAttr(default=None)
     _shown: OrderedDict[str, MemorySlice] = PrivateAttr(default_factory=OrderedDict)
 
     def __init__(self, alma: ALMA, *, agent: str, evaluator: Evaluator | None = None, **fields: Any) -> None:
@@ -61,9 +62,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         except AlmaError as error:
             _LOG.warning("an agent goes on without its memory: %s", error)
             return ""
-        text = memories.to_prompt(self.max_tokens)
-        _keep(self._shown, text, memories)
-        return text
+        return self._rendered(memories)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Keeps nothing: the chat is LlamaIndex's."""
@@ -111,6 +110,13 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         else:
             _keep(self._answered, session, (asked, memories))
         return memories
+
+    def _rendered(self, memories: MemorySlice) -> str:
+        """The slice as notes. In a run it is the same slice each time."""
+        if self._last is None or self._last[0] is not memories:
+            self._last = (memories, memories.to_prompt(self.max_tokens))
+            _keep(self._shown, self._last[1], memories)
+        return self._last[1]
 
     async def _retrieved(self, task: str, agent: str) -> MemorySlice:
         return await asyncio.to_thread(self.alma.retrieve, task=task, agent=agent, user_id=self.user_id, top_k=self.top_k)

@@ -1,15 +1,20 @@
 """`ALMAMemory`: a drop-in for `agent.run(memory=…)`."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Self
 
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
+from llama_index.core.utils import get_tokenizer
 
 from alma import ALMA
 from alma_llamaindex.block import ALMAMemoryBlock
 from alma_llamaindex.learner import ALMALearner, in_charge
 from alma_llamaindex.runs import Evaluator
 from alma_llamaindex.template import BLOCKS
+
+MOST_COUNTED = 64
+"""Of so many texts the tokens are remembered, since LlamaIndex counts the same ones again before each call of the model."""
 
 
 class ALMAMemory(Memory):
@@ -55,7 +60,8 @@ class ALMAMemory(Memory):
         )
         if learn and in_charge(alma) is None:
             ALMALearner(alma).install()
-        settings = {"insert_method": insert_method, "memory_blocks_template": BLOCKS, **options}
+        tokenizer = lru_cache(MOST_COUNTED)(options.pop("tokenizer_fn", None) or get_tokenizer())
+        settings = {"insert_method": insert_method, "memory_blocks_template": BLOCKS, "tokenizer_fn": tokenizer, **options}
         return super().from_defaults(memory_blocks=[block, *memory_blocks], **settings)  # type: ignore[return-value] # it is a `cls`
 
     @property
