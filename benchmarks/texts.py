@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ STRATEGY_CHARS = 80
 STRATEGIES = 200
 PASSAGE_CHARS = 600
 FAILURE_EVERY = 5
+UNSEEN_EVERY = 10
 
 _SPACE = re.compile(r"\s+")
 
@@ -45,11 +46,13 @@ class RealTexts:
         self.questions = [str(record["question"]) for record in records]
 
     def tasks(self, count: int) -> list[Task]:
-        """So many distinct tasks. Strategies recur, as they do in an agent's life; every fifth task failed."""
-        strategies = self._first(STRATEGIES, STRATEGY_CHARS)
+        """So many distinct tasks. Strategies recur, as they do in an agent's life, but every tenth was never seen before; every fifth task failed."""
         texts = self._first(count, TASK_CHARS)
+        told = self._first(STRATEGIES + count // UNSEEN_EVERY, STRATEGY_CHARS)
+        known, unseen = told[:STRATEGIES], iter(told[STRATEGIES:])
         return [
-            Task(text, strategies[number * 7 % len(strategies)], number % FAILURE_EVERY != 0) for number, text in enumerate(texts)
+            Task(text, _strategy(number, known, unseen), number % FAILURE_EVERY != 0)
+            for number, text in enumerate(texts, start=1)
         ]
 
     def passages(self, count: int) -> list[str]:
@@ -69,6 +72,10 @@ class RealTexts:
         chosen = list(found)[:count]
         random.Random(0).shuffle(chosen)
         return chosen
+
+
+def _strategy(number: int, known: Sequence[str], unseen: Iterator[str]) -> str:
+    return next(unseen) if number % UNSEEN_EVERY == 0 else known[number * 7 % len(known)]
 
 
 def _distinct(records: list[dict[str, Any]], role: str) -> list[str]:
