@@ -9,6 +9,8 @@ import typer
 from alma import __version__
 from alma.cli.commands import (
     add,
+    assess,
+    check,
     compact,
     demo,
     doctor,
@@ -26,6 +28,7 @@ from alma.cli.commands import (
     retrieve,
     show,
     stats,
+    strategies,
     undo,
     verify,
 )
@@ -96,6 +99,9 @@ for command in (
     learn.learn,
     retrieve.retrieve,
     explain.explain,
+    strategies.strategies,
+    check.check,
+    assess.assess,
     stats.stats,
     history.history,
     undo.undo,

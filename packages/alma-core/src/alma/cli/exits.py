@@ -22,6 +22,7 @@ class Exit(IntEnum):
     STORAGE = 3
     REFUSED = 4
     MODEL = 5
+    WARNED = 6
 
 
 EXIT_CODES = """Exit codes:
@@ -32,7 +33,8 @@ EXIT_CODES = """Exit codes:
   2  wrong usage, configuration or value; nothing was stored
   3  the store cannot be read or written, or is damaged
   4  refused: not allowed by scope, not there, or in conflict
-  5  the embedding model failed"""
+  5  the embedding model failed
+  6  a known failure matches the action (check)"""
 
 _BY_ERROR: tuple[tuple[type[Exception], Exit], ...] = (
     (ConfigurationError, Exit.USAGE),

@@ -29,7 +29,7 @@ def told(memory: "AnyMemory") -> str:
     """A memory in a line for a person, and what belongs to it in further ones."""
     from alma.types import Outcome
 
-    details = [_detail(memory)]
+    details = [_detail(memory), record_of(memory)]
     if shared := memory.metadata.get("shared_from"):
         details.append(f"from {shared}")
     first = f"{memory.outcome.value}: {memory.text}" if isinstance(memory, Outcome) else memory.text
@@ -37,16 +37,29 @@ def told(memory: "AnyMemory") -> str:
 
 
 def _detail(memory: "AnyMemory") -> str:
-    from alma.types import AntiPattern, CustomMemory, Heuristic, Outcome
+    from alma.types import AntiPattern, CustomMemory, Outcome
 
     match memory:
         case Outcome() if memory.strategy_used:
             return f"by {memory.strategy_used}"
         case AntiPattern() if memory.better_alternative:
             return f"instead {memory.better_alternative}"
-        case Heuristic() if memory.occurrence_count:
-            return f"worked {memory.success_count} of {memory.occurrence_count} times"
         case CustomMemory():
             return memory.kind.replace("_", " ")
         case _:
             return ""
+
+
+def record_of(memory: "AnyMemory") -> str:
+    """How a rule fared, and how far it is believed."""
+    from alma.types import AntiPattern, Heuristic
+
+    match memory:
+        case Heuristic() if memory.occurrence_count:
+            words = f"worked {memory.success_count} of {memory.occurrence_count} times"
+        case AntiPattern() if memory.metadata.get("learned"):
+            words = f"failed {memory.occurrence_count} of {memory.occurrence_count + memory.success_count} times"
+        case _:
+            return ""
+    status = memory.metadata.get("status")
+    return f"{words}; {status}" if status else words

@@ -6,6 +6,7 @@ import typer
 
 from alma.cli.options import ConfigOption, JsonOption, config_path
 from alma.cli.output import console, print_json, table
+from alma.cli.slices import record_of
 
 if TYPE_CHECKING:
     from alma.types.memories import AnyMemory
@@ -30,7 +31,9 @@ def show(
     if json:
         print_json(memory.model_dump(mode="json"))
         return
-    console().print(table(("field", "value"), ((name, _told(value)) for name, value in _fields(memory).items())))
+    record = {"record": told} if (told := record_of(memory)) else {}
+    fields = {**_fields(memory), **record}
+    console().print(table(("field", "value"), ((name, _told(value)) for name, value in fields.items())))
 
 
 def _fields(memory: "AnyMemory") -> dict[str, Any]:
@@ -43,4 +46,6 @@ def _fields(memory: "AnyMemory") -> dict[str, Any]:
 
 
 def _told(value: object) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {told}" for name, told in value.items())
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,51 @@
+"""What is known of strategies, as a table for a person."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from alma.cli.intervals import marks, picture
+from alma.cli.output import table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from alma.types.strategies import Range, StrategyRecord
+
+_COLUMNS = ("strategy", "verdict", "worked", "rate", "95 %", "0      ½      1")
+_FIGURES = ("worked", "rate", "95 %")
+
+
+def records_table(rows: "Iterable[StrategyRecord]", *, title: str | None = None) -> "Table":
+    """One row a strategy, in the order given; under its name for what, whose, its lift, when it was last used and why it is bad."""
+    made = table(_COLUMNS, map(_row, rows), title=title, right=_FIGURES)
+    for column in made.columns[1:]:
+        column.no_wrap = True
+    return made
+
+
+def _row(row: "StrategyRecord") -> tuple[str, ...]:
+    if not row.trials:
+        return (_told(row), "not judged", *[""] * (len(_COLUMNS) - 2))
+    return (
+        _told(row),
+        row.verdict.value,
+        f"{row.successes:g} of {row.trials:g}",
+        f"{row.rate:.0%}",
+        f"{row.interval.lower:.0%}–{row.interval.upper:.0%}",
+        picture(row.rate, row.interval, marks()),
+    )
+
+
+def _told(row: "StrategyRecord") -> str:
+    origin = f" (of {row.shared_from})" if row.shared_from else ""
+    details = [
+        f"for {row.task_type or row.task}{origin}",
+        f"why {row.why_bad}" if row.why_bad else "",
+        f"and {row.unverified} not judged" if row.unverified else "",
+        f"last {row.last_used:%Y-%m-%d}" + (f", lift {row.lift:+.0%} ({_signed(row.lift_interval)})" if row.trials else ""),
+    ]
+    return "\n  ".join(" ".join(line.split()) for line in (row.strategy, *details) if line)
+
+
+def _signed(range_: "Range") -> str:
+    return f"{range_.lower:+.0%} to {range_.upper:+.0%}"
