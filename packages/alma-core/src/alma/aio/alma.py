@@ -121,6 +121,7 @@ class AsyncALMA:
     record_feedback = _mirrored(ALMA.record_feedback)
     settle = _mirrored(ALMA.settle)
     strategies = _mirrored(ALMA.strategies)
+    outcomes_behind = _mirrored(ALMA.outcomes_behind)
     check = _mirrored(ALMA.check)
     assess = _mirrored(ALMA.assess)
     get_episode = _mirrored(ALMA.get_episode)

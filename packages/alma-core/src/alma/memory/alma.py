@@ -12,6 +12,7 @@ from alma.memory import (
     adding,
     assessing,
     attempts,
+    behind,
     cautioning,
     episodes,
     explain,
@@ -385,6 +386,13 @@ class ALMA(Upkeep):
         return tried.strategies(
             self._room, task=task, agent=agent, task_type=task_type, include_steps=include_steps, limit=limit
         )
+
+    def outcomes_behind(self, memory_id: str, limit: int = 20) -> list[Outcome]:
+        """The outcomes that a heuristic or an anti-pattern was learned from, newest first, forgotten ones too; none if somebody stated it.
+
+        `MemoryNotFoundError` if there is no such memory.
+        """
+        return behind.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
 
     def check(self, agent: str, action: str) -> ActionCheck:
         """The anti-patterns, learned or stated, that an action about to be taken matches. Takes milliseconds, writes nothing, forbids nothing."""
