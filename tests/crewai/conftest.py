@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import crews  # noqa: F401 - sets what CrewAI reads when it is imported
 import offline
 from alma import ALMA
-from alma_crewai import ALMAMemory
+from crews import ALMAMemory, crewai_event_bus
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -21,6 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CREWAI_STORAGE_DIR", str(tmp_path / "crewai"))
     monkeypatch.chdir(tmp_path)
+    crewai_event_bus.reset_runtime_state()  # agents of earlier tests, which a checkpoint would hold too
     assert "OPENAI_API_KEY" not in os.environ
 
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 from crewai import TaskOutput
-from crewai.events.event_bus import crewai_event_bus
 from crewai.hooks import InterceptionPoint, clear_all_hooks, get_hooks
 
 from alma import ALMA, StorageError
 from alma_crewai import ALMACrewListener, ALMAMemory, attach_alma
-from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
+from crews import ScriptedLLM, agent, bad_tool, crew, crewai_event_bus, good_tool, task, use
 
 DEPLOY = "Deploy the auth service"
 CALLED: list[str] = []

@@ -57,6 +57,18 @@ def test_an_evaluator_can_say_why(alma: ALMA) -> None:
     assert (record.outcome, record.feedback) == ("failure", "the page stays blank")
 
 
+def test_what_an_evaluator_does_with_tools_is_no_step_of_the_task(alma: ALMA) -> None:
+    def judge(task: str, answer: str) -> bool:
+        llm = ScriptedLLM(use("bad_tool", text="a"), "looks good")
+        return "good" in agent(llm, "Judge", tools=[bad_tool]).kickoff(f"Judge {answer}").raw
+
+    memory = ALMAMemory(alma, evaluator=judge)
+    crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()
+    memory.close()
+    record = only_episode(alma)
+    assert (record.outcome, record.steps) == ("success", ())
+
+
 def test_an_evaluator_that_fails_leaves_it_open(alma: ALMA) -> None:
     memory = ALMAMemory(alma, evaluator=lambda task, answer: 1 / 0, strategy=lambda answer, steps: {}["way"])
     crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()

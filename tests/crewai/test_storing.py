@@ -85,6 +85,16 @@ def test_a_crew_with_a_scope_of_a_memory_recalls_and_learns(alma: ALMA, memory: 
     assert len(alma.recent_episodes()) == 1
 
 
+def test_a_crew_with_a_slice_of_a_memory_is_shown_each_of_its_scopes(memory: ALMAMemory) -> None:
+    memory.remember(HERON, scope="/birds", agent_role="Coder")
+    memory.remember(STORK, scope="/legs", agent_role="Coder")
+    memory.remember("The test cluster is called pike", scope="/fish", agent_role="Coder")
+    llm = ScriptedLLM()
+    crew(task("Say what the cluster is called", agent(llm)), memory=memory.slice(["/birds", "/legs", "/birds"])).kickoff()
+    assert [llm.prompt().count(word) for word in ("heron", "stork", "pike")] == [1, 1, 0]
+    assert memory.errors == ()
+
+
 def test_resetting_a_crew_forgets_all_and_can_be_undone(alma: ALMA, memory: ALMAMemory) -> None:
     made = crew(task("Note the name", agent(ScriptedLLM())), memory=memory)
     memory.remember(HERON)

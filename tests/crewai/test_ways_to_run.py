@@ -2,6 +2,7 @@
 
 import asyncio
 import builtins
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from crewai.state.checkpoint_config import CheckpointConfig
 
 from alma import ALMA
 from alma_crewai import ALMAMemory
-from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
+from crews import Message, ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
 
 DEPLOY = "Deploy the auth service"
 
@@ -96,6 +97,44 @@ def test_crews_side_by_side_do_not_mix(alma: ALMA, memory: ALMAMemory) -> None:
         ("Left", "Bring the hammer", "unverified", (('good_tool(text="hammer")', True),), ()),
         ("Right", "Bring the violin", "unverified", (('good_tool(text="violin")', True),), ()),
     ]
+
+
+def test_many_copies_at_once_are_kept_apart(alma: ALMA, memory: ALMAMemory) -> None:
+    def busy(messages: list[Message]) -> object:
+        if messages[-1]["role"] == "tool":
+            return "done"
+        thing = next(word for word in ("hammer", "violin") if word in str(messages))
+        return use("good_tool", text=thing)
+
+    made = crew(task("Bring the {thing}", agent(ScriptedLLM(busy), tools=[good_tool])), memory=memory)
+    asyncio.run(made.akickoff_for_each([{"thing": "hammer"}, {"thing": "violin"}]))
+    assert sorted(told(alma)) == [
+        ("Coder", "Bring the hammer", "unverified", (('good_tool(text="hammer")', True),), ()),
+        ("Coder", "Bring the violin", "unverified", (('good_tool(text="violin")', True),), ()),
+    ]
+
+
+def test_a_crew_that_is_cancelled_says_nothing_about_its_task(alma: ALMA, memory: ALMAMemory) -> None:
+    began, released = threading.Event(), threading.Event()
+
+    def wait(messages: object) -> str:
+        began.set()
+        released.wait(20)
+        return "too late"
+
+    async def cut_short() -> None:
+        going = asyncio.create_task(crew(task(DEPLOY, agent(ScriptedLLM(wait))), memory=memory).akickoff())
+        assert await asyncio.to_thread(began.wait, 20)
+        going.cancel()
+        released.set()
+        with pytest.raises(asyncio.CancelledError):
+            await going
+
+    asyncio.run(cut_short())
+    (record,) = alma.recent_episodes()
+    assert (record.status, record.outcome) == ("abandoned", None)
+    assert "CancelledError" in record.reason
+    assert memory.errors == ()
 
 
 def test_a_crew_for_each_of_many_inputs_learns_into_the_same_memory(alma: ALMA, memory: ALMAMemory) -> None:

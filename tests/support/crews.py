@@ -19,12 +19,14 @@ os.environ.pop("OPENAI_API_KEY", None)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # CrewAI's own imports: nothing that a user of ALMA could mend
     from crewai import Agent, Crew, Task
+    from crewai.events.event_bus import crewai_event_bus
     from crewai.llms.base_llm import BaseLLM
     from crewai.tools import tool
 
+    from alma_crewai import ALMAMemory
     from alma_crewai.testing import Message, ScriptedLLM, use
 
-__all__ = ["Message", "ScriptedLLM", "agent", "bad_tool", "crew", "good_tool", "task", "use"]
+__all__ = ["ALMAMemory", "Message", "ScriptedLLM", "agent", "bad_tool", "crew", "crewai_event_bus", "good_tool", "task", "use"]
 
 
 def agent(llm: BaseLLM, role: str = "Coder", *, tools: Sequence[Any] = (), **settings: Any) -> Agent:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, Literal, Self, Unpack
 
 from crewai.memory.types import MemoryMatch, MemoryRecord
@@ -182,7 +183,9 @@ class ALMAMemory(Memory):
     def drain_writes(self) -> None:
         """Nothing waits to be written: each call is durable when it returns. A task that was cancelled is closed without a verdict."""
         error, watch = sys.exception(), watching.current()
-        if watch is not None and watch.run.practice is self._listener.practice and is_cancellation(error):
+        if watch is None or watch.run.practice is not self._listener.practice:
+            return
+        if error is not None and not isinstance(error, Exception):  # cancellation, an interrupt: CrewAI sends no event of those
             watching.abandon(watch, f"cut short by {type(error).__name__}")
 
     def close(self) -> None:
@@ -196,7 +199,10 @@ class ALMAMemory(Memory):
         text = found.to_prompt(self._max_tokens)
         if not text:
             return []
-        return [PromptMatch(record=MemoryRecord(content=text), score=max(item.score for item in found.recalled))]
+        record = MemoryRecord(
+            id=sha256(text.encode()).hexdigest(), content=text
+        )  # a slice of several scopes drops what it has seen by its id
+        return [PromptMatch(record=record, score=max(item.score for item in found.recalled))]
 
     def _run_of(self, who: Asker, query: str) -> Run | None:
         """The run that this recall is for; one that begins by it where an agent has no task, or has it from a coworker."""
@@ -204,6 +210,8 @@ class ALMAMemory(Memory):
         if who.task_id is None:
             if not self._listener.is_open:
                 return None
+            if watch is not None and watch.run.key == who.agent_id:
+                watching.abandon(watch, "the agent began something else")
             run = Run(practice, agent=self._name(who.role), task=query, key=who.agent_id or "", is_task=False)
             return watching.enter(run).run
         if watch is None or watch.run.practice is not practice:
@@ -231,11 +239,6 @@ class ALMAMemory(Memory):
             return self._name(role or "")
         watch = watching.current()
         return watch.run.agent if watch is not None else NOBODY
-
-
-def is_cancellation(error: BaseException | None) -> bool:
-    """Whether an error says nothing about the work: cancellation, an interrupt, the end of the process."""
-    return error is not None and not isinstance(error, Exception)
 
 
 ALMALongTermMemory = ALMAMemory

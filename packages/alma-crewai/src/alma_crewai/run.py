@@ -34,7 +34,8 @@ class Run:
         self.is_open = True
         self.error: str | None = None
         self._user = practice.user()
-        self._memories: MemorySlice | None = None
+        self._found: MemorySlice | None = None
+        self._shown: MemorySlice | None = None
         self._episode: Episode | None = None
         self._may_learn = True
         self._is_approved: bool | None = None
@@ -45,10 +46,13 @@ class Run:
     def recalled(self, keep: Callable[[MemorySlice], MemorySlice]) -> MemorySlice:
         """What matters for the task, as far as `keep` lets it through."""
         with self._lock:
-            if self._memories is None:
-                self._memories = keep(self.practice.retrieve(self.task, self.agent, user_id=self._user))
+            if self._found is None:
+                self._found = self.practice.retrieve(self.task, self.agent, user_id=self._user)
+            kept = keep(self._found)
+            if self._shown is None:
+                self._shown = kept
                 self._begun()
-            return self._memories
+            return kept
 
     def is_news(self, event_id: str) -> bool:
         """Whether an event is not the one that was taken last."""
@@ -70,12 +74,13 @@ class Run:
     def observe(self, answer: str) -> None:
         """Looks for citations in an answer, accepted or not."""
         with self._lock:
-            if self._memories is not None and (episode := self._begun()) is not None:
+            if self._shown is not None and (episode := self._begun()) is not None:
                 episode.observe(answer)
 
     def complete(self, answer: str) -> EpisodeRecord | None:
         """Ends it with what an evaluator or a guardrail said of the answer; failed tools make it partial; else nobody judged."""
         with self._lock:
+            self.is_open = False  # what an evaluator does is no step of this
             judged, reason = self._asked(lambda: self.practice.judged(self.task, answer)) or (None, None)
             outcome = judged or self._verdict()
             error = "\n".join(dict.fromkeys(self._failures.values()))
@@ -139,9 +144,8 @@ class Run:
     def _begun(self) -> Episode | None:
         """The episode, begun if it was not yet; `None` if this agent may not learn from this task."""
         if self._episode is None and self._may_learn:
-            shown = self._memories
-            if shown is None:
-                shown = MemorySlice(query=self.task, agent=self.agent, project_id=self.practice.alma.project_id)
+            nothing = MemorySlice(query=self.task, agent=self.agent, project_id=self.practice.alma.project_id)
+            shown = nothing if self._shown is None else self._shown
             try:
                 self._episode = self.practice.begin(self.task, self.agent, user_id=self._user, memories=shown)
             except ScopeViolationError:

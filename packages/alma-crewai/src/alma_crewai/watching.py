@@ -103,13 +103,13 @@ def _follow(watch: Watch, event: Any) -> None:
         case TaskFailedEvent() if key == watch.run.key:
             _finish(watch, error=_error_of(event))
         case AgentExecutionCompletedEvent() if key == watch.run.key:
-            watch.run.observe(event.output)
+            _observe(watch, event.output)
             if watch.is_delegated:
                 _finish(watch, answer=event.output)
         case AgentExecutionErrorEvent() if key == watch.run.key:
             watch.run.error = event.error
         case LiteAgentExecutionCompletedEvent() if str(event.agent_info.get("id")) == watch.run.key:
-            watch.run.observe(event.output)
+            _observe(watch, event.output)
             _finish(watch, answer=event.output)
         case LiteAgentExecutionErrorEvent() if str(event.agent_info.get("id")) == watch.run.key:
             _finish(watch, error=event.error)
@@ -121,6 +121,11 @@ def enter_delegated(watch: Watch, *, agent: str, task: str, key: str) -> Watch:
     """Work that an agent hands to a coworker is an attempt of the coworker."""
     name = watch.run.practice.agent or agent_name(agent)
     return enter(Run(watch.run.practice, agent=name, task=task, key=key), is_delegated=True)
+
+
+def _observe(watch: Watch, answer: str) -> None:
+    with reporting(watch.run.practice):
+        watch.run.observe(answer)
 
 
 def _finish(watch: Watch, *, answer: str | None = None, error: str | None = None) -> None:
