@@ -131,9 +131,9 @@ def test_parallel_calls_are_a_step_each(way: Way, alma: ALMA) -> None:
     )
     tidy = ToolErrorMiddleware(on_error=reported)
     agent = way.agent(both, "Done.", inner=[tidy])
-    for _ in range(8):
+    for _ in range(17):  # 102 in all ways together
         way.invoke(agent)
-    assert runs(alma) == [("dev", "unverified")] * 8
+    assert runs(alma) == [("dev", "unverified")] * 17
     assert all(sorted(found, key=str) == sorted([FAILED, WENT_WELL], key=str) for found in by_run(alma))
 
 
