@@ -44,6 +44,7 @@ class Database:
         self._in_use: list[sqlite3.Connection] = []
         self._is_closed = False
         self._writer: int | None = None
+        self._writing_by: sqlite3.Connection | None = None
         self._errors = DriverErrors(path)
         renewed_in_children(self)
 
@@ -120,12 +121,12 @@ class Database:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """One write transaction: all of it lands, or none. Threads of this process queue here, other processes in SQLite.
 
-        What its thread reads meanwhile in another way is what was there before; a second write of that thread is a `StorageError`.
+        What its thread reads meanwhile in another way than `within` is what was there before; a second write of that thread is a `StorageError`.
         """
         if self._writer == threading.get_ident():
             raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
         with self.writing, self._errors, self._apart() as connection:
-            self._writer = threading.get_ident()
+            self._writer, self._writing_by = threading.get_ident(), connection
             try:
                 self._check_in_place()
                 connection.execute("BEGIN IMMEDIATE")
@@ -136,12 +137,24 @@ class Database:
                     connection.execute("ROLLBACK")
                 raise
             finally:
-                self._writer = None
+                self._writer = self._writing_by = None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection, with driver errors translated."""
         with self._errors, self._using() as connection:
+            yield connection
+
+    @contextmanager
+    def within(self) -> Iterator[sqlite3.Connection]:
+        """As `reading`; in the middle of a write of this thread, that write's connection, whose pages are still at hand.
+
+        Any other connection has to read all pages anew, the roots of the trees first, whenever something was written.
+        """
+        if self._writer == threading.get_ident() and self._writing_by is not None:
+            yield self._writing_by
+            return
+        with self.reading() as connection:
             yield connection
 
     @contextmanager
@@ -180,7 +193,7 @@ class Database:
             for connection in connections:
                 connection.close()
         self.writing, self._guard, self._local = threading.Lock(), threading.Lock(), threading.local()
-        self._all, self._in_use, self._writer = [], [], None
+        self._all, self._in_use, self._writer, self._writing_by = [], [], None, None
 
     def close(self) -> None:
         """Closes the connections of all threads, after a write under way has landed."""

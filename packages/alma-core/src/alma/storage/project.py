@@ -84,8 +84,8 @@ class SQLProject:
 
     @contextmanager
     def _viewing(self) -> Iterator[View | None]:
-        """A look at the rows; `None` while the project does not exist."""
-        with self._database.reading() as connection:
+        """A look at the rows, in the middle of a write at those of the write; `None` while the project does not exist."""
+        with self._database.within() as connection:
             row = self._find(connection)
             yield None if row is None else View(connection, row, self._seal)
 
