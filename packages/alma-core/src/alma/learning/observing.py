@@ -43,16 +43,19 @@ class Observation:
 
 def with_observation(evidence: Evidence, seen: Observation) -> Evidence:
     """The evidence with one more outcome."""
-    if seen.verdict is Verdict.UNVERIFIED:
-        return replace(evidence, unverified=evidence.unverified + 1, observed_at=max(evidence.observed_at, seen.at))
+    is_judged = evidence.lifetime.trials > 0
+    newest = max(evidence.observed_at, seen.at)
+    if seen.verdict is Verdict.UNVERIFIED:  # where something was judged, the operative counts are as of then
+        observed_at = evidence.observed_at if is_judged else newest
+        return replace(evidence, unverified=evidence.unverified + 1, observed_at=observed_at)
     worth = WORTH[seen.verdict]
     recent, is_repeated = _noted_event(evidence.recent, seen)
-    elapsed = seen.at - evidence.observed_at if evidence.lifetime.trials else 0
+    elapsed = seen.at - evidence.observed_at if is_judged else 0
     return replace(
         evidence,
         lifetime=evidence.lifetime.plus(worth),
         operative=evidence.operative if is_repeated else observed(evidence.operative, worth, elapsed=elapsed),
-        observed_at=max(evidence.observed_at, seen.at),
+        observed_at=newest if is_judged else seen.at,
         recent=recent,
         reasons=noted_reason(evidence.reasons, seen.error, seen.at),
     )
@@ -80,18 +83,19 @@ def corrected(evidence: Evidence, was: Verdict, now: Verdict, newest: Sequence[t
         unverified += 1
     else:
         lifetime = lifetime.plus(WORTH[now])
-    return replace(
-        evidence, lifetime=lifetime, unverified=unverified, operative=evidence.operative if newest is None else _replayed(newest)
-    )
+    operative, at = (evidence.operative, None) if newest is None else _replayed(newest)
+    at = evidence.observed_at if at is None else at
+    return replace(evidence, lifetime=lifetime, unverified=unverified, operative=operative, observed_at=at)
 
 
-def _replayed(verdicts: Sequence[tuple[Verdict, int]]) -> Tally:
+def _replayed(verdicts: Sequence[tuple[Verdict, int]]) -> tuple[Tally, int | None]:
+    """The operative counts that follow from verdicts, and of what time they are; `None` if none was judged."""
     operative, last = Tally(), None
     for verdict, at in verdicts:
         if verdict is not Verdict.UNVERIFIED:
             operative = observed(operative, WORTH[verdict], elapsed=0 if last is None else at - last)
             last = at if last is None else max(last, at)
-    return operative
+    return operative, last
 
 
 def noted_reason(reasons: Sequence[Happening], error: str | None, at: int) -> tuple[Happening, ...]:
