@@ -94,6 +94,18 @@ def langchain(session: nox.Session) -> None:
     test_adapter(session, "langchain")
 
 
+@nox.session(name="langchain-extras")
+def langchain_extras(session: nox.Session) -> None:
+    """The wheel of alma-langchain with no extra and with each, in a new environment every time."""
+    environment = str(environment_of(session))
+    for extra in ("", "agents", "classic"):
+        package = f"packages/alma-langchain[{extra}]" if extra else "packages/alma-langchain"
+        ours = ["packages/alma-core", package, "--no-sources", "--reinstall-package", "alma-langchain"]
+        uv(session, "venv", "--clear", environment)
+        uv(session, "pip", "install", "--python", environment, *ours)
+        session.log(run(session, "python", "tests/langchain/alone.py", *extra.split(), silent=True))
+
+
 @nox.session(name="langchain-lowest")
 def langchain_lowest(session: nox.Session) -> None:
     """The wheel of alma-langchain with the lowest versions that it claims to support, and a user's code over it under mypy."""
@@ -116,6 +128,17 @@ def langchain_lowest(session: nox.Session) -> None:
 def llamaindex(session: nox.Session) -> None:
     """The LlamaIndex adapter."""
     test_adapter(session, "llamaindex")
+
+
+@nox.session(name="llamaindex-lowest")
+def llamaindex_lowest(session: nox.Session) -> None:
+    """The wheel of alma-llamaindex with the lowest versions that it claims to support."""
+    environment = str(environment_of(session))
+    group = "packages/alma-llamaindex/pyproject.toml:test"
+    ours = ["packages/alma-core", "packages/alma-llamaindex", "--no-sources", "--reinstall-package", "alma-llamaindex"]
+    uv(session, "venv", "--clear", environment)
+    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, "--group", group)
+    run_suites(session, "tests/llamaindex")
 
 
 @nox.session

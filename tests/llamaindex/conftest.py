@@ -11,6 +11,11 @@ from alma import ALMA
 from alma_llamaindex import ALMALearner
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """LlamaIndex leaves the in-memory database of a chat to the garbage collector; aiosqlite minds from 0.22 on."""
+    config.addinivalue_line("filterwarnings", "ignore:<aiosqlite:ResourceWarning")
+
+
 def installed() -> list[ALMALearner]:
     return [handler for handler in get_dispatcher().span_handlers if isinstance(handler, ALMALearner)]
 
