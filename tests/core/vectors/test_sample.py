@@ -102,3 +102,23 @@ def test_more_scopes_than_are_remembered_are_still_answered(make_changes: Make) 
     index.apply(changes(make_changes, 1, np.arange(300), partitions=np.arange(300) % 150))
     counts = [index.sample(partitions=[0, number], all_up_to=9, otherwise=9)[1] for number in range(1, 150)]
     assert counts == [4] * 149
+
+
+@pytest.mark.parametrize("faiss_above", [20_000, 100])
+def test_the_sample_is_scored_as_any_other_memories_are_whatever_came_and_went(make_changes: Make, faiss_above: int) -> None:
+    index = ProjectIndex(8, faiss_above=faiss_above)
+    vectors = np.random.default_rng(0).standard_normal((600, 8)) / 4
+    query = np.ones(8, dtype=np.float32)
+    for upto, step in enumerate(np.split(np.arange(600), 6), start=1):
+        removed = [int(step[0]) - 7] if upto > 1 else []
+        index.apply(make_changes(upto, vectors[step], first=int(step[0]), ties=ties_of(step), removed=removed))
+        chosen, _ = index.sample(partitions=[0], all_up_to=50, otherwise=40)
+        for _ in range(2):
+            kept, anew = index.score(query, memories=chosen), index.score(query, memories=chosen.copy())
+            assert kept.memories.tolist() == anew.memories.tolist()
+            assert kept.passages.tolist() == anew.passages.tolist()
+            assert kept.scores.tolist() == anew.scores.tolist()
+    index.apply(make_changes(7, removed=[int(chosen[0])]))
+    assert chosen[0] not in index.score(query, memories=chosen).memories
+    index.compact()
+    assert sorted(index.score(query, memories=chosen).memories.tolist()) == sorted(chosen[1:].tolist())

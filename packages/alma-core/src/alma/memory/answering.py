@@ -128,20 +128,15 @@ def factors_of(item: Ranked, profile: Profile) -> Factors:
 def _enough(
     room: Room, question: Question, scope: Sequence[Partition], kinds: Mapping[int, str], top_k: int
 ) -> tuple[Found, list[Contender]]:
-    """What was found, and the contenders of each kind. Copies of one content may crowd out the rest of a search: then it looks further."""
+    """What was found, and the contenders of each kind. Copies of one content may crowd out the rest of their kind: then it looks further."""
     index = room.index.current()
     wanted = contenders_for(top_k)
     hits = max(HITS, wanted)
     while True:
         found = search(room, index, question, scope, hits=hits)
-        result, least = contenders(
-            found.similarities,
-            memories=found.memories,
-            groups=groups(found.partitions, kinds),
-            ties=found.ties,
-            limit=wanted,
-        )
-        crowded = least < top_k and len(found.memories) >= hits
+        of_kind = groups(found.partitions, kinds)
+        result, counts = contenders(found.similarities, memories=found.memories, groups=of_kind, ties=found.ties, limit=wanted)
+        crowded = any(number < top_k and np.count_nonzero(of_kind == kind) >= hits for kind, number in counts.items())
         if found.is_all or not crowded or hits >= MOST_HITS:
             return found, result
         hits *= 8

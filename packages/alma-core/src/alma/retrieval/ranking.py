@@ -1,5 +1,6 @@
 """From similarities to a slice: the best of each kind, equal ones folded, ties broken by content."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -44,21 +45,22 @@ class Ranked:
 
 def contenders(
     similarities: "Floats", *, memories: "Integers", groups: "Integers", ties: "Integers", limit: int
-) -> tuple[list[Contender], int]:
-    """The `limit` most similar memories of each group, equal content folded into the newest; and the least number found in a group.
+) -> tuple[list[Contender], Mapping[int, int]]:
+    """The `limit` most similar memories of each group, equal content folded into the newest; and how many there are of each group.
 
     All arrays are parallel. Equal similarities are ordered by tie, which is the content's hash; `memories` ascend with time of writing.
     """
     front = _front(similarities, groups, LOOK_AHEAD * limit)
     chosen = _chosen(similarities[front], memories[front], groups[front], ties[front], limit=limit)
-    least = _least(groups, groups[front[chosen]])
-    if least < limit and len(front) < len(groups):
+    held = dict(zip(*(found.tolist() for found in np.unique(groups, return_counts=True)), strict=True))
+    counts = Counter(groups[front[chosen]].tolist())
+    if any(counts[group] < limit and held[group] > LOOK_AHEAD * limit for group in held):
         front = np.arange(len(groups))
         chosen = _chosen(similarities, memories, groups, ties, limit=limit)
-        least = _least(groups, groups[chosen])
+        counts = Counter(groups[chosen].tolist())
     first = front[chosen]
     copies = ((ties == ties[first, np.newaxis]) & (groups == groups[first, np.newaxis])).sum(axis=1)
-    return list(map(Contender, memories[first].tolist(), similarities[first].tolist(), copies.tolist())), least
+    return list(map(Contender, memories[first].tolist(), similarities[first].tolist(), copies.tolist())), counts
 
 
 def _front(similarities: "Floats", groups: "Integers", most: int) -> "Integers":
@@ -88,11 +90,6 @@ def _chosen(similarities: "Floats", memories: "Integers", groups: "Integers", ti
         if not any(room.values()):
             break
     return result
-
-
-def _least(groups: "Integers", found: "Integers") -> int:
-    """How many are found of the group of which the fewest are."""
-    return min((int(np.count_nonzero(found == group)) for group in np.unique(groups)), default=0)
 
 
 def ranked(
