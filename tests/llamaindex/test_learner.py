@@ -77,7 +77,6 @@ def test_an_evaluator_says_how_a_run_went(
 ) -> None:
     memory = ALMAMemory.from_defaults(alma, agent="dev", evaluator=evaluator)
     run(agent_of([[("ok", {})], "done"]), memory)
-    assert memory.learner.flush()
     (record,) = episodes(alma)
     assert (record.outcome, record.error, record.feedback) == (outcome, error, feedback)
 
@@ -115,7 +114,6 @@ def test_a_run_that_ends_by_an_error_is_a_failure_and_the_error_is_seen(
     memory = memory_of(alma)
     with pytest.raises(Exception, match=error):
         run(agent(), memory, **given)
-    assert memory.learner.flush()
     (record,) = episodes(alma)
     assert record.outcome == "failure"
     assert error in record.error
@@ -166,14 +164,12 @@ def test_the_stream_of_a_run_belongs_to_the_user(alma: ALMA, read: str) -> None:
         return seen
 
     seen = asyncio.run(go())
-    assert in_charge(alma).flush()
     assert (seen > 10) is (read == "all")
     assert [steps(record) for record in episodes(alma)] == [[OK, BOOM]]
 
 
 def test_an_unknown_tool_is_a_failed_step(alma: ALMA) -> None:
     run(agent_of([[("fly", {"to": "Rome"})], "done"]), memory_of(alma))
-    assert in_charge(alma).flush()
     (record,) = episodes(alma)
     assert [(step.action, step.ok, step.error) for step in record.steps] == [
         ("fly(to='Rome')", False, "Tool fly not found. Please select a tool that is available.")
@@ -262,7 +258,6 @@ def test_a_store_that_is_locked_reaches_no_agent_and_is_told_once(
         monkeypatch.setattr("alma.episode.Episode.end", locked)
     memory = memory_of(alma)
     assert str(run(agent_of(OK_THEN_BAD), memory)) == "done"
-    assert memory.learner.flush()
     assert [str(error) for error in memory.learner.errors] == ["the database is locked"]
     assert caplog.text.count("the database is locked") == 1
 
@@ -334,7 +329,6 @@ def test_a_run_inside_of_a_run_is_an_episode_of_its_own(alma: ALMA) -> None:
 
     outer = agent_of([[("ask_helper", {"question": "How to log in?"})], "done"], tools=[ask_helper])
     run(outer, memory_of(alma))
-    assert in_charge(alma).flush()
     assert {(record.agent, record.task, tuple(steps(record))) for record in episodes(alma)} == {
         ("dev", TASK, (("ask_helper", True, None),)),
         ("helper", "How to log in?", (BOOM,)),

@@ -58,17 +58,10 @@ def succeeded(run: AgentRun) -> bool:
 
 def test_what_works_again_and_again_becomes_a_strategy_of_the_next_prompt(alma: ALMA) -> None:
     prompts = [try_it(alma, evaluator=succeeded)[0] for _ in range(5)]
-    assert [record.outcome for record in episodes_when_written(alma)] == ["failure"] + ["success"] * 4
+    assert [record.outcome for record in episodes(alma)] == ["failure"] + ["success"] * 4
     assert ["What worked:" in prompt for prompt in prompts] == [False, False, False, False, True]
     assert "deploy(way='blue-green') (worked 3 of 3 times" in prompts[-1]
     assert ("failure", "deploy(way='rolling')", "RuntimeError: 502 while the pods were replaced") in outcomes(alma)
-
-
-def episodes_when_written(alma: ALMA) -> list[Any]:
-    learner = ALMAMemory.from_defaults(alma, agent="dev").learner
-    assert learner is not None
-    assert learner.flush()
-    return episodes(alma)
 
 
 def emptied(alma: ALMA) -> None:
@@ -94,7 +87,7 @@ def anothers(alma: ALMA) -> None:
 @pytest.mark.parametrize("spoil", [emptied, shuffled, anothers])
 def test_without_its_memory_it_does_not_do_better(alma: ALMA, spoil: Callable[[ALMA], None]) -> None:
     try_it(alma)
-    episodes_when_written(alma)
+    episodes(alma)
     spoil(alma)
     prompt, answer = try_it(alma)
     assert answer == "Tried: 503 from the load balancer"
@@ -109,7 +102,7 @@ def test_what_is_cited_gains_and_what_is_not_loses(alma: ALMA) -> None:
     for _ in range(5):
         tag = {item.memory.id: item.tag for item in alma.retrieve(TASK, "dev").recalled}[cited]
         run(agent_of([f"As [{tag}] says"]), ALMAMemory.from_defaults(alma, agent="dev"))
-        episodes_when_written(alma)
+        episodes(alma)
     usefulness = {item.memory.id: item.factors.usefulness for item in alma.retrieve(TASK, "dev").recalled}
     assert usefulness[cited] > 1 > usefulness[other]
 
@@ -117,7 +110,7 @@ def test_what_is_cited_gains_and_what_is_not_loses(alma: ALMA) -> None:
 def test_what_nobody_cites_is_neither_used_nor_passed_over(alma: ALMA) -> None:
     alma.add_heuristic("dev", TASK, "blue-green")
     run(agent_of(["done"]), ALMAMemory.from_defaults(alma, agent="dev"))
-    assert [record.used for record in episodes_when_written(alma)] == [None]
+    assert [record.used for record in episodes(alma)] == [None]
     assert alma.retrieve(TASK, "dev").recalled[0].factors.usefulness == 1
 
 
@@ -126,4 +119,4 @@ def test_a_tag_in_the_middle_of_the_work_counts_too(alma: ALMA) -> None:
     rule = alma.add_heuristic("dev", TASK, "blue-green")
     agent = react_agent_of(["Thought: [H1] tells me how.\nAction: ok\nAction Input: {}", "Thought: That is all.\nAnswer: done"])
     run(agent, ALMAMemory.from_defaults(alma, agent="dev"))
-    assert [record.used for record in episodes_when_written(alma)] == [(rule.id,)]
+    assert [record.used for record in episodes(alma)] == [(rule.id,)]

@@ -114,7 +114,6 @@ def test_a_memory_answers_without_an_agent_too(taught: ALMA, retrievals: list[tu
 def test_a_message_of_any_length_and_content_is_no_hindrance(taught: ALMA) -> None:
     memory = ALMAMemory.from_defaults(taught, agent="dev", token_limit=10**6)
     run(agent_of(["done"]), memory, f"{TASK} \ud800 {'very ' * 60_000}")
-    assert memory.learner.flush()
     assert [len(episode.task) for episode in episodes(taught)] == [4_000]
 
 
@@ -127,7 +126,6 @@ def test_when_the_store_fails_the_agent_goes_on_without_memory(taught: ALMA, mon
     agent = agent_of(["done"])
     assert str(run(agent, memory)) == "done"
     assert whole_text(agent.llm.prompts[0]) == TASK
-    assert memory.learner.flush()
     assert [str(error) for error in memory.learner.errors] == ["the database is locked"]
     assert [(episode.task, episode.shown) for episode in episodes(taught)] == [(TASK, ())]
 
@@ -140,7 +138,6 @@ def test_what_overflows_is_archived_and_nothing_of_it_is_lost(taught: ALMA) -> N
     kept = memory.get_all()
     assert len(kept) == 12
     assert len(memory.get_all(status=MessageStatus.ARCHIVED)) > 6
-    assert memory.learner.flush()
     assert len(episodes(taught)) == 6
 
 
