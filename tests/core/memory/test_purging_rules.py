@@ -1,15 +1,20 @@
 """What was learned from a purged outcome goes with it, unless something else was learned from too; then it stays, and is named."""
 
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from alma import ALMA, MemoryNotFoundError
 from facade import ManualClock, OpenStore
 from purged import SECRET, surfaces, traces, vector_of
 
 ERROR = "Quokka: the cage is open"
+NUMBERS = count()
 
 
 def evidence_of(alma: ALMA) -> list[str]:
@@ -164,3 +169,48 @@ def test_the_vector_of_a_strategy_goes_when_nothing_is_compared_by_it_any_more(o
     alma.purge([theirs])
     alma.compact()
     assert traces(tmp_path / "store", vector) == []
+
+
+WAYS = ("Call the keeper", "Feed the quokka by hand", "Throw it over the fence")
+acts = st.one_of(
+    *[st.tuples(st.just("learn"), st.integers(0, 2), st.sampled_from(["success", "failure", "unverified"]))] * 3,
+    st.tuples(st.just("purge"), st.integers(0, 30), st.integers(1, 3)),
+    st.tuples(st.just("undo"), st.integers(0, 30), st.none()),
+    st.tuples(st.just("forget"), st.integers(0, 30), st.none()),
+)
+
+
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path_factory.mktemp("zoo"), project_id="zoo", embedding_provider="hash", embedding_dim=16) as alma:
+        yield alma
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(acts, min_size=3, max_size=14))
+def test_whatever_is_learned_undone_and_purged_nothing_hangs_in_the_air(zoo: ALMA, done: list[tuple[str, int, Any]]) -> None:
+    """No rule without evidence, no evidence without an outcome that an undo could bring back, and at the end nothing of nobody."""
+    alma = zoo.for_project(f"project {next(NUMBERS)}")
+    learned: list[str] = []
+    for what, number, more in done:
+        if what == "learn":
+            learned.append(alma.learn("ann", "Feed the animals", more, WAYS[number], error_message="it bit").id)
+        elif what == "purge" and learned:
+            alma.purge([learned[(number + n) % len(learned)] for n in range(more)])
+        elif what == "undo":
+            alma.undo(number % (alma.get_stats().journal_records + 1))
+        elif what == "forget" and learned:
+            alma.forget(memory_ids=[learned[number % len(learned)]])
+        keys = set(evidence_of(alma))
+        assert {link for link in links_of(alma) if link is not None} <= keys
+    if learned:
+        alma.purge(learned)
+    assert evidence_of(alma) == links_of(alma) == []
+    alma.undo(0)
+    assert evidence_of(alma) == links_of(alma) == []
+    assert alma.verify().problems == ()
+
+
+def links_of(alma: ALMA) -> list[str | None]:
+    """The evidence that each memory names, archived ones too."""
+    return [stored.row["evidence"] for stored in alma._room.project.rows() if stored.table == "memory" and stored.row]
