@@ -38,6 +38,7 @@ def alma(tmp_path: Path, clock: ManualClock) -> Iterator[ALMA]:
     assert len(RUNS) == 0
     assert not RUNS._followed
     assert not RUNS._tools
+    assert not RUNS._children
 
 
 @pytest.fixture(params=["middleware", "handler", "both"])

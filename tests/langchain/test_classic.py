@@ -61,6 +61,22 @@ def test_with_a_handler_besides_everything_is_still_recorded_once(alma: ALMA, is
 
 
 @colours
+def test_without_memory_a_handler_given_to_the_executor_or_to_its_run_learns_what_a_tool_raised(
+    alma: ALMA, is_async: bool
+) -> None:
+    handler = (AsyncALMACallbackHandler if is_async else ALMACallbackHandler)(alma, agent="dev")
+    prompt = ChatPromptTemplate.from_messages([("human", "{input}"), ("placeholder", "{agent_scratchpad}")])
+    model = scripted(call("deploy", way="rolling"))
+    made = {"agent": create_tool_calling_agent(model, [deploy], prompt), "tools": [deploy]}
+    for agent, callbacks in ((AgentExecutor(**made, callbacks=[handler]), []), (AgentExecutor(**made), [handler])):
+        with pytest.raises(RuntimeError, match="ImagePullBackOff"):
+            invoke(agent, {"input": TASK}, is_async=is_async, config={"callbacks": callbacks})
+    assert runs(alma) == [("dev", "failure")] * 2
+    assert steps(alma) == [("deploy(way)", False, "RuntimeError: ImagePullBackOff")] * 2
+    assert not handler.errors
+
+
+@colours
 def test_an_error_of_the_model_and_a_limit_of_iterations_are_no_success(alma: ALMA, is_async: bool) -> None:
     def refuse(messages: Any) -> Any:
         raise ValueError("overloaded")

@@ -51,3 +51,5 @@ class Way:
         assert not self.middleware.errors
         assert not self.handler.errors
         assert self.middleware.recorder.live == self.handler.recorder.live == 0
+        assert not self.handler._roots._root_of
+        assert not self.handler._roots._parts

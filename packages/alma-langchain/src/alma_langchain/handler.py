@@ -33,17 +33,15 @@ class _Roots:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        self._heard: set[UUID] = set()
+        self._parts: dict[UUID, set[UUID]] = {}
+        self._root_of: dict[UUID, UUID] = {}
         self._interrupted: OrderedDict[str, Attempt] = OrderedDict()
         self._threads: dict[UUID, str] = {}
         self._lock = threading.Lock()
 
     def started(self, run_id: UUID, parent: UUID | None, inputs: Any, metadata: dict[str, Any]) -> None:
         """A chain began. It is followed if it is the outermost and has a task, or goes on where its thread was interrupted."""
-        with self._lock:
-            is_inner = parent in self._heard
-            self._heard.add(run_id)
-        if is_inner:
+        if self.is_inner(run_id, parent):
             return
         thread = metadata.get("thread_id")
         attempt = self._attempt(inputs, RunContext(metadata=metadata), None if thread is None else str(thread))
@@ -54,15 +52,19 @@ class _Roots:
                 if thread is not None:
                     self._threads[run_id] = str(thread)
 
-    def inner(self, run_id: UUID) -> None:
-        """A tool began; what runs inside it is not outermost."""
+    def is_inner(self, run_id: UUID, parent: UUID | None) -> bool:
+        """Whether a chain or a tool that begins is part of a run that was heard of before."""
         with self._lock:
-            self._heard.add(run_id)
+            root = self._root_of.get(parent) if parent is not None else None
+            self._root_of[run_id] = run_id if root is None else root
+            self._parts.setdefault(self._root_of[run_id], set()).add(run_id)
+            return root is not None
 
     def ended(self, run_id: UUID) -> None:
-        """A chain or a tool is over."""
+        """A chain or a tool is over, and with the outermost one all its parts: of some, say after a cancellation, nobody tells the end."""
         with self._lock:
-            self._heard.discard(run_id)
+            for part in self._parts.pop(run_id, {run_id}):
+                self._root_of.pop(part, None)
             self._threads.pop(run_id, None)
 
     def interrupted(self, run_id: UUID | None) -> None:
@@ -155,7 +157,7 @@ class ALMACallbackHandler(_Handler, RunEvents, GraphCallbackHandler):
     def on_tool_start(
         self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        self._roots.inner(run_id)
+        self._roots.is_inner(run_id, parent_run_id)
         super().on_tool_start(serialized, input_str, run_id=run_id, parent_run_id=parent_run_id, **kwargs)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
@@ -192,7 +194,7 @@ class AsyncALMACallbackHandler(_Handler, RunListener, AsyncCallbackHandler, Grap
     async def on_tool_start(
         self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        self._roots.inner(run_id)
+        self._roots.is_inner(run_id, parent_run_id)
         begin_tool(RUNS, serialized, run_id, parent_run_id, kwargs)
 
     async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:

@@ -45,7 +45,8 @@ class Recorder:
         name = checked_name(tenant, "tenant_id")
         with self._lock:
             if name not in self._tenants:
-                self._tenants[name] = self.alma.for_project(f"{self.alma.project_id}:{name}")
+                apart = name.replace("%", "%25").replace(":", "%3A")  # no tenant can name the project of another
+                self._tenants[name] = self.alma.for_project(f"{self.alma.project_id}:{apart}")
             return self._tenants[name]
 
     def user(self, context: RunContext) -> str | None:

@@ -51,7 +51,7 @@ class Runs:
         """A chain or a tool began."""
         with self._lock:
             self._parents[run_id] = parent
-            if parent is not None:
+            if parent is not None and parent in self._parents:
                 self._children.setdefault(parent, set()).add(run_id)
             if len(self._parents) > MOST_RUNS:
                 self._forget(next(iter(self._parents)))
