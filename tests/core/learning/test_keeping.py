@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_mock import MockerFixture
 
-from alma import ALMA, AlmaError
+from alma import ALMA, AlmaError, ConflictError
 from alma.embedding import HashEmbedder
 from alma.types import Fingerprint
-from facade import ManualClock, OpenStore
+from facade import ManualClock, OpenStore, refused
 from learned import counts, evidence, heuristics, told
 from other_process import OtherProcess
 from processes import finished, start, workers
@@ -133,6 +133,28 @@ def test_undoing_takes_a_rule_back_and_undoing_that_brings_it_back(alma: ALMA, c
     learn(alma, WAYS[0], "success")
     assert [(one.id, one.success_count) for one in heuristics(alma)] == [(rule.id, 4)]
     assert alma.verify().problems == ()
+
+
+def test_evidence_that_was_made_anew_meanwhile_is_a_conflict_and_not_a_damage(alma: ALMA) -> None:
+    alma.learn("dev", "Deploy", "success", WAYS[0])
+    alma.undo(0, actor="dev")
+    alma.learn_many([{"agent": agent, "task": "Deploy", "outcome": True, "strategy_used": WAYS[0]} for agent in ("dev", "eve")])
+    with refused(alma, ConflictError, "another took its place meanwhile"):
+        alma.undo(1, actor="dev")
+    assert alma.verify().problems == ()
+
+
+def test_of_one_agents_learning_that_of_another_stays(alma: ALMA) -> None:
+    for _ in range(3):
+        learn(alma, WAYS[0], "success")
+        alma.learn("eve", "Deploy", "success", WAYS[0], task_type="deploying")
+    before = told(alma)
+    alma.undo(1, actor="eve")
+    assert [rule.agent for rule in heuristics(alma)] == ["dev"]
+    assert counts(alma, "eve") == {}
+    assert counts(alma, "dev") == {WAYS[0]: (3.0, 3.0)}
+    alma.undo(head(alma) - 1)
+    assert told(alma) == before
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])

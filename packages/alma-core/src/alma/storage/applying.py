@@ -1,5 +1,6 @@
 """Changes to logical rows, carried out on the file with all that hangs on a row: full text, vectors, the removals that indexes must hear of."""
 
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from alma.errors import ConflictError, CorruptStoreError, StorageError
@@ -98,7 +99,11 @@ def _make(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) ->
 
 
 def _insert(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) -> None:
-    TABLES[change.table].insert(view, _columns(view, change, dict(change.after or {}), vectors, seq))
+    columns = _columns(view, change, dict(change.after or {}), vectors, seq)
+    try:
+        TABLES[change.table].insert(view, columns)
+    except sqlite3.IntegrityError as error:  # evidence on the same strategy, made anew under another id
+        raise ConflictError(f"{change.table} {change.key!r} cannot be made: another took its place meanwhile") from error
 
 
 def _columns(view: View, change: Change, row: Row, vectors: Mapping[str, bytes], seq: int) -> Row:
