@@ -88,6 +88,19 @@ def test_the_chart_is_drawn_in_the_colours_of_the_kinds(page: Path, screenshot: 
         assert shown.colours[styled(colour, dark=dark)] > 500, colour
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_what_works_and_what_fails_is_drawn_in_its_colour(tmp_path: Path, screenshot: Callable[..., Picture], dark: bool) -> None:
+    path = tmp_path / "learned.html"
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as alma:
+        for outcome, strategy in (("success", "blue-green deployment"), ("failure", "rolling update")) * 6:
+            alma.learn("victor", "Deploy the auth service", outcome, strategy)
+        path.write_text(html_report(alma.overview(verify=False)), encoding="utf-8")
+    shown = screenshot(path, f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--window-size=1100,1600")
+
+    for colour in ("--good", "--bad"):
+        assert shown.colours[styled(colour, dark=dark)] > 60, f"the dot and the verdict in {colour}"
+
+
 def test_an_empty_project_is_shown(tmp_path: Path, screenshot: Callable[..., Picture]) -> None:
     with ALMA.open(tmp_path / "store", project_id="new", embedding_provider="hash") as alma:
         path = tmp_path / "empty.html"

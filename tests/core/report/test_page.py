@@ -30,6 +30,7 @@ KNOWN = {
         "footer",
         "h1",
         "h2",
+        "h3",
         "p",
         "div",
         "span",
@@ -116,6 +117,8 @@ def test_every_part_is_told(page: str, full: ALMA) -> None:
 
     for title in (
         "Memories over time",
+        "Success over runs",
+        "Strategies",
         "most evidence",
         "retrieved and used",
         "Recent episodes",

@@ -8,6 +8,7 @@ from alma.memory import arguments as args
 from alma.memory import attempts as kept
 from alma.memory.room import Room
 from alma.memory.stats import get_stats
+from alma.memory.taught import taught
 from alma.types.episodes import EpisodeRecord
 from alma.types.identity import from_micros
 from alma.types.overview import DayCount, JournalLine, KnownMemory, Overview, OwnerView, StoreView, UsageView
@@ -32,6 +33,7 @@ def overview(room: Room, *, top: object = 20, recent: object = 20, verify: bool 
         episodes=tuple(attempts),
         usage=UsageView(**asdict(room.project.usage_totals())),
         store=_store(room, verify=verify),
+        learning=taught(room),
     )
 
 

@@ -17,7 +17,6 @@ from alma.types.strategies import StrategyRecord, StrategyTable
 
 NEAR_ENOUGH = 0.35
 """Tasks below this cosine have nothing to do with the one that is asked about."""
-"""A task is like another from this cosine on."""
 
 MOST_NEAR_CLASSES = 8
 
@@ -37,7 +36,7 @@ def strategies(
         place for place in places if args.checked_flag(include_steps, "include_steps") or not place.task_class.startswith(STEP)
     ]
     rows = [row for place in wanted for row in records(room, place, reader=reader, has_task=text is not None)]
-    return StrategyTable(agent=reader, task=text, rows=tuple(sorted(rows, key=_order)[:most]))
+    return StrategyTable(agent=reader, task=text, rows=tuple(sorted(rows, key=surest_first)[:most]))
 
 
 def records(room: Room, place: NearClass, *, reader: str, has_task: bool) -> list[StrategyRecord]:
@@ -67,7 +66,7 @@ def type_of(task_class: str) -> str | None:
     return name.removeprefix(BY_TYPE) if name.startswith(BY_TYPE) else None
 
 
-def _order(row: StrategyRecord) -> tuple[float, float, float, str]:
+def surest_first(row: StrategyRecord) -> tuple[float, float, float, str]:
     """By the lower bound of the rate; in doubt what was tried more often."""
     return -round(row.similarity or 0.0, 1), -row.interval.lower, -row.trials, row.strategy
 

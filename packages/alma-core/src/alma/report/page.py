@@ -1,6 +1,6 @@
 """The whole page."""
 
-from alma.report import sections
+from alma.report import learned, sections
 from alma.report.markup import Html, join, stored, tag
 from alma.report.style import CSS, colour_of
 from alma.report.words import day, many, moment
@@ -33,6 +33,9 @@ def html_report(view: Overview) -> str:
         _header(view),
         sections.tiles(view),
         sections.growth(view, colours),
+        learned.runs(view),
+        learned.strategies(view),
+        learned.rules(view),
         sections.memories(view, colours),
         sections.usage(view),
         sections.episodes(view),

@@ -23,7 +23,8 @@ def section(title: str, lead: str, *content: Child) -> Html:
     return tag("section", tag("h2", title), tag("p", lead, class_="lead"), content)
 
 
-def _table(heads: tuple[str, ...], rows: list[Html], *, right: tuple[str, ...] = ()) -> Html:
+def table(heads: tuple[Child, ...], rows: list[Html], *, right: tuple[str, ...] = ()) -> Html:
+    """A table with a head; the columns named in `right` hold figures."""
     cells = [tag("th", head, scope="col", class_="num" if head in right else None) for head in heads]
     return tag("div", tag("table", tag("thead", tag("tr", cells)), tag("tbody", rows)), class_="wide")
 
@@ -85,8 +86,8 @@ def memories(view: Overview, colours: Colours) -> Html:
         return section("Memories with the most evidence", "Nothing is stored yet.")
     rows = [_memory(known, colours) for known in view.memories]
     lead = "Used and praised most, then tried most often, then newest."
-    table = _table(("kind", "memory", "record", "used", "passed over", "", "praise"), rows, right=("used", "passed over"))
-    return section("Memories with the most evidence", lead, table)
+    listed = table(("kind", "memory", "record", "used", "passed over", "", "praise"), rows, right=("used", "passed over"))
+    return section("Memories with the most evidence", lead, listed)
 
 
 def _memory(known: KnownMemory, colours: Colours) -> Html:
@@ -126,7 +127,7 @@ def owners(view: Overview, colours: Colours) -> Html:
     heads = ("whose", "memories", "", "may learn", "reads also")
     rows = [_owner(owner, most, colours) for owner in view.owners]
     lead = "An agent reads its own memories, and those of another where a rule says so. Preferences belong to users."
-    return section("Agents and what they share", lead, _table(heads, rows, right=("memories",)))
+    return section("Agents and what they share", lead, table(heads, rows, right=("memories",)))
 
 
 def _owner(owner: OwnerView, most: int, colours: Colours) -> Html:
@@ -213,8 +214,8 @@ def episodes(view: Overview) -> Html:
             "Recent episodes", "There are no episodes yet: alma.episode(…) records an attempt from its start to its end."
         )
     rows = [_episode(episode) for episode in view.episodes]
-    table = _table(("began (UTC)", "agent", "task", "shown", "used", "ended"), rows, right=("shown", "used"))
-    return section("Recent episodes", f"The last {many(len(rows), 'attempt')}, newest first.", table)
+    listed = table(("began (UTC)", "agent", "task", "shown", "used", "ended"), rows, right=("shown", "used"))
+    return section("Recent episodes", f"The last {many(len(rows), 'attempt')}, newest first.", listed)
 
 
 def _episode(episode: EpisodeRecord) -> Html:
@@ -280,7 +281,7 @@ def _journal(view: Overview) -> Html:
         )
         for line in view.journal
     ]
-    return _table(("no.", "when (UTC)", "what", "who"), rows, right=("no.",))
+    return table(("no.", "when (UTC)", "what", "who"), rows, right=("no.",))
 
 
 def health(view: Overview) -> Html:

@@ -42,6 +42,12 @@ svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--soft); font: 11px system-ui, sans-serif; }
 .chart { min-width: 560px; }
 .grid { stroke: var(--line); stroke-width: 1; }
+.scale { width: 200px; max-width: 200px; }
+.scale .grid { stroke: var(--soft); opacity: .55; }
+.tick { stroke: var(--ink); stroke-width: 2; }
+h3 { font-size: 15px; margin: 16px 0 2px; overflow-wrap: anywhere; }
+th.group { color: var(--ink); font-weight: 600; padding-top: 16px; overflow-wrap: anywhere; }
+th.group .soft { font-weight: 400; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; margin-top: 10px; font-size: 13px; }
 .legend i, .badge i { display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 6px; }
 .badge { white-space: nowrap; font-size: 13px; color: var(--soft); }

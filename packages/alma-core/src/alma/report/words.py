@@ -72,14 +72,22 @@ def record_told(memory: Memory) -> str:
     """How a memory fared when it was tried."""
     match memory:
         case Heuristic() if memory.occurrence_count:
-            return f"worked {memory.success_count:,} of {many(memory.occurrence_count, 'time')}"
+            return f"worked {memory.success_count:,} of {many(memory.occurrence_count, 'time')}{_standing(memory)}"
         case Heuristic():
             return "never tried"
+        case AntiPattern() if memory.metadata.get("learned"):
+            tried = memory.occurrence_count + memory.success_count
+            return f"failed {memory.occurrence_count:,} of {many(tried, 'time')}{_standing(memory)}"
         case AntiPattern():
             return f"seen {many(memory.occurrence_count, 'time')}"
         case Outcome():
             return memory.outcome.value
     return ""
+
+
+def _standing(memory: Memory) -> str:
+    status = memory.metadata.get("status")
+    return f"; {stored(str(status), 40)}" if status else ""
 
 
 def _with(word: str, text: str | None) -> list[str]:

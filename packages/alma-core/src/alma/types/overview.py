@@ -10,6 +10,7 @@ from alma.types.identity import UtcDatetime
 from alma.types.memories import AnyMemory
 from alma.types.reports import Stats, VerifyReport
 from alma.types.scope import Access, MemoryScope
+from alma.types.strategies import Range, StrategyRecord
 
 
 class _Value(BaseModel):
@@ -60,6 +61,46 @@ class JournalLine(_Value):
     is_purged: bool
 
 
+class ClassView(_Value):
+    """What was tried for one class of an agent's tasks, the surest to work first; `strategies` counts what is not among the `rows`, too.
+
+    `trials` and `successes` are of all of them, and of what was done without naming a strategy.
+    """
+
+    agent: str
+    task: str
+    task_type: str | None
+    trials: float
+    successes: float
+    strategies: int
+    rows: tuple[StrategyRecord, ...]
+
+
+class RunsView(_Value):
+    """Attempts in a row, oldest first, and how many succeeded; a partial success counts half. The share lies in `interval` at 95 %."""
+
+    first: UtcDatetime
+    last: UtcDatetime
+    trials: int
+    successes: float
+    interval: Range
+
+    @property
+    def share(self) -> float:
+        """The share of successes."""
+        return self.successes / self.trials
+
+
+class LearningView(_Value):
+    """What was learned: the classes with the most trials, of `all_classes`; how often rules were "formed", "demoted", "brought back" on which day;
+    and how the newest attempts went, in groups of equal size but for the last."""
+
+    classes: tuple[ClassView, ...] = ()
+    all_classes: int = 0
+    rules: tuple[DayCount, ...] = ()
+    runs: tuple[RunsView, ...] = ()
+
+
 class UsageView(_Value):
     """What was used of what was shown, over all memories; `ever_used` of them were used at least once."""
 
@@ -104,3 +145,4 @@ class Overview(_Value):
     episodes: tuple[EpisodeRecord, ...]
     usage: UsageView
     store: StoreView
+    learning: LearningView = LearningView()
