@@ -148,6 +148,17 @@ def crewai(session: nox.Session) -> None:
     run(session, "mypy", "packages/alma-crewai/src")
 
 
+@nox.session(name="crewai-lowest")
+def crewai_lowest(session: nox.Session) -> None:
+    """The wheel of alma-crewai with the lowest versions that it claims to support."""
+    environment = str(environment_of(session))
+    group = "packages/alma-crewai/pyproject.toml:test"
+    ours = ["packages/alma-core", "packages/alma-crewai", "--no-sources", "--reinstall-package", "alma-crewai"]
+    uv(session, "venv", "--clear", environment)
+    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, "--group", group)
+    run_suites(session, "tests/crewai")
+
+
 @nox.session(name="sentence-transformers")
 def sentence_transformers(session: nox.Session) -> None:
     """The embedder on torch with published weights, in an environment of pip's own, so that the lock has no torch.

@@ -120,7 +120,8 @@ def test_a_model_that_fails_is_a_failure_and_the_user_sees_it(alma: ALMA, memory
     with pytest.raises(ConnectionError, match="model is gone"):
         made.kickoff()
     record = only_episode(alma)
-    assert (record.outcome, record.task, record.error) == ("failure", DEPLOY, "ConnectionError: model is gone")
+    assert (record.outcome, record.task) == ("failure", DEPLOY)
+    assert record.error.endswith("model is gone")
 
 
 def test_an_answer_that_a_guardrail_rejects_is_a_failure_and_kept_nowhere(alma: ALMA, memory: ALMAMemory) -> None:
@@ -186,7 +187,8 @@ def test_a_callback_that_fails_makes_the_task_fail_as_crewai_says(alma: ALMA, me
     with pytest.raises(OSError, match="disk full"):
         crew(task(DEPLOY, agent(ScriptedLLM("done")), callback=broken_callback), memory=memory).kickoff()
     record = only_episode(alma)
-    assert (record.outcome, record.error) == ("failure", "OSError: disk full")
+    assert record.outcome == "failure"
+    assert record.error.endswith("disk full")
 
 
 def test_a_run_that_is_interrupted_says_nothing_about_the_task(alma: ALMA, memory: ALMAMemory) -> None:

@@ -146,5 +146,5 @@ def _is_of_the_outer(event: object) -> bool:
 
 
 def _error_of(event: TaskFailedEvent) -> str:
-    kind = event.error_type.__name__ if event.error_type is not None else ""
-    return f"{kind}: {event.error}" if kind not in ("", "Exception") else event.error
+    kind = getattr(getattr(event, "error_type", None), "__name__", "Exception")  # older ones do not say it
+    return event.error if kind == "Exception" else f"{kind}: {event.error}"
