@@ -283,6 +283,22 @@ def test_an_evaluator_judges_and_one_that_fails_leaves_the_run_unverified(alma: 
     assert [str(error) for error in middleware.errors] == ["no such rubric"]
 
 
+def test_what_an_evaluator_gives_is_awaited_also_where_a_loop_is_running_and_nothing_can_be(alma: ALMA) -> None:
+    class Judge:
+        async def __call__(self, run: FinishedRun) -> tuple[str, str]:
+            await asyncio.sleep(0)
+            return "partial", "half of it"
+
+    agent = create_agent(scripted("Done."), [], middleware=[ALMAMiddleware(alma, agent="dev", outcome_from=Judge())])
+
+    async def in_a_notebook() -> None:
+        agent.invoke(QUESTION)
+        await agent.ainvoke(QUESTION)
+
+    asyncio.run(in_a_notebook())
+    assert [(run.outcome, run.feedback) for run in alma.recent_episodes()] == [("partial", "half of it")] * 2
+
+
 def test_a_run_that_another_middleware_ends_before_it_began_is_not_recorded(alma: ALMA) -> None:
     @before_agent(can_jump_to=["end"])
     def refuse(state: Any, runtime: Any) -> dict[str, Any]:

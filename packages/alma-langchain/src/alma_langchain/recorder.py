@@ -5,7 +5,8 @@ import inspect
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -117,15 +118,11 @@ class Recorder:
             attempt.end(run, judgement)
 
     async def aend(self, attempt: Attempt, run: FinishedRun) -> None:
-        """As `end`; an evaluator that is a coroutine function is awaited."""
-        judge = self.settings.outcome_from
-        if judge is None or not inspect.iscoroutinefunction(judge):
-            await asyncio.to_thread(self.end, attempt, run)
-            return
+        """As `end`; what can be awaited is awaited in this loop."""
         judgement = None
         try:
             with self.guard("a run could not be judged", attempt):
-                judgement = await judge(run)
+                judgement = await self._ajudgement(run)
         finally:
             await asyncio.to_thread(attempt.end, run, judgement)
 
@@ -149,9 +146,26 @@ class Recorder:
                 raise
 
     def _judgement(self, attempt: Attempt, run: FinishedRun) -> Any:
-        judge = self.settings.outcome_from
         judgement = None
-        if judge is not None:
+        if self.settings.outcome_from is not None:
             with self.guard("a run could not be judged", attempt):
-                judgement = asyncio.run(judge(run)) if inspect.iscoroutinefunction(judge) else judge(run)
+                said = self.settings.outcome_from(run)
+                judgement = _awaited(said) if inspect.isawaitable(said) else said
         return judgement
+
+    async def _ajudgement(self, run: FinishedRun) -> Any:
+        judge = self.settings.outcome_from
+        if judge is None:
+            return None
+        said = judge(run) if inspect.iscoroutinefunction(judge) else await asyncio.to_thread(judge, run)
+        return await said if inspect.isawaitable(said) else said
+
+
+def _awaited(said: Awaitable[Any]) -> Any:
+    """What comes of something to await, where nothing can be awaited: in a loop and a thread of its own, for here one may be running."""
+
+    async def wait() -> Any:
+        return await said
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, wait()).result()
