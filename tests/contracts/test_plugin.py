@@ -27,7 +27,7 @@ def test_a_suite_that_does_not_use_the_plugin_pays_nothing_for_it(pytester: pyte
             assert (loaded, ours) == ([], [])
             assert sorted(name for name in sys.modules if name.startswith("alma.testing")) == ["alma.testing", "alma.testing.plugin"]
     """)
-    pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("-p", "no:hypothesispytest", "-p", "no:langsmith_plugin").assert_outcomes(passed=1)
 
 
 def test_each_test_has_an_empty_memory_that_is_told_the_time(pytester: pytest.Pytester) -> None:

@@ -107,7 +107,7 @@ def test_sizes_are_those_of_what_is_stored(alma: ALMA) -> None:
     alma.learn("hal", "Deploy the service", "success", "by hand")
     store = alma.overview().store
 
-    assert (store.passages, store.vectors, store.vector_bytes) == (1, 1, 2 * store.embedder.dimension)
+    assert (store.passages, store.vectors, store.vector_bytes) == (1, 2, 4 * store.embedder.dimension)  # the strategy has one
     assert store.text_bytes == len("Deploy the service") + len("by hand")
     assert store.verified is not None
     assert store.verified.ok
