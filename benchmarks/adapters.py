@@ -27,7 +27,7 @@ from benchmarks.gates import Gate
 from benchmarks.measures import percentile
 from benchmarks.records import DataError
 from benchmarks.screen import wide_console
-from benchmarks.subject import AlmaSubject
+from benchmarks.subject import AGENT, AlmaSubject
 from benchmarks.texts import RealTexts, Task
 
 ADAPTERS = ("langchain", "llamaindex", "crewai")
@@ -75,6 +75,7 @@ def measure(adapter: str, tasks: Sequence[Task], size: int, folder: Path, progre
         bar = progress.add_task(f"{size:,} memories", total=size)
         store.fill(tasks[:size], lambda count: progress.advance(bar, count))
         plain, learning = Times(), Times()
+        bare: list[float] = []
         agents: list[tuple[Agent, Times]] = [(module.plain(), plain), (module.learning(store.alma), learning)]
         for agent, _ in agents:
             agent(tasks[0].task, 1)  # what is made once is made now
@@ -84,9 +85,10 @@ def measure(adapter: str, tasks: Sequence[Task], size: int, folder: Path, progre
             for agent, times in agents:
                 _time(store, agent, short.task, 0, times.short, times.short_cpu)
                 _time(store, agent, long.task, STEPS, times.long, times.long_cpu)
+            _time(store, lambda task, steps: _attempt(store, task), short.task, 0, bare, [])
     finally:
         store.close()
-    return figures(plain, learning, size)
+    return [*figures(plain, learning, size), Gate("of a run, an episode begun and ended, p50", percentile(bare, 0.5), "ms")]
 
 
 def figures(plain: Times, learning: Times, size: int) -> list[Gate]:
@@ -112,6 +114,10 @@ def _added(
     runs = [with_alma - without for with_alma, without in zip(short, plain_short, strict=True)]
     steps = [(with_alma - without - median(runs)) / STEPS for with_alma, without in zip(long, plain_long, strict=True)]
     return runs, steps
+
+
+def _attempt(store: AlmaSubject, task: str) -> None:
+    store.alma.episode(AGENT, task).end()
 
 
 def _time(store: AlmaSubject, agent: Agent, task: str, steps: int, clock: list[float], cpu: list[float]) -> None:

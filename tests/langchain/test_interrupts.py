@@ -10,6 +10,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
 from alma import ALMA
@@ -83,6 +84,30 @@ def test_an_interrupted_run_is_resumed_after_the_store_was_closed_and_opened_aga
         agent(alma).invoke(Command(resume="yes"), THREAD)
         assert only_run(alma).used == (rule.id,)
         assert steps(alma) == [("ask_a_person(question)", True, None)]
+
+
+@pytest.mark.parametrize("place", ["a node", "a tool"])
+def test_an_agent_inside_another_graph_waits_and_goes_on_as_well(alma: ALMA, place: str) -> None:
+    replies = call("ask_a_person", question="Now?"), "Done."
+    worker = create_agent(scripted(*replies), [ask_a_person], middleware=[ALMAMiddleware(alma, agent="worker")])
+
+    @tool
+    def delegate(task: str) -> str:
+        """Has another agent do it."""
+        return str(worker.invoke({"messages": [("user", task)]})["messages"][-1].text)
+
+    if place == "a node":
+        drawn = StateGraph(MessagesState)
+        drawn.add_node("work", worker)
+        drawn.add_edge(START, "work")
+        outer: Any = drawn.compile(checkpointer=InMemorySaver())
+    else:
+        outer = create_agent(scripted(call("delegate", task="Roll it out"), "Done."), [delegate], checkpointer=InMemorySaver())
+    outer.invoke(QUESTION, THREAD)
+    assert [(run.status, run.steps) for run in alma.recent_episodes()] == [("open", ())]
+    outer.invoke(Command(resume="yes"), THREAD)
+    assert runs(alma) == [("worker", "unverified")]
+    assert steps(alma) == [("ask_a_person(question)", True, None)]
 
 
 def test_a_new_question_in_an_interrupted_thread_is_a_run_of_its_own(way: Way, alma: ALMA) -> None:
