@@ -1,6 +1,7 @@
 """`alma demo` does the main job on real input, and fails when it does not."""
 
 import dataclasses
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from alma.types import MemorySlice
 
 FIGURES = {
     *("ok", "failures", "embedder", "runs_learned", "learn_ms", "retrieve_ms", "memories", "store_bytes"),
-    *("journal_records_verified", "unseen_tasks", "foresight", "prompt", "seconds"),
+    *("journal_records_verified", "unseen_tasks", "foresight", "prompt", "seconds", "learned", "failure_warning"),
 }
 
 
@@ -38,6 +39,51 @@ def test_the_real_model_recalls_cancellations_for_a_cancellation(alma) -> None:
     assert found["embedder"] != "hash"
     recalled = next(shown["recalled"] for shown in found["unseen_tasks"] if shown["task_id"] == 18)
     assert "cancel" in recalled[0]["text"].lower()
+
+
+@pytest.mark.parametrize(
+    "embedder", ["hash", pytest.param("minilm", marks=pytest.mark.skipif(find_spec("alma_minilm") is None, reason="no model"))]
+)
+def test_the_outcomes_form_rules_and_failures_are_foreseen(alma, embedder: str) -> None:
+    found = alma("demo", "--embedder", embedder, "--json").json
+    learned, warned = found["learned"], found["failure_warning"]
+
+    assert re.search(r"\(worked \d of \d times, last just now; (candidate|proven)\)$", learned["heuristic"])
+    assert re.match(
+        r"Instead do: .+\. Avoid: .+\. Why: .+ \(failed \d of \d times, last just now; proven\)$", learned["anti_pattern"]
+    )
+    assert learned["strategies"] > len(learned["decided"]) >= learned["heuristics"] + learned["anti_patterns"] > 3
+    assert sum(group["trials"] for group in learned["runs"]) == 80
+    assert (warned["tries"], warned["tasks"], warned["successes"]) == (60, 20, 27)
+    assert warned["auc_interval"][0] < warned["auc"] < warned["auc_interval"][1]
+    assert warned["auc"] > 0.6
+    assert warned["brier"] < warned["base_rate_brier"]
+
+
+def test_people_see_rules_strategies_with_pictures_success_over_runs_and_the_warning(alma) -> None:
+    told = alma("demo", "--embedder", "hash").out
+
+    for words in (
+        "What the outcomes taught",
+        "works: ",
+        "fails: Instead do: ",
+        "Success over runs",
+        "71 to 80",
+        "o=",
+        "AUC",
+        "Brier",
+    ):
+        assert words in told, words
+
+
+def test_it_fails_loudly_when_no_rule_is_formed(alma, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unjudged(alma: ALMA, run: Run) -> None:
+        alma.learn(agent=replay.AGENT, task=run.task, outcome="unverified", strategy_used=run.strategy)
+
+    monkeypatch.setattr(replay, "learn_run", unjudged)
+    ended = alma("demo", "--embedder", "hash", "--json", code=1)
+
+    assert ended.json["failures"][-2:] == ["no heuristic was formed", "no anti_pattern was formed"]
 
 
 def test_no_unseen_task_is_among_what_is_recalled(alma) -> None:

@@ -54,6 +54,11 @@ def learn_run(alma: "ALMA", run: Run) -> None:
     )
 
 
+def expected(alma: "ALMA", run: Run) -> float:
+    """The success that is expected of the task, whatever is tried; nothing of the run itself is known yet."""
+    return alma.assess(context=run.task, agent=AGENT).confidence_score
+
+
 def timed(action: Callable[[], Result]) -> tuple[Result, float]:
     """What the action gave, and how many milliseconds it took."""
     start = perf_counter()
