@@ -65,6 +65,37 @@ class LLM(Protocol):
         """The model's answer."""
 
 
+class Learned(Protocol):
+    """The evidence of one project."""
+
+    def classes(self, agent: str, *, most: int) -> Sequence[StoredEvidence]:
+        """The first evidence on each of the newest classes of an agent's tasks, newest first."""
+
+    def has_class(self, agent: str, *task_classes: str) -> bool:
+        """Whether there is evidence on one of the classes."""
+
+    def of_class(self, agent: str, task_class: str, *, most: int) -> Sequence[StoredEvidence]:
+        """The class as a whole and the strategies that were tried in it, those tried most often first."""
+
+    def at(self, agent: str, task_class: str, strategy_hash: str) -> StoredEvidence | None:
+        """The evidence of one key."""
+
+    def of(self, evidence_id: str) -> StoredEvidence | None:
+        """The evidence of an id."""
+
+    def behind(self, memories: Sequence[int]) -> Mapping[int, StoredEvidence]:
+        """The evidence that outcomes belong to or rules rest on, by their rows."""
+
+    def overruled(self, memories: Sequence[int], *, reader: str, trials: int) -> AbstractSet[int]:
+        """Those of the rules, of other agents, on whose class and strategy the reader has so many trials of its own."""
+
+    def with_rules(self, agent: str) -> Sequence[StoredEvidence]:
+        """All evidence of an agent that a rule rests on, or once did."""
+
+    def outcomes(self, evidence_id: str, *, newest: int) -> Sequence[int]:
+        """The rows of the outcomes that an evidence was made of, newest first, archived ones too."""
+
+
 class Write(Protocol):
     """One call's changes to a project. They land together with the journal record that lists them, or not at all."""
 
@@ -91,6 +122,10 @@ class Write(Protocol):
 
         A text that is embedded and new needs its float16 vector in `vectors`. `ConflictError` if a row is not what its change expects.
         """
+
+    @property
+    def learned(self) -> Learned:
+        """The evidence as this write sees it."""
 
     @property
     def learned_seq(self) -> int:
@@ -255,37 +290,6 @@ class Portable(Protocol):
         self, *, actor: str, operation: str, at: int
     ) -> AbstractContextManager[Callable[[], AbstractContextManager[Write]]]:
         """As `Project.write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
-
-
-class Learned(Protocol):
-    """The evidence of one project."""
-
-    def classes(self, agent: str, *, most: int) -> Sequence[StoredEvidence]:
-        """The first evidence on each of the newest classes of an agent's tasks, newest first."""
-
-    def has_class(self, agent: str, *task_classes: str) -> bool:
-        """Whether there is evidence on one of the classes."""
-
-    def of_class(self, agent: str, task_class: str, *, most: int) -> Sequence[StoredEvidence]:
-        """The class as a whole and the strategies that were tried in it, those tried most often first."""
-
-    def at(self, agent: str, task_class: str, strategy_hash: str) -> StoredEvidence | None:
-        """The evidence of one key."""
-
-    def of(self, evidence_id: str) -> StoredEvidence | None:
-        """The evidence of an id."""
-
-    def behind(self, memories: Sequence[int]) -> Mapping[int, StoredEvidence]:
-        """The evidence that outcomes belong to or rules rest on, by their rows."""
-
-    def overruled(self, memories: Sequence[int], *, reader: str, trials: int) -> AbstractSet[int]:
-        """Those of the rules, of other agents, on whose class and strategy the reader has so many trials of its own."""
-
-    def with_rules(self, agent: str) -> Sequence[StoredEvidence]:
-        """All evidence of an agent that a rule rests on, or once did."""
-
-    def outcomes(self, evidence_id: str, *, newest: int) -> Sequence[int]:
-        """The rows of the outcomes that an evidence was made of, newest first, archived ones too."""
 
 
 class Project(Memories, Searchable, Log, Figures, Journaled, Portable, Protocol):

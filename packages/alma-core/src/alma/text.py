@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 PASSAGE_CHARS = 800
 """A passage is at most this long: some 200 word pieces of English, which a 256-token model takes in whole."""
@@ -50,6 +51,7 @@ def telling_words(text: str) -> list[str]:
     return [word for word in distinct if word not in STOPWORDS] or list(distinct)
 
 
+@lru_cache(maxsize=512)
 def normalised(text: str) -> str:
     """The words alone, for telling whether two texts say the same in the same words."""
     return " ".join(words(unicodedata.normalize("NFKC", text)))

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from alma.errors import ValidationError
+from alma.learning.wording import wording
 from alma.memory import arguments as args
 from alma.memory.attempts import END, EPISODE, LEASE, STEP
 from alma.memory.repeating import KEY, notes_of
 from alma.memory.room import Room
 from alma.protocols import Erased
+from alma.text import normalised
 from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
@@ -166,6 +168,8 @@ def _purged(room: Room, chosen: _Chosen, report: ForgetReport, *, actor: str) ->
 def _receipt(room: Room, erased: Erased) -> PurgeReceipt:
     room.store.texts.forget()
     room.drop_ledger()
+    for remembered in (normalised, wording):
+        remembered.cache_clear()
     return PurgeReceipt(seq=erased.seq, surfaces=(*_counted(erased), _snapshot(room), *_UNCOUNTED), left=tuple(erased.left))
 
 

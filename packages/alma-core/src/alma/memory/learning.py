@@ -10,7 +10,7 @@ from alma.learning.observing import Observation, corrected, counted, with_observ
 from alma.learning.rules import Setting
 from alma.memory.judging import judge
 from alma.memory.room import Room
-from alma.protocols import StoredEvidence, Write
+from alma.protocols import Learned, StoredEvidence, Write
 from alma.text import matched_text, normalised
 from alma.types.evidence import WHOLE_CLASS, Evidence, text_key
 from alma.types.identity import short_id, to_micros
@@ -46,6 +46,10 @@ class Learner:
     ledger: Ledger
     at: int
     settings: dict[tuple[str, str], Setting] = field(default_factory=dict)
+    learned: Learned = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.learned = self.write.learned
 
     def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
         """Stores a memory; an outcome is counted, in its class and for its strategy."""
@@ -76,7 +80,7 @@ class Learner:
         """Puts an outcome in the place of the one with its id, whose verdict was another, and has the evidence follow."""
         evidence_id = self.write.find(outcome.id)["evidence"]
         self.write.replace(outcome, passages, vectors, evidence=evidence_id)
-        stored = self.room.project.learned.of(evidence_id) if evidence_id and was is not outcome.outcome else None
+        stored = self.learned.of(evidence_id) if evidence_id and was is not outcome.outcome else None
         if stored is None:
             return
         seen = stored.evidence
@@ -92,7 +96,7 @@ class Learner:
 
     def _verdicts(self, evidence_id: str, changed: Outcome) -> list[tuple[Verdict, int]]:
         """The verdicts that count for what is decided, oldest first, one of them changed."""
-        rows = self.room.project.learned.outcomes(evidence_id, newest=NEWEST_VERDICTS)
+        rows = self.learned.outcomes(evidence_id, newest=NEWEST_VERDICTS)
         kept = self.room.project.memories(rows)
         outcomes = [changed if kept[row].id == changed.id else kept[row] for row in reversed(rows) if row in kept]
         return [(one.outcome, to_micros(one.timestamp)) for one in outcomes if isinstance(one, Outcome)]
@@ -128,12 +132,12 @@ class Learner:
 
     def _is_stored(self, agent: str, key: str, known: KnownTexts) -> bool:
         """Whether a class that is not in hand is there all the same."""
-        return known.is_full and self.room.project.learned.has_class(agent, key, STEP + key)
+        return known.is_full and self.learned.has_class(agent, key, STEP + key)
 
     def _classes(self, agent: str) -> KnownTexts:
         known = self.ledger.classes.get(agent)
         if known is None:
-            found = self.room.project.learned.classes(agent, most=MOST_CLASSES)
+            found = self.learned.classes(agent, most=MOST_CLASSES)
             vectors = self.room.project.vectors([stored.evidence.task or "" for stored in found])
             known = self.ledger.take_classes(agent, found, vectors)
         return known
@@ -141,7 +145,7 @@ class Learner:
     def _book(self, agent: str, key: str, *, is_new: bool = False) -> ClassBook:
         book = self.ledger.books.pop((agent, key), None) or (ClassBook.of((), {}) if is_new else None)
         if book is None:
-            found = self.room.project.learned.of_class(agent, key, most=MOST_STRATEGIES + 1)
+            found = self.learned.of_class(agent, key, most=MOST_STRATEGIES + 1)
             vectors = self.room.project.vectors([matched_text(stored.evidence.strategy) for stored in found])
             book = ClassBook.of(found, vectors)
         self.ledger.books[agent, key] = book
@@ -149,7 +153,7 @@ class Learner:
 
     def _whole(self, book: ClassBook, agent: str, key: str, task: str, vector: bytes | None) -> Entry:
         if book.whole is None:
-            stored = None if book.is_whole else self.room.project.learned.at(agent, key, WHOLE_CLASS)
+            stored = None if book.is_whole else self.learned.at(agent, key, WHOLE_CLASS)
             book.put(Entry(stored, stored.evidence, None) if stored else _new(agent, key, WHOLE_CLASS, "", task, vector))
         assert book.whole is not None
         return book.whole
@@ -159,7 +163,7 @@ class Learner:
         strategy, text = outcome.strategy_used, matched_text(outcome.strategy_used)
         hashed, vector = text_key(strategy), vectors.get(text)
         found = book.strategies.get(hashed)
-        if found is None and not book.is_whole and (stored := self.room.project.learned.at(outcome.agent, key, hashed)):
+        if found is None and not book.is_whole and (stored := self.learned.at(outcome.agent, key, hashed)):
             found = Entry(stored, stored.evidence, vector)
         if found is None and vector is not None and text == strategy:
             near = book.known.best(text, vector)

@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from alma.errors import ConflictError, MemoryNotFoundError
 from alma.journal import Change, entity
 from alma.storage import compiled, fulltext
 from alma.storage.applying import apply_changes, searchable, store_vector
-from alma.storage.evidence import put, recount
+from alma.storage.evidence import EvidenceReader, put, recount
 from alma.storage.logical import NO_USAGE, TABLES, PartitionKey, View, passages_of
 from alma.storage.purging import Purged, purge
 from alma.storage.rows import (
@@ -55,6 +56,11 @@ class Write:
     partitions: Mapping[PartitionKey, int]
     new_partitions: dict[PartitionKey, int] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
+
+    @property
+    def learned(self) -> EvidenceReader:
+        """The evidence as this write sees it."""
+        return EvidenceReader(lambda: nullcontext(self._view()))
 
     def add(
         self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
