@@ -40,7 +40,7 @@ def test_a_store_with_everything_in_it_passes(filled: Filled) -> None:
 
     assert (report.problems, report.ok) == ((), True)
     assert (report.projects, report.records, report.memories, report.purged) == (2, 10, 6, 0)
-    assert report.vectors == 7  # one for each text; the fact is in three passages, two of them alike
+    assert report.vectors == 9  # one for each text, two of them strategies; the fact is in three passages, two of them alike
     assert report.heads == stored_heads(filled.path)
 
 
