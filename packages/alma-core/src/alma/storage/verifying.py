@@ -12,6 +12,7 @@ from alma.journal import BrokenChainError, JournalRecord, ReplayError, State, en
 from alma.protocols import StoredRow
 from alma.storage import compiled, fulltext
 from alma.storage.database import Database
+from alma.storage.evidence import compared
 from alma.storage.logical import View, read_rows
 from alma.storage.migrations import migrate
 from alma.storage.readback import Redactions, record_from, touching
@@ -232,7 +233,13 @@ class _Project:
             "WHERE passage.project = ? AND text_hash = ? LIMIT 3",
             (self.row, digest),
         )
-        return ", ".join(f"memory {memory}" for (memory,) in rows) or "no memory"
+        users = ", ".join(f"memory {memory}" for (memory,) in rows)
+        return users or ("the evidence on a strategy" if self._is_compared(digest) else "no memory")
+
+    def _is_compared(self, digest: bytes) -> bool:
+        with suppress(ValueError):
+            return (self.row, digest) in compared(self.connection, self.seal)
+        return False
 
     def _check_full_text(self) -> None:
         held, expected = fulltext.word_counts(self.connection, self.row)
