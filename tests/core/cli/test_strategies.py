@@ -46,6 +46,13 @@ def test_the_table_fits_on_a_narrow_terminal(tried, monkeypatch: pytest.MonkeyPa
     assert max(map(len, ended.stdout.splitlines())) <= 80
 
 
+def test_what_was_tried_alone_has_no_lift(project) -> None:
+    project("learn", "-a", "victor", "-t", TASK, "-o", "success", "-s", GOOD)
+
+    assert "lift" not in project("strategies", "-a", "victor").out
+    assert project("strategies", "-a", "victor", "--json").json["rows"][0]["others"] == 0
+
+
 def test_a_failing_strategy_says_why(tried) -> None:
     assert "why ImagePullBackOff: manifest not found" in tried("strategies", "-a", "victor").out
 

@@ -42,7 +42,8 @@ def _told(row: "StrategyRecord") -> str:
         f"for {row.task_type or row.task}{origin}",
         f"why {row.why_bad}" if row.why_bad else "",
         f"and {row.unverified} not judged" if row.unverified else "",
-        f"last {row.last_used:%Y-%m-%d}" + (f", lift {row.lift:+.0%} ({_signed(row.lift_interval)})" if row.trials else ""),
+        f"last {row.last_used:%Y-%m-%d}"
+        + (f", lift {row.lift:+.0%} ({_signed(row.lift_interval)})" if row.trials and row.others else ""),
     ]
     return "\n  ".join(" ".join(line.split()) for line in (row.strategy, *details) if line)
 

@@ -34,6 +34,7 @@ def record_of(seen: Evidence, whole: Evidence, *, task_type: str | None, reader:
         recent_rate=seen.operative.rate,
         lift=difference,
         lift_interval=ranged(around),
+        others=others.trials,
         last_used=from_micros(seen.observed_at),
         verdict=verdict,
         told=_told(seen, verdict),

@@ -43,7 +43,7 @@ def _by_agent(classes: Iterable[ClassView]) -> Iterable[Html]:
     largest = list(dict.fromkeys(one.agent for one in classes))
     ordered = sorted(classes, key=lambda one: largest.index(one.agent))
     for agent, group in groupby(ordered, key=lambda one: one.agent):
-        rows = [row for one in group for row in (_class(one), *(_strategy(row, one) for row in one.rows))]
+        rows = [row for one in group for row in (_class(one), *map(_strategy, one.rows))]
         heads: tuple[Child, ...] = ("strategy", "verdict", "worked", scale_head(), "lift", "last used")
         yield tag("h3", stored(agent, 100))
         yield table(heads, rows, right=("worked", "lift"))
@@ -66,9 +66,9 @@ def _class(one: ClassView) -> Html:
     )
 
 
-def _strategy(row: StrategyRecord, of: ClassView) -> Html:
+def _strategy(row: StrategyRecord) -> Html:
     tone = _TONES.get(row.verdict, "soft")
-    others = (of.successes - row.successes) / (of.trials - row.trials) if of.trials - row.trials > 0.5 else None
+    others = row.rate - row.lift if row.others else None
     compared = "" if others is None else f"; everything else {others:.0%}"
     words = f"{row.rate:.0%}, at 95 % {told(row.interval)}{compared}"
     why = tag("div", f"Why: {stored(row.why_bad)}", class_="soft small") if row.why_bad else None

@@ -39,7 +39,8 @@ class StrategyRecord(_Told):
     """A strategy's record in one class of tasks.
 
     `successes` of `trials` count for ever, a partial success half; `unverified` outcomes are not among them. `rate` with its `interval` is of
-    these counts; `recent_rate` is discounted, and decides. `lift` says by how much the rate is above that of whatever else was tried in the class.
+    these counts; `recent_rate` is discounted, and decides. `lift` says by how much the rate is above that of whatever else was tried in the class,
+    `others` times in all; of nothing else it says nothing.
     `similarity` is the cosine of the class to the task that was asked about, `None` if none was.
     """
 
@@ -55,6 +56,7 @@ class StrategyRecord(_Told):
     recent_rate: Share
     lift: Difference
     lift_interval: Range
+    others: float = 0.0
     last_used: UtcDatetime
     verdict: Judgement
     told: str
