@@ -21,8 +21,13 @@ def reported(error: Exception, request: Any) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def test_a_run_whose_tool_does_well_is_one_episode_with_one_step(way: Way, alma: ALMA) -> None:
-    way.invoke(way.agent(call("deploy", way="blue-green"), "Done."))
+def test_a_run_whose_tool_does_well_is_one_episode_with_one_step_and_one_line_in_the_log(
+    way: Way, alma: ALMA, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "alma"):
+        way.invoke(way.agent(call("deploy", way="blue-green"), "Done."))
+    told = [record.message for record in caplog.records if record.message.startswith("run of")]
+    assert told == ["run of dev: retrieved 0, cited none, learned no step, 1 step, unverified"]
     record = only_run(alma)
     assert (record.agent, record.task, record.strategy) == ("dev", TASK, "deploy(way)")
     assert runs(alma) == [("dev", "unverified")]

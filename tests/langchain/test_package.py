@@ -82,6 +82,8 @@ def test_an_alma_that_is_none_and_options_that_do_not_exist_are_errors_at_once(t
             ALMAMiddleware(alma)  # type: ignore[call-arg]
         with pytest.raises(TypeError, match="topk"):
             ALMAMiddleware(alma, agent="dev", topk=3)  # type: ignore[call-arg]
+        with pytest.raises(ConfigurationError, match="inject is True"):
+            ALMAMiddleware(alma, agent="dev", inject=True)  # type: ignore[arg-type]
         with pytest.raises(ConfigurationError, match="on_error is 'ignore'"):
             ALMAMemory(alma, agent="dev", on_error="ignore")
         with pytest.raises(ValueError, match="memory_kye"):

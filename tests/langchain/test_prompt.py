@@ -180,6 +180,9 @@ def test_the_budget_and_the_number_of_memories_are_kept(alma: ALMA) -> None:
     model = scripted("Done.")
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev", top_k=3)]))
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev", max_tokens=250)]))
-    few, short = (system_text(messages) for messages in model.prompts)
+    invoke(agent(model, [ALMAMiddleware(alma, agent="dev", min_score=1.0)]))
+    invoke(agent(model, [ALMAMiddleware(alma, agent="dev", inject="none")]))
+    few, short, *nothing = (system_text(messages) for messages in model.prompts)
+    assert nothing == ["", ""]
     assert few.count("way ") == 3
     assert 0 < short.count("way ") < 3

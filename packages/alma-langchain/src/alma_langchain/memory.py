@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.load.serializable import Serializable
 from pydantic import ConfigDict, Field, PrivateAttr
@@ -82,7 +82,7 @@ class ALMAMemory(BaseMemory):
         """What was taken from the run that ended last."""
         return self._recorder.last_run
 
-    def as_middleware(self, *, inject: bool = True, name: str = "ALMAMiddleware") -> "ALMAMiddleware":
+    def as_middleware(self, *, inject: Literal["system", "none"] = "system", name: str = "ALMAMiddleware") -> "ALMAMiddleware":
         """Middleware for `create_agent`. `MissingDependencyError` without the extra `agents`."""
         from alma_langchain.middleware import ALMAMiddleware
 

@@ -3,12 +3,12 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Unpack, cast
+from typing import Any, Literal, TypeAlias, Unpack, cast
 from uuid import UUID
 
 from langchain_core.runnables.config import ensure_config
 
-from alma import ALMA
+from alma import ALMA, ConfigurationError
 from alma_langchain.attempt import Attempt
 from alma_langchain.events import OWN_TOOLS, RUNS, watch
 from alma_langchain.extras import missing_extra
@@ -26,32 +26,36 @@ try:
 except ImportError as error:
     raise missing_extra("ALMAMiddleware", "agents") from error
 
+Inject: TypeAlias = Literal["system", "none"]
+
 
 class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
     """An agent that learns: `create_agent(model, tools, middleware=[ALMAMiddleware(alma, agent="…")])`.
 
     Before the run it retrieves what matters; each model call sees it as the last block of the system prompt. Each tool call becomes a step of an
     episode, durably when it returns, and the run ends the episode, however it ends. Put it first: the first sees what tools come to after retries
-    and repairs. `split()` gives a pair if memory has to come after what other middleware adds to the prompt. Several in one agent need names of
-    their own. Takes the options of `Settings`.
+    and repairs. `split()` gives a pair if memory has to come after what other middleware adds to the prompt; `inject="none"` shows nothing. Several
+    in one agent need names of their own. Takes the options of `Settings`.
     """
 
     state_schema = ALMAState
 
     def __init__(
-        self, alma: ALMA, *, agent: str, inject: bool = True, name: str = "ALMAMiddleware", **options: Unpack[Options]
+        self, alma: ALMA, *, agent: str, inject: Inject = "system", name: str = "ALMAMiddleware", **options: Unpack[Options]
     ) -> None:
         self._set_up(Recorder(alma, agent, Settings(**options)), inject=inject, name=name)
 
     @classmethod
-    def over(cls, recorder: Recorder, *, inject: bool = True, name: str = "ALMAMiddleware") -> "ALMAMiddleware":
+    def over(cls, recorder: Recorder, *, inject: Inject = "system", name: str = "ALMAMiddleware") -> "ALMAMiddleware":
         """Middleware over a recorder that others use as well."""
         made = cls.__new__(cls)
         made._set_up(recorder, inject=inject, name=name)
         return made
 
-    def _set_up(self, recorder: Recorder, *, inject: bool, name: str) -> None:
+    def _set_up(self, recorder: Recorder, *, inject: Inject, name: str) -> None:
         super().__init__()
+        if inject not in ("system", "none"):
+            raise ConfigurationError(f"inject is {inject!r}; it must be 'system' or 'none'")
         self.recorder = recorder
         self._inject = inject
         self._name = name
@@ -74,7 +78,7 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
 
     def split(self) -> "tuple[ALMAMiddleware, NotesMiddleware]":
         """The same in two: the first records and goes first, the second writes the notes into the prompt and goes last."""
-        return ALMAMiddleware.over(self.recorder, inject=False, name=self._name), NotesMiddleware(self._name)
+        return ALMAMiddleware.over(self.recorder, inject="none", name=self._name), NotesMiddleware(self._name)
 
     def before_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any]:
         """Begins the episode and keeps the notes for the model calls."""
@@ -179,7 +183,7 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
         return None if is_own else self._current(request.state, getattr(request.runtime, "context", None))
 
     def _with_notes(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        return with_notes(request, self._name) if self._inject else request
+        return with_notes(request, self._name) if self._inject == "system" else request
 
     def _observe(self, request: ModelRequest[Any], response: Any) -> None:
         attempt = self._current(cast(Mapping[str, Any], request.state), getattr(request.runtime, "context", None))

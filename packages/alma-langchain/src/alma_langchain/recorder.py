@@ -58,7 +58,10 @@ class Recorder:
     def retrieve(self, task: str, context: RunContext) -> MemorySlice:
         """What matters for a task of that run."""
         said = kept_task(self.settings.told(task))
-        return self.project(context).retrieve(said, self.agent, top_k=self.settings.top_k, user_id=self.user(context))
+        found = self.project(context).retrieve(said, self.agent, top_k=self.settings.top_k, user_id=self.user(context))
+        if (least := self.settings.min_score) is None:
+            return found
+        return found.model_copy(update={"recalled": tuple(item for item in found.recalled if item.score >= least)})
 
     def follow(
         self, task: str, context: RunContext, *, memories: Callable[[], MemorySlice] | None = None, has_hooks: bool = False
@@ -67,15 +70,10 @@ class Recorder:
         said = kept_task(self.settings.told(task))
 
         def begin() -> Episode:
-            alma = self.project(context)
-            shown = memories() if memories else None
-            return alma.episode(
-                self.agent,
-                said,
-                user_id=self.user(context),
-                task_type=self.settings.task_type,
-                top_k=self.settings.top_k,
-                memories=shown,
+            shown = memories() if memories else self.retrieve(task, context)
+            user = self.user(context)
+            return self.project(context).episode(
+                self.agent, said, user_id=user, task_type=self.settings.task_type, memories=shown
             )
 
         return Attempt(self, begin, task=said, has_hooks=has_hooks)

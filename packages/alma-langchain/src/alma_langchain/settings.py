@@ -47,6 +47,7 @@ class Options(TypedDict, total=False):
 
     top_k: int
     max_tokens: int
+    min_score: float | None
     user_id: Identity
     tenant_id: Identity
     task_type: str | None
@@ -64,7 +65,7 @@ class Options(TypedDict, total=False):
 class Settings:
     """How runs are read and told to ALMA.
 
-    - `top_k`, `max_tokens`: at most so many memories of each kind, and so many tokens of them in the prompt.
+    - `top_k`, `max_tokens`: at most so many memories of each kind, and so many tokens of them in the prompt; `min_score`: none below it.
     - `user_id`, `tenant_id`: a name, or a function of the `RunContext`. By default what the run calls `user_id` and `tenant_id`. Preferences of
       that user are shown; a tenant has a project of its own.
     - `task_type`: the class of task that runs are learned under, if they all belong to one.
@@ -79,6 +80,7 @@ class Settings:
 
     top_k: int = 5
     max_tokens: int = 2000
+    min_score: float | None = None
     user_id: Identity = None
     tenant_id: Identity = None
     task_type: str | None = None
