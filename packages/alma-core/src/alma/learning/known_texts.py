@@ -88,6 +88,8 @@ class KnownTexts:
 
     def best(self, text: str, vector: bytes) -> str | None:
         """The key of the text that this one tells again: in the same words, else the nearest that is the same. `None` if none is."""
+        if not self._entries:
+            return None
         in_same_words = self._by_words.get(normalised(text) or text)
         if in_same_words:
             return next(iter(in_same_words))
