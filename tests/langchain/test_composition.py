@@ -16,7 +16,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from alma import ALMA, StorageError
-from alma_langchain import ALMACallbackHandler, ALMAMiddleware, FinishedRun
+from alma_langchain import ALMACallbackHandler, ALMAMiddleware, AsyncALMACallbackHandler, FinishedRun, RunContext
 from alma_langchain.events import RUNS
 from alma_langchain.testing import ScriptedChatModel
 from scripted import QUESTION, TASK, call, deploy, invoke, only_run, runs, scripted, steps, system_text
@@ -254,6 +254,34 @@ def test_a_store_that_fails_does_not_change_what_the_agent_answers(
     ended = {"beginning": [], "step": ["unverified"], "end": ["open"]}
     assert sorted(outcome for _, outcome in runs(alma)) == [*ended[fails], "unverified"]
     assert middleware.recorder.live == 0
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize(
+    "option", ["task_from", "redact", "user_id", "action_from", "tool_outcome_from", "strategy_from", "usage_from"]
+)
+def test_an_option_that_raises_does_not_change_what_the_agent_answers(alma: ALMA, option: str, is_async: bool) -> None:
+    def fail(*given: Any) -> Any:
+        raise LookupError("no such thing")
+
+    given: Any = {option: fail}
+    middleware = ALMAMiddleware(alma, agent="dev", **given)
+    handler = (AsyncALMACallbackHandler if is_async else ALMACallbackHandler)(alma, agent="ops", **given)
+    agent = create_agent(scripted(call("deploy", way="blue-green"), "Done."), [deploy], middleware=[middleware])
+    result = invoke(agent, is_async=is_async, config={"callbacks": [handler]})
+    assert result["messages"][-1].text == "Done."
+    assert {str(error) for error in [*middleware.errors, *handler.errors]} == {"no such thing"}
+    assert {outcome for _, outcome in runs(alma)} <= {"unverified"}
+    assert middleware.recorder.live == handler.recorder.live == 0
+
+
+def test_a_run_that_is_cancelled_before_its_episode_began_leaves_none_open(alma: ALMA) -> None:
+    recorder = ALMAMiddleware(alma, agent="dev").recorder
+    attempt = recorder.follow(TASK, RunContext())
+    attempt.leave(asyncio.CancelledError())
+    assert attempt.episode is None
+    assert alma.recent_episodes() == []
+    assert recorder.live == 0
 
 
 @pytest.mark.parametrize("fails", ["alma.memory.episodes.begin", "alma.episode.Episode.step", "alma.episode.Episode.end"])

@@ -50,9 +50,9 @@ class Attempt:
 
     @property
     def episode(self) -> Episode | None:
-        """Its episode, begun now if it was not yet; `None` if that failed."""
+        """Its episode, begun now if it was not yet; `None` if that failed, or if the run is over before it began."""
         with self._lock:
-            if self._begin is not None:
+            if self._begin is not None and not self.is_over:
                 begin, self._begin = self._begin, None
                 with self.recorder.guard("an episode could not begin", self):
                     self._episode = begin()

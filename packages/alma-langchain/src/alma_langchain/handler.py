@@ -79,18 +79,16 @@ class _Roots:
                         self._interrupted.popitem(last=False)
 
     def _attempt(self, inputs: Any, context: RunContext, thread: str | None) -> Attempt | None:
-        task = None
-        with self.recorder.guard("the task was not read"):
-            task = self.recorder.settings.task_from(inputs)
         with self._lock:
             waiting = self._interrupted.pop(thread, None) if thread is not None else None
-        if task:
-            return self.recorder.follow(task, context, memories=partial(self.recorder.nothing_shown, context))
-        if waiting is None:
-            return None
-        if waiting.key is None:  # it had done nothing yet, so there is nothing to take up
-            return self.recorder.follow(waiting.task, context, memories=partial(self.recorder.nothing_shown, context))
-        return self.recorder.resumed(waiting.key, waiting.task, context, has_hooks=False)
+        attempt = None
+        with self.recorder.guard("the task was not read"):
+            task = self.recorder.settings.task_from(inputs) or (waiting.task if waiting and waiting.key is None else None)
+            if task:
+                attempt = self.recorder.follow(task, context, memories=partial(self.recorder.nothing_shown, context))
+            elif waiting and waiting.key:  # one that had done nothing yet has nothing to take up
+                attempt = self.recorder.resumed(waiting.key, waiting.task, context, has_hooks=False)
+        return attempt
 
 
 class _Handler:

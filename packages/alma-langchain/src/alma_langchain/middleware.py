@@ -143,13 +143,11 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
         return self._without(state)
 
     def _follow(self, state: ALMAState, runtime: Any) -> Attempt | None:
-        task = None
+        attempt = None
         with self.recorder.guard("the task was not read"):
-            task = self.recorder.settings.task_from(state)
-        if not task:
-            return None
-        attempt = self.recorder.follow(task, run_context(runtime.context), has_hooks=True)
-        _listen(attempt)
+            if task := self.recorder.settings.task_from(state):
+                attempt = self.recorder.follow(task, run_context(runtime.context), has_hooks=True)
+                _listen(attempt)
         return attempt
 
     def _begun(self, attempt: Attempt | None, state: ALMAState) -> dict[str, Any]:
