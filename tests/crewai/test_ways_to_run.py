@@ -221,6 +221,22 @@ def test_work_that_is_delegated_is_the_coworkers(alma: ALMA, memory: ALMAMemory)
     assert [ok for _, ok in manager[3]] == [True]
 
 
+def test_a_manager_that_crewai_makes_is_an_agent_like_any(alma: ALMA, memory: ALMAMemory) -> None:
+    boss = ScriptedLLM(use("delegate_work_to_coworker", task="Fix the login", context="none", coworker="Coder"), "all done")
+    worker = agent(ScriptedLLM("fixed"))
+    made = Crew(
+        agents=[worker],
+        tasks=[task("Make it work")],
+        process=Process.hierarchical,
+        manager_llm=boss,
+        memory=memory,
+        verbose=False,
+    )
+    made.kickoff()
+    assert sorted(record[:2] for record in told(alma)) == [("Coder", "Fix the login"), ("Crew Manager", "Make it work")]
+    assert memory.errors == ()
+
+
 def test_a_coworker_that_fails_is_a_failure_and_the_manager_goes_on(alma: ALMA, memory: ALMAMemory) -> None:
     boss = ScriptedLLM(use("ask_question_to_coworker", question="Is it up?", context="none", coworker="Coder"), "unknown")
     worker = agent(ScriptedLLM(ConnectionError("gone")), max_retry_limit=0)
@@ -241,6 +257,18 @@ def test_a_crew_inside_a_flow_learns(alma: ALMA, memory: ALMAMemory) -> None:
 
     assert Release().kickoff() == "written"
     assert [record[1:3] for record in told(alma)] == [(DEPLOY, "partial"), ("Write about penguins", "unverified")]
+
+
+def test_a_flow_keeps_and_finds_notes(alma: ALMA, memory: ALMAMemory) -> None:
+    class Noting(Flow):
+        @start()
+        def note(self) -> list[str]:
+            self.remember("The staging cluster is called heron")
+            return [match.record.content for match in self.recall("name of the staging cluster")]
+
+    (found,) = Noting(memory=memory).kickoff()
+    assert "heron" in found
+    assert [note.agent for note in alma.list_memories("domain_knowledge")] == ["crew"]
 
 
 def test_a_crew_that_a_tool_starts_is_kept_apart_from_the_task_around_it(alma: ALMA, memory: ALMAMemory) -> None:

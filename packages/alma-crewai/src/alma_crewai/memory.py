@@ -208,11 +208,11 @@ class ALMAMemory(Memory):
         """The run that this recall is for; one that begins by it where an agent has no task, or has it from a coworker."""
         watch, practice = watching.current(), self._listener.practice
         if who.task_id is None:
-            if not self._listener.is_open:
+            if not self._listener.is_open or who.agent_id is None:
                 return None
             if watch is not None and watch.run.key == who.agent_id:
                 watching.abandon(watch, "the agent began something else")
-            run = Run(practice, agent=self._name(who.role), task=query, key=who.agent_id or "", is_task=False)
+            run = Run(practice, agent=self._name(who.role), task=query, key=who.agent_id, is_task=False)
             return watching.enter(run).run
         if watch is None or watch.run.practice is not practice:
             return None
