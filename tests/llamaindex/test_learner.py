@@ -192,6 +192,12 @@ def test_installing_twice_learns_once_and_after_uninstalling_nothing(alma: ALMA)
     assert (learner.is_installed, installed()) == (False, [])
 
 
+def test_two_learners_of_one_agent_learn_its_runs_once(alma: ALMA) -> None:
+    with ALMALearner(alma, agents=["dev"]), ALMALearner(alma, agents=["dev"]):
+        run(agent_of(["done"]), None)
+    assert len(episodes(alma)) == 1
+
+
 def test_many_memories_share_one_learner(alma: ALMA) -> None:
     for _ in range(5):
         memory_of(alma)
@@ -245,7 +251,7 @@ def test_uninstalling_abandons_the_runs_that_go_on(alma: ALMA) -> None:
     assert [(record.status, record.reason) for record in episodes(alma)] == [(EpisodeStatus.ABANDONED, "the run was cut short")]
 
 
-@pytest.mark.parametrize("method", ["episode", "settle"])
+@pytest.mark.parametrize("method", ["episode", "end"])
 def test_a_store_that_is_locked_reaches_no_agent_and_is_told_once(
     alma: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, method: str
 ) -> None:
@@ -258,6 +264,7 @@ def test_a_store_that_is_locked_reaches_no_agent_and_is_told_once(
         monkeypatch.setattr("alma.episode.Episode.end", locked)
     memory = memory_of(alma)
     assert str(run(agent_of(OK_THEN_BAD), memory)) == "done"
+    assert memory.learner.flush()
     assert [str(error) for error in memory.learner.errors] == ["the database is locked"]
     assert caplog.text.count("the database is locked") == 1
 

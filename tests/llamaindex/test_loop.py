@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import cycle
+from threading import Event
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from alma import ALMA
 from alma_llamaindex import AgentRun, ALMAMemory
+from alma_llamaindex.recording import Recording
 from alma_llamaindex.testing import Answer
 from llama_runs import TASK, agent_of, episodes, outcomes, react_agent_of, run, user_text
 
@@ -50,6 +52,27 @@ def test_after_failures_the_next_prompt_warns_and_the_next_run_does_better(alma:
     assert (first, worse) == (TASK, "Tried: 503 from the load balancer")
     assert f"[A1] {WARNING}" in second
     assert better == "Tried: live"
+
+
+def test_a_retrieval_waits_for_what_the_run_before_taught(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_asked = Event()
+    settle = Recording.asettle
+
+    async def noted(self: Recording) -> None:
+        is_asked.set()
+        await settle(self)
+
+    def late(run: AgentRun) -> str:
+        """Comes to a verdict when the next run already asks."""
+        assert is_asked.wait(5)
+        return "failure"
+
+    try_it(alma, evaluator=late)
+    is_asked.clear()
+    monkeypatch.setattr(Recording, "asettle", noted)
+    prompt, _ = try_it(alma)
+    assert "[O1] Failed" in prompt
+    assert "Unverified" not in prompt
 
 
 def succeeded(run: AgentRun) -> bool:

@@ -51,6 +51,15 @@ def test_the_same_words_again_are_asked_for_again(taught: ALMA, retrievals: list
     assert retrievals == [("dev", TASK)] * 2
 
 
+def test_the_same_words_in_a_chat_that_began_anew_are_asked_for_again(taught: ALMA, retrievals: list[tuple[str, str]]) -> None:
+    memory = ALMAMemory.from_defaults(taught, agent="dev", learn=False)
+    agent = agent_of(["done"] * 2)
+    run(agent, memory)
+    memory.reset()
+    run(agent, memory)
+    assert len(retrievals) == 2
+
+
 def test_other_words_in_one_session_are_another_question(taught: ALMA, retrievals: list[tuple[str, str]]) -> None:
     memory = ALMAMemory.from_defaults(taught, agent="dev", learn=False)
     agent = agent_of(["done"] * 2)
@@ -126,6 +135,7 @@ def test_when_the_store_fails_the_agent_goes_on_without_memory(taught: ALMA, mon
     agent = agent_of(["done"])
     assert str(run(agent, memory)) == "done"
     assert whole_text(agent.llm.prompts[0]) == TASK
+    assert memory.learner.flush()
     assert [str(error) for error in memory.learner.errors] == ["the database is locked"]
     assert [(episode.task, episode.shown) for episode in episodes(taught)] == [(TASK, ())]
 

@@ -147,9 +147,10 @@ def test_fusion_folds_one_memory_found_by_several_questions(taught: ALMA, mode: 
         use_async=False,
         similarity_top_k=20,
     )
-    found = ids(fusion.retrieve(TASK))
-    assert sorted(found) == sorted(set(found))
-    assert set(found) == set(ids(retriever.retrieve(TASK)))
+    found = fusion.retrieve(TASK)
+    assert set(ids(found)) == set(ids(retriever.retrieve(TASK)))
+    if mode == "reciprocal_rerank":  # a place among the first five of one list gives at most 1/60
+        assert found[0].score > 3 / 60
 
 
 class KeepFirst(BaseNodePostprocessor):
