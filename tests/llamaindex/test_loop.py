@@ -56,11 +56,16 @@ def test_after_failures_the_next_prompt_warns_and_the_next_run_does_better(alma:
 
 def test_a_retrieval_waits_for_what_the_run_before_taught(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
     is_asked = Event()
-    settle = Recording.asettle
+    endings: list[int] = []
+    settle, retrieve = Recording.asettle, alma.retrieve
 
     async def noted(self: Recording) -> None:
         is_asked.set()
         await settle(self)
+
+    def counted(**given: Any) -> Any:
+        endings.append(sum(record.outcome is not None for record in alma.recent_episodes()))
+        return retrieve(**given)
 
     def late(run: AgentRun) -> str:
         """Comes to a verdict when the next run already asks."""
@@ -68,11 +73,11 @@ def test_a_retrieval_waits_for_what_the_run_before_taught(alma: ALMA, monkeypatc
         return "failure"
 
     try_it(alma, evaluator=late)
-    is_asked.clear()
     monkeypatch.setattr(Recording, "asettle", noted)
+    monkeypatch.setattr(alma, "retrieve", counted)
     prompt, _ = try_it(alma)
+    assert endings == [1]
     assert "[O1] Failed" in prompt
-    assert "Unverified" not in prompt
 
 
 def succeeded(run: AgentRun) -> bool:
