@@ -238,11 +238,14 @@ def _times(alma: "ALMA", actions: Sequence[str], name: str) -> list[Gate]:
 
 
 def _tools_called(path: Path) -> Iterator[str]:
-    for record in read_records(path):
-        for message in record["traj"]:
-            for call in message.get("tool_calls") or ():
-                given = json.loads(call["function"]["arguments"])
-                yield f"{call['function']['name']} {' '.join(str(value) for value in given.values())}"[:300].strip()
+    try:
+        for record in read_records(path):
+            for message in record["traj"]:
+                for call in message.get("tool_calls") or ():
+                    given = json.loads(call["function"]["arguments"])
+                    yield f"{call['function']['name']} {' '.join(str(value) for value in given.values())}"[:300].strip()
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: a tool call is none: {type(error).__name__} {error}") from error
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -2,6 +2,7 @@
 
 All policies decide in the same worlds with the same luck. Those that ask ALMA try first, in order, what is not in the table, then
 
+- *by its rules*: the first row that works or seems to; where there is none, what was tried least of all that is not known to fail;
 - *surest*: its first row, the one with the highest lower bound. It never doubts a choice that does tolerably;
 - *hopeful*: the row with the highest upper bound of its interval, so that what was tried little is tried again (Kaufmann, Cappé and Garivier 2012,
   "On Bayesian upper confidence bounds for bandit problems", here with a fixed confidence);
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import Progress
 
+from alma.types.strategies import Judgement
 from benchmarks.gates import Gate
 from benchmarks.measures import interval, mean
 from benchmarks.simulation.worlds import STRATEGIES, Luck, Store, luck, store
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 WORLD_STRATEGIES = 4
 LOWEST, HIGHEST = 0.1, 0.9
 GREED = 0.1
-SUREST, HOPEFUL, PLACEBO = "ALMA, surest", "ALMA, hopeful", "ALMA, placebo"
+BY_RULES, SUREST, HOPEFUL, PLACEBO = "ALMA, by its rules", "ALMA, surest", "ALMA, hopeful", "ALMA, placebo"
+WORKS, FAILS = (Judgement.WORKS, Judgement.SEEMS_TO_WORK), (Judgement.FAILS, Judgement.SEEMS_TO_FAIL)
 THOMPSON, GREEDY, NONE = "Thompson sampling", "plain rates, 1 in 10 at random", "no memory"
 
 Regrets = dict[str, list[float]]
@@ -54,7 +57,7 @@ def figures(regrets: Regrets, decisions: int, seed: int) -> list[Gate]:
     result = []
     for name, values in regrets.items():
         low, high = interval(values, seed=seed)
-        limit = mean(none) if name in (SUREST, HOPEFUL) else None
+        limit = mean(none) if name in (BY_RULES, SUREST, HOPEFUL) else None
         result.append(Gate(f"regret in {decisions}: {name} ({low:.1f} to {high:.1f})", mean(values), "", limit=limit))
     helped = [without - with_placebo for without, with_placebo in zip(none, regrets[PLACEBO], strict=True)]
     low, high = interval(helped, seed=seed)
@@ -65,6 +68,7 @@ def figures(regrets: Regrets, decisions: int, seed: int) -> list[Gate]:
 def _choices(memory: Store, world: str, drawn: Luck, chance: np.random.Generator) -> dict[str, list[int]]:
     strategies = drawn.shape[1]
     return {
+        BY_RULES: _by_memory(memory, f"rules-{world}", drawn, _by_rules),
         SUREST: _by_memory(memory, f"surest-{world}", drawn, _surest),
         HOPEFUL: _by_memory(memory, f"hopeful-{world}", drawn, _hopeful),
         PLACEBO: _by_memory(memory, f"placebo-{world}", drawn, lambda rows: _dealt_anew(rows, chance)),
@@ -84,6 +88,13 @@ def _by_memory(memory: Store, agent: str, drawn: Luck, choose: Choose) -> list[i
         memory.learn(agent, names[choice], outcomes[choice])
         choices.append(choice)
     return choices
+
+
+def _by_rules(rows: Sequence["StrategyRecord"]) -> str:
+    working = [row for row in rows if row.verdict in WORKS]
+    if working:
+        return working[0].strategy
+    return min(rows, key=lambda row: (row.verdict in FAILS, row.trials)).strategy
 
 
 def _surest(rows: Sequence["StrategyRecord"]) -> str:

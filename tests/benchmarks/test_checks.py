@@ -84,6 +84,15 @@ def test_a_file_without_pairs_is_a_clear_error(data: Path, run_benchmark: Run) -
     assert "Traceback" not in done.stderr
 
 
+def test_a_tool_call_that_is_none_is_a_clear_error(pairs: Path, trials: Path, run_benchmark: Run) -> None:
+    trials.write_text(trials.read_text().replace('"arguments"', '"argument"'))
+    done = run_benchmark("checks", "--data", pairs, "--airline", trials, "--embedder", "hash")
+
+    assert done.returncode == 1
+    assert "a tool call is none" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_false_alarms_are_shares_of_the_pairs_that_differ() -> None:
     def answer(*, is_same: bool, is_warned: bool, kind: str = "number") -> Answer:
         return Answer(Pair("a", "b", is_same, "dev", kind), is_warned, [])
