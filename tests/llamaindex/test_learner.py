@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent, ToolCall
 from llama_index.core.memory import Memory
+from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent
 from workflows.errors import WorkflowCancelledByUser
 
 from alma import ALMA, StorageError
@@ -340,6 +341,26 @@ def test_a_run_inside_of_a_run_is_an_episode_of_its_own(alma: ALMA) -> None:
         ("dev", TASK, (("ask_helper", True, None),)),
         ("helper", "How to log in?", (BOOM,)),
     }
+
+
+async def confirm(ctx: Context) -> str:
+    """Asks a person."""
+    said = await ctx.wait_for_event(HumanResponseEvent, waiter_event=InputRequiredEvent(prefix="Sure?"))
+    return str(said.response)
+
+
+def test_a_run_that_waits_for_a_person_is_one_episode_and_the_waiting_tool_one_step(alma: ALMA) -> None:
+    async def go() -> None:
+        handler = agent_of([[("confirm", {})], "done"], tools=[confirm]).run(user_msg=TASK, memory=memory_of(alma))
+        async for event in handler.stream_events():
+            if isinstance(event, InputRequiredEvent):
+                handler.ctx.send_event(HumanResponseEvent(response="yes"))
+        await handler
+
+    asyncio.run(go())
+    assert [[(step.tool, step.ok, step.output) for step in record.steps] for record in episodes(alma)] == [
+        [("confirm", True, "yes")]
+    ]
 
 
 def test_twenty_runs_at_once_keep_apart(alma: ALMA) -> None:
