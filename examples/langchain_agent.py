@@ -9,13 +9,14 @@ import os
 import re
 import tempfile
 from importlib.util import find_spec
+from typing import Literal
 
 from langchain.agents import create_agent
 from langchain.chat_models import init_chat_model
 from langchain_core.messages import ToolMessage
 
 from alma import ALMA
-from alma_langchain import ALMAMiddleware, tool_with_arguments
+from alma_langchain import ALMAMiddleware
 from alma_langchain.testing import ScriptedChatModel
 
 TASK = "Deploy the auth service to production"
@@ -23,8 +24,8 @@ WAYS = ("recreate", "rolling", "blue-green")
 PROVIDERS = {"openai": "openai:gpt-5-mini", "anthropic": "anthropic:claude-sonnet-4-5"}
 
 
-def deploy(way: str) -> str:
-    """Deploys the auth service. The ways are: recreate, rolling, blue-green."""
+def deploy(way: Literal["recreate", "rolling", "blue-green"]) -> str:
+    """Deploys the auth service."""
     problems = {"recreate": "every user was logged out", "rolling": "502 while old and new pods answered side by side"}
     if way in problems:
         raise RuntimeError(f"rolled back: {problems[way]}")
@@ -53,7 +54,7 @@ def judge(run):
 
 
 with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop") as alma:
-    memory = ALMAMiddleware(alma, agent="deployer", outcome_from=judge, action_from=tool_with_arguments)
+    memory = ALMAMiddleware(alma, agent="deployer", outcome_from=judge)
     model = chat_model()
     agent = create_agent(model, [deploy], system_prompt="Deploy in one call of the tool.", middleware=[memory])
     for number in (1, 2, 3):

@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from alma_langchain.choices import ToolUse, tool_with_arguments
     from alma_langchain.documents import memory_to_documents
     from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler
     from alma_langchain.memory import ALMAMemory
     from alma_langchain.middleware import ALMAMiddleware
-    from alma_langchain.reading import tool_with_arguments
     from alma_langchain.retriever import ALMARetriever
     from alma_langchain.run import FinishedRun, RunReport, tools_succeeded
     from alma_langchain.settings import RunContext
@@ -30,7 +30,8 @@ _HOMES = {
     "RunReport": "run",
     "create_alma_tools": "tools",
     "memory_to_documents": "documents",
-    "tool_with_arguments": "reading",
+    "ToolUse": "choices",
+    "tool_with_arguments": "choices",
     "tools_succeeded": "run",
 }
 
@@ -43,6 +44,7 @@ __all__ = [
     "FinishedRun",
     "RunContext",
     "RunReport",
+    "ToolUse",
     "create_alma_tools",
     "memory_to_documents",
     "tool_with_arguments",

@@ -1,13 +1,14 @@
 """One run of an agent, told to ALMA as one episode."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from alma import Episode, MemorySlice
 from alma.episode import leaving
 from alma.text import storable
 from alma.types import EpisodeRecord
+from alma_langchain.choices import ToolUse
 from alma_langchain.reading import TASK_CHARS, tool_error
 from alma_langchain.run import FinishedRun, RunReport
 
@@ -66,22 +67,20 @@ class Attempt:
         """What was shown at its beginning."""
         return self.episode.memories if self.episode else MemorySlice()
 
-    def tool_returned(self, name: str, arguments: Mapping[str, Any], result: Any, seconds: float, call_id: str | None) -> None:
+    def tool_returned(self, use: ToolUse, result: Any, seconds: float, call_id: str | None) -> None:
         """Records a tool call that gave a result, which may say that it went wrong."""
         ok: bool | None = None
         with self.recorder.guard("the outcome of a tool could not be judged", self):
-            ok = self.recorder.settings.tool_outcome_from(name, result)
+            ok = self.recorder.settings.tool_outcome_from(use.name, result)
         error = tool_error(result) or "it reported an error" if ok is False else None
-        self._step(name, arguments, ok, error, seconds, call_id)
+        self._step(use, ok, error, seconds, call_id)
 
-    def tool_raised(
-        self, name: str, arguments: Mapping[str, Any], error: BaseException, seconds: float, call_id: str | None
-    ) -> None:
+    def tool_raised(self, use: ToolUse, error: BaseException, seconds: float, call_id: str | None) -> None:
         """Records a tool call that ended by an exception. One that says nothing about the tool, such as cancellation, is no step."""
         left = leaving(error)
         if left.outcome is not None:
             self._failure = error
-            self._step(name, arguments, False, left.error, seconds, call_id)
+            self._step(use, False, left.error, seconds, call_id)
 
     def observe(self, text: str) -> None:
         """Finds citations in what the model said; later, if the episode has not begun."""
@@ -135,9 +134,7 @@ class Attempt:
                 assert self._episode is not None
                 self._episode.suspend()
 
-    def _step(
-        self, name: str, arguments: Mapping[str, Any], ok: bool | None, error: str | None, seconds: float, call_id: str | None
-    ) -> None:
+    def _step(self, use: ToolUse, ok: bool | None, error: str | None, seconds: float, call_id: str | None) -> None:
         with self._lock:
             if self.is_over:
                 return
@@ -145,8 +142,8 @@ class Attempt:
                 self.calls.add(call_id)
             with self.recorder.guard("a step was not recorded", self):
                 if self.episode is not None:
-                    action = self._told(self.recorder.settings.action_from(name, arguments)) or name
-                    self.episode.step(action, ok, error=self._told(error), duration_ms=seconds * 1e3, tool=name)
+                    action = self._told(self.recorder.settings.action_from(use)) or use.name
+                    self.episode.step(action, ok, error=self._told(error), duration_ms=seconds * 1e3, tool=use.name)
 
     def _close(self, close: Callable[[Episode], EpisodeRecord], *, is_neutral: bool = False) -> None:
         with self._lock:

@@ -10,6 +10,7 @@ from langchain_core.runnables.config import ensure_config
 
 from alma import ALMA, ConfigurationError
 from alma_langchain.attempt import Attempt
+from alma_langchain.choices import ToolUse
 from alma_langchain.events import OWN_TOOLS, RUNS, watch
 from alma_langchain.extras import missing_extra
 from alma_langchain.reading import final_answer, messages_since, said_by_model
@@ -206,14 +207,16 @@ def _listen(attempt: Attempt) -> None:
 
 def _returned(attempt: Attempt | None, request: ToolCallRequest, result: Any, start: float) -> None:
     if attempt is not None:
-        call = request.tool_call
-        attempt.tool_returned(call["name"], call["args"], result, time.perf_counter() - start, call["id"])
+        attempt.tool_returned(_use(attempt, request), result, time.perf_counter() - start, request.tool_call["id"])
 
 
 def _raised(attempt: Attempt | None, request: ToolCallRequest, error: BaseException, start: float) -> None:
     if attempt is not None and not says_nothing(error):
-        call = request.tool_call
-        attempt.tool_raised(call["name"], call["args"], error, time.perf_counter() - start, call["id"])
+        attempt.tool_raised(_use(attempt, request), error, time.perf_counter() - start, request.tool_call["id"])
+
+
+def _use(attempt: Attempt, request: ToolCallRequest) -> ToolUse:
+    return attempt.recorder.use(request.tool, request.tool_call["name"], request.tool_call["args"])
 
 
 def _messages_of(response: Any) -> list[Any]:

@@ -77,17 +77,6 @@ def tool_error(result: Any) -> str | None:
     return "\n".join(texts).strip() or None
 
 
-def tool_with_argument_names(name: str, arguments: Mapping[str, Any]) -> str:
-    """A tool call without the values of its arguments, which may be private: `book_flight(date, user)`."""
-    return f"{name}({', '.join(sorted(map(str, arguments)))})" if arguments else name
-
-
-def tool_with_arguments(name: str, arguments: Mapping[str, Any]) -> str:
-    """A tool call with the values of its arguments, for tools whose arguments tell one way of working from another."""
-    said = ", ".join(f"{key}={json.dumps(value, default=str, ensure_ascii=False)}" for key, value in sorted(arguments.items()))
-    return f"{name}({said})" if arguments else name
-
-
 def said_by_model(messages: Iterable[Any]) -> str:
     """All that a model said, in its text and in the arguments of its tool calls: where citations may stand."""
     said = []

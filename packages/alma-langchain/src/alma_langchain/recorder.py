@@ -5,15 +5,18 @@ import inspect
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from langchain_core.tools import BaseTool
 
 from alma import ALMA, Episode, MemorySlice
 from alma.errors import ConfigurationError
 from alma.memory.arguments import checked_name
 from alma_langchain.attempt import Attempt, kept_task
+from alma_langchain.choices import ToolUse, choices_of, used
 from alma_langchain.run import FinishedRun, RunReport
 from alma_langchain.settings import RunContext, Settings
 
@@ -36,6 +39,7 @@ class Recorder:
         self.last_run: RunReport | None = None
         self._live: dict[str, Attempt] = {}
         self._tenants: dict[str, ALMA] = {}
+        self._choices: dict[str, tuple[BaseTool, dict[str, list[Any]]]] = {}
         self._lock = threading.RLock()
 
     def project(self, context: RunContext) -> ALMA:
@@ -101,6 +105,16 @@ class Recorder:
         with self._lock:
             if attempt.key is not None:
                 self._live.pop(attempt.key, None)
+
+    def use(self, tool: BaseTool | None, name: str, arguments: Mapping[str, Any]) -> ToolUse:
+        """A call of a tool, by what the tool lists; its schema is read once."""
+        choices: dict[str, list[Any]] = {}
+        with self.guard("the schema of a tool was not read"):
+            known = self._choices.get(name)
+            if tool is not None and (known is None or known[0] is not tool):
+                known = self._choices[name] = tool, choices_of(tool)
+            choices = known[1] if known and tool is not None else {}
+        return used(name, arguments, choices)
 
     @property
     def live(self) -> int:

@@ -10,6 +10,7 @@ from uuid import UUID
 from langchain_core.messages import ToolMessage
 
 from alma_langchain.attempt import Attempt
+from alma_langchain.choices import ToolUse, used
 from alma_langchain.reading import final_answer, last_exchange, said_by_model, tool_messages
 from alma_langchain.signals import is_interrupt, is_steering, says_nothing
 
@@ -23,8 +24,7 @@ Work = Callable[[], None]
 class ToolCall:
     """A tool that is running, and the attempts that it is a step of."""
 
-    name: str
-    arguments: Mapping[str, Any]
+    use: ToolUse
     call_id: str | None
     started: float
     attempts: tuple[Attempt, ...]
@@ -89,7 +89,7 @@ class Runs:
             if run_id not in self._tools:
                 attempts = tuple(attempt for attempt in self.followed(parent) if not attempt.has_hooks)
                 self.started(run_id, parent)
-                self._tools[run_id] = ToolCall(name, arguments, call_id, time.perf_counter(), attempts)
+                self._tools[run_id] = ToolCall(used(name, arguments, {}), call_id, time.perf_counter(), attempts)
 
     def tool_ended(self, run_id: UUID, result: Any) -> list[Work]:
         """A tool returned."""
@@ -98,7 +98,7 @@ class Runs:
             return []
         call_id = call.call_id or next((message.tool_call_id for message in tool_messages(result)), None)
         return [
-            lambda attempt=attempt: attempt.tool_returned(call.name, call.arguments, result, seconds, call_id)  # type: ignore[misc]
+            lambda attempt=attempt: attempt.tool_returned(call.use, result, seconds, call_id)  # type: ignore[misc]
             for attempt in call.attempts
         ]
 
@@ -108,7 +108,7 @@ class Runs:
         if call is None or says_nothing(error):
             return []
         return [
-            lambda attempt=attempt: attempt.tool_raised(call.name, call.arguments, error, seconds, call.call_id)  # type: ignore[misc]
+            lambda attempt=attempt: attempt.tool_raised(call.use, error, seconds, call.call_id)  # type: ignore[misc]
             for attempt in call.attempts
         ]
 
@@ -160,9 +160,7 @@ def _returned(attempt: Attempt, outputs: Any) -> None:
     messages = last_exchange(outputs)
     for message in messages:
         if isinstance(message, ToolMessage) and message.status == "error" and message.tool_call_id not in attempt.calls:
-            attempt.tool_returned(
-                message.name or "tool", {}, message, 0.0, message.tool_call_id
-            )  # unknown tools tell no callback
+            attempt.tool_returned(ToolUse(message.name or "tool", {}), message, 0.0, message.tool_call_id)  # it told no callback
     attempt.observe(said_by_model(messages) or final_answer(outputs))
     given = dict(outputs) if isinstance(outputs, Mapping) else {}
     attempt.recorder.end(attempt, attempt.finished(answer=final_answer(outputs), messages=messages, outputs=given))

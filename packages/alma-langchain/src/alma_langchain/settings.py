@@ -8,7 +8,8 @@ from langchain_core.runnables.config import ensure_config
 
 from alma import Verdict
 from alma.errors import ConfigurationError
-from alma_langchain.reading import last_human_text, tool_verdict, tool_with_argument_names
+from alma_langchain.choices import ToolUse, tool_with_choices
+from alma_langchain.reading import last_human_text, tool_verdict
 from alma_langchain.run import FinishedRun, tool_sequence
 
 Judgement: TypeAlias = "Verdict | str | bool | tuple[Verdict | str | bool, str] | None"
@@ -55,7 +56,7 @@ class Options(TypedDict, total=False):
     outcome_from: Callable[[FinishedRun], Any] | None
     usage_from: Callable[[FinishedRun], Iterable[str] | None] | None
     strategy_from: Callable[[FinishedRun], str | None]
-    action_from: Callable[[str, Mapping[str, Any]], str]
+    action_from: Callable[[ToolUse], str]
     tool_outcome_from: Callable[[str, Any], bool | None]
     redact: Callable[[str], str] | None
     on_error: OnError
@@ -72,7 +73,8 @@ class Settings:
     - `task_from`: the task in what an agent is given; without one a run is not followed.
     - `outcome_from`: judges a finished run; a coroutine function is awaited where the agent is. Without one, runs are `unverified`.
     - `usage_from`: the ids of the memories that were used, besides those cited by tag.
-    - `strategy_from`, `action_from`: a run and a tool call in words. Values of arguments are left out by default: they may be private.
+    - `strategy_from`, `action_from`: a run and a tool call in words. Of the values of arguments only those are told by default that the tool itself
+      lists, as a `Literal` or an enum, and true and false; others may be private.
     - `tool_outcome_from`: whether a tool did well, by its name and what it returned; `None` where nobody can say.
     - `redact`: applied to every text that is stored.
     - `on_error`: whether an error of ALMA itself is logged, or raised into the agent.
@@ -88,7 +90,7 @@ class Settings:
     outcome_from: Callable[[FinishedRun], Any] | None = None
     usage_from: Callable[[FinishedRun], Iterable[str] | None] | None = None
     strategy_from: Callable[[FinishedRun], str | None] = tool_sequence
-    action_from: Callable[[str, Mapping[str, Any]], str] = tool_with_argument_names
+    action_from: Callable[[ToolUse], str] = tool_with_choices
     tool_outcome_from: Callable[[str, Any], bool | None] = tool_verdict
     redact: Callable[[str], str] | None = None
     on_error: OnError = "log"
