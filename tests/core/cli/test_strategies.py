@@ -86,6 +86,15 @@ def test_outcomes_that_nobody_judged_are_told_as_such(project) -> None:
     assert "and 1 not judged" in told
 
 
+def test_what_others_share_is_told_with_its_owner(tried, folder: Path) -> None:
+    config = folder / ".alma" / "config.yaml"
+    config.write_text(config.read_text() + "  agents: {victor: {share_with: [junior]}}\n")
+
+    assert f"for {TASK} (of victor)" in tried("strategies", "-a", "junior").out
+    assert "(of victor)" not in tried("strategies", "-a", "victor").out
+    assert "(learned by victor)" in tried("check", BAD, "-a", "junior", code=6).out
+
+
 def test_steps_are_shown_when_asked_for(tried, folder: Path) -> None:
     with ALMA.from_config(folder / ".alma" / "config.yaml") as alma, alma.episode(agent="victor", task=TASK) as episode:
         episode.step("kubectl apply", ok=False, error="ImagePullBackOff")
