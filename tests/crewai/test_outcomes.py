@@ -4,9 +4,10 @@ import json
 
 import pytest
 from crewai import TaskOutput
+from crewai.hooks import register_before_tool_call_hook, unregister_before_tool_call_hook
 
 from alma import ALMA
-from alma_crewai import ALMAMemory
+from alma_crewai import ALMACrewListener, ALMAMemory
 from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
 
 DEPLOY = "Deploy the auth service"
@@ -124,6 +125,32 @@ def test_a_model_that_fails_is_a_failure_and_the_user_sees_it(alma: ALMA, memory
     assert record.error.endswith("model is gone")
 
 
+def test_the_way_is_blamed_for_what_a_guardrail_rejects_and_not_for_a_model_that_is_gone(alma: ALMA, memory: ALMAMemory) -> None:
+    gone = agent(ScriptedLLM(use("good_tool", text="a"), ConnectionError("gone")), tools=[good_tool], max_retry_limit=0)
+    with pytest.raises(ConnectionError):
+        crew(task(DEPLOY, gone), memory=memory).kickoff()
+    refused = agent(ScriptedLLM(use("good_tool", text="a"), "done"), tools=[good_tool])
+    with pytest.raises(Exception, match="guardrail"):
+        crew(task(DEPLOY, refused, guardrail=lambda output: (False, "no"), guardrail_max_retries=0), memory=memory).kickoff()
+    assert [(record.outcome, record.strategy) for record in reversed(alma.recent_episodes())] == [
+        ("failure", None),
+        ("failure", 'good_tool(text="a")'),
+    ]
+
+
+def test_a_call_that_a_hook_of_the_user_blocks_is_judged_by_nobody(alma: ALMA, memory: ALMAMemory) -> None:
+    def block(call: object) -> bool:
+        return False
+
+    register_before_tool_call_hook(block)
+    try:
+        llm = ScriptedLLM(use("good_tool", text="a"), "was not allowed")
+        crew(task(DEPLOY, agent(llm, tools=[good_tool])), memory=memory).kickoff()
+    finally:
+        unregister_before_tool_call_hook(block)
+    assert [(step.tool, step.ok) for step in only_episode(alma).steps] == [("good_tool", None)]
+
+
 def test_an_answer_that_a_guardrail_rejects_is_a_failure_and_kept_nowhere(alma: ALMA, memory: ALMAMemory) -> None:
     llm = ScriptedLLM(REJECTED)
     made = crew(task(DEPLOY, agent(llm), guardrail=lambda output: (False, "not true"), guardrail_max_retries=1), memory=memory)
@@ -189,6 +216,23 @@ def test_a_callback_that_fails_makes_the_task_fail_as_crewai_says(alma: ALMA, me
     record = only_episode(alma)
     assert record.outcome == "failure"
     assert record.error.endswith("disk full")
+
+
+@pytest.mark.parametrize("how", ["an agent", "a crew that is listened to"])
+def test_what_was_cut_short_without_a_word_is_closed_when_the_next_begins(alma: ALMA, memory: ALMAMemory, how: str) -> None:
+    def interrupt(messages: object) -> str:
+        raise KeyboardInterrupt
+
+    listener = ALMACrewListener(alma)
+    llm = ScriptedLLM(use("good_tool", text="a"), interrupt, "done")
+    worker = agent(llm, tools=[good_tool], memory=memory if how == "an agent" else None)
+    made = crew(task(DEPLOY, worker))
+    begin = (lambda: worker.kickoff(DEPLOY)) if how == "an agent" else made.kickoff
+    with pytest.raises(KeyboardInterrupt):
+        begin()
+    begin()
+    listener.close()
+    assert [str(record.status) for record in reversed(alma.recent_episodes())] == ["abandoned", "ended"]
 
 
 def test_a_run_that_is_interrupted_says_nothing_about_the_task(alma: ALMA, memory: ALMAMemory) -> None:

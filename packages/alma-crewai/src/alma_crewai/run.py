@@ -40,7 +40,6 @@ class Run:
         self._may_learn = True
         self._is_approved: bool | None = None
         self._failures: dict[tuple[str, str], str] = {}
-        self._heard: str | None = None
         self._lock = threading.RLock()
 
     def recalled(self, keep: Callable[[MemorySlice], MemorySlice]) -> MemorySlice:
@@ -53,12 +52,6 @@ class Run:
                 self._shown = kept
                 self._begun()
             return kept
-
-    def is_news(self, event_id: str) -> bool:
-        """Whether an event is not the one that was taken last."""
-        with self._lock:
-            known, self._heard = self._heard, event_id
-            return known != event_id
 
     def take(self, event: object) -> None:
         """Keeps what an event says about how the work goes."""

@@ -82,7 +82,7 @@ def reporting(practice: Practice) -> Iterator[None]:
 
 def _hear(source: object, event: Any) -> None:
     watch = current()
-    if watch is None or not watch.run.is_news(event.event_id):
+    if watch is None:
         return
     with reporting(watch.run.practice):
         _follow(watch, event)
