@@ -1,11 +1,13 @@
 """Handlers on graphs and chains that have no middleware, and a handler driven by hand."""
 
 import asyncio
+import threading
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.messages import ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
@@ -70,8 +72,6 @@ def test_a_handler_bound_to_a_graph_follows_it_inside_another(alma: ALMA) -> Non
 
 
 def test_an_agent_with_middleware_inside_a_graph_with_a_handler_is_recorded_once(alma: ALMA) -> None:
-    from langchain.agents import create_agent
-
     worker = create_agent(
         scripted(call("deploy", way="blue-green"), "Done."), [deploy], middleware=[ALMAMiddleware(alma, agent="dev")]
     )
@@ -84,7 +84,6 @@ def test_an_agent_with_middleware_inside_a_graph_with_a_handler_is_recorded_once
 
 
 def test_a_command_to_a_graph_further_out_ends_the_run_of_the_inner_one_without_a_failure(alma: ALMA) -> None:
-    from langchain.agents import create_agent
     from langchain_core.tools import tool
 
     @tool
@@ -171,3 +170,31 @@ def test_what_an_interrupt_waits_for_is_found_again_by_its_thread(alma: ALMA) ->
     handler.on_chain_start({}, None, run_id=second, metadata=thread)
     handler.on_chain_end({"output": "Done."}, run_id=second)
     assert runs(alma) == [("dev", "unverified")]
+
+
+def test_nothing_is_written_by_the_thread_of_a_running_loop(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    from alma_langchain.attempt import Attempt
+
+    writers: set[int] = set()
+
+    def noted(method: Any) -> Any:
+        def call(self: Attempt, *given: Any, **named: Any) -> Any:
+            writers.add(threading.get_ident())
+            return method(self, *given, **named)
+
+        return call
+
+    for name in ("tool_returned", "tool_raised", "leave", "end"):
+        monkeypatch.setattr(Attempt, name, noted(getattr(Attempt, name)))
+
+    async def both() -> int:
+        for config in ({}, {"callbacks": [AsyncALMACallbackHandler(alma, agent="dev")]}):
+            middleware = [] if config else [ALMAMiddleware(alma, agent="dev")]
+            agent = create_agent(scripted(call("deploy", way="rolling")), [deploy], middleware=middleware)
+            with pytest.raises(RuntimeError):
+                await agent.ainvoke(QUESTION, config)
+        return threading.get_ident()
+
+    assert asyncio.run(both()) not in writers
+    assert runs(alma) == [("dev", "failure")] * 2
+    assert writers

@@ -1,8 +1,10 @@
 """LangChain's callbacks, translated into the runs that go on."""
 
+import asyncio
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -62,10 +64,37 @@ class RunEvents(RunListener):
         read_citations(self.runs, response, parent_run_id)
 
 
+class _ByColour:
+    """A method that is a coroutine function where a loop is running, so that what it writes is awaited there, and a plain one elsewhere."""
+
+    def __init__(self, plain: Callable[..., None], awaited: Callable[..., Awaitable[None]]) -> None:
+        self._plain, self._awaited = plain, awaited
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        return partial(self._awaited, instance) if _has_loop() else partial(self._plain, instance)
+
+
 class _Watch(RunEvents):
     """Listens to all runs of the process, for the endings that no hook and no memory sees: an error, a limit, a cancellation, an interrupt."""
 
     run_inline = True  # what it does of most events is to look into a table
+
+    async def _chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        await done(self.runs.ended(run_id, outputs))
+
+    async def _chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        await done(self.runs.failed(run_id, error))
+
+    async def _tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        await done(self.runs.tool_ended(run_id, output))
+
+    async def _tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        await done(self.runs.tool_failed(run_id, error))
+
+    on_chain_end: Any = _ByColour(RunEvents.on_chain_end, _chain_end)
+    on_chain_error: Any = _ByColour(RunEvents.on_chain_error, _chain_error)
+    on_tool_end: Any = _ByColour(RunEvents.on_tool_end, _tool_end)
+    on_tool_error: Any = _ByColour(RunEvents.on_tool_error, _tool_error)
 
 
 _WATCH: ContextVar[Any] = ContextVar("alma_watch", default=_Watch())  # noqa: B039 - one for the process is meant
@@ -90,6 +119,12 @@ def do(work: Sequence[Work]) -> None:
             problem = error
     if problem is not None:
         raise problem
+
+
+async def done(work: Sequence[Work]) -> None:
+    """As `do`, in another thread; also to its end if nobody waits for it any more."""
+    if work:
+        await asyncio.shield(asyncio.to_thread(do, work))
 
 
 def begin_chain(runs: Runs, inputs: Any, run_id: UUID, parent: UUID | None) -> None:
@@ -122,6 +157,14 @@ def carried(inputs: Any) -> list[Attempt]:
     values = inputs.values() if isinstance(inputs, Mapping) else ()
     found = [getattr(value, "alma_attempt", None) for value in values]
     return [attempt for attempt in found if isinstance(attempt, Attempt)]
+
+
+def _has_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _said(generation: Any) -> str:

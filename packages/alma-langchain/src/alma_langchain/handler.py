@@ -1,6 +1,5 @@
 """Callback handlers: for graphs without middleware, for `AgentExecutor`, and for every other chain."""
 
-import asyncio
 import threading
 from collections import OrderedDict
 from functools import partial
@@ -12,7 +11,7 @@ from langchain_core.outputs import LLMResult
 
 from alma import ALMA
 from alma_langchain.attempt import Attempt
-from alma_langchain.events import RUNS, RunEvents, RunListener, begin_chain, begin_tool, do, read_citations, watch
+from alma_langchain.events import RUNS, RunEvents, RunListener, begin_chain, begin_tool, done, read_citations, watch
 from alma_langchain.recorder import Recorder
 from alma_langchain.run import RunReport
 from alma_langchain.settings import Options, RunContext, Settings
@@ -183,11 +182,11 @@ class AsyncALMACallbackHandler(_Handler, RunListener, AsyncCallbackHandler, Grap
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self._roots.ended(run_id)
-        await self._do(RUNS.ended(run_id, outputs))
+        await done(RUNS.ended(run_id, outputs))
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self._roots.ended(run_id)
-        await self._do(RUNS.failed(run_id, error))
+        await done(RUNS.failed(run_id, error))
 
     async def on_tool_start(
         self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -197,15 +196,11 @@ class AsyncALMACallbackHandler(_Handler, RunListener, AsyncCallbackHandler, Grap
 
     async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self._roots.ended(run_id)
-        await self._do(RUNS.tool_ended(run_id, output))
+        await done(RUNS.tool_ended(run_id, output))
 
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self._roots.ended(run_id)
-        await self._do(RUNS.tool_failed(run_id, error))
+        await done(RUNS.tool_failed(run_id, error))
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         read_citations(RUNS, response, parent_run_id)
-
-    async def _do(self, work: list[Any]) -> None:
-        if work:
-            await asyncio.shield(asyncio.to_thread(do, work))
