@@ -62,19 +62,17 @@ def test_a_verdict_put_right_leaves_what_it_would_have_been(told: list[Verdict],
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 20)), max_size=60))
-def test_no_event_counts_for_a_decision_more_than_five_times_in_a_minute(told: list[tuple[str, int]]) -> None:
+def test_of_a_run_of_equal_events_five_in_a_minute_decide(told: list[tuple[str, int]]) -> None:
     evidence, at, counted = NOTHING, 0, 0.0
-    since: dict[str, tuple[int, int]] = {}
+    run, since, number = "", 0, 0
     for event, seconds in told:
         at += seconds * 1_000_000
-        first, number = since.get(event, (at, 0))
-        if at - first >= 60_000_000:
-            first, number = at, 0
-        since[event] = first, number + 1
+        if event != run or at - since >= 60_000_000:
+            run, since, number = event, at, 0
         before = evidence
         evidence = with_observation(evidence, seen(Verdict.FAILURE, at, event=event))
         assert (evidence.operative == before.operative) is (number >= BURST)
-        counted += 1
+        number, counted = number + 1, counted + 1
     assert evidence.lifetime.trials == counted
 
 

@@ -17,7 +17,6 @@ BURST = 5
 BURST_MICROS = 60_000_000
 """Of equal events beyond so many in such a time, only the lifetime counts take notice."""
 
-MOST_RECENT = 8
 MOST_REASONS = 8
 REASON_CHARS = 400
 
@@ -34,8 +33,8 @@ class Observation:
 
     @classmethod
     def of(cls, outcome: Outcome, *, at: int, told: int) -> "Observation":
-        """What an outcome says. Two are the same event if task, strategy, verdict and error are."""
-        said = "\0".join((outcome.task_description, outcome.strategy_used, outcome.outcome, outcome.error_message or ""))
+        """What an outcome says. Two are the same event if task, strategy and verdict are, and the error but for what varies in it."""
+        said = "\0".join((outcome.task_description, outcome.strategy_used, outcome.outcome, cleaned(outcome.error_message or "")))
         error = outcome.error_message or outcome.user_feedback
         event = sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return cls(outcome.outcome, event, error if outcome.outcome is not Verdict.SUCCESS else None, at, told)
@@ -113,10 +112,11 @@ def noted_reason(reasons: Sequence[Happening], error: str | None, at: int) -> tu
 
 
 def _noted_event(recent: Sequence[Happening], seen: Observation) -> tuple[tuple[Happening, ...], bool]:
-    """The events of the last minute with this one, and whether it was there too often already."""
-    live = [happening for happening in recent if 0 <= seen.told - happening[2] < BURST_MICROS]
-    for place, (event, count, since) in enumerate(live):
-        if event == seen.event:
-            live[place] = (event, count + 1, since)
-            return tuple(live), count >= BURST
-    return (*live, (seen.event, 1, seen.told))[-MOST_RECENT:], False
+    """The unbroken run of equal events that this one ends, and whether it was long enough before, in too short a time.
+
+    Anything else that happens to the strategy breaks a run: of frequent successes and rare failures, none is counted less than it weighs.
+    """
+    event, count, since = recent[-1] if recent else (seen.event, 0, seen.told)
+    if event != seen.event or not 0 <= seen.told - since < BURST_MICROS:
+        return ((seen.event, 1, seen.told),), False
+    return ((event, count + 1, since),), count >= BURST

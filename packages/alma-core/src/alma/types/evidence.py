@@ -22,7 +22,7 @@ class Evidence:
     """What is known of a strategy in a class of tasks, or of the class as a whole. `task` stands for the class; the first evidence on it has it.
 
     `lifetime` counts are shown, `operative` ones, as they were at `observed_at` (microseconds), decide. Of outcomes that nobody judged there is
-    only the number. `recent` are the events of the last minute, `reasons` the errors that were recorded. A rule that rests on this is named by
+    only the number. `recent` is the last run of equal events, `reasons` the errors that were recorded. A rule that rests on this is named by
     its memory's id, with how far it is believed.
     """
 
