@@ -12,10 +12,10 @@ from llama_index.core.instrumentation.span import BaseSpan, active_span_id
 from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
 from pydantic import PrivateAttr
 
-from alma import ALMA, MemorySlice
-from alma_llamaindex import spans
+from alma import ALMA
 from alma_llamaindex.recording import Recording
-from alma_llamaindex.runs import Action, AgentRun, Evaluator, Part, Run, Strategy, ToolStep, as_task, calls_in_order, told_call
+from alma_llamaindex.runs import Action, AgentRun, Evaluator, Part, Run, Strategy, calls_in_order, told_call
+from alma_llamaindex.watching import Watcher
 
 WAITING = 1_000
 """So many writes may wait for their turn. Beyond it, steps are left out, and `errors` says so; beginnings and ends never are."""
@@ -47,9 +47,7 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
     """
 
     _recording: Recording = PrivateAttr()
-    _action: Action = PrivateAttr()
-    _agents: frozenset[str] = PrivateAttr()
-    _learns_queries: bool = PrivateAttr()
+    _watcher: Watcher = PrivateAttr()
     _stay_closed: Any = PrivateAttr(default=None)
 
     def __init__(
@@ -65,9 +63,7 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
     ) -> None:
         super().__init__()
         self._recording = Recording(alma, evaluator=evaluator, strategy=strategy, waiting=waiting)
-        self._action = action
-        self._agents = frozenset(agents)
-        self._learns_queries = query_engines
+        self._watcher = Watcher(self._recording, agents=agents, action=action, learns_queries=query_engines)
 
     @property
     def alma(self) -> ALMA:
@@ -136,30 +132,21 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         tags: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> RunSpan | None:
-        around = self.open_spans.get(parent_span_id or "")
-        run = self._begun(id_, bound_args, instance, around)
-        if run is None and around is None:
+        try:
+            return self._entered(id_, bound_args, instance, parent_span_id)
+        except Exception as error:  # noqa: BLE001 - the dispatcher would swallow it unseen
+            self.failed(error)
             return None
-        if around is not None and run is None:
-            self._follow(around.run, bound_args)
-        found = run or around.run  # type: ignore[union-attr] # one of them is there
-        return RunSpan(id_=id_, parent_id=parent_span_id, run=found, started=time.monotonic(), is_whole=run is not None)
 
     def prepare_to_exit_span(
         self, id_: str, bound_args: BoundArguments, instance: Any | None = None, result: Any | None = None, **kwargs: Any
     ) -> RunSpan | None:
-        span = self.open_spans.get(id_)
-        if span is not None:
-            self._guarded(self._exited, span, result)
-        return span
+        return self._left(id_, result, None)
 
     def prepare_to_drop_span(
         self, id_: str, bound_args: BoundArguments, instance: Any | None = None, err: BaseException | None = None, **kwargs: Any
     ) -> RunSpan | None:
-        span = self.open_spans.get(id_)
-        if span is not None and span.is_whole:
-            self._guarded(self._ended, span.run, None, err)
-        return span
+        return self._left(id_, None, err)
 
     # What blocks and retrievers ask.
 
@@ -170,10 +157,7 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
 
     def take(self, run: Run, part: Part) -> Part:
         """Makes a part of a run an episode. The first one for an agent stands."""
-        found = run.parts.setdefault(part.name, part)
-        if found is part:
-            self._recording.begin(part, run.steps_of(part.name))
-        return found
+        return self._watcher.take(run, part)
 
     def settle(self) -> None:
         """Waits a moment for what earlier runs taught."""
@@ -187,80 +171,30 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         """Keeps and logs an error."""
         self._recording.failed(error)
 
-    def _begun(self, id_: str, bound_args: BoundArguments, instance: object, around: RunSpan | None) -> Run | None:
-        """The run that begins with this span, if one does and no later learner takes it."""
-        first = spans.first_agent(id_, instance)
-        if first is not None:
-            return Run(first, as_task(spans.asked(bound_args))) if in_charge(self.alma) is self else None
-        question = spans.query(id_, instance, bound_args) if self._learns_queries and around is None else None
-        if question is None or in_charge(self.alma) is not self:
+    def _entered(self, id_: str, bound_args: BoundArguments, instance: object, parent_id: str | None) -> RunSpan | None:
+        """A span of a run. The run begins with it, unless a later learner takes it, or is the one of the span around."""
+        around = self.open_spans.get(parent_id or "")
+        begun = self._watcher.begun(id_, instance, bound_args, is_inside=around is not None)
+        if begun is not None and in_charge(self.alma) is self:
+            return RunSpan(id_=id_, parent_id=parent_id, run=begun, started=time.monotonic(), is_whole=True)
+        if around is None:
             return None
-        return Run(type(instance).__name__, as_task(question), is_query=True)
+        self._watcher.follow(around.run, bound_args)
+        return RunSpan(id_=id_, parent_id=parent_id, run=around.run, started=time.monotonic())
 
-    def _follow(self, run: Run, bound_args: BoundArguments) -> None:
-        """Keeps up with whose turn it is."""
-        run.context = bound_args.arguments.get("ctx", run.context)
-        if name := spans.speaker(bound_args):
-            run.heard(name)
-
-    def _exited(self, span: RunSpan, result: object) -> None:
-        if span.is_whole:
-            self._ended(span.run, result, None)
-        elif said := spans.said(result):
-            self._heard(span.run, *said)
-        elif called := spans.tool_result(result):
-            output = called.tool_output
-            error = f"{type(output.exception).__name__}: {output.content}" if output.exception else output.content
-            self._stepped(
-                span.run,
-                ToolStep(
-                    agent=span.run.speaking,
-                    tool=called.tool_name,
-                    arguments=called.tool_kwargs,
-                    action=self._action(called.tool_name, called.tool_kwargs),
-                    ok=not output.is_error,
-                    answer=error if output.is_error else output.content,
-                    duration_ms=(time.monotonic() - span.started) * 1000,
-                ),
-            )
-
-    def _heard(self, run: Run, name: str, text: str) -> None:
-        if "[" in text and name in run.parts:
-            self._recording.observe(run.parts[name], text)
-
-    def _stepped(self, run: Run, step: ToolStep) -> None:
-        part = self._part(run, step.agent)
-        run.steps.append(step)
-        if part is not None:
-            self._recording.step(part, step)
-
-    def _ended(self, run: Run, result: object, error: BaseException | None) -> None:
-        for name in run.speakers:
-            self._part(run, name)
-        if not run.parts:
-            return
-        if result is None and error is None:  # cancelled by `handler.cancel_run()`
-            self._recording.abandon(run)
-        else:
-            output = spans.output_of(result)
-            self._heard(run, run.speaking, output)
-            self._recording.end(run, output=output, result=result, error=error)
-
-    def _part(self, run: Run, name: str) -> Part | None:
-        """The agent's part in the run; one to which nothing was shown, if its runs are learned from by name."""
-        if name in run.parts or name not in self._agents or not run.task:
-            return run.parts.get(name)
-        nothing = MemorySlice(query=run.task, agent=name, project_id=self.alma.project_id)
-        return self.take(run, Part(name=name, agent=name, task=run.task, memories=nothing))
+    def _left(self, id_: str, result: object, error: BaseException | None) -> RunSpan | None:
+        span = self.open_spans.get(id_)
+        try:
+            if span is not None and span.is_whole:
+                self._watcher.ended(span.run, result, error)
+            elif span is not None and error is None:
+                self._watcher.done(span.run, result, since=span.started)
+        except Exception as problem:  # noqa: BLE001 - the dispatcher would swallow it unseen
+            self.failed(problem)
+        return span
 
     def _runs(self) -> Iterator[Run]:
         return (span.run for span in list(self.open_spans.values()) if span.is_whole and span.run.parts)
-
-    def _guarded(self, call: Any, *args: Any) -> None:
-        try:
-            call(*args)
-        except Exception as error:  # noqa: BLE001 - the dispatcher would swallow it unseen
-            self.failed(error)
 
 
 def installed() -> list[ALMALearner]:
