@@ -328,6 +328,29 @@ def test_calls_are_told_with_their_arguments_or_as_one_likes(alma: ALMA) -> None
     assert try_it(action=lambda tool, arguments: tool) == ("deploy", "deploy")
 
 
+@pytest.mark.parametrize(("what", "steps_kept"), [("action", 0), ("strategy", 2)])
+def test_words_that_cannot_be_said_reach_no_agent_and_are_told(alma: ALMA, what: str, steps_kept: int) -> None:
+    def speechless(*given: object) -> str:
+        raise LookupError("no words")
+
+    with ALMALearner(alma, **{what: speechless}) as learner:
+        assert str(run(agent_of(OK_THEN_BAD), memory_of(alma))) == "done"
+    assert [(len(record.steps), record.status, record.strategy) for record in episodes(alma)] == [
+        (steps_kept, EpisodeStatus.ENDED, None)
+    ]
+    assert {str(error) for error in learner.errors} == {"no words"}
+
+
+def test_a_span_that_cannot_be_read_reaches_no_agent_and_is_told(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(*given: object) -> str:
+        raise AttributeError("start_event is of another shape")
+
+    monkeypatch.setattr("alma_llamaindex.spans.asked", unreadable)
+    with ALMALearner(alma) as learner:
+        assert str(run(agent_of(["done"]), memory_of(alma))) == "done"
+    assert {str(error) for error in learner.errors} == {"start_event is of another shape"}
+
+
 def test_a_run_inside_of_a_run_is_an_episode_of_its_own(alma: ALMA) -> None:
     inner = agent_of([[("bad", {})], "inner done"], name="helper")
 

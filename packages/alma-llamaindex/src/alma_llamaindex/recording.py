@@ -110,12 +110,20 @@ class Recording:
         try:
             if verdict is None:
                 return episode.abandon(reason)
-            # Nothing is blamed for an error: if a tool made it, that step was learned from, and a model out of order is nobody's strategy.
-            steps = [step for step in run.steps if step.agent == part.name]
-            strategy = self._strategy(steps) if run.error is None else None
             said = {"error" if verdict is Verdict.FAILURE else "feedback": reason}
-            return episode.end(verdict, strategy=strategy, **said)
+            return episode.end(verdict, strategy=self._way(part, run), **said)
         except Exception as error:  # noqa: BLE001 - the episodes of others are still to be ended
+            self.failed(error)
+            return None
+
+    def _way(self, part: Part, run: AgentRun) -> str | None:
+        """What one agent tried. Nothing is blamed for an error: if a tool made it, that step was learned from; a model that fails is no way."""
+        if run.error is not None:
+            return None
+        try:
+            told = self._strategy([step for step in run.steps if step.agent == part.name])
+            return None if told is None else str(told)
+        except Exception as error:  # noqa: BLE001 - somebody's words
             self.failed(error)
             return None
 
@@ -126,7 +134,8 @@ async def _awaited(said: Any) -> Any:
 
 def _verdict(said: Any) -> tuple[Verdict, str | None]:
     """What an evaluator said, as a verdict and a reason."""
-    word, reason = said if isinstance(said, tuple) else (said, None)
+    word, why = said if isinstance(said, tuple) else (said, None)
+    reason = None if why is None else str(why)
     if word is None:
         return Verdict.UNVERIFIED, reason
     if isinstance(word, bool):
