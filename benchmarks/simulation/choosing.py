@@ -5,8 +5,10 @@ All policies decide in the same worlds with the same luck. Those that ask ALMA t
 - *by its rules*: the first row that works or seems to; where there is none, what was tried least of all that is not known to fail;
 - *surest*: its first row, the one with the highest lower bound. It never doubts a choice that does tolerably;
 - *hopeful*: the row with the highest upper bound of its interval, so that what was tried little is tried again (Kaufmann, Cappé and Garivier 2012,
-  "On Bayesian upper confidence bounds for bandit problems", here with a fixed confidence);
-- *placebo*: the same as surest, but the records are dealt out anew to the strategies before each decision.
+  "On Bayesian upper confidence bounds for bandit problems", here with a fixed confidence).
+
+To see that it is the rules that help, an agent that was given twenty trials of each strategy decides by its rules and learns no more; the
+*placebo* is the same with each outcome told of another strategy: what held of one is now said of the next.
 
 Beside them: Thompson sampling on Beta(1, 1), plain rates with one decision in ten at random, and no memory.
 """
@@ -21,7 +23,7 @@ from rich.progress import Progress
 from alma.types.strategies import Judgement
 from benchmarks.gates import Gate
 from benchmarks.measures import interval, mean
-from benchmarks.simulation.worlds import STRATEGIES, Luck, Store, luck, store
+from benchmarks.simulation.worlds import STRATEGIES, Luck, Store, in_turn, luck, store
 
 if TYPE_CHECKING:
     from alma.types.strategies import StrategyRecord
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 WORLD_STRATEGIES = 4
 LOWEST, HIGHEST = 0.1, 0.9
 GREED = 0.1
-BY_RULES, SUREST, HOPEFUL, PLACEBO = "ALMA, by its rules", "ALMA, surest", "ALMA, hopeful", "ALMA, placebo"
+BY_RULES, SUREST, HOPEFUL = "ALMA, by its rules", "ALMA, surest", "ALMA, hopeful"
+TOLD, PLACEBO = "ALMA, by rules given", "placebo"
+GIVEN_ROUNDS = 20
 WORKS, FAILS = (Judgement.WORKS, Judgement.SEEMS_TO_WORK), (Judgement.FAILS, Judgement.SEEMS_TO_FAIL)
 THOMPSON, GREEDY, NONE = "Thompson sampling", "plain rates, 1 in 10 at random", "no memory"
 
@@ -46,8 +50,12 @@ def measured(seed: int, worlds: int, decisions: int, progress: Progress) -> Regr
             chance = np.random.default_rng([seed, 6, number])
             rates = chance.uniform(LOWEST, HIGHEST, WORLD_STRATEGIES)
             drawn = luck(chance, rates.tolist(), decisions)
-            for name, choices in _choices(memory, f"{number}", drawn, chance).items():
+            given = in_turn(chance, rates.tolist(), GIVEN_ROUNDS)
+            told = {TOLD: [_by_rules_given(memory, f"{number}", given, 0)] * decisions}
+            placebo = [_by_rules_given(memory, f"{number}", given, shift) for shift in range(1, WORLD_STRATEGIES)]
+            for name, choices in (_choices(memory, f"{number}", drawn, chance) | told).items():
                 regrets.setdefault(name, []).append(float(sum(rates.max() - rates[choice] for choice in choices)))
+            regrets.setdefault(PLACEBO, []).append(decisions * float(rates.max() - rates[placebo].mean()))
     return regrets
 
 
@@ -57,7 +65,7 @@ def figures(regrets: Regrets, decisions: int, seed: int) -> list[Gate]:
     result = []
     for name, values in regrets.items():
         low, high = interval(values, seed=seed)
-        limit = mean(none) if name in (BY_RULES, SUREST, HOPEFUL) else None
+        limit = mean(none) if name in (BY_RULES, SUREST, HOPEFUL, TOLD) else None
         result.append(Gate(f"regret in {decisions}: {name} ({low:.1f} to {high:.1f})", mean(values), "", limit=limit))
     helped = [without - with_placebo for without, with_placebo in zip(none, regrets[PLACEBO], strict=True)]
     low, high = interval(helped, seed=seed)
@@ -71,7 +79,6 @@ def _choices(memory: Store, world: str, drawn: Luck, chance: np.random.Generator
         BY_RULES: _by_memory(memory, f"rules-{world}", drawn, _by_rules),
         SUREST: _by_memory(memory, f"surest-{world}", drawn, _surest),
         HOPEFUL: _by_memory(memory, f"hopeful-{world}", drawn, _hopeful),
-        PLACEBO: _by_memory(memory, f"placebo-{world}", drawn, lambda rows: _dealt_anew(rows, chance)),
         THOMPSON: _by_counts(drawn, lambda won, lost: int(chance.beta(won + 1, lost + 1).argmax())),
         GREEDY: _by_counts(drawn, lambda won, lost: _greedy(won, lost, chance)),
         NONE: chance.integers(strategies, size=len(drawn)).tolist(),
@@ -105,8 +112,11 @@ def _hopeful(rows: Sequence["StrategyRecord"]) -> str:
     return max(rows, key=lambda row: row.interval.upper).strategy
 
 
-def _dealt_anew(rows: Sequence["StrategyRecord"], chance: np.random.Generator) -> str:
-    return str(chance.permutation([row.strategy for row in rows])[0])
+def _by_rules_given(memory: Store, world: str, given: Sequence[tuple[int, bool]], shift: int) -> int:
+    """The choice of an agent that was told of these trials, each as one of the strategy so many places on."""
+    names, agent = STRATEGIES[:WORLD_STRATEGIES], f"given-{world}-{shift}"
+    memory.learn_all(agent, [(names[(place + shift) % len(names)], won) for place, won in given])
+    return names.index(_by_rules(list(memory.table(agent))))
 
 
 def _by_counts(drawn: Luck, choose: Callable[[Counts, Counts], int]) -> list[int]:

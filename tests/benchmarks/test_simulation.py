@@ -106,7 +106,7 @@ def test_policies_decide_with_the_same_luck_and_the_best_has_no_regret() -> None
 
 
 def test_a_placebo_that_helps_is_caught() -> None:
-    regrets = {name: [10.0, 12.0, 11.0] for name in (choosing.BY_RULES, choosing.SUREST, choosing.HOPEFUL, choosing.NONE)}
+    regrets = {name: [10.0, 12.0, 11.0] for name in (choosing.BY_RULES, choosing.TOLD, choosing.NONE)}
     helping = choosing.figures({**regrets, choosing.PLACEBO: [5.0, 6.0, 5.0]}, 100, 0)
     idle = choosing.figures({**regrets, choosing.PLACEBO: [10.0, 13.0, 11.0]}, 100, 0)
 
