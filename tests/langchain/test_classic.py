@@ -77,6 +77,15 @@ def test_without_memory_a_handler_given_to_the_executor_or_to_its_run_learns_wha
 
 
 @colours
+def test_a_tool_that_does_not_exist_is_a_failed_step(alma: ALMA, is_async: bool) -> None:
+    agent = executor(scripted(call("teleport", to="moon"), "I give up."), ALMAMemory(alma, agent="dev"))
+    invoke(agent, {"input": TASK}, is_async=is_async)
+    ((_, ok, error),) = steps(alma)
+    assert ok is False
+    assert "teleport is not a valid tool" in error
+
+
+@colours
 def test_an_error_of_the_model_and_a_limit_of_iterations_are_no_success(alma: ALMA, is_async: bool) -> None:
     def refuse(messages: Any) -> Any:
         raise ValueError("overloaded")

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 _TASK_KEYS = ("input", "question", "query", "task")
 _ANSWER_KEYS = ("output", "answer", "result", "text", "response")
+_NO_TOOLS = ("invalid_tool", "_Exception")
 TASK_CHARS = 2_000
 
 
@@ -58,8 +59,10 @@ def last_exchange(outputs: Any) -> tuple[BaseMessage, ...]:
 
 
 def tool_verdict(name: str, result: Any) -> bool | None:
-    """Whether a tool did well: not if its message has the status `error`, else it did, since it returned."""
-    return not any(message.status == "error" for message in tool_messages(result))
+    """Whether a tool did well: not if its message has the status `error`, or if an executor put it in the place of one that there is not; else it
+    did, since it returned.
+    """
+    return name not in _NO_TOOLS and not any(message.status == "error" for message in tool_messages(result))
 
 
 def tool_messages(result: Any) -> list[ToolMessage]:

@@ -1,0 +1,41 @@
+"""The drop-in line alone in an agent of today: a failure and a success are learned, and shown to the next run. `test_classic` has the executor's."""
+
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.tools import StructuredTool, ToolException
+
+from alma import ALMA
+from alma_langchain import ALMAMemory
+from scripted import QUESTION, call, invoke, runs, scripted, steps
+
+colours = pytest.mark.parametrize("is_async", [False, True], ids=["invoke", "ainvoke"])
+
+
+def rollout(way: str) -> str:
+    if way == "rolling":
+        raise ToolException("ImagePullBackOff")
+    return f"deployed {way}"
+
+
+TOOL = StructuredTool.from_function(rollout, name="rollout", description="Rolls out.", handle_tool_error=True)
+REPLIES = call("rollout", way="rolling"), call("rollout", way="blue-green"), "Done."
+LEARNED = [("failure", "rollout(way)", "ImagePullBackOff"), ("success", "rollout(way)", None)]
+
+
+def learned(alma: ALMA) -> list[tuple[str, str, str | None]]:
+    found: list[Any] = alma.list_memories("outcome", newest_first=False)
+    return [(each.outcome, each.strategy_used, each.error_message) for each in found if each.outcome != "unverified"]
+
+
+@colours
+def test_without_any_option_a_failure_and_a_success_are_learned(alma: ALMA, is_async: bool) -> None:
+    model = scripted(*REPLIES)
+    agent = create_agent(model, [TOOL], middleware=[ALMAMemory(alma, agent="dev").as_middleware()])
+    invoke(agent, is_async=is_async)
+    assert learned(alma) == LEARNED
+    invoke(agent, QUESTION, is_async=is_async)
+    assert "ImagePullBackOff" in model.prompts[-1][0].text
+    assert len(runs(alma)) == 2
+    assert len(steps(alma)) == 4
