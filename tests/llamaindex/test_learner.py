@@ -2,7 +2,10 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -225,7 +228,7 @@ def test_only_runs_with_an_alma_block_or_of_named_agents_are_learned_from(alma: 
     ]
 
 
-def test_each_store_has_its_own_runs(alma: ALMA, tmp_path: Any) -> None:
+def test_each_store_has_its_own_runs(alma: ALMA, tmp_path: Path) -> None:
     with ALMA.open(tmp_path / "other", project_id="shop", embedding_provider="hash") as other:
         run(agent_of(["done"]), memory_of(alma))
         run(agent_of(["done"]), memory_of(other), "Another task")
@@ -233,7 +236,7 @@ def test_each_store_has_its_own_runs(alma: ALMA, tmp_path: Any) -> None:
         assert [[record.task for record in episodes(opened)] for opened in (alma, other)] == [[TASK], ["Another task"]]
 
 
-def test_closing_the_store_waits_for_what_was_learned(tmp_path: Any) -> None:
+def test_closing_the_store_waits_for_what_was_learned(tmp_path: Path) -> None:
     with ALMA.open(tmp_path / "s", project_id="shop", embedding_provider="hash") as alma:
         run(agent_of(OK_THEN_BAD), memory_of(alma))
     assert installed() == []
@@ -415,3 +418,26 @@ def test_twenty_runs_at_once_keep_apart(alma: ALMA) -> None:
         assert record.task == f"{TASK} for {name}"
         assert [step.action for step in record.steps] == [f"echo(word='{name}')"]
         assert [exposure.memory_id for exposure in record.shown] == [rules[name]] == list(record.used)
+
+
+LEAVES = """
+import asyncio, sys
+from alma import ALMA
+from alma_llamaindex import ALMAMemory
+from alma_llamaindex.testing import ScriptedLLM
+from llama_index.core.agent.workflow import FunctionAgent
+
+alma = ALMA.open(sys.argv[1], project_id="shop", embedding_provider="hash")
+
+async def go():
+    agent = FunctionAgent(name="dev", llm=ScriptedLLM(["done"]))
+    await agent.run(user_msg="Deploy", memory=ALMAMemory.from_defaults(alma, agent="dev"))
+
+asyncio.run(go())
+"""
+
+
+def test_a_program_that_ends_without_closing_has_written_its_runs(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", LEAVES, str(tmp_path / "s")], check=True)
+    with ALMA.open(tmp_path / "s", project_id="shop") as alma:
+        assert [record.status for record in episodes(alma)] == [EpisodeStatus.ENDED]

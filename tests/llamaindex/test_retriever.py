@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -116,7 +117,7 @@ def test_what_is_not_wanted_is_left_out(taught: ALMA, filters: dict[str, Any], k
     assert {node.node.metadata["kind"] for node in found} == kinds
 
 
-def test_what_another_agent_shares_says_so_and_can_be_asked_for_alone(tmp_path: Any) -> None:
+def test_what_another_agent_shares_says_so_and_can_be_asked_for_alone(tmp_path: Path) -> None:
     rules = {"dev": {"inherit_from": ["ops"]}}
     with ALMA.open(tmp_path / "s", project_id="shop", embedding_provider="hash", agents=rules) as alma:
         for number in range(3):
