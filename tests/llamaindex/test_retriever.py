@@ -40,7 +40,7 @@ def ids(nodes: list[NodeWithScore]) -> list[str]:
 
 
 def test_with_and_without_an_event_loop_it_gives_almas_memories_in_almas_order(taught: ALMA) -> None:
-    retriever = ALMARetriever(taught, agent="dev")
+    retriever = ALMARetriever(taught, "dev")
     found = retriever.retrieve(TASK)
     assert ids(found) == ids(asyncio.run(retriever.aretrieve(TASK))) == taught.retrieve(TASK, "dev").ids
     scores = [node.score for node in found]

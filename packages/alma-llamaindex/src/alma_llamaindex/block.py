@@ -43,7 +43,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
     _last: tuple[MemorySlice, str] | None = PrivateAttr(default=None)
     _shown: OrderedDict[str, MemorySlice] = PrivateAttr(default_factory=OrderedDict)
 
-    def __init__(self, alma: ALMA, *, agent: str, evaluator: Evaluator | None = None, **fields: Any) -> None:
+    def __init__(self, alma: ALMA, agent: str, *, evaluator: Evaluator | None = None, **fields: Any) -> None:
         super().__init__(**{"agent": agent, **fields})
         self._held = Attachment(alma.project_id, alma, evaluator)
 

@@ -31,8 +31,8 @@ class ALMAMemory(Memory):
     def from_defaults(  # type: ignore[override] # it needs an ALMA and an agent
         cls,
         alma: ALMA,
-        *,
         agent: str,
+        *,
         user_id: str | None = None,
         learn: bool = True,
         evaluator: Evaluator | None = None,

@@ -22,7 +22,7 @@ class ALMAUsagePostprocessor(BaseNodePostprocessor):
     _agent: str = PrivateAttr()
     _errors: list[Exception] = PrivateAttr(default_factory=list)
 
-    def __init__(self, alma: ALMA, *, agent: str, **options: Any) -> None:
+    def __init__(self, alma: ALMA, agent: str, **options: Any) -> None:
         super().__init__(**options)
         self._alma = alma
         self._agent = agent

@@ -60,8 +60,8 @@ class ALMARetriever(BaseRetriever):
     def __init__(
         self,
         alma: ALMA,
-        *,
         agent: str,
+        *,
         user_id: str | None = None,
         top_k: int = 5,
         kinds: Collection[MemoryType | str] | None = None,

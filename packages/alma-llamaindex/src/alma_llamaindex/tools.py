@@ -19,7 +19,7 @@ class ALMAToolSpec(BaseToolSpec):
 
     spec_functions = [(RECALL, f"a{RECALL}"), (REMEMBER, f"a{REMEMBER}")]  # noqa: RUF012 - so the framework declares it
 
-    def __init__(self, alma: ALMA, *, agent: str, user_id: str | None = None, top_k: int = 5) -> None:
+    def __init__(self, alma: ALMA, agent: str, *, user_id: str | None = None, top_k: int = 5) -> None:
         self._alma = alma
         self._agent = agent
         self._user_id = user_id
