@@ -135,9 +135,10 @@ def llamaindex_lowest(session: nox.Session) -> None:
     """The wheel of alma-llamaindex with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-llamaindex/pyproject.toml:test"
-    ours = ["packages/alma-core", "packages/alma-llamaindex", "--no-sources", "--reinstall-package", "alma-llamaindex"]
+    ours = ["packages/alma-core", "packages/alma-llamaindex", "--no-sources"]
+    fresh = ["--reinstall-package", "alma-core", "--reinstall-package", "alma-llamaindex"]
     uv(session, "venv", "--clear", environment)
-    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, "--group", group)
+    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/llamaindex")
 
 
