@@ -1,5 +1,7 @@
 """How a text is read before it is compared."""
 
+from time import thread_time
+
 import pytest
 
 from alma.learning.reading import words_and_numbers
@@ -67,6 +69,15 @@ def test_what_is_denied_is_known_by_the_word_that_follows() -> None:
     assert wording("Don't use global state without locks").denied == ("global", "lock")
     assert wording("Stop the server").denied == ()
     assert wording("never").denied == ("",)
+    assert wording("Prefer composition to inheritance, over and over").denied == ("", "", "inheritanc")
+
+
+@pytest.mark.parametrize("word", ["not", "to", "prefer to", "never v1"])
+def test_reading_takes_as_long_as_the_text_is(word: str) -> None:
+    begun = thread_time()
+    wording(f"{word} " * 45_000)
+
+    assert thread_time() - begun < 3
 
 
 def test_the_action_of_a_task_stands_after_the_greeting() -> None:

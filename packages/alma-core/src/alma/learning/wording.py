@@ -9,11 +9,10 @@ from itertools import pairwise
 from alma.learning.reading import COMMA, words_and_numbers
 from alma.learning.stems import opposites, stem
 from alma.learning.vocabulary import GENRES, GREETINGS, NEGATORS, RESTRICTORS, SAYING_LITTLE
-from alma.text import STOPWORDS, normalised
+from alma.text import STOPWORDS, signs, spelt
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PREFERRED_TO = frozenset(("over", "to"))
-_DENYING = NEGATORS | _PREFERRED_TO
 _UNTOLD = STOPWORDS | SAYING_LITTLE | NEGATORS | {COMMA}
 _GENRE_STEMS = frozenset(map(stem, GENRES))
 
@@ -34,7 +33,9 @@ class Wording:
     """A text as it is compared with others. Made once a text: that is what makes comparing cheap."""
 
     normal: str
-    """The words as `alma.text.normalised` gives them; of a text without words the text itself."""
+    """The text as `alma.text.spelt` gives it."""
+    signs: tuple[str, ...]
+    """What stands beside the words and means something: `C++` is not `C#`, nor `<` the same as `>`."""
     all: Stems
     """Stems of all words."""
     opposed: Stems
@@ -75,7 +76,8 @@ def wording(text: str) -> Wording:
     telling = _telling(words)
     earlier, later = _order(words)
     return Wording(
-        normal=normalised(text) or text,
+        normal=spelt(text),
+        signs=signs(text),
         all=everything,
         opposed=opposed,
         telling=telling,
@@ -99,20 +101,25 @@ def _telling(words: Sequence[str]) -> Stems:
 
 
 def _denied(words: Sequence[str]) -> tuple[str, ...]:
-    places = [place for place, word in enumerate(words) if word in _DENYING or (word[-1] == "t" and word.endswith(("'t", "’t")))]
-    return tuple(sorted(_denied_thing(words, place) for place in places if _denies(words, place)))
+    """The thing that each negator denies: read backwards, so that none has to look for the next thing itself."""
+    preferring = next((place for place, word in enumerate(words) if word.startswith("prefer")), len(words))
+    thing, denied = "", list[str]()
+    for place in reversed(range(len(words))):
+        word = words[place]
+        if _denies(word, words[place + 1 : place + 2], is_preferred=preferring < place):
+            denied.append(thing)
+        if word not in _UNTOLD and word != "longer":
+            thing = stem(word)
+    return tuple(sorted(denied))
 
 
-def _denied_thing(words: Sequence[str], place: int) -> str:
-    return next((stem(after) for after in words[place + 1 :] if after not in _UNTOLD and after != "longer"), "")
-
-
-def _denies(words: Sequence[str], place: int) -> bool:
-    word = words[place]
+def _denies(word: str, following: Sequence[str], *, is_preferred: bool) -> bool:
     if word in _PREFERRED_TO:  # as in: prefer composition to inheritance
-        return any(before.startswith("prefer") for before in words[:place])
+        return is_preferred
+    if word not in NEGATORS and not word.endswith(("'t", "’t")):
+        return False
     if word.startswith("stop"):  # to stop trusting is a denial, to stop a server an action
-        return place + 1 < len(words) and words[place + 1].endswith("ing")
+        return any(after.endswith("ing") for after in following)
     return True
 
 
