@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from crewai import Agent, Crew, Process
 from crewai.flow.flow import Flow, start
+from crewai.lite_agent import LiteAgent
 from crewai.state.checkpoint_config import CheckpointConfig
 
 from alma import ALMA
@@ -187,6 +188,15 @@ def test_an_agent_without_a_crew_is_judged_by_its_guardrail(alma: ALMA, memory: 
     verdicts = iter([(False, "again"), (True, "good")])
     agent(ScriptedLLM("bad", "good"), memory=memory, guardrail=lambda output: next(verdicts)).kickoff(DEPLOY)
     assert [record[:3] for record in told(alma)] == [("Coder", DEPLOY, "success")]
+
+
+def test_crewais_old_kind_of_agent_recalls_and_is_not_recorded(alma: ALMA, memory: ALMAMemory) -> None:
+    alma.add_heuristic("crew", DEPLOY, "roll out blue-green")
+    llm = ScriptedLLM()
+    with pytest.warns(FutureWarning, match="LiteAgent"):
+        LiteAgent(role="Coder", goal="help", backstory="none", llm=llm, memory=memory).kickoff(DEPLOY)
+    assert "blue-green" in llm.prompt()  # it does not say who it is
+    assert told(alma) == []
 
 
 def test_all_is_stored_when_a_crew_returns_or_fails(alma: ALMA, memory: ALMAMemory) -> None:
