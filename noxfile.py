@@ -97,31 +97,26 @@ def langchain(session: nox.Session) -> None:
 @nox.session(name="langchain-extras")
 def langchain_extras(session: nox.Session) -> None:
     """The wheel of alma-langchain with no extra and with each, in a new environment every time."""
-    environment = str(environment_of(session))
     for extra in ("", "agents", "classic"):
-        package = f"packages/alma-langchain[{extra}]" if extra else "packages/alma-langchain"
-        ours = ["packages/alma-core", package, "--no-sources", "--reinstall-package", "alma-langchain"]
-        uv(session, "venv", "--clear", environment)
-        uv(session, "pip", "install", "--python", environment, *ours)
+        install_langchain(session, f"packages/alma-langchain[{extra}]" if extra else "packages/alma-langchain")
         session.log(run(session, "python", "tests/langchain/alone.py", *extra.split(), silent=True))
 
 
 @nox.session(name="langchain-lowest")
 def langchain_lowest(session: nox.Session) -> None:
     """The wheel of alma-langchain with the lowest versions that it claims to support, and a user's code over it under mypy."""
-    environment = str(environment_of(session))
-    group = "packages/alma-langchain/pyproject.toml:test"
-    ours = [
-        "packages/alma-core",
-        "packages/alma-langchain[agents,classic]",
-        "--no-sources",
-        "--reinstall-package",
-        "alma-langchain",
-    ]
-    uv(session, "venv", "--clear", environment)
-    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, "--group", group, "mypy>=1.18")
+    group = ["--group", "packages/alma-langchain/pyproject.toml:test", "mypy>=1.18"]
+    install_langchain(session, "packages/alma-langchain[agents,classic]", "--resolution", "lowest-direct", *group)
     run(session, "mypy", "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
     run_suites(session, "tests/langchain")
+
+
+def install_langchain(session: nox.Session, package: str, *options: str) -> None:
+    """Makes the session's environment anew, with wheels built from what is here."""
+    environment = str(environment_of(session))
+    fresh = ["--reinstall-package", "alma-core", "--reinstall-package", "alma-langchain"]
+    uv(session, "venv", "--clear", environment)
+    uv(session, "pip", "install", "--python", environment, "packages/alma-core", package, "--no-sources", *fresh, *options)
 
 
 @nox.session
