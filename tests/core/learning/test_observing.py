@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from alma import Outcome
 from alma.evidence import Tally
-from alma.learning.observing import BURST, MOST_REASONS, Observation, corrected, noted_reason, with_observation
+from alma.learning.observing import BURST, MOST_REASONS, Observation, noted_reason, recounted, retold, with_observation
 from alma.types.evidence import Evidence
 from alma.types.kinds import Verdict
 
@@ -19,7 +19,7 @@ verdicts = st.lists(st.sampled_from(list(Verdict)), max_size=20)
 
 
 def seen(verdict: Verdict, at: int, *, error: str | None = None, event: str | None = None) -> Observation:
-    return Observation(verdict, event or f"event {at}", error, at, at)
+    return Observation(verdict, event or f"event {at}", error, at)
 
 
 def after(told: list[Verdict]) -> Evidence:
@@ -52,13 +52,8 @@ def test_a_verdict_put_right_leaves_what_it_would_have_been(told: list[Verdict],
     place = data.draw(st.integers(0, len(told) - 1))
     now = data.draw(st.sampled_from(list(Verdict)))
     right = [*told[:place], now, *told[place + 1 :]]
-    put_right = corrected(after(told), told[place], now, [(verdict, hour * HOUR) for hour, verdict in enumerate(right)])
-    expected = after(right)
-    assert (put_right.lifetime, put_right.unverified) == (expected.lifetime, expected.unverified)
-    assert put_right.operative.successes == pytest.approx(expected.operative.successes)
-    assert put_right.operative.trials == pytest.approx(expected.operative.trials)
-    if expected.lifetime.trials:
-        assert put_right.observed_at == expected.observed_at
+    newest = [seen(verdict, hour * HOUR) for hour, verdict in enumerate(right)]
+    assert retold(recounted(after(told), told[place], now), newest) == after(right)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 20)), max_size=60))
@@ -83,7 +78,7 @@ def test_an_event_is_told_by_task_strategy_verdict_and_error(change: dict[str, A
     now = datetime(2026, 3, 1, tzinfo=UTC)
     fields = {"agent": "dev", "task_description": "t", "strategy_used": "s", "outcome": "failure", "error_message": "e"}
     one, same, other = (
-        Observation.of(Outcome(**{**fields, **more}, timestamp=now), at=1, told=1)  # type: ignore[arg-type]
+        Observation.of(Outcome(**{**fields, **more}, timestamp=now), told=1)  # type: ignore[arg-type]
         for more in ({}, {"duration_ms": 9}, change)
     )
     assert one.event == same.event != other.event
@@ -92,7 +87,7 @@ def test_an_event_is_told_by_task_strategy_verdict_and_error(change: dict[str, A
 def test_a_success_tells_no_reason() -> None:
     failed = Outcome(agent="a", task_description="t", outcome=Verdict.FAILURE, error_message="it broke")
     worked = failed.model_copy(update={"outcome": Verdict.SUCCESS})
-    assert [Observation.of(outcome, at=1, told=1).error for outcome in (failed, worked)] == ["it broke", None]
+    assert [Observation.of(outcome, told=1).error for outcome in (failed, worked)] == ["it broke", None]
 
 
 @given(st.lists(st.tuples(st.text("abcdefgh ", min_size=1, max_size=12), st.integers(0, 100)), max_size=40))

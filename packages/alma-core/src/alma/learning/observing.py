@@ -1,12 +1,14 @@
 """What one more outcome makes of the evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from hashlib import sha256
 
 from alma.evidence import Tally, observed
 from alma.text import cleaned
 from alma.types.evidence import Evidence, Happening
+from alma.types.identity import to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Outcome
 
@@ -23,21 +25,29 @@ REASON_CHARS = 400
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One outcome as evidence sees it. `at` is when it happened, `told` when it was recorded, in microseconds."""
+    """One outcome as evidence sees it. `at` is when it happened, in microseconds."""
 
     verdict: Verdict
     event: str
     error: str | None
     at: int
-    told: int
 
     @classmethod
-    def of(cls, outcome: Outcome, *, at: int, told: int) -> "Observation":
-        """What an outcome says. Two are the same event if task, strategy and verdict are, and the error but for what varies in it."""
+    def of(cls, outcome: Outcome, *, told: int) -> "Observation":
+        """What an outcome says that was recorded at `told`: it did not happen later than that.
+
+        Two are the same event if task, strategy and verdict are, and the error but for what varies in it.
+        """
         said = "\0".join((outcome.task_description, outcome.strategy_used, outcome.outcome, cleaned(outcome.error_message or "")))
         error = outcome.error_message or outcome.user_feedback
         event = sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return cls(outcome.outcome, event, error if outcome.outcome is not Verdict.SUCCESS else None, at, told)
+        at = min(to_micros(outcome.timestamp), told)
+        return cls(outcome.outcome, event, error if outcome.outcome is not Verdict.SUCCESS else None, at)
+
+
+def until(evidence: Evidence, now: int) -> Evidence:
+    """The evidence, observed no later than now: what claims to be of the future would outweigh all that is yet to come."""
+    return evidence if evidence.observed_at <= now else replace(evidence, observed_at=now)
 
 
 def with_observation(evidence: Evidence, seen: Observation) -> Evidence:
@@ -68,11 +78,8 @@ def counted(whole: Evidence, seen: Observation) -> Evidence:
     return replace(whole, lifetime=whole.lifetime.plus(WORTH[seen.verdict]), observed_at=at)
 
 
-def corrected(evidence: Evidence, was: Verdict, now: Verdict, newest: Sequence[tuple[Verdict, int]] | None) -> Evidence:
-    """The evidence after a verdict was set or changed. `newest` are the verdicts that it then rests on, with their times, oldest first.
-
-    Without them the operative counts stay: of a class as a whole they decide nothing.
-    """
+def recounted(evidence: Evidence, was: Verdict, now: Verdict) -> Evidence:
+    """The evidence after a verdict was set or changed, as far as every outcome counts for ever."""
     lifetime, unverified = evidence.lifetime, evidence.unverified
     if was is Verdict.UNVERIFIED:
         unverified = max(unverified - 1, 0)
@@ -82,19 +89,14 @@ def corrected(evidence: Evidence, was: Verdict, now: Verdict, newest: Sequence[t
         unverified += 1
     else:
         lifetime = lifetime.plus(WORTH[now])
-    operative, at = (evidence.operative, None) if newest is None else _replayed(newest)
-    at = evidence.observed_at if at is None else at
-    return replace(evidence, lifetime=lifetime, unverified=unverified, operative=operative, observed_at=at)
+    return replace(evidence, lifetime=lifetime, unverified=unverified)
 
 
-def _replayed(verdicts: Sequence[tuple[Verdict, int]]) -> tuple[Tally, int | None]:
-    """The operative counts that follow from verdicts, and of what time they are; `None` if none was judged."""
-    operative, last = Tally(), None
-    for verdict, at in verdicts:
-        if verdict is not Verdict.UNVERIFIED:
-            operative = observed(operative, WORTH[verdict], elapsed=0 if last is None else at - last)
-            last = at if last is None else max(last, at)
-    return operative, last
+def retold(evidence: Evidence, newest: Iterable[Observation]) -> Evidence:
+    """The evidence with what decides and what is told of it made anew from its newest outcomes, in the order in which they were recorded."""
+    blank = replace(evidence, lifetime=Tally(), operative=Tally(), unverified=0, observed_at=0, recent=(), reasons=())
+    anew = reduce(with_observation, newest, blank)
+    return replace(anew, lifetime=evidence.lifetime, unverified=evidence.unverified)
 
 
 def noted_reason(reasons: Sequence[Happening], error: str | None, at: int) -> tuple[Happening, ...]:
@@ -114,9 +116,10 @@ def noted_reason(reasons: Sequence[Happening], error: str | None, at: int) -> tu
 def _noted_event(recent: Sequence[Happening], seen: Observation) -> tuple[tuple[Happening, ...], bool]:
     """The unbroken run of equal events that this one ends, and whether it was long enough before, in too short a time.
 
-    Anything else that happens to the strategy breaks a run: of frequent successes and rare failures, none is counted less than it weighs.
+    Anything else that happens to the strategy breaks a run: of frequent successes and rare failures, none is counted less than it weighs. What was
+    told in a minute, but happened at times that lie apart, is no run.
     """
-    event, count, since = recent[-1] if recent else (seen.event, 0, seen.told)
-    if event != seen.event or not 0 <= seen.told - since < BURST_MICROS:
-        return ((seen.event, 1, seen.told),), False
+    event, count, since = recent[-1] if recent else (seen.event, 0, seen.at)
+    if event != seen.event or abs(seen.at - since) >= BURST_MICROS:
+        return ((seen.event, 1, seen.at),), False
     return ((event, count + 1, since),), count >= BURST

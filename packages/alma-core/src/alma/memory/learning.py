@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from alma.learning.known_texts import KnownTexts
 from alma.learning.ledger import BY_TASK, BY_TYPE, MOST_CLASSES, MOST_STRATEGIES, STEP, ClassBook, Entry, Ledger, note_class
-from alma.learning.observing import Observation, corrected, counted, with_observation
+from alma.learning.observing import Observation, counted, recounted, retold, until, with_observation
 from alma.learning.rules import Setting
 from alma.memory.judging import judge
 from alma.memory.room import Room
@@ -18,8 +18,8 @@ from alma.types.kinds import Verdict
 from alma.types.memories import Memory, Outcome
 from alma.types.passages import Passage
 
-NEWEST_VERDICTS = 100
-"""The verdicts before these weigh less than 0.00003 of the newest."""
+NEWEST_OUTCOMES = 100
+"""The outcomes before these weigh less than 0.00003 of the newest."""
 
 
 def strategy_texts(outcome: Outcome) -> list[str]:
@@ -60,11 +60,11 @@ class Learner:
 
     def observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes]) -> str:
         """Counts an outcome of a task, and gives the id of the evidence that it belongs to."""
-        seen = Observation.of(outcome, at=to_micros(outcome.timestamp), told=self.at)
+        seen = Observation.of(outcome, told=self.at)
         key, is_new = self._task_class(outcome, task, vectors.get(task))
         book = self._book(outcome.agent, key, is_new=is_new)
         whole = self._whole(book, outcome.agent, key, task, vectors.get(task))
-        whole.evidence = counted(whole.evidence, seen)
+        whole.evidence = counted(until(whole.evidence, self.at), seen)
         note_class(self._classes(outcome.agent), whole.evidence, vectors.get(task))
         self.settings.setdefault(
             (outcome.agent, key), Setting(self.room.name, self.at, whole.evidence.task or "", outcome.task_type)
@@ -72,34 +72,38 @@ class Learner:
         if not outcome.strategy_used:
             return whole.evidence.id
         entry = self._strategy(book, outcome, key, vectors)
-        entry.evidence = with_observation(entry.evidence, seen)
+        entry.evidence = with_observation(until(entry.evidence, self.at), seen)
         book.put(entry)
         return entry.evidence.id
 
     def correct(self, outcome: Outcome, was: Verdict, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
-        """Puts an outcome in the place of the one with its id, whose verdict was another, and has the evidence follow."""
+        """Puts an outcome in the place of the one with its id, and has the evidence follow; `was` is the verdict of that one."""
         evidence_id = self.write.find(outcome.id)["evidence"]
         self.write.replace(outcome, passages, vectors, evidence=evidence_id)
-        stored = self.learned.of(evidence_id) if evidence_id and was is not outcome.outcome else None
+        stored = self.learned.of(evidence_id) if evidence_id else None
         if stored is None:
             return
-        seen = stored.evidence
+        seen, now = stored.evidence, outcome.outcome
         book = self._book(seen.agent, seen.task_class)
         whole = self._whole(book, seen.agent, seen.task_class, passages[0].text, None)
-        entry = whole if seen.is_whole_class else book.strategies.get(seen.strategy_hash) or Entry(stored, seen, None)
-        for one in {id(entry): entry, id(whole): whole}.values():
-            newest = self._verdicts(one.evidence.id, outcome) if one is entry else None
-            one.evidence = corrected(one.evidence, was, outcome.outcome, newest)
-            book.put(one)
+        if was is not now:
+            whole.evidence = recounted(whole.evidence, was, now)
+            book.put(whole)
+        if not seen.is_whole_class:
+            entry = book.strategies.get(seen.strategy_hash) or Entry(stored, seen, None)
+            entry.evidence = retold(recounted(entry.evidence, was, now), self._newest(evidence_id, outcome))
+            book.put(entry)
         place = seen.agent, seen.task_class
         self.settings.setdefault(place, Setting(self.room.name, self.at, whole.evidence.task or "", outcome.task_type))
 
-    def _verdicts(self, evidence_id: str, changed: Outcome) -> list[tuple[Verdict, int]]:
-        """The verdicts that count for what is decided, oldest first, one of them changed."""
-        rows = self.learned.outcomes(evidence_id, newest=NEWEST_VERDICTS)
+    def _newest(self, evidence_id: str, changed: Outcome) -> Iterator[Observation]:
+        """The outcomes that count for what is decided, one of them changed, in the order in which they were recorded."""
+        rows = sorted(self.learned.outcomes(evidence_id, newest=NEWEST_OUTCOMES))
         kept = self.room.project.memories(rows)
-        outcomes = [changed if kept[row].id == changed.id else kept[row] for row in reversed(rows) if row in kept]
-        return [(one.outcome, to_micros(one.timestamp)) for one in outcomes if isinstance(one, Outcome)]
+        for row in rows:
+            outcome = changed if row in kept and kept[row].id == changed.id else kept.get(row)
+            if isinstance(outcome, Outcome):
+                yield Observation.of(outcome, told=min(to_micros(outcome.created_at), self.at))
 
     def settled(self) -> Ledger:
         """Writes the evidence and the rules that follow from it, and gives the ledger as it is when this write has landed."""
