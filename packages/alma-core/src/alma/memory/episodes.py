@@ -160,7 +160,7 @@ class RoomRecorder:
         with writing(self.room, actor=self.opened.agent, operation="episode_step", at=to_micros(step.at)) as learner:
             learner.write.put_record(STEP, step_key(self.opened.id, step.number), step_body(kept), version=0)
             if lesson:
-                learner.add(lesson, passages_of(lesson), vectors)
+                learner.add(lesson, passages_of(lesson), vectors, is_step=True)
         self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
         return kept
 

@@ -51,17 +51,17 @@ class Learner:
     def __post_init__(self) -> None:
         self.learned = self.write.learned
 
-    def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
-        """Stores a memory; an outcome is counted, in its class and for its strategy."""
+    def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, is_step: bool = False) -> None:
+        """Stores a memory; an outcome, of an attempt or of a step of one, is counted in its class and for its strategy."""
         if not isinstance(memory, Outcome):
             self.write.add(memory, passages, vectors)
             return
-        self.write.add(memory, passages, vectors, evidence=self.observe(memory, passages[0].text, vectors))
+        self.write.add(memory, passages, vectors, evidence=self._observe(memory, passages[0].text, vectors, is_step))
 
-    def observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes]) -> str:
+    def _observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes], is_step: bool) -> str:
         """Counts an outcome of a task, and gives the id of the evidence that it belongs to."""
         seen = Observation.of(outcome, told=self.at)
-        key, is_new = self._task_class(outcome, task, vectors.get(task))
+        key, is_new = self._task_class(outcome, task, vectors.get(task), STEP if is_step else "")
         book = self._book(outcome.agent, key, is_new=is_new)
         whole = self._whole(book, outcome.agent, key, task, vectors.get(task))
         whole.evidence = counted(until(whole.evidence, self.at), seen)
@@ -122,9 +122,8 @@ class Learner:
             self.write.keep_vector(matched_text(entry.evidence.strategy), entry.vector)
         return self.write.put_evidence(entry.stored, entry.evidence)
 
-    def _task_class(self, outcome: Outcome, task: str, vector: bytes | None) -> tuple[str, bool]:
+    def _task_class(self, outcome: Outcome, task: str, vector: bytes | None, step: str) -> tuple[str, bool]:
         """The name of the class that a task belongs to: by its type, else that of an equal or near task, else its own; and whether that is new."""
-        step = STEP if {"episode_id", "step"} <= outcome.metadata.keys() else ""
         if outcome.task_type is not None:
             return f"{step}{BY_TYPE}{normalised(outcome.task_type)}", False
         exact = f"{BY_TASK}{text_key(task)}"
