@@ -167,6 +167,17 @@ def test_too_little_room_leaves_out_whole_notes(taught: ALMA) -> None:
     assert set(fewer.splitlines()) <= set(whole.splitlines())
 
 
+def test_what_had_no_room_was_not_shown(taught: ALMA) -> None:
+    for number in range(4):
+        taught.add_heuristic("dev", TASK, f"{'word ' * 60} number {number}")
+    agent = agent_of(["As [H1] says"])
+    run(agent, ALMAMemory.from_defaults(taught, agent="dev", max_tokens=200))
+    (record,) = episodes(taught)
+    notes = [line for line in user_text(agent.llm.prompts[0]).splitlines() if line.startswith("[H")]
+    assert 0 < len(notes) < 5
+    assert [exposure.tag for exposure in record.shown] == [note[1:3] for note in notes]
+
+
 def test_a_copy_shares_the_store(taught: ALMA) -> None:
     block = ALMAMemoryBlock(taught, agent="dev")
     assert copy.deepcopy(block).alma is taught

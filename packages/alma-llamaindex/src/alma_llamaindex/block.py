@@ -113,13 +113,18 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
 
     def _rendered(self, memories: MemorySlice) -> str:
         """The slice as notes. In a run it is the same slice each time."""
-        if self._last is None or self._last[0] is not memories:
-            self._last = (memories, memories.to_prompt(self.max_tokens))
-            _keep(self._shown, self._last[1], memories)
-        return self._last[1]
+        last = self._last
+        if last is None or last[0] is not memories:
+            last = self._last = (memories, memories.to_prompt(self.max_tokens))
+            _keep(self._shown, last[1], memories)
+        return last[1]
 
     async def _retrieved(self, task: str, agent: str) -> MemorySlice:
-        return await asyncio.to_thread(self.alma.retrieve, task=task, agent=agent, user_id=self.user_id, top_k=self.top_k)
+        """What is found and has room in the notes: nobody may be said to have passed over what was left out."""
+        found = await asyncio.to_thread(self.alma.retrieve, task=task, agent=agent, user_id=self.user_id, top_k=self.top_k)
+        lines = self._rendered(found).splitlines()
+        kept = tuple(item for item in found.recalled if any(line.startswith(f"[{item.tag}] ") for line in lines))
+        return found if len(kept) == len(found) else found.model_copy(update={"recalled": kept})
 
 
 def _place(messages: Sequence[ChatMessage]) -> int:
