@@ -8,6 +8,7 @@ PASSAGE_CHARS = 800
 """A passage is at most this long: some 200 word pieces of English, which a 256-token model takes in whole."""
 
 _WORD = re.compile(r"[^\W_]+")
+_SPELT = re.compile(r"[^\W_]+|!=|[+#&|<>=$%^~]+|(?<!\S)--?(?=\w)|[\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff]")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _SPACE = re.compile(r"\s+")
 _UNSAFE = re.compile(
@@ -55,6 +56,18 @@ def telling_words(text: str) -> list[str]:
 def normalised(text: str) -> str:
     """The words alone, for telling whether two texts say the same in the same words."""
     return " ".join(words(unicodedata.normalize("NFKC", text)))
+
+
+@lru_cache(maxsize=512)
+def spelt(text: str) -> str:
+    """The words with the signs that mean something beside them (`C++`, `<`, `-x`, `5 %`), for telling whether two texts are the same. Never empty,
+    unless the text is: one without words and signs is itself."""
+    return " ".join(_SPELT.findall(unicodedata.normalize("NFKC", text).lower())) or one_line(text)
+
+
+def signs(text: str) -> tuple[str, ...]:
+    """The signs that mean something, sorted."""
+    return tuple(sorted(token for token in spelt(text).split() if not token[0].isalnum()))
 
 
 def one_line(text: str) -> str:

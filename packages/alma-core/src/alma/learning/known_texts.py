@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alma.learning.wording import Stems, Wording, wording
-from alma.text import normalised
+from alma.text import spelt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,9 +78,9 @@ class KnownTexts:
         gone = self._oldest() if len(self._entries) == self._capacity else None
         if gone is not None:
             self.discard(gone)
-        normal = normalised(text) or text
+        normal = spelt(text)
         core = wording(text).core if self._least is None else None
-        self._entries[key] = _Entry(text, normal, core, None if vector is None else self._placed(key, _unpacked(vector)), keep)
+        self._entries[key] = _Entry(text, normal, core, None if vector is None else self._placed(key, unpacked(vector)), keep)
         self._by_words.setdefault(normal, {})[key] = None
         if core is not None:
             self._by_core.setdefault(core, {})[key] = None
@@ -90,10 +90,10 @@ class KnownTexts:
         """The key of the text that this one tells again: in the same words, else the nearest that is the same. `None` if none is."""
         if not self._entries:
             return None
-        in_same_words = self._by_words.get(normalised(text) or text)
+        in_same_words = self._by_words.get(spelt(text))
         if in_same_words:
             return next(iter(in_same_words))
-        for cosine, key in self._candidates(text, _unpacked(vector)):
+        for cosine, key in self._candidates(text, unpacked(vector)):
             if self._same(wording(text), wording(self._entries[key].text), -cosine):
                 return key
         return None
@@ -149,7 +149,8 @@ class KnownTexts:
         self._free = list(range(held, size))[::-1]
 
 
-def _unpacked(vector: bytes) -> "Vectors":
+def unpacked(vector: bytes) -> "Vectors":
+    """A float16 vector as it is computed with."""
     return np.frombuffer(vector, dtype="<f2").astype(np.float32)
 
 

@@ -20,6 +20,10 @@ NEAR_LONGER_STRATEGY = 0.9
 NEAR_TASK = 0.55
 """Two tasks that begin with the same action are of one class from this cosine on: services and customers may differ."""
 
+NEAR_ALIKE_TASK, ALIKE_WORDS = 0.3, 2
+"""So near must be two tasks that begin with the same action and share half of their telling words: "deploy the auth service", "deploy the
+billing service"."""
+
 NEAR_REWORDED_TASK = 0.75
 """So near must be two tasks that begin otherwise, and each still tell the other's action."""
 
@@ -32,7 +36,13 @@ _TIMES = frozenset(map(stem, ("before", "after")))
 def conflict(a: str | Wording, b: str | Wording) -> str | None:
     """Why two texts do not tell the same strategy, however near their vectors are, in a few words; `None` if nothing speaks against it."""
     mine, theirs = _read(a), _read(b)
-    return _reversal(mine, theirs) or _exchange(mine, theirs) or _amounts(mine, theirs) or _replaced(mine, theirs)
+    return (
+        _other_signs(mine, theirs)
+        or _reversal(mine, theirs)
+        or _exchange(mine, theirs)
+        or _amounts(mine, theirs)
+        or _replaced(mine, theirs)
+    )
 
 
 def same_strategy(a: str | Wording, b: str | Wording, cosine: float) -> bool:
@@ -51,11 +61,17 @@ def same_task(a: str | Wording, b: str | Wording, cosine: float) -> bool:
     mine, theirs = _read(a), _read(b)
     if mine.normal == theirs.normal:
         return True
-    if cosine < NEAR_TASK or _reversal(mine, theirs):
+    if cosine < NEAR_ALIKE_TASK or _reversal(mine, theirs):
         return False
     if _is_among(mine.action, {theirs.action}):
-        return True
+        return cosine >= NEAR_TASK or _are_alike(mine.telling, theirs.telling)
     return cosine >= NEAR_REWORDED_TASK and _is_among(mine.action, theirs.telling) and _is_among(theirs.action, mine.telling)
+
+
+def _are_alike(mine: Stems, theirs: Stems) -> bool:
+    """Whether two tasks share enough words: at least half of those of the shorter one."""
+    shared = len(mine & theirs)
+    return shared >= ALIKE_WORDS and 2 * shared >= min(len(mine), len(theirs))
 
 
 def _read(text: str | Wording) -> Wording:
@@ -71,6 +87,10 @@ def _limit(a: Wording, b: Wording) -> float:
 
 def _is_among(action: str, stems: Stems | set[str]) -> bool:
     return action in stems or any(mean_the_same(action, other) for other in stems)
+
+
+def _other_signs(a: Wording, b: Wording) -> str | None:
+    return None if a.signs == b.signs else f"other signs: {' '.join(a.signs)} / {' '.join(b.signs)}"
 
 
 def _reversal(a: Wording, b: Wording) -> str | None:

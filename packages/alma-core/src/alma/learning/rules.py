@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from alma.evidence import Tally
-from alma.learning.standing import CANDIDATE_CONFIDENCE, Standing
+from alma.learning.standing import CANDIDATE_CONFIDENCE, EVEN, Standing
 from alma.learning.suspicion import flagged
 from alma.learning.telling import most_telling
 from alma.text import matched_text, shortened
@@ -17,6 +17,7 @@ from alma.types.passages import Passage
 
 SHOWN_CHARS = 2_000
 NO_ERROR = "it failed, and no error was recorded"
+HARDLY = 0.1
 LEAST_SUCCESSES = 2
 """An alternative that did not succeed so often is no alternative yet."""
 
@@ -114,12 +115,24 @@ def alternatives(tried: Iterable[Evidence]) -> list[Evidence]:
     return heapq.nlargest(2, enough, key=lambda one: (confidence_in_success(one.operative), one.lifetime.successes, one.strategy))
 
 
-def better_alternative(of: Evidence, alternatives: Sequence[Evidence]) -> str | None:
-    """The surest of the alternatives that does better than this, `None` if none is known to."""
+def better_alternative(of: Evidence, alternatives: Sequence[Evidence], named: Evidence | None) -> str | None:
+    """The surest of the alternatives that does better than this and succeeds more often than not, `None` if none is known to.
+
+    The one that is `named` so far stays as long as it is hardly less sure: else two good ones in turn would have every warning written anew.
+    """
     other = next((one for one in alternatives if one.id != of.id), None)
-    if other is None or confidence_in_success(other.operative) <= of.operative.rate:
-        return None
-    return shortened(other.strategy, SHOWN_CHARS)
+    if named is not None and other is not None and _surety(other) - _surety(named) < HARDLY and _is_better(named, of):
+        other = named
+    return shortened(other.strategy, SHOWN_CHARS) if other is not None and _is_better(other, of) else None
+
+
+def _is_better(one: Evidence, than: Evidence) -> bool:
+    is_tried = one.id != than.id and one.lifetime.successes >= LEAST_SUCCESSES
+    return is_tried and one.operative.rate >= EVEN and _surety(one) > than.operative.rate
+
+
+def _surety(one: Evidence) -> float:
+    return confidence_in_success(one.operative)
 
 
 def confidence_in_success(operative: Tally) -> float:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from alma.learning.reading import COMMA, words_and_numbers
 from alma.learning.stems import opposites, stem
 from alma.learning.vocabulary import GENRES, GREETINGS, NEGATORS, RESTRICTORS, SAYING_LITTLE
-from alma.text import STOPWORDS, normalised
+from alma.text import STOPWORDS, signs, spelt
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PREFERRED_TO = frozenset(("over", "to"))
@@ -33,7 +33,9 @@ class Wording:
     """A text as it is compared with others. Made once a text: that is what makes comparing cheap."""
 
     normal: str
-    """The words as `alma.text.normalised` gives them; of a text without words the text itself."""
+    """The text as `alma.text.spelt` gives it."""
+    signs: tuple[str, ...]
+    """What stands beside the words and means something: `C++` is not `C#`, nor `<` the same as `>`."""
     all: Stems
     """Stems of all words."""
     opposed: Stems
@@ -74,7 +76,8 @@ def wording(text: str) -> Wording:
     telling = _telling(words)
     earlier, later = _order(words)
     return Wording(
-        normal=normalised(text) or text,
+        normal=spelt(text),
+        signs=signs(text),
         all=everything,
         opposed=opposed,
         telling=telling,

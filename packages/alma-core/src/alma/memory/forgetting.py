@@ -12,7 +12,7 @@ from alma.memory.attempts import END, EPISODE, LEASE, STEP
 from alma.memory.repeating import KEY, notes_of
 from alma.memory.room import Room
 from alma.protocols import Erased
-from alma.text import normalised
+from alma.text import normalised, spelt
 from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
@@ -168,7 +168,7 @@ def _purged(room: Room, chosen: _Chosen, report: ForgetReport, *, actor: str) ->
 def _receipt(room: Room, erased: Erased) -> PurgeReceipt:
     room.store.texts.forget()
     room.drop_ledger()
-    for remembered in (normalised, wording):
+    for remembered in (normalised, spelt, wording):
         remembered.cache_clear()
     return PurgeReceipt(seq=erased.seq, surfaces=(*_counted(erased), _snapshot(room), *_UNCOUNTED), left=tuple(erased.left))
 

@@ -11,10 +11,13 @@ from alma.learning.standing import Needed, Standing, as_anti_pattern, as_heurist
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.text import matched_text
-from alma.types.evidence import Evidence, Told
+from alma.types.evidence import Evidence, Told, text_key
 from alma.types.identity import from_micros, new_id
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic, Memory
 from alma.types.passages import Passage
+
+ARCHIVED_BY, EVIDENCE = "archived_by", "evidence"
+"""What the metadata of a demoted rule says: that nobody forgot it."""
 
 
 def judge(room: Room, write: Write, book: ClassBook, setting: Setting) -> None:
@@ -94,7 +97,9 @@ class _Judged:
             self.write.recount(seen.anti_pattern, **rules.anti_pattern_counts(seen))
 
     def _told(self) -> Told:
-        return rules.why_bad(self.entry.evidence), rules.better_alternative(self.entry.evidence, self.alternatives)
+        seen, before = self.entry.evidence, self._told_before()
+        named = self.book.strategies.get(text_key(before[1])) if before and before[1] else None
+        return rules.why_bad(seen), rules.better_alternative(seen, self.alternatives, named.evidence if named else None)
 
     def _told_before(self) -> Told | None:
         """What the stored anti-pattern says, read once."""
@@ -115,18 +120,27 @@ class _Judged:
     def _changed(
         self, rule: Heuristic | AntiPattern, standing: Standing, counts: Mapping[str, Any], *, was: str | None
     ) -> str | None:
-        """Makes the rule, or changes the stored one to its new standing, and gives its id; `None` if it is gone and need not be made."""
-        if self._stored(rule.id) is not None:
+        """Makes the rule, or changes the stored one to its new standing, and gives its id; `None` for one that was purged, which stays away.
+
+        Only what was archived here comes back from there: a rule that somebody forgot stays forgotten.
+        """
+        place = self.room.project.find(rule.id)
+        if place is not None:
             columns: dict[str, Any] = {**counts, "body": {"metadata": rule.metadata}}
-            if Standing.DEMOTED in (standing, was):
-                columns["archived_at"] = self.setting.now if standing is Standing.DEMOTED else None
+            if standing is Standing.DEMOTED and not place.is_archived:
+                columns |= {"archived_at": self.setting.now, "body": {"metadata": {**rule.metadata, ARCHIVED_BY: EVIDENCE}}}
+            elif was == Standing.DEMOTED and self._was_archived_by_evidence(rule.id):
+                columns["archived_at"] = None
             self.write.change_memory(rule.id, **columns)
             return rule.id
-        if standing is Standing.DEMOTED:
+        if was is not None or standing is Standing.DEMOTED:
             return None
-        made = rule.model_copy(update={"id": self._new_id()}) if was else rule
-        self.write.add(made, self._passages(made), self._vectors(), evidence=self.entry.evidence.id)
-        return made.id
+        self.write.add(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id)
+        return rule.id
+
+    def _was_archived_by_evidence(self, memory_id: str) -> bool:
+        kept = self._stored(memory_id)
+        return kept is not None and kept.metadata.get(ARCHIVED_BY) == EVIDENCE
 
     def _stored(self, memory_id: str | None) -> AnyMemory | None:
         place = self.room.project.find(memory_id) if memory_id else None

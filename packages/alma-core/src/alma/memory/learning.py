@@ -11,7 +11,7 @@ from alma.learning.rules import Setting
 from alma.memory.judging import judge
 from alma.memory.room import Room
 from alma.protocols import Learned, StoredEvidence, Write
-from alma.text import matched_text, normalised
+from alma.text import matched_text, spelt
 from alma.types.evidence import WHOLE_CLASS, Evidence, text_key
 from alma.types.identity import short_id, to_micros
 from alma.types.kinds import Verdict
@@ -125,7 +125,7 @@ class Learner:
     def _task_class(self, outcome: Outcome, task: str, vector: bytes | None, step: str) -> tuple[str, bool]:
         """The name of the class that a task belongs to: by its type, else that of an equal or near task, else its own; and whether that is new."""
         if outcome.task_type is not None:
-            return f"{step}{BY_TYPE}{normalised(outcome.task_type)}", False
+            return f"{step}{BY_TYPE}{spelt(outcome.task_type)}", False
         exact = f"{BY_TASK}{text_key(task)}"
         known = self._classes(outcome.agent)
         if exact in known or self._is_stored(outcome.agent, exact, known):

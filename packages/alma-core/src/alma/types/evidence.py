@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from alma.evidence import Tally
-from alma.text import normalised
+from alma.text import spelt
 
 WHOLE_CLASS = ""
 """The strategy hash of the evidence on a class as a whole, whatever was tried."""
@@ -63,5 +63,5 @@ class StoredEvidence:
 
 
 def text_key(text: str) -> str:
-    """A short key, 16 hexadecimal digits, of the words of a text: the same for texts that differ in case and punctuation alone."""
-    return sha256(normalised(text).encode()).hexdigest()[:16]
+    """A short key, 16 hexadecimal digits, of a text as it is spelt: the same for texts that differ in case and punctuation alone."""
+    return sha256(spelt(text).encode()).hexdigest()[:16]
