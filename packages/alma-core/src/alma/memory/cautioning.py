@@ -1,12 +1,15 @@
 """Checking an action before it is taken: does it match something that is known to fail?"""
 
-import numpy as np
+from collections.abc import Iterable, Mapping
 
+from alma.evidence import Tally
+from alma.learning.known_texts import unpacked
 from alma.learning.matching import conflict, same_strategy
 from alma.memory import arguments as args
+from alma.memory.deference import overruled
 from alma.memory.nearby import near
 from alma.memory.room import Room
-from alma.text import matched_text, one_line, shortened
+from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
 from alma.types.strategies import ActionCheck, ActionWarning
@@ -20,46 +23,66 @@ NEAR_ENOUGH = 0.55
 MOST = 8
 TOLD_CHARS = 200
 
+_RULES = {MemoryType.ANTI_PATTERN.value, MemoryType.HEURISTIC.value}
+
 
 def check(room: Room, *, agent: object, action: object) -> ActionCheck:
     """The anti-patterns that an action matches, the nearest first. Writes nothing, and forbids nothing."""
     reader = args.checked_name(agent, "agent")
     text = args.checked_text(action, "action")
-    found = near(room, reader=reader, text=text, kinds={MemoryType.ANTI_PATTERN.value}, least=LEAST)[: 2 * MOST]
-    kept = room.project.memories([item.memory for item in found])
-    patterns = [memory for item in found if isinstance(memory := kept.get(item.memory), AntiPattern)]
-    cosines = _cosines(room, text, [matched_text(pattern.pattern) for pattern in patterns])
-    warnings = [
-        _warning(pattern, cosine, reader)
-        for pattern, cosine in zip(patterns, cosines, strict=True)
-        if _matches(text, pattern.pattern, cosine)
-    ]
-    warnings.sort(key=lambda warning: (-warning.similarity, warning.anti_pattern.id))
-    return ActionCheck(agent=reader, action=text, warnings=tuple(warnings[:MOST]))
+    matching = _matching(room, reader, matched_text(text))
+    behind = room.project.learned.behind(list(matching))
+    ordered = sorted(matching, key=lambda row: (-matching[row][1], row not in behind, matching[row][0].agent != reader, row))
+    warnings = [_warning(*matching[row], reader, behind[row].evidence.lifetime if row in behind else None) for row in ordered]
+    return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]))
+
+
+def _matching(room: Room, reader: str, action: str) -> dict[int, tuple[AntiPattern, float]]:
+    """The anti-patterns that match and that the reader does not know better, by row, each with the cosine of the pattern alone."""
+    rows = [item.memory for item in near(room, reader=reader, text=action, kinds={MemoryType.ANTI_PATTERN.value}, least=LEAST)]
+    patterns = {row: memory for row, memory in room.project.memories(rows).items() if isinstance(memory, AntiPattern)}
+    cosines = _cosines(room, action, {row: matched_text(pattern.pattern) for row, pattern in patterns.items()})
+    found = {
+        row: (pattern, cosines[row])
+        for row, pattern in patterns.items()
+        if _matches(action, matched_text(pattern.pattern), cosines[row])
+    }
+    gone = _overruled(room, reader, action, [row for row, (pattern, _) in found.items() if pattern.agent != reader])
+    return {row: match for row, match in found.items() if row not in gone}
+
+
+def _overruled(room: Room, reader: str, action: str, shared: list[int]) -> set[int]:
+    if not shared:
+        return set()
+    rules = room.project.memories([item.memory for item in near(room, reader=reader, text=action, kinds=_RULES, least=LEAST)])
+    return overruled(room, shared, [row for row, rule in rules.items() if rule.agent == reader], reader=reader)
 
 
 def _matches(action: str, pattern: str, cosine: float) -> bool:
     return same_strategy(action, pattern, cosine) or (cosine >= NEAR_ENOUGH and conflict(action, pattern) is None)
 
 
-def _cosines(room: Room, action: str, patterns: list[str]) -> list[float]:
+def _cosines(room: Room, action: str, patterns: Mapping[int, str]) -> dict[int, float]:
     """How near each pattern alone is; what was found may have been found by its task."""
-    stored = room.project.vectors(patterns)
+    stored = room.project.vectors(list(patterns.values()))
     vector = room.store.texts.query(action, room.project)
-    return [
-        float(np.frombuffer(stored[pattern], dtype="<f2").astype(np.float32) @ vector) if pattern in stored else 0.0
-        for pattern in patterns
-    ]
+    return {row: float(unpacked(stored[text]) @ vector) if text in stored else 0.0 for row, text in patterns.items()}
 
 
-def _warning(pattern: AntiPattern, cosine: float, reader: str) -> ActionWarning:
+def _folded(warnings: Iterable[ActionWarning]) -> list[ActionWarning]:
+    """The first of all that warn of the same pattern."""
+    said: dict[str, ActionWarning] = {}
+    for warning in warnings:
+        pattern = warning.anti_pattern.pattern
+        said.setdefault(normalised(pattern) or pattern, warning)
+    return list(said.values())
+
+
+def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | None) -> ActionWarning:
     shared = pattern.agent if pattern.agent != reader else None
     instead = f" Instead: {_short(pattern.better_alternative)}." if pattern.better_alternative else ""
     origin = f" (learned by {shared})" if shared else ""
-    trials = pattern.occurrence_count + pattern.success_count
-    record = (
-        f"it failed {pattern.occurrence_count} of {trials} times" if pattern.metadata.get("learned") else "stated, not learned"
-    )
+    record = f"it failed {learned.failures:g} of {learned.trials:g} times" if learned else "stated, not learned"
     told = f"{_short(pattern.pattern)}: {_short(pattern.why_bad)}; {record}{origin}.{instead}"
     return ActionWarning(anti_pattern=pattern, similarity=cosine, told=told, shared_from=shared)
 

@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from alma.learning.ledger import STEP
+from alma.learning.matching import same_strategy, same_task
+from alma.memory.nearby import cosine_of
 from alma.memory.room import Room
 from alma.protocols import Candidate
+from alma.text import matched_text
+from alma.types.evidence import WHOLE_CLASS, Evidence
 from alma.types.kinds import MemoryType
 from alma.types.partition import Partition
 
@@ -18,10 +23,58 @@ def without_overruled(
 ) -> Sequence[Candidate]:
     """The candidates but for the rules of others on what the reader has evidence of its own."""
     shared = [one.memory for one in candidates if is_shared_rule(partitions[one.partition], reader)]
-    overruled = room.project.learned.overruled(shared, reader=reader, trials=ENOUGH_TRIALS) if shared else ()
-    return [one for one in candidates if one.memory not in overruled] if overruled else candidates
+    own = [one.memory for one in candidates if is_own_rule(partitions[one.partition], reader)]
+    gone = overruled(room, shared, own, reader=reader)
+    return [one for one in candidates if one.memory not in gone] if gone else candidates
+
+
+def overruled(room: Room, shared: Sequence[int], own: Sequence[int], *, reader: str) -> set[int]:
+    """Those of the shared rules on whose strategy the reader tried often enough itself.
+
+    In the same words, whatever is known of it; in others that mean the same, by those of its rules that are given, of a task of the same class.
+    """
+    if not shared:
+        return set()
+    gone = set(room.project.learned.overruled(shared, reader=reader, trials=ENOUGH_TRIALS))
+    left = [memory for memory in shared if memory not in gone]
+    if not left or not own:
+        return gone
+    behind = {memory: stored.evidence for memory, stored in room.project.learned.behind([*left, *own]).items()}
+    mine = [behind[memory] for memory in own if memory in behind and behind[memory].lifetime.trials >= ENOUGH_TRIALS]
+    return gone | {memory for memory in left if memory in behind and _is_among(room, behind[memory], mine)}
 
 
 def is_shared_rule(partition: Partition, reader: str) -> bool:
     """Whether these are another agent's heuristics or anti-patterns."""
     return partition.kind in RULES and partition.owner != reader
+
+
+def is_own_rule(partition: Partition, reader: str) -> bool:
+    """Whether these are the agent's own heuristics or anti-patterns."""
+    return partition.kind in RULES and partition.owner == reader
+
+
+def _is_among(room: Room, seen: Evidence, others: Sequence[Evidence]) -> bool:
+    """Whether one of the others is about the same strategy and like tasks."""
+    vectors = room.project.vectors([matched_text(one.strategy) for one in (seen, *others)]) if others else {}
+    text = matched_text(seen.strategy)
+    return any(
+        same_strategy(text, other, cosine_of(vectors, text, other)) and _has_like_tasks(room, seen, one)
+        for one in others
+        if (other := matched_text(one.strategy))
+    )
+
+
+def _has_like_tasks(room: Room, one: Evidence, other: Evidence) -> bool:
+    if one.task_class == other.task_class:
+        return True
+    if one.task_class.startswith(STEP) != other.task_class.startswith(STEP):
+        return False
+    task, like = _task(room, one), _task(room, other)
+    return bool(task and like) and same_task(task, like, cosine_of(room.project.vectors([task, like]), task, like))
+
+
+def _task(room: Room, seen: Evidence) -> str:
+    """The task that stands for the class, "" if none is known."""
+    whole = room.project.learned.at(seen.agent, seen.task_class, WHOLE_CLASS)
+    return matched_text((whole.evidence.task if whole else seen.task) or "")

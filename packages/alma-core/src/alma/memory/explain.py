@@ -9,7 +9,7 @@ import numpy as np
 from alma.errors import MemoryNotFoundError
 from alma.memory import arguments as args
 from alma.memory.answering import Answer, Asked, answered, asked, contenders_for, scored
-from alma.memory.deference import ENOUGH_TRIALS, is_shared_rule
+from alma.memory.deference import is_own_rule, is_shared_rule, overruled
 from alma.memory.explanations import equal_ones, explained, explanations, place_in, words_in
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
@@ -64,19 +64,21 @@ def explain_retrieval(
         return told.left_out(Reason.SCOPE, _closed(access, place.partition.owner, question.reader), access=access)
     if place.is_archived:
         return told.left_out(Reason.ARCHIVED, "it was forgotten: it is archived, and no search looks at it", access=access)
-    overruled = _overruled(room, question, place)
-    if overruled is not None:
-        return told.left_out(Reason.OVERRULED, overruled, access=access)
     answer = answered(room, question)
     assert answer is not None
+    why = _overruled(room, question, place, answer)
+    if why is not None:
+        return told.left_out(Reason.OVERRULED, why, access=access)
     return _judged(room, question, answer, place.memory, told)
 
 
-def _overruled(room: Room, asked: Asked, place: Place) -> str | None:
+def _overruled(room: Room, asked: Asked, place: Place, answer: Answer) -> str | None:
     """Why another agent's rule gives way, `None` if it does not."""
     if not is_shared_rule(place.partition, asked.reader):
         return None
-    if not room.project.learned.overruled([place.memory], reader=asked.reader, trials=ENOUGH_TRIALS):
+    candidates = room.project.candidates([contender.memory for contender in answer.contenders])
+    own = [one.memory for one in candidates if is_own_rule(asked.partitions[one.partition], asked.reader)]
+    if not overruled(room, [place.memory], own, reader=asked.reader):
         return None
     owner = place.partition.owner
     return f"{asked.reader!r} has evidence of its own on the same strategy, which counts for more than a rule of {owner!r}"

@@ -1,10 +1,11 @@
 """The evidence near a text: that of the outcomes and rules which say something on it, in the scope of a reader."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from alma.learning.known_texts import unpacked
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import StoredEvidence
@@ -58,6 +59,11 @@ def near_classes(room: Room, found: list[Near]) -> list[NearClass]:
         if stored is not None:
             classes.setdefault(place_of(stored), item.cosine)
     return [NearClass(agent, task_class, cosine) for (agent, task_class), cosine in classes.items()]
+
+
+def cosine_of(vectors: Mapping[str, bytes], one: str, other: str) -> float:
+    """The cosine of two texts whose float16 vectors are given, 0 where one of them is not."""
+    return float(unpacked(vectors[one]) @ unpacked(vectors[other])) if one in vectors and other in vectors else 0.0
 
 
 def place_of(stored: StoredEvidence) -> tuple[str, str]:
