@@ -151,7 +151,6 @@ class KnownTexts:
 
 def unpacked(vector: bytes) -> "Vectors":
     """A float16 vector as it is computed with."""
-    """A float16 vector as it is computed with."""
     return np.frombuffer(vector, dtype="<f2").astype(np.float32)
 
 
