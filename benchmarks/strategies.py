@@ -3,10 +3,12 @@
 In each of many resamplings, some tasks were done with one strategy each, drawn at random, and learned of one by one; a strategy is then
 chosen for the tasks that are left. All tasks are of one type. Two public calls choose: `strategies(task_type=…)`, whose first row is the surest
 to work, asked once a log for the type is all it knows; and `assess(strategy, context=task)`, the strategy with the highest `confidence_score`,
-asked for a few held-out tasks alone (`--asked`), for every strategy takes a call. What was never tried is not in the table, and is assessed at
-the rate of the others. Where choices tie, their mean counts. Beside them: the highest mean of plain counts with one success and one failure
-added; the same counts weighed by the cosine of the tasks and drawn to it; a strategy at random; the best one in hindsight; and an oracle that
-knows each task's own. Limits are kept from 50 logged tasks on; intervals are over resamplings, by bootstrap, paired.
+asked for a few held-out tasks alone (`--asked`), for every strategy takes a call. Where nothing like the task was done, all are unknown to it,
+and the table decides. What was never tried is not in the table, and is assessed at the rate of the others. Where choices tie, their mean counts.
+
+Beside them: the highest mean of plain counts with one success and one failure added; the same counts weighed by the cosine of the tasks and
+drawn to it; a strategy at random; the best one in hindsight; and an oracle that knows each task's own. Limits are kept from 50 logged tasks on;
+intervals are over resamplings, by bootstrap, paired.
 """
 
 import argparse
@@ -166,13 +168,12 @@ class Chooser:
         return np.array([float(name == first.strategy) for name in self._results.strategies])
 
     def most_confident(self, task: int) -> Numbers:
-        """The share of each strategy in the choice for a task by the highest `confidence_score`."""
+        """The share of each strategy in the choice for a task by the highest `confidence_score`; by the table where nothing like it is known."""
         context = self._results.tasks[task]
-        scores = [
-            self._alma.assess(strategy=name, context=context, agent=self._agent).confidence_score
-            for name in self._results.strategies
-        ]
-        return highest(np.array(scores))
+        found = [self._alma.assess(strategy=name, context=context, agent=self._agent) for name in self._results.strategies]
+        if not any(assessment.is_known for assessment in found):
+            return self.surest()
+        return highest(np.array([assessment.confidence_score for assessment in found]))
 
 
 def global_means(results: Results, log: Log) -> Numbers:
