@@ -193,6 +193,7 @@ def test_an_agent_without_a_crew_is_judged_by_its_guardrail(alma: ALMA, memory: 
 def test_crewais_old_kind_of_agent_recalls_and_is_not_recorded(alma: ALMA, memory: ALMAMemory) -> None:
     alma.add_heuristic("crew", DEPLOY, "roll out blue-green")
     llm = ScriptedLLM()
+    agent(ScriptedLLM()).kickoff("Begin what CrewAI keeps of a run")
     with pytest.warns(FutureWarning, match="LiteAgent"):
         LiteAgent(role="Coder", goal="help", backstory="none", llm=llm, memory=memory).kickoff(DEPLOY)
     assert "blue-green" in llm.prompt()  # it does not say who it is
