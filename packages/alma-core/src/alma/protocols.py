@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from alma.evidence import Tally
 from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
 from alma.types.evidence import Evidence as Evidence
@@ -70,6 +71,12 @@ class Learned(Protocol):
 
     def classes(self, agent: str, *, most: int) -> Sequence[StoredEvidence]:
         """The first evidence on each of the newest classes of an agent's tasks, newest first."""
+
+    def largest_classes(self, agent: str, *, most: int) -> Sequence[StoredEvidence]:
+        """The first evidence on each of the classes of an agent's tasks in which most was tried and judged, those first; of some the whole, too."""
+
+    def total(self, agent: str) -> Tally:
+        """All that an agent tried and that was judged, single steps left out."""
 
     def has_class(self, agent: str, *task_classes: str) -> bool:
         """Whether there is evidence on one of the classes."""

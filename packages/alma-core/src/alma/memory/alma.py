@@ -379,9 +379,11 @@ class ALMA(Upkeep):
         include_steps: bool = False,
         limit: int = 20,
     ) -> StrategyTable:
-        """What was tried for tasks like this one, or of a type, or at all, with its record: the surest to work first.
+        """What was tried for tasks like this one, or of a type, or at all, with its record: the surest to work first, of a task the nearest first.
 
-        Of agents that share with this one too; such rows say `shared_from`. `include_steps` adds what single steps of episodes tried.
+        Of agents that share with this one too; such rows say `shared_from`. `include_steps` adds what single steps of episodes tried. Looked at are,
+        of each class, the 256 strategies tried most often; near a task 8 classes; and at all, of each agent, its 256 newest classes, its 256 largest
+        and those with rules.
         """
         return tried.strategies(
             self._room, task=task, agent=agent, task_type=task_type, include_steps=include_steps, limit=limit

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.evidence import Interval, Tally
-from alma.learning.ledger import MOST_CLASSES, MOST_STRATEGIES, STEP
+from alma.learning.ledger import MOST_STRATEGIES
 from alma.learning.matching import same_strategy
 from alma.learning.records import counted, ranged, record_of, verdict_of
 from alma.memory import arguments as args
@@ -59,7 +59,7 @@ def assess(room: Room, *, strategy: object, context: object, agent: object) -> A
     reader = args.checked_name(agent, "agent")
     task = args.checked_text(context, "context")
     way = args.optional_text(strategy, "strategy")
-    base = _all_tasks(room, reader)
+    base = room.project.learned.total(reader)
     known = _of_task(room, reader, task, base) if way is None else _of_strategy(room, reader, way, task, base)
     score = _drawn(known.counts, known.drawn_to)
     interval = known.counts.interval() if known.counts.trials else Interval(0.0, 1.0)
@@ -76,16 +76,6 @@ def assess(room: Room, *, strategy: object, context: object, agent: object) -> A
         told=_told(known, score, interval),
         records=known.records,
     )
-
-
-def _all_tasks(room: Room, reader: str) -> Tally:
-    """All that the agent did, as far as its newest classes go."""
-    counts: dict[str, Tally] = {}
-    for stored in room.project.learned.classes(reader, most=MOST_CLASSES):
-        seen = stored.evidence
-        if not seen.task_class.startswith(STEP):  # of a class there may be the whole and its first strategy
-            counts[seen.task_class] = max(counts.get(seen.task_class, Tally()), seen.lifetime, key=lambda one: one.trials)
-    return _sum(list(counts.values()))
 
 
 def _of_task(room: Room, reader: str, task: str, base: Tally) -> _Known:

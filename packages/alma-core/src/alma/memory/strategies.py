@@ -9,8 +9,7 @@ from alma.memory import arguments as args
 from alma.memory.nearby import LEARNED_KINDS, NearClass, near, near_classes, place_of
 from alma.memory.room import Room
 from alma.memory.scopes import readable
-from alma.protocols import StoredEvidence
-from alma.text import normalised
+from alma.text import spelt
 from alma.types.evidence import WHOLE_CLASS, Evidence
 from alma.types.kinds import MemoryType
 from alma.types.strategies import StrategyRecord, StrategyTable
@@ -31,10 +30,8 @@ def strategies(
     most = args.checked_count(limit, "limit")
     if text is not None and kind is not None:
         raise ValidationError("give a task or a task_type, not both")
-    places = _near(room, reader, text) if text is not None else _all(room, reader, kind)
-    wanted = [
-        place for place in places if args.checked_flag(include_steps, "include_steps") or not place.task_class.startswith(STEP)
-    ]
+    has_steps = args.checked_flag(include_steps, "include_steps")
+    wanted = [place for place in _places(room, reader, text, kind) if has_steps or not place.task_class.startswith(STEP)]
     rows = [row for place in wanted for row in records(room, place, reader=reader, has_task=text is not None)]
     return StrategyTable(agent=reader, task=text, rows=tuple(sorted(rows, key=surest_first)[:most]))
 
@@ -67,8 +64,15 @@ def type_of(task_class: str) -> str | None:
 
 
 def surest_first(row: StrategyRecord) -> tuple[float, float, float, str]:
-    """By the lower bound of the rate; in doubt what was tried more often."""
+    """Where a task was asked about the nearest tasks first, by the tenth of a cosine; then by the lower bound of the rate; in doubt what was tried
+    more often."""
     return -round(row.similarity or 0.0, 1), -row.interval.lower, -row.trials, row.strategy
+
+
+def _places(room: Room, reader: str, text: str | None, task_type: str | None) -> Sequence[NearClass]:
+    if text is not None:
+        return _near(room, reader, text)
+    return _all(room, reader) if task_type is None else _of_type(room, reader, task_type)
 
 
 def _near(room: Room, reader: str, text: str) -> Sequence[NearClass]:
@@ -76,11 +80,27 @@ def _near(room: Room, reader: str, text: str) -> Sequence[NearClass]:
     return near_classes(room, found)[:MOST_NEAR_CLASSES]
 
 
-def _all(room: Room, reader: str, task_type: str | None) -> list[NearClass]:
-    owners = {partition.owner for partition in readable(room, agent=reader, user_id=None) if partition.kind == MemoryType.OUTCOME}
-    wholes: list[StoredEvidence] = [
-        stored for owner in sorted(owners) for stored in room.project.learned.classes(owner, most=MOST_CLASSES)
+def _all(room: Room, reader: str) -> list[NearClass]:
+    """The classes of all agents that share with the reader: the newest, the largest, and all with a rule."""
+    learned = room.project.learned
+    found = [
+        stored
+        for owner in _owners(room, reader)
+        for stored in (
+            *learned.classes(owner, most=MOST_CLASSES),
+            *learned.largest_classes(owner, most=MOST_CLASSES),
+            *learned.with_rules(owner),
+        )
     ]
-    wanted = None if task_type is None else normalised(task_type)
-    places = dict.fromkeys(place_of(stored) for stored in wholes)
-    return [NearClass(*place, 1.0) for place in places if wanted is None or type_of(place[1]) == wanted]
+    return [NearClass(*place, 1.0) for place in dict.fromkeys(map(place_of, found))]
+
+
+def _of_type(room: Room, reader: str, task_type: str) -> list[NearClass]:
+    name = f"{BY_TYPE}{spelt(task_type)}"
+    return [NearClass(owner, key, 1.0) for owner in _owners(room, reader) for key in (name, STEP + name)]
+
+
+def _owners(room: Room, reader: str) -> list[str]:
+    """Whose outcomes the reader sees."""
+    scope = readable(room, agent=reader, user_id=None)
+    return sorted({partition.owner for partition in scope if partition.kind == MemoryType.OUTCOME})

@@ -96,6 +96,17 @@ class EvidenceReader:
         """The first evidence on each of the newest classes of an agent's tasks, newest first."""
         return self._read(compiled.EVIDENCE_CLASSES, agent=agent, most=most)
 
+    def largest_classes(self, agent: str, *, most: int) -> list[StoredEvidence]:
+        """The first evidence on each of the classes of an agent's tasks in which most was tried and judged, those first; of some the whole, too."""
+        return self._read(compiled.EVIDENCE_LARGEST_CLASSES, agent=agent, most=most)
+
+    def total(self, agent: str) -> Tally:
+        """All that an agent tried and that was judged, single steps left out."""
+        with self._opened() as view:
+            if view is None:
+                return Tally()
+            return Tally(*view.connection.execute(compiled.EVIDENCE_TOTAL, {"project": view.project, "agent": agent}).fetchone())
+
     def has_class(self, agent: str, *task_classes: str) -> bool:
         """Whether there is evidence on one of the classes."""
         with self._opened() as view:

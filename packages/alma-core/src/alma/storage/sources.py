@@ -212,6 +212,12 @@ def _logical() -> dict[str, ClauseElement]:
     own = _EVIDENCE.alias("own")
     of_agent = (_EVIDENCE.c.project == _given("project"), _EVIDENCE.c.agent == _given("agent"))
     of_class = (*of_agent, _EVIDENCE.c.task_class == _given("task_class"))
+    sizes = (  # of a class there may be the whole and its first strategy: SQLite takes the other columns from the row with the maximum
+        select(_EVIDENCE.c.successes, func.max(_EVIDENCE.c.trials).label("trials"))
+        .where(*of_agent, _EVIDENCE.c.task.is_not(None), _EVIDENCE.c.task_class.not_like(literal_column("'step:%'")))
+        .group_by(_EVIDENCE.c.task_class)
+        .subquery("sizes")
+    )
     record_key = [_RECORD.c[name] == _given(f"of_{name}") for name in ("project", "kind", "key")]
     return {
         "PARTITION_OF": select(_PARTITION.c.is_user, _PARTITION.c.owner, _PARTITION.c.kind).where(
@@ -252,6 +258,14 @@ def _logical() -> dict[str, ClauseElement]:
         .order_by(_EVIDENCE.c.row.desc())
         .limit(_given("most"))
         .offset(literal_column("0")),
+        "EVIDENCE_LARGEST_CLASSES": select(_EVIDENCE)
+        .where(*of_agent, _EVIDENCE.c.task.is_not(None))
+        .order_by(_EVIDENCE.c.trials.desc(), _EVIDENCE.c.row.desc())
+        .limit(_given("most"))
+        .offset(literal_column("0")),
+        "EVIDENCE_TOTAL": select(
+            *(func.coalesce(func.sum(column), literal_column("0.0")) for column in (sizes.c.successes, sizes.c.trials))
+        ),
         "EVIDENCE_OUTCOMES": select(_m.row)
         .select_from(_MEMORY.join(_PARTITION, _PARTITION.c.row == _m.partition))
         .where(
