@@ -198,7 +198,11 @@ def highest(scores: Numbers) -> Numbers:
 def means(samples: Samples) -> dict[int, dict[str, float]]:
     """Each policy's mean success: on all held-out tasks where it chose for all, else on those that were asked about."""
     return {
-        logged: {policy: round(mean(_values(found, policy, of_asked=policy == MOST_CONFIDENT)), 4) for policy in found[0]}
+        logged: {
+            MOST_CONFIDENT: round(mean(_values(found, MOST_CONFIDENT, of_asked=True)), 4),
+            f"  {GLOBAL}, same few tasks": round(mean(_values(found, GLOBAL, of_asked=True)), 4),
+            **{policy: round(mean(_values(found, policy, of_asked=False)), 4) for policy in found[0] if policy != MOST_CONFIDENT},
+        }
         for logged, found in samples.items()
     }
 
