@@ -20,6 +20,7 @@ from alma.errors import CorruptStoreError
 from alma.storage.logical import NO_USAGE
 from alma.types import Verdict
 from alma.types.changes import Change
+from alma.types.evidence import text_key
 from facade import ManualClock, OpenStore, held, refused
 from meetings import FIELDS, MEETING, notes
 from memory_strategies import memories
@@ -508,7 +509,7 @@ def add_evidence(alma: ALMA, evidence_id: str, task_class: str) -> None:
         "task_class": task_class,
         "strategy": "by hand",
         "task": "Ship it",
-        "strategy_hash": "0a1b" * 8,
+        "strategy_hash": text_key("by hand"),
         "unverified": 2,
         "recent": [["9f" * 8, 3, 1_700_000_000_000_000]],
         "reasons": [["it broke", 2, 1_700_000_000_000_000]],

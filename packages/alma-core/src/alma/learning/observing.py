@@ -11,6 +11,7 @@ from alma.types.evidence import Evidence, Happening
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Outcome
+from alma.types.soundness import MOST_REASONS, REASON_CHARS
 
 WORTH = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
 """How much of a success a verdict is. An ending that nobody judged is none at all: it is counted apart, and decides nothing."""
@@ -18,9 +19,6 @@ WORTH = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
 BURST = 5
 BURST_MICROS = 60_000_000
 """Of equal events beyond so many in such a time, only the lifetime counts take notice."""
-
-MOST_REASONS = 8
-REASON_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)

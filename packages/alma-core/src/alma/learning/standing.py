@@ -2,21 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
 from alma.evidence import Interval, Tally
+from alma.types.kinds import Standing as Standing
 
 CANDIDATE_CONFIDENCE = 0.8
 PROVEN_CONFIDENCE = 0.95
 EVEN = 0.5
-
-
-class Standing(StrEnum):
-    """How far a rule is believed. One that is demoted is archived, and comes back when its evidence does."""
-
-    CANDIDATE = "candidate"
-    PROVEN = "proven"
-    DEMOTED = "demoted"
 
 
 @dataclass(frozen=True, slots=True)

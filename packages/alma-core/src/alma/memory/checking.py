@@ -16,6 +16,7 @@ from alma.errors import AlmaError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.attempts import check_body
 from alma.memory.record import checked_fields, checked_passages
+from alma.memory.resting import Links, check_evidence
 from alma.memory.texts import UNIT_TOLERANCE
 from alma.text import fault_in, shortened
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
@@ -49,6 +50,7 @@ class Contents:
     memories: set[str] = field(default_factory=set)
     records: set[tuple[str, str]] = field(default_factory=set)
     evidence: set[str] = field(default_factory=set)
+    links: Links = field(default_factory=Links)
     archived: int = 0
     sha256: str = ""
 
@@ -95,6 +97,7 @@ def checked_file(file: BinaryIO) -> Contents:
         line = line_from(number, data)
         if isinstance(line, ExportEnd):
             _check_end(contents, line, number, digest.hexdigest())
+            contents.links.check()
             if next(lines, None) is not None:
                 raise ValidationError(f"line {number + 1}: there is something after the end")
             return contents
@@ -141,13 +144,16 @@ def _take(contents: Contents, line: ExportedMemory | ExportedRecord | ExportedEv
             _distinct(line.id, contents.memories, f"memory {line.id!r}")
             contents.archived += line.archived_at is not None
             check_memory(line, contents)
+            contents.links.take_memory(line)
         case ExportedRecord():
             _distinct((line.kind, line.key), contents.records, f"record {line.kind}/{line.key}")
             _check_record(line, contents)
         case ExportedEvidence():
             _distinct(line.id, contents.evidence, f"evidence {line.id!r}")
-            for name in ("id", "agent", "task_class", "strategy", "heuristic", "anti_pattern"):
+            for name in ("id", "agent", "task_class", "strategy", "heuristic", "anti_pattern", "task"):
                 _check_text(getattr(line, name) or "", f"evidence.{name}")
+            check_evidence(line, contents.header.exported_at)
+            contents.links.take_evidence(line)
 
 
 def _distinct(key: Any, known: set[Any], what: str) -> None:

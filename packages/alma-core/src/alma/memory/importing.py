@@ -18,6 +18,7 @@ from alma.memory.checking import Contents, checked_file, decoded_vector, line_fr
 from alma.memory.export import TELL_EVERY, Progress, Target
 from alma.memory.files import checked_path, opened_file
 from alma.memory.progress import telling
+from alma.memory.resting import Links, Place, place_of, with_rules_at_hand
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.storage.transfer import changes_for
@@ -30,6 +31,8 @@ from alma.types.identity import to_micros
 EMBEDDED_AT_ONCE = 512
 LINES_A_RECORD = 1_000
 """A large import is several journal records, so that none has to be held whole in memory."""
+
+Line = ExportedMemory | ExportedRecord | ExportedEvidence
 
 TOLD_CONFLICTS = 5
 CHOICES = ("error", "skip")
@@ -45,7 +48,19 @@ class _Present:
     grown: list[Change] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
 
-    def has(self, line: ExportedMemory | ExportedRecord | ExportedEvidence) -> bool:
+    def leave_out_rules(self, links: Links) -> None:
+        """Has the rules that rest on evidence that is left out be left out, too: the project has made its own of what it knows."""
+        self.memories |= {memory for memory, of in links.memories.items() if of.is_rule and of.evidence in self.evidence}
+
+    def fitted(self, line: Line, links: Links) -> Line:
+        """The line as it is stored: without what it would rest on if all of the file were."""
+        if isinstance(line, ExportedMemory) and line.evidence in self.evidence:
+            return line.model_copy(update={"evidence": None})
+        if isinstance(line, ExportedEvidence):
+            return with_rules_at_hand(line, lambda rule: rule in links.memories and rule not in self.memories)
+        return line
+
+    def has(self, line: Line) -> bool:
         match line:
             case ExportedMemory():
                 return line.id in self.memories
@@ -71,6 +86,7 @@ def _imported(room: Room, source: Target, tell: Progress | None, *, is_strict: b
         present = _present(room, file, contents)
         if present.conflicts and is_strict:
             raise _conflict(room, present.conflicts)
+        present.leave_out_rules(contents.links)
         steps = _Steps(tell, 2 * len(contents.memories) - len(present.memories))
         vectors = _Vectors(spool, 2 * room.store.texts.fingerprint.dimension)
         _embed(room, file, contents, present, vectors, steps)
@@ -117,7 +133,7 @@ def _key(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _lines(file: BinaryIO) -> Iterator[ExportedMemory | ExportedRecord | ExportedEvidence]:
+def _lines(file: BinaryIO) -> Iterator[Line]:
     """The lines between the first and the last."""
     for number, data in lines_of(file):
         if number > 1:
@@ -134,17 +150,15 @@ def _present(room: Room, file: BinaryIO, contents: Contents) -> _Present:
         if room.project.find(memory_id) is not None:
             present.memories.add(memory_id)
             present.conflicts.append(f"memory {memory_id}")
-    here: dict[tuple[str, str, str], str] = {}
+    here: dict[Place, str] = {}
     if contents.evidence:
         with room.project.snapshot() as stored:
-            here = {(line.agent, line.task_class, line.strategy_hash): line.id for line in stored.evidence()}
+            here = {place_of(line): line.id for line in stored.evidence()}
     known = set(here.values())
     for line in _lines(file):
         if isinstance(line, ExportedRecord):
             _look_at_record(room, line, present)
-        elif isinstance(line, ExportedEvidence) and (
-            (line.agent, line.task_class, line.strategy_hash) in here or line.id in known
-        ):
+        elif isinstance(line, ExportedEvidence) and (place_of(line) in here or line.id in known):
             present.evidence.add(line.id)
             present.conflicts.append(f"evidence {line.id}")
     return present
@@ -206,7 +220,7 @@ def _embed_now(room: Room, waiting: dict[str, None], vectors: _Vectors) -> None:
 def _store(room: Room, file: BinaryIO, contents: Contents, present: _Present, vectors: _Vectors, steps: _Steps) -> ExportedCounts:
     """One transaction; a journal record every so many lines."""
     counts: Counter[str] = Counter()
-    wanted = (line for line in _lines(file) if not present.has(line))
+    wanted = (present.fitted(line, contents.links) for line in _lines(file) if not present.has(line))
     with room.project.writes(actor="", operation="import", at=room.now()) as next_write:
         with next_write() as write:
             write.apply(present.grown)
@@ -226,7 +240,7 @@ def _store(room: Room, file: BinaryIO, contents: Contents, present: _Present, ve
 _COUNTED = {ExportedMemory: "memories", ExportedRecord: "records", ExportedEvidence: "evidence"}
 
 
-def _apply(write: Write, batch: list[ExportedMemory | ExportedRecord | ExportedEvidence], vectors: _Vectors) -> None:
+def _apply(write: Write, batch: list[Line], vectors: _Vectors) -> None:
     memories = [line for line in batch if isinstance(line, ExportedMemory)]
     texts = {passage.text for line in memories for passage in line.passages if passage.is_embedded}
     write.apply([change for line in batch for change in changes_for(line)], {text: vectors.get(text) for text in texts})

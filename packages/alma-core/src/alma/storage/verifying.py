@@ -12,7 +12,7 @@ from alma.journal import BrokenChainError, JournalRecord, ReplayError, State, en
 from alma.protocols import StoredRow
 from alma.storage import compiled, fulltext
 from alma.storage.database import Database
-from alma.storage.evidence import compared
+from alma.storage.evidence import compared, evidence_from
 from alma.storage.logical import View, read_rows
 from alma.storage.migrations import migrate
 from alma.storage.readback import Redactions, record_from, touching
@@ -21,6 +21,7 @@ from alma.storage.rewording import reworded
 from alma.storage.rows import Row, vector_checksum
 from alma.storage.seal import Seal
 from alma.types.reports import Problem, VerifyReport
+from alma.types.soundness import fault_in_evidence
 
 MOST_PROBLEMS = 100
 NUMBERED = frozenset({"memory", "passage"})
@@ -200,6 +201,8 @@ class _Project:
             columns = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
             if columns:
                 self._report(place, f"differs from the journal in {', '.join(columns)}")
+            elif stored.table == "evidence" and (fault := fault_in_evidence(evidence_from(stored.row))):
+                self._report(place, f"is none that learning leaves: {fault}")
 
     def _check_vectors(self) -> None:
         known = set()

@@ -11,6 +11,7 @@ FORMAT = "alma-export"
 VERSION = 1
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
+Micros = Annotated[int, Field(ge=-(10**17), le=10**18)]
 Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Credit = Annotated[float, Field(ge=0, le=2**53, allow_inf_nan=False)]
@@ -116,8 +117,8 @@ class ExportedEvidence(_Line):
     operative_trials: Number
     unverified: Count
     observed_at: UtcDatetime
-    recent: tuple[tuple[str, Count, Count], ...]
-    reasons: tuple[tuple[str, Count, Count], ...]
+    recent: tuple[tuple[str, Count, Micros], ...]
+    reasons: tuple[tuple[str, Count, Micros], ...]
     heuristic: str | None
     heuristic_status: str | None
     anti_pattern: str | None

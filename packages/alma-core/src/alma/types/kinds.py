@@ -22,6 +22,14 @@ class Verdict(StrEnum):
     UNVERIFIED = "unverified"
 
 
+class Standing(StrEnum):
+    """How far a rule is believed. One that is demoted is archived, and comes back when its evidence does."""
+
+    CANDIDATE = "candidate"
+    PROVEN = "proven"
+    DEMOTED = "demoted"
+
+
 class FeedbackSignal(StrEnum):
     """What a person or an agent said about a memory that it was shown."""
 

@@ -1,0 +1,92 @@
+"""What in an export rests on what: outcomes and rules on evidence, and evidence on the rules that it made."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from alma.errors import ValidationError
+from alma.storage.evidence import evidence_from
+from alma.types.exported import ExportedEvidence, ExportedMemory
+from alma.types.identity import to_micros
+from alma.types.kinds import MemoryType
+from alma.types.soundness import fault_in_evidence
+
+CLOCKS_DIFFER = 86_400_000_000
+"""So many microseconds may lie between two clocks: a day."""
+
+RULES = {"heuristic": MemoryType.HEURISTIC.value, "anti_pattern": MemoryType.ANTI_PATTERN.value}
+"""The columns of evidence that name a rule, with the kind of memory that it is."""
+
+Place = tuple[str, str, str]
+"""Agent, class of tasks and strategy: where no two pieces of evidence are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """A memory that rests on evidence."""
+
+    kind: str
+    agent: str
+    evidence: str
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether it was made of the evidence, not the evidence of it."""
+        return self.kind in RULES.values()
+
+
+@dataclass(slots=True)
+class Links:
+    """The links that a file holds: what rests on evidence, and the evidence, by their ids."""
+
+    memories: dict[str, Resting] = field(default_factory=dict)
+    agents: dict[str, str] = field(default_factory=dict)
+    rules: dict[str, tuple[str, str]] = field(default_factory=dict)
+    places: set[Place] = field(default_factory=set)
+
+    def take_memory(self, line: ExportedMemory) -> None:
+        """Notes a memory."""
+        if line.evidence is not None:
+            self.memories[line.id] = Resting(line.kind, line.agent, line.evidence)
+
+    def take_evidence(self, line: ExportedEvidence) -> None:
+        """Notes evidence. `ValidationError` if there is other evidence on the same, or two name one rule."""
+        if place_of(line) in self.places:
+            raise ValidationError(f"evidence {line.id!r} is on what other evidence is on")
+        self.places.add(place_of(line))
+        self.agents[line.id] = line.agent
+        for column, kind in RULES.items():
+            rule = getattr(line, column)
+            if rule is not None and self.rules.setdefault(rule, (line.id, kind)) != (line.id, kind):
+                raise ValidationError(f"evidence {line.id!r} names a rule, {rule!r}, of other evidence")
+
+    def check(self) -> None:
+        """`ValidationError` unless all that rests on evidence rests on such as is in the file, of the same agent, and rules on their own."""
+        for memory_id, memory in self.memories.items():
+            if self.agents.get(memory.evidence) != memory.agent:
+                raise ValidationError(f"memory {memory_id!r} rests on evidence that is not there or of another agent")
+        for rule, (evidence, kind) in self.rules.items():
+            known = self.memories.get(rule)
+            if known is not None and (known.evidence, known.kind) != (evidence, kind):
+                raise ValidationError(f"evidence {evidence!r} names a rule, {rule!r}, that does not rest on it")
+
+
+def place_of(line: ExportedEvidence) -> Place:
+    """What the evidence is on."""
+    return line.agent, line.task_class, line.strategy_hash
+
+
+def check_evidence(line: ExportedEvidence, exported_at: datetime) -> None:
+    """`ValidationError` unless the evidence is such as learning would have left until then."""
+    observed_at = to_micros(line.observed_at)
+    row = {**line.model_dump(exclude={"type"}), "observed_at": observed_at}
+    if fault := fault_in_evidence(evidence_from(row)):
+        raise ValidationError(f"evidence {line.id!r} is none: {fault}")
+    if observed_at > to_micros(exported_at) + CLOCKS_DIFFER:
+        raise ValidationError(f"evidence {line.id!r} was observed after the file was written")
+
+
+def with_rules_at_hand(line: ExportedEvidence, is_stored: Callable[[str], bool]) -> ExportedEvidence:
+    """The evidence without the names of rules but those that are stored with it: others are gone, or a memory of somebody else."""
+    gone = {column: None for column in RULES if (rule := getattr(line, column)) is not None and not is_stored(rule)}
+    return line.model_copy(update=gone) if gone else line
