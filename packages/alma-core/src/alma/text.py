@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 
 PASSAGE_CHARS = 800
@@ -14,6 +15,8 @@ _SPACE = re.compile(r"\s+")
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
+_HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
+_SECRET = re.compile("passw|passphrase|pwd|secret|credential|authori[sz]ation|api_?key|(?:^|_)key(?:_|$)|token(?:_|$)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _VARIES = re.compile(
@@ -97,6 +100,24 @@ def fault_in(text: str) -> str | None:
 def storable(text: str, limit: int) -> str:
     """A text that a tool gave, as it can be kept: at most `limit` characters, without what `fault_in` would find."""
     return shortened(_UNSTORABLE.sub("\ufffd", text), limit).strip()
+
+
+def masked(arguments: Mapping[str, object]) -> dict[str, object]:
+    """The arguments of a call with `***` for whatever is named like a secret (`password`, `api_key`, `Authorization`), inside of others too."""
+    return {name: "***" if _is_secret(str(name)) else _masked_inside(value) for name, value in arguments.items()}
+
+
+def _is_secret(name: str) -> bool:
+    return _SECRET.search(_HUMP.sub("_", name).lower().replace("-", "_")) is not None
+
+
+def _masked_inside(value: object) -> object:
+    if isinstance(value, Mapping):
+        return masked(value)
+    if isinstance(value, list | tuple):
+        inside = [_masked_inside(item) for item in value]
+        return tuple(inside) if isinstance(value, tuple) else inside
+    return value
 
 
 def cleaned(text: str) -> str:

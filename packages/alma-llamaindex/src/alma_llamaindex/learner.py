@@ -14,7 +14,7 @@ from pydantic import PrivateAttr
 
 from alma import ALMA
 from alma_llamaindex.recording import Recording
-from alma_llamaindex.runs import Action, AgentRun, Evaluator, Part, Run, Strategy, calls_in_order, told_call
+from alma_llamaindex.runs import Action, AgentRun, Evaluator, Part, Redact, Run, Strategy, calls_in_order, told_call
 from alma_llamaindex.watching import Watcher
 
 WAITING = 1_000
@@ -38,7 +38,8 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
     A run is learned from if its memory holds an ALMA block of the same `alma`, or if its agent is named in `agents`. Each agent that a
     workflow hands the run to has an episode of its own. A run that ends by an error is a failure, a cancelled one is abandoned; of any
     other `evaluator` says how it went, and without one it is `unverified`. `action` and `strategy` say calls of tools and the way that was
-    taken in words. With `query_engines`, answers of query engines over an `ALMARetriever` are learned from as well.
+    taken in words; every text that is stored goes through `redact`. With `query_engines`, answers of query engines over an `ALMARetriever`
+    are learned from as well.
 
     LlamaIndex has one list of span handlers for the whole process: `install` puts this one on it, `uninstall` takes it off, a `with` block
     does both. Of several learners for one `alma`, the last one installed takes what begins from then on, so nothing is learned twice.
@@ -58,11 +59,12 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         evaluator: Evaluator | None = None,
         strategy: Strategy = calls_in_order,
         action: Action = told_call,
+        redact: Redact | None = None,
         query_engines: bool = False,
         waiting: int = WAITING,
     ) -> None:
         super().__init__()
-        self._recording = Recording(alma, evaluator=evaluator, strategy=strategy, waiting=waiting)
+        self._recording = Recording(alma, evaluator=evaluator, strategy=strategy, redact=redact, waiting=waiting)
         self._watcher = Watcher(self._recording, agents=agents, action=action, learns_queries=query_engines)
 
     @property

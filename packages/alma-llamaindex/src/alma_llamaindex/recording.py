@@ -11,7 +11,7 @@ from typing import Any
 
 from alma import ALMA, AlmaError, EpisodeRecord, Verdict
 from alma.episode import leaving
-from alma_llamaindex.runs import AgentRun, Evaluator, Part, Run, Strategy, ToolStep
+from alma_llamaindex.runs import AgentRun, Evaluator, Part, Redact, Run, Strategy, ToolStep
 from alma_llamaindex.worker import Worker
 
 _LOG = logging.getLogger("alma.llamaindex")
@@ -24,24 +24,27 @@ SETTLING_SECONDS = 2.0
 class Recording:
     """Episodes of one ALMA, written in order by one thread. Its errors are logged and kept, and never reach an agent."""
 
-    def __init__(self, alma: ALMA, *, evaluator: Evaluator | None, strategy: Strategy, waiting: int) -> None:
+    def __init__(
+        self, alma: ALMA, *, evaluator: Evaluator | None, strategy: Strategy, redact: Redact | None, waiting: int
+    ) -> None:
         self.alma = alma
         self.errors: deque[Exception] = deque(maxlen=MOST_ERRORS)
         self.last_run: AgentRun | None = None
         self._evaluator = evaluator
         self._strategy = strategy
+        self._redact = redact or _as_it_is
         self._worker = Worker(limit=waiting, failed=self.failed)
         self._last_end: Future[None] | None = None
 
     def begin(self, part: Part, earlier: Sequence[ToolStep] = ()) -> None:
         """Opens an episode, with the steps that came before it was known whose it is."""
-        self._worker.ask(lambda: part.begin(self.alma), is_needed=True)
+        self._worker.ask(lambda: part.begin(self.alma, self._redact), is_needed=True)
         for step in earlier:
             self.step(part, step)
 
     def step(self, part: Part, step: ToolStep) -> None:
         """Keeps a step, unless too much is waiting."""
-        if self._worker.ask(lambda: part.step(step)) is None:
+        if self._worker.ask(lambda: part.step(step, self._redact)) is None:
             self.failed(AlmaError(f"too much is waiting to be written; a step of {part.agent!r} was left out: {step.action}"))
 
     def observe(self, part: Part, text: str) -> None:
@@ -110,7 +113,8 @@ class Recording:
         try:
             if verdict is None:
                 return episode.abandon(reason)
-            said = {"error" if verdict is Verdict.FAILURE else "feedback": reason}
+            why = None if reason is None else self._redact(reason)
+            said = {"error" if verdict is Verdict.FAILURE else "feedback": why}
             return episode.end(verdict, strategy=self._way(part, run), **said)
         except Exception as error:  # noqa: BLE001 - the episodes of others are still to be ended
             self.failed(error)
@@ -122,10 +126,14 @@ class Recording:
             return None
         try:
             told = self._strategy([step for step in run.steps if step.agent == part.name])
-            return None if told is None else str(told)
+            return None if told is None else self._redact(str(told))
         except Exception as error:  # noqa: BLE001 - somebody's words
             self.failed(error)
             return None
+
+
+def _as_it_is(text: str) -> str:
+    return text
 
 
 async def _awaited(said: Any) -> Any:

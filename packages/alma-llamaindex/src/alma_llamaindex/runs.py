@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma import ALMA, Episode, EpisodeRecord, MemorySlice, Verdict
-from alma.text import shortened, storable
+from alma.text import masked, shortened, storable
 
 ARGUMENT_CHARS = 200
 STRATEGY_CHARS = 600
+Redact = Callable[[str], str]
+"""Takes out of a text what must not be stored."""
 TASK_CHARS = 4_000
 """A user's message may hold a whole document. This much of it is the task."""
 
@@ -64,8 +66,11 @@ Strategy = Callable[[Sequence[ToolStep]], str | None]
 
 
 def told_call(tool: str, arguments: Mapping[str, Any]) -> str:
-    """The call with its arguments, since the way that was chosen often lies in them: `deploy(way='blue-green')`."""
-    given = ", ".join(f"{name}={shortened(repr(value), ARGUMENT_CHARS)}" for name, value in arguments.items())
+    """The call with its arguments, since the way that was chosen often lies in them: `deploy(way='blue-green')`.
+
+    What is named like a secret (`password`, `token`, `api_key`) is told as `'***'`.
+    """
+    given = ", ".join(f"{name}={shortened(repr(value), ARGUMENT_CHARS)}" for name, value in masked(arguments).items())
     return f"{tool}({given})" if given else tool
 
 
@@ -87,15 +92,16 @@ class Part:
     evaluator: Evaluator | None = None
     episode: Episode | None = None
 
-    def begin(self, alma: ALMA) -> None:
+    def begin(self, alma: ALMA, redact: Redact) -> None:
         """Opens the episode."""
-        self.episode = alma.episode(self.agent, self.task, user_id=self.user_id, memories=self.memories)
+        memories = self.memories.model_copy(update={"query": redact(self.memories.query)})
+        self.episode = alma.episode(self.agent, redact(self.task), user_id=self.user_id, memories=memories)
 
-    def step(self, step: ToolStep) -> None:
+    def step(self, step: ToolStep, redact: Redact) -> None:
         """Keeps a step durably, if the episode could be opened."""
         if self.episode is not None:
-            said = {"output": step.answer} if step.ok else {"error": step.answer}
-            self.episode.step(step.action, ok=step.ok, tool=step.tool, duration_ms=step.duration_ms, **said)
+            said = {"output" if step.ok else "error": redact(step.answer)}
+            self.episode.step(redact(step.action), ok=step.ok, tool=step.tool, duration_ms=step.duration_ms, **said)
 
     def observe(self, text: str) -> None:
         """Counts as used what a text of the agent cites."""
