@@ -120,6 +120,13 @@ class ALMA(Upkeep):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same project of the same open store, however they were come by."""
+        return isinstance(other, ALMA) and self._room is other._room
+
+    def __hash__(self) -> int:
+        return hash((ALMA, self.project_id))
+
     def __repr__(self) -> str:
         return f"<ALMA project {self.project_id!r} in {self._store.folder}>"
 
@@ -385,9 +392,7 @@ class ALMA(Upkeep):
         of each class, the 256 strategies tried most often; near a task 8 classes; and at all, of each agent, its 256 newest classes, its 256 largest
         and those with rules.
         """
-        return tried.strategies(
-            self._room, task=task, agent=agent, task_type=task_type, include_steps=include_steps, limit=limit
-        )
+        return tried.strategies(self._room, task=task, agent=agent, task_type=task_type, include_steps=include_steps, limit=limit)
 
     def outcomes_behind(self, memory_id: str, limit: int = 20) -> list[Outcome]:
         """The outcomes that a heuristic or an anti-pattern was learned from, newest first, forgotten ones too; none if somebody stated it.

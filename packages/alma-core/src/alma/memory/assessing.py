@@ -1,23 +1,25 @@
 """How likely something is to succeed, from what is known of like tasks."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alma.evidence import Interval, Tally
-from alma.learning.ledger import MOST_STRATEGIES
+from alma.learning.known_texts import unpacked
+from alma.learning.ledger import BY_TASK, MOST_STRATEGIES, STEP
 from alma.learning.matching import same_strategy
 from alma.learning.records import counted, ranged, record_of, verdict_of
+from alma.learning.standing import EVEN
 from alma.memory import arguments as args
-from alma.memory.nearby import LEARNED_KINDS, NearClass, near, near_classes
+from alma.memory.deference import ENOUGH_TRIALS
+from alma.memory.nearby import LEARNED_KINDS, Near, NearClass, near, near_classes
 from alma.memory.room import Room
 from alma.memory.strategies import NEAR_ENOUGH, type_of, whole_of
 from alma.protocols import StoredEvidence
 from alma.text import matched_text, normalised
-from alma.types.evidence import Evidence
-from alma.types.kinds import MemoryType
+from alma.types.evidence import Evidence, text_key
 from alma.types.memories import Outcome
 from alma.types.strategies import Assessment, Judgement, StrategyRecord
 
@@ -31,6 +33,9 @@ UNLIKE, SAME_CLASS = 0.2, 0.75
 LEAST_TRIALS = 0.25
 """With less than this, nothing is known."""
 
+OTHERS = 0.5
+"""What a trial of another agent counts for who reads of it; nothing where it tried the strategy often enough itself."""
+
 PRIOR_TRIALS = 2.0
 """So many trials of the wider group are added to those of the narrower one: of all tasks to like ones, of like ones to the same."""
 
@@ -42,6 +47,13 @@ _ADVICE = {
     Judgement.FAILS: "avoid it",
     Judgement.UNKNOWN: "unknown: nothing like it was tried",
 }
+_OUTLOOK = {
+    **_ADVICE,
+    Judgement.SEEMS_TO_WORK: "such tasks succeed more often than not",
+    Judgement.SEEMS_TO_FAIL: "such tasks fail more often than not; look for another way",
+}
+_BEST_OF_BAD = "better than the others, but it fails more often than not"
+_WORST_OF_GOOD = "worse than the others, but it succeeds more often than not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +75,7 @@ def assess(room: Room, *, strategy: object, context: object, agent: object) -> A
     known = _of_task(room, reader, task, base) if way is None else _of_strategy(room, reader, way, task, base)
     score = _drawn(known.counts, known.drawn_to)
     interval = known.counts.interval() if known.counts.trials else Interval(0.0, 1.0)
+    advice = _OUTLOOK[known.judgement] if way is None else _advice(known)
     return Assessment(
         agent=reader,
         strategy=way,
@@ -72,66 +85,119 @@ def assess(room: Room, *, strategy: object, context: object, agent: object) -> A
         trials=known.counts.trials,
         successes=known.counts.successes,
         verdict=known.judgement,
-        recommendation=_ADVICE[known.judgement],
-        told=_told(known, score, interval),
+        recommendation=advice,
+        told=_told(known, score, interval, advice),
         records=known.records,
     )
 
 
 def _of_task(room: Room, reader: str, task: str, base: Tally) -> _Known:
-    found = near(room, reader=reader, text=task, kinds={MemoryType.OUTCOME.value}, least=LEAST)
+    found = near(room, reader=reader, text=task, kinds=LEARNED_KINDS, least=LEAST)
+    parts = [*_outcomes(room, task, found), *_forgotten(room, reader, task, found)]
+    same, like = (_sum([counts for is_same, counts in parts if is_same is wanted]) for wanted in (True, False))
+    if same.trials:
+        return _Known(same, _drawn(like, _drawn(base, 0.5)), _outlook(same))
+    return _Known(like, _drawn(base, 0.5), _outlook(like))
+
+
+def _outcomes(room: Room, task: str, found: list[Near]) -> Iterator[tuple[bool, Tally]]:
+    """What became of the same task and, weighed by their cosines, of like ones."""
     kept = room.project.memories([item.memory for item in found])
-    same, like = Tally(), Tally()
+    behind = room.project.learned.behind([item.memory for item in found])
     for item in found:
         outcome = kept.get(item.memory)
-        if not isinstance(outcome, Outcome) or outcome.successes is None or "step" in outcome.metadata:
+        if not isinstance(outcome, Outcome) or outcome.successes is None:
             continue
-        if normalised(outcome.task_description) == normalised(task):
-            same = same.plus(outcome.successes)
-        else:
-            like = like.plus(outcome.successes, weight=item.cosine**SHARPNESS)
-    judgement = Judgement.UNDECIDED if same.trials + like.trials >= LEAST_TRIALS else Judgement.UNKNOWN
-    if same.trials:
-        return _Known(same, _drawn(like, _drawn(base, 0.5)), judgement)
-    return _Known(like, _drawn(base, 0.5), judgement)
+        if item.memory in behind and _is_step(behind[item.memory].evidence.task_class):
+            continue
+        is_same = normalised(outcome.task_description) == normalised(task)
+        yield is_same, Tally().plus(outcome.successes, weight=1.0 if is_same else item.cosine**SHARPNESS)
+
+
+def _forgotten(room: Room, reader: str, task: str, found: list[Near]) -> Iterator[tuple[bool, Tally]]:
+    """The counts of like classes of which no outcome is left: only what was learned from them is."""
+    kept = room.project.memories([item.memory for item in found])
+    alive = near_classes(room, [item for item in found if isinstance(kept.get(item.memory), Outcome)])
+    told = {(place.agent, place.task_class) for place in alive}
+    named = NearClass(reader, f"{BY_TASK}{text_key(task)}", 1.0)
+    for place in {(place.agent, place.task_class): place for place in [*near_classes(room, found), named]}.values():
+        whole = None if (place.agent, place.task_class) in told or _is_step(place.task_class) else whole_of(room, place, ())
+        if whole is not None:
+            is_same = place.task_class.startswith(BY_TASK) and normalised(whole.task or "") == normalised(task)
+            yield is_same, whole.lifetime.faded(1.0 if is_same else place.cosine**SHARPNESS)
+
+
+def _is_step(task_class: str) -> bool:
+    return task_class.startswith(STEP)
+
+
+def _outlook(counts: Tally) -> Judgement:
+    """What a record says of a task, whatever is tried: something only where that is as good as sure."""
+    if counts.trials < LEAST_TRIALS:
+        return Judgement.UNKNOWN
+    around = counts.interval()
+    if around.lower > EVEN:
+        return Judgement.SEEMS_TO_WORK
+    return Judgement.SEEMS_TO_FAIL if around.upper < EVEN else Judgement.UNDECIDED
 
 
 def _of_strategy(room: Room, reader: str, strategy: str, task: str, base: Tally) -> _Known:
     places = near_classes(room, near(room, reader=reader, text=task, kinds=LEARNED_KINDS, least=NEAR_ENOUGH))
     vector = room.store.texts.query(matched_text(strategy), room.project)
-    counts, others, records, judged = Tally(), Tally(), list[StrategyRecord](), list[Judgement]()
-    for place in places:
-        stored = room.project.learned.of_class(place.agent, place.task_class, most=MOST_STRATEGIES)
-        whole = whole_of(room, place, [one.evidence for one in stored])
-        vectors = room.project.vectors([matched_text(one.evidence.strategy) for one in stored])
-        found = _same(strategy, vector, stored, vectors)
-        if whole is None:
-            continue
-        others = _sum([others, whole.lifetime.faded(_worth(place))])
-        if found is not None:
-            counts = _sum([counts, found.lifetime.faded(_worth(place))])
-            judged.append(verdict_of(found))
-            records.append(_record(found, whole, place, reader))
-    judgement = judged[0] if counts.trials >= LEAST_TRIALS else Judgement.UNKNOWN
-    return _Known(counts, _drawn(others, _drawn(base, 0.5)), judgement, tuple(records))
+    parts = _heard([part for place in places if (part := _part(room, place, strategy, vector))], reader)
+    counts, rest = _sum([part.counts for part in parts]), _sum([part.whole.lifetime.faded(part.weight) for part in parts])
+    tried = sorted((part for part in parts if part.seen), key=lambda part: -part.counts.trials)
+    judgement = verdict_of(tried[0].seen) if tried and tried[0].seen and counts.trials >= LEAST_TRIALS else Judgement.UNKNOWN
+    records = tuple(_record(part.seen, part.whole, part.place, reader) for part in parts if part.seen)
+    return _Known(counts, _drawn(rest, _drawn(base, 0.5)), judgement, records)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one class of tasks says of a strategy, and how much that weighs; `seen` is `None` where it was not tried."""
+
+    place: NearClass
+    whole: Evidence
+    seen: Evidence | None
+    weight: float
+
+    @property
+    def counts(self) -> Tally:
+        """How often the strategy was tried there, weighed."""
+        return self.seen.lifetime.faded(self.weight) if self.seen else Tally()
+
+
+def _part(room: Room, place: NearClass, strategy: str, vector: NDArray[np.float32]) -> _Part | None:
+    stored = room.project.learned.of_class(place.agent, place.task_class, most=MOST_STRATEGIES)
+    whole = whole_of(room, place, [one.evidence for one in stored])
+    if whole is None:
+        return None
+    exact = room.project.learned.at(place.agent, place.task_class, text_key(strategy))
+    seen = exact.evidence if exact else _same(room, strategy, vector, stored)
+    return _Part(place, whole, seen, _worth(place))
+
+
+def _heard(parts: Sequence[_Part], reader: str) -> list[_Part]:
+    """The reader's own parts whole, and those of others by half; not at all where it tried the strategy often enough itself."""
+    own = [part for part in parts if part.place.agent == reader]
+    if _sum([part.counts for part in own]).trials >= ENOUGH_TRIALS:
+        return own
+    return [part if part.place.agent == reader else replace(part, weight=part.weight * OTHERS) for part in parts]
 
 
 def _record(seen: Evidence, whole: Evidence, place: NearClass, reader: str) -> StrategyRecord:
     return record_of(seen, whole, task_type=type_of(place.task_class), reader=reader, similarity=place.cosine)
 
 
-def _same(
-    strategy: str, vector: NDArray[np.float32], stored: Sequence[StoredEvidence], vectors: Mapping[str, bytes]
-) -> Evidence | None:
+def _same(room: Room, strategy: str, vector: NDArray[np.float32], stored: Sequence[StoredEvidence]) -> Evidence | None:
     """The evidence on the strategy that is the same, the nearest of them."""
+    texts = [(matched_text(one.evidence.strategy), one.evidence) for one in stored if not one.evidence.is_whole_class]
+    vectors = room.project.vectors([text for text, _ in texts])
     best: tuple[float, Evidence] | None = None
-    for one in stored:
-        if one.evidence.is_whole_class:
-            continue
-        known = vectors.get(matched_text(one.evidence.strategy))
-        cosine = 0.0 if known is None else float(np.frombuffer(known, dtype="<f2").astype(np.float32) @ vector)
-        if same_strategy(strategy, one.evidence.strategy, cosine) and (best is None or cosine > best[0]):
-            best = cosine, one.evidence
+    for text, seen in texts:
+        cosine = float(unpacked(vectors[text]) @ vector) if text in vectors else 0.0
+        if same_strategy(matched_text(strategy), text, cosine) and (best is None or cosine > best[0]):
+            best = cosine, seen
     return None if best is None else best[1]
 
 
@@ -148,9 +214,18 @@ def _sum(counts: Sequence[Tally]) -> Tally:
     return Tally(sum(one.successes for one in counts), sum(one.trials for one in counts))
 
 
-def _told(known: _Known, score: float, interval: Interval) -> str:
+def _advice(known: _Known) -> str:
+    """What to do with a strategy: a rule compares it with the others, which need not be any good."""
+    if known.judgement in (Judgement.WORKS, Judgement.SEEMS_TO_WORK) and known.counts.rate < EVEN:
+        return _BEST_OF_BAD
+    if known.judgement in (Judgement.FAILS, Judgement.SEEMS_TO_FAIL) and known.counts.rate > EVEN:
+        return _WORST_OF_GOOD
+    return _ADVICE[known.judgement]
+
+
+def _told(known: _Known, score: float, interval: Interval, advice: str) -> str:
     if known.judgement is Judgement.UNKNOWN:
-        return _ADVICE[known.judgement]
+        return advice
     counts = Tally(round(known.counts.successes, 1), round(known.counts.trials, 1))
     around = f"{interval.lower:.0%} to {interval.upper:.0%}"
-    return f"{known.judgement}: {counted(counts)} ({around}), expected {score:.0%}; {_ADVICE[known.judgement]}"
+    return f"{known.judgement}: {counted(counts)} ({around}), expected {score:.0%}; {advice}"
