@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.deference import without_overruled
+from alma.memory.folding import folded
 from alma.memory.kinds import profile_for
 from alma.memory.room import Room
 from alma.memory.scopes import readable
@@ -17,6 +18,7 @@ from alma.retrieval.query import query_words, without_names
 from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
 from alma.scoring import RECALL_WEIGHTS, Profile
 from alma.text import shortened
+from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
 from alma.types.recalled import Factors
 
@@ -44,7 +46,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is given back, best first, and what it was chosen from."""
+    """What is given back, best first, and what it was chosen from. `folded` are the rules that another one, which is given back, stands for."""
 
     question: Question
     scope: Sequence[Partition]
@@ -52,6 +54,8 @@ class Answer:
     found: Found
     contenders: Sequence[Contender]
     order: Sequence[Ranked]
+    memories: Mapping[int, AnyMemory]
+    folded: Mapping[int, int]
 
 
 def asked(
@@ -104,8 +108,11 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     question = Question(vector, query_words(asked.task), asked.arms)
     kinds = {partition.row: partition.kind for partition in scope}
     found, chosen = _enough(room, question, scope, kinds, asked.top_k)
-    order = scored(room, asked, chosen, kinds, top_k=asked.top_k)
-    return Answer(question, scope, kinds, found, chosen, order)
+    ranking = scored(room, asked, chosen, kinds, top_k=asked.top_k)
+    memories = room.project.memories([item.memory for item in ranking])
+    doubles = folded(ranking, memories)
+    order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
+    return Answer(question, scope, kinds, found, chosen, order, memories, doubles)
 
 
 def scored(room: Room, asked: Asked, chosen: Sequence[Contender], kinds: Mapping[int, str], *, top_k: int) -> list[Ranked]:

@@ -167,6 +167,11 @@ def _closed(access: Access, owner: str, reader: str) -> str:
 def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller) -> RetrievalExplanation:
     if any(item.memory == memory for item in answer.order):
         return told.selected(explanations(room, asked, answer)[memory])
+    if memory in answer.folded:
+        other = answer.memories[answer.folded[memory]].id
+        return told.left_out(
+            Reason.FOLDED, f"it says the same of the same tasks as {other}, which stands for it", stands_for_it=other
+        )
     evidence = _evidence(room, answer, memory)
     item = _scored(room, asked, answer, evidence, memory)
     if item is None:

@@ -57,8 +57,7 @@ def retrieve(
 
 
 def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tuple[Recalled, ...]:
-    stored = room.project.memories([item.memory for item in answer.order])
-    pairs = [(item, _told_apart(stored[item.memory], question.reader)) for item in answer.order if item.memory in stored]
+    pairs = [(item, _told_apart(answer.memories[item.memory], question.reader)) for item in answer.order]
     tags = tags_for([memory for _, memory in pairs])
     explained = explanations(room, question, answer) if explain else {}
     return tuple(
