@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,16 @@ def test_many_memories_share_one_learner(alma: ALMA) -> None:
     for _ in range(5):
         memory_of(alma)
     assert len(installed()) == 1
+
+
+def test_memories_of_one_project_share_one_learner_however_it_was_opened(alma: ALMA) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: memory_of(alma.for_project("shop:t1")), range(20)))
+    assert len(installed()) == 1
+    run(agent_of(["done"]), memory_of(alma.for_project("shop:t1")))
+    run(agent_of(["done"]), memory_of(alma))
+    assert len(installed()) == 2
+    assert [len(episodes(opened)) for opened in (alma, alma.for_project("shop:t1"))] == [1, 1]
 
 
 def test_a_memory_that_does_not_learn_installs_nothing_and_is_left_alone_by_others(alma: ALMA) -> None:

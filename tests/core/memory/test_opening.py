@@ -114,6 +114,19 @@ def test_what_waits_for_the_close_finds_the_store_open(alma: ALMA, caplog: pytes
     assert "ZeroDivisionError" in caplog.text
 
 
+def test_nothing_waits_for_the_close_of_a_closed_store(alma: ALMA) -> None:
+    alma.close()
+    with pytest.raises(StorageError, match="was closed; open ALMA again"):
+        alma.before_close(print)
+
+
+def test_one_project_of_one_open_store_is_equal_however_it_was_come_by(alma: ALMA, tmp_path: Path) -> None:
+    again = alma.for_project("other").for_project(alma.project_id)
+    assert (again == alma, hash(again) == hash(alma), alma.for_project("other") == alma) == (True, True, False)
+    with ALMA.open(tmp_path / "elsewhere", project_id=alma.project_id, embedding_provider="hash") as elsewhere:
+        assert elsewhere != alma
+
+
 def test_closing_one_project_closes_the_store(alma: ALMA) -> None:
     alma.for_project("other").close()
     with pytest.raises(StorageError, match="was closed"):

@@ -26,13 +26,13 @@ class Attachment:
         return self._alma
 
     def _found(self) -> ALMA:
-        known = {id(learner.alma): learner.alma for learner in installed() if learner.alma.project_id == self._project}
+        known = {learner.alma for learner in installed() if learner.alma.project_id == self._project}
         if len(known) != 1:
             raise ConfigurationError(
                 f"this memory was unpickled without its ALMA, and {len(known)} learners are installed for project {self._project!r}; "
                 "install one first (instrument_alma), or give the run a new memory"
             )
-        return next(iter(known.values()))
+        return known.pop()
 
     def __deepcopy__(self, memo: Any) -> "Attachment":
         return self

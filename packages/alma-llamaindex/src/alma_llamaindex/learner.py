@@ -90,8 +90,8 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
     def install(self) -> Self:
         """Begins to watch. Doing it twice changes nothing."""
         if not self.is_installed:
-            get_dispatcher().add_span_handler(self)
             self._stay_closed = self.alma.before_close(self.uninstall)
+            get_dispatcher().add_span_handler(self)
         return self
 
     def uninstall(self) -> None:
@@ -205,8 +205,8 @@ def installed() -> list[ALMALearner]:
 
 
 def learners(alma: ALMA) -> list[ALMALearner]:
-    """Those of this ALMA, the one in charge first."""
-    return [learner for learner in installed() if learner.alma is alma]
+    """Those of this project of this store, the one in charge first."""
+    return [learner for learner in installed() if learner.alma == alma]
 
 
 def in_charge(alma: ALMA) -> ALMALearner | None:

@@ -1,5 +1,6 @@
 """`ALMAMemory`: a drop-in for `agent.run(memory=…)`."""
 
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Self
@@ -15,6 +16,9 @@ from alma_llamaindex.template import BLOCKS
 
 MOST_COUNTED = 64
 """Of so many texts the tokens are remembered, since LlamaIndex counts the same ones again before each call of the model."""
+
+_ONE_AT_A_TIME = threading.Lock()
+"""So that threads which make memories of one project share its learner."""
 
 
 class ALMAMemory(Memory):
@@ -43,7 +47,7 @@ class ALMAMemory(Memory):
         memory_blocks: Sequence[BaseMemoryBlock[Any]] = (),
         **options: Any,
     ) -> Self:
-        """A memory for one agent. With `learn`, an `ALMALearner` for this `alma` is installed, unless there is one.
+        """A memory for one agent. With `learn`, an `ALMALearner` for this project is installed, unless there is one.
 
         `evaluator` judges the runs with this memory. The notes go into the user's message, since not every model takes a second system message;
         `InsertMethod.SYSTEM` puts them there. Further blocks and options are those of `Memory.from_defaults`.
@@ -58,8 +62,9 @@ class ALMAMemory(Memory):
             max_tokens=max_tokens,
             priority=priority,
         )
-        if learn and in_charge(alma) is None:
-            ALMALearner(alma).install()
+        with _ONE_AT_A_TIME:
+            if learn and in_charge(alma) is None:
+                ALMALearner(alma).install()
         tokenizer = lru_cache(MOST_COUNTED)(options.pop("tokenizer_fn", None) or get_tokenizer())
         settings = {"insert_method": insert_method, "memory_blocks_template": BLOCKS, "tokenizer_fn": tokenizer, **options}
         return super().from_defaults(memory_blocks=[block, *memory_blocks], **settings)  # type: ignore[return-value] # it is a `cls`

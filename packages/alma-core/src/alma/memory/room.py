@@ -11,7 +11,7 @@ from pathlib import Path
 
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
-from alma.errors import AlmaError
+from alma.errors import AlmaError, StorageError
 from alma.forking import renewed_in_children
 from alma.learning.ledger import Ledger
 from alma.memory.pool import Pool
@@ -121,6 +121,7 @@ class OpenStore:
     projects: dict[str, "Room"] = field(default_factory=dict)
     successor: "OpenStore | None" = field(default=None, init=False)
     closing: list[Callable[[], object]] = field(default_factory=list, init=False)
+    is_closed: bool = field(default=False, init=False)
     presence: Presence = field(init=False)
     beside: Pool = field(init=False)
     """Where one search of a large scope runs beside the other."""
@@ -161,6 +162,8 @@ class OpenStore:
 
     def before_close(self, call: Callable[[], object]) -> Callable[[], None]:
         """Has a call made when the store is about to close; what is returned takes it back."""
+        if self.is_closed:
+            raise StorageError(f"the store in {self.folder} was closed; open ALMA again")
         self.closing.append(call)
 
         def take_back() -> None:
@@ -176,6 +179,7 @@ class OpenStore:
                 self.closing.pop()()
             except Exception:  # noqa: BLE001 - somebody's work must not keep the store open
                 _LOG.exception("a call that was to be made before the store closed failed")
+        self.is_closed = True
         for room in list(self.projects.values()):
             room.index.save()
         self.storage.close()
