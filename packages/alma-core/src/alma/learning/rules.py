@@ -65,7 +65,7 @@ def anti_pattern(of: Evidence, setting: Setting, standing: Standing, told: Told,
         why_bad=told[0],
         better_alternative=told[1],
         occurrence_count=counted(of.lifetime.failures),
-        success_count=int(of.lifetime.successes),
+        success_count=_not_failed(of.lifetime),
         last_seen=from_micros(of.observed_at),
         created_at=now,
         updated_at=now,
@@ -74,7 +74,7 @@ def anti_pattern(of: Evidence, setting: Setting, standing: Standing, told: Told,
 
 def retold(kept: AntiPattern, of: Evidence, told: Told, setting: Setting) -> AntiPattern:
     """A stored anti-pattern with what its evidence says now."""
-    counts = {"occurrence_count": counted(of.lifetime.failures), "success_count": int(of.lifetime.successes)}
+    counts = {"occurrence_count": counted(of.lifetime.failures), "success_count": _not_failed(of.lifetime)}
     times = {"last_seen": from_micros(of.observed_at), "updated_at": from_micros(setting.now)}
     said = {"why_bad": told[0], "better_alternative": told[1], "confidence": confidence_in_failure(of.operative)}
     return kept.model_copy(update={**counts, **times, **said})
@@ -88,7 +88,7 @@ def heuristic_counts(of: Evidence) -> dict[str, Any]:
 
 def anti_pattern_counts(of: Evidence) -> dict[str, Any]:
     """The columns of an anti-pattern's row that follow its evidence."""
-    counts = {"successes": float(int(of.lifetime.successes)), "trials": float(counted(of.lifetime.failures))}
+    counts = {"successes": float(_not_failed(of.lifetime)), "trials": float(counted(of.lifetime.failures))}
     return {**counts, "seen_at": of.observed_at, "confidence": confidence_in_failure(of.operative)}
 
 
@@ -148,6 +148,11 @@ def confidence_in_failure(operative: Tally) -> float:
 def counted(trials: float) -> int:
     """Trials as a whole number; partial successes leave halves."""
     return round(trials)
+
+
+def _not_failed(lifetime: Tally) -> int:
+    """Successes as a whole number, such that they and the failures make up the trials."""
+    return counted(lifetime.trials) - counted(lifetime.failures)
 
 
 def _base(of: Evidence, setting: Setting, memory_id: str) -> dict[str, Any]:
