@@ -86,6 +86,12 @@ def test_what_was_learned_is_known_when_its_outcomes_are_forgotten(alma: ALMA, t
     assert found.confidence_score > 0.8
 
 
+def test_a_single_outcome_is_known_when_it_is_forgotten(alma: ALMA) -> None:
+    alma.forget(memory_ids=[alma.learn("dev", TASK, "failure", "canary").id])
+
+    assert alma.assess(context=TASK, agent="dev").trials == 1
+
+
 def test_a_task_that_always_failed_seems_to_fail(alma: ALMA) -> None:
     learn_many(alma, 50, same=TASK)
     alma.learn_many([{"agent": "dev", "task": "Feed the cat", "outcome": "success"}] * 50)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from alma.evidence import Interval, Tally
 from alma.learning.known_texts import unpacked
-from alma.learning.ledger import BY_TASK, MOST_STRATEGIES, STEP
+from alma.learning.ledger import BY_TASK, STEP
 from alma.learning.matching import same_strategy
 from alma.learning.records import counted, ranged, record_of, verdict_of
 from alma.learning.standing import EVEN
@@ -16,8 +16,7 @@ from alma.memory import arguments as args
 from alma.memory.deference import ENOUGH_TRIALS
 from alma.memory.nearby import LEARNED_KINDS, Near, NearClass, near, near_classes
 from alma.memory.room import Room
-from alma.memory.strategies import NEAR_ENOUGH, type_of, whole_of
-from alma.protocols import StoredEvidence
+from alma.memory.strategies import NEAR_ENOUGH, class_of, type_of
 from alma.text import matched_text, normalised
 from alma.types.evidence import Evidence, text_key
 from alma.types.memories import Outcome
@@ -121,7 +120,8 @@ def _forgotten(room: Room, reader: str, task: str, found: list[Near]) -> Iterato
     told = {(place.agent, place.task_class) for place in alive}
     named = NearClass(reader, f"{BY_TASK}{text_key(task)}", 1.0)
     for place in {(place.agent, place.task_class): place for place in [*near_classes(room, found), named]}.values():
-        whole = None if (place.agent, place.task_class) in told or _is_step(place.task_class) else whole_of(room, place, ())
+        is_told = (place.agent, place.task_class) in told or _is_step(place.task_class)
+        whole = None if is_told else class_of(room, place)[0]
         if whole is not None:
             is_same = place.task_class.startswith(BY_TASK) and normalised(whole.task or "") == normalised(task)
             yield is_same, whole.lifetime.faded(1.0 if is_same else place.cosine**SHARPNESS)
@@ -168,12 +168,11 @@ class _Part:
 
 
 def _part(room: Room, place: NearClass, strategy: str, vector: NDArray[np.float32]) -> _Part | None:
-    stored = room.project.learned.of_class(place.agent, place.task_class, most=MOST_STRATEGIES)
-    whole = whole_of(room, place, [one.evidence for one in stored])
+    whole, tried = class_of(room, place)
     if whole is None:
         return None
     exact = room.project.learned.at(place.agent, place.task_class, text_key(strategy))
-    seen = exact.evidence if exact else _same(room, strategy, vector, stored)
+    seen = exact.evidence if exact else _same(room, strategy, vector, tried)
     return _Part(place, whole, seen, _worth(place))
 
 
@@ -189,9 +188,9 @@ def _record(seen: Evidence, whole: Evidence, place: NearClass, reader: str) -> S
     return record_of(seen, whole, task_type=type_of(place.task_class), reader=reader, similarity=place.cosine)
 
 
-def _same(room: Room, strategy: str, vector: NDArray[np.float32], stored: Sequence[StoredEvidence]) -> Evidence | None:
+def _same(room: Room, strategy: str, vector: NDArray[np.float32], tried: Sequence[Evidence]) -> Evidence | None:
     """The evidence on the strategy that is the same, the nearest of them."""
-    texts = [(matched_text(one.evidence.strategy), one.evidence) for one in stored if not one.evidence.is_whole_class]
+    texts = [(matched_text(seen.strategy), seen) for seen in tried]
     vectors = room.project.vectors([text for text, _ in texts])
     best: tuple[float, Evidence] | None = None
     for text, seen in texts:

@@ -32,19 +32,26 @@ def strategies(
         raise ValidationError("give a task or a task_type, not both")
     has_steps = args.checked_flag(include_steps, "include_steps")
     wanted = [place for place in _places(room, reader, text, kind) if has_steps or not place.task_class.startswith(STEP)]
-    rows = [row for place in wanted for row in records(room, place, reader=reader, has_task=text is not None)]
+    rows = [
+        row
+        for place in wanted
+        for row in records(*class_of(room, place), reader=reader, similarity=None if text is None else place.cosine)
+    ]
     return StrategyTable(agent=reader, task=text, rows=tuple(sorted(rows, key=surest_first)[:most]))
 
 
-def records(room: Room, place: NearClass, *, reader: str, has_task: bool) -> list[StrategyRecord]:
-    """The records of all strategies of a class."""
+def class_of(room: Room, place: NearClass) -> tuple[Evidence | None, list[Evidence]]:
+    """The evidence on a class as a whole, and on the strategies that were tried in it, those tried most often first."""
     found = [stored.evidence for stored in room.project.learned.of_class(place.agent, place.task_class, most=MOST_STRATEGIES)]
-    whole = whole_of(room, place, found)
+    return whole_of(room, place, found), [seen for seen in found if not seen.is_whole_class]
+
+
+def records(whole: Evidence | None, tried: Iterable[Evidence], *, reader: str, similarity: float | None) -> list[StrategyRecord]:
+    """The records of strategies of one class."""
     if whole is None:
         return []
-    cosine = place.cosine if has_task else None
-    kind = type_of(place.task_class)
-    return [record_of(seen, whole, task_type=kind, reader=reader, similarity=cosine) for seen in found if not seen.is_whole_class]
+    kind = type_of(whole.task_class)
+    return [record_of(seen, whole, task_type=kind, reader=reader, similarity=similarity) for seen in tried]
 
 
 def whole_of(room: Room, place: NearClass, found: Iterable[Evidence]) -> Evidence | None:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from alma.errors import MemoryNotFoundError
 from alma.evidence import Tally
-from alma.learning.ledger import MOST_CLASSES, MOST_STRATEGIES, STEP
-from alma.learning.records import ranged, record_of
+from alma.learning.ledger import MOST_CLASSES, STEP
+from alma.learning.records import ranged
 from alma.memory.history import history
 from alma.memory.nearby import NearClass, place_of
 from alma.memory.room import Room
-from alma.memory.strategies import surest_first, type_of, whole_of
+from alma.memory.strategies import class_of, records, surest_first, type_of
 from alma.protocols import Candidate
 from alma.types.history import HistoryEntry
 from alma.types.identity import from_micros
@@ -55,21 +55,15 @@ def _classes(room: Room, agent: str) -> dict[tuple[str, str], float]:
 
 def _class(room: Room, agent: str, task_class: str) -> ClassView | None:
     """What was tried in a class; `None` if no strategy was ever named."""
-    found = [stored.evidence for stored in room.project.learned.of_class(agent, task_class, most=MOST_STRATEGIES)]
-    whole = whole_of(room, NearClass(agent, task_class, 1.0), found)
-    kind = type_of(task_class)
-    rows = [
-        record_of(seen, whole, task_type=kind, reader=agent, similarity=None)
-        for seen in found
-        if whole and not seen.is_whole_class
-    ]
+    whole, tried = class_of(room, NearClass(agent, task_class, 1.0))
+    rows = records(whole, tried, reader=agent, similarity=None)
     if whole is None or not rows:
         return None
     shown = sorted(rows, key=lambda row: (-row.trials, row.strategy))[:MOST_SHOWN_STRATEGIES]
     return ClassView(
         agent=agent,
         task=whole.task or "",
-        task_type=kind,
+        task_type=type_of(task_class),
         trials=whole.lifetime.trials,
         successes=whole.lifetime.successes,
         strategies=len(rows),
