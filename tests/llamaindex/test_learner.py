@@ -17,7 +17,7 @@ from workflows.errors import WorkflowCancelledByUser
 
 from alma import ALMA, StorageError
 from alma.types import EpisodeStatus
-from alma_llamaindex import AgentRun, ALMALearner, ALMAMemory, ToolStep, instrument_alma
+from alma_llamaindex import AgentRun, ALMALearner, ALMAMemory, ALMARetriever, ToolStep, instrument_alma
 from alma_llamaindex.learner import in_charge, installed
 from llama_runs import OK_THEN_BAD, TASK, agent_of, episodes, ok, outcomes, react_agent_of, run, steps
 
@@ -92,6 +92,29 @@ def test_an_evaluator_that_fails_leaves_the_run_unverified_and_is_told(alma: ALM
         run(agent_of(["done"]), memory_of(alma))
     assert [record.outcome for record in episodes(alma)] == ["unverified"]
     assert len(learner.errors) == 1
+
+
+async def flushes(run: AgentRun) -> bool:
+    return await installed()[0].aflush()
+
+
+async def asks(run: AgentRun) -> bool:
+    retriever = ALMARetriever(installed()[0].alma, agent="judge")
+    return retriever.retrieve(TASK) == await retriever.aretrieve(TASK) == []
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "outcome"), [(lambda run: installed()[0].flush(), "failure"), (flushes, "failure"), (asks, "success")]
+)
+def test_an_evaluator_that_uses_alma_does_not_wait_for_itself(
+    alma: ALMA, evaluator: Any, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alma_llamaindex.recording.SETTLING_SECONDS", 60)
+    with ALMALearner(alma, evaluator=evaluator) as learner:
+        run(agent_of(["done"]), memory_of(alma))
+        assert learner.flush(20)
+    assert [record.outcome for record in episodes(alma)] == [outcome]
+    assert learner.errors == []
 
 
 def endless(messages: object) -> Any:

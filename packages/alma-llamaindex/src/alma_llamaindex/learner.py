@@ -106,7 +106,10 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         self.flush(CLOSING_SECONDS)
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Waits until everything that has ended is written. Whether it was, within `timeout` seconds."""
+        """Waits until everything that has ended is written. Whether it was, within `timeout` seconds.
+
+        `False` at once in an evaluator, whose own run is not written yet.
+        """
         return self._recording.flush(timeout)
 
     async def aflush(self, timeout: float | None = None) -> bool:

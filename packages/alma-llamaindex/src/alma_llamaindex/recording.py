@@ -74,7 +74,7 @@ class Recording:
 
     async def asettle(self) -> None:
         """As `settle`, without holding up the event loop."""
-        if self._last_end is not None and not self._last_end.done():
+        if self._last_end is not None and not self._last_end.done() and not self._worker.is_asking_itself:
             await asyncio.wait([asyncio.wrap_future(self._last_end)], timeout=SETTLING_SECONDS)
 
     def failed(self, error: Exception) -> None:

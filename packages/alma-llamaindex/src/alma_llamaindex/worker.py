@@ -3,8 +3,12 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 
 from alma.forking import renewed_in_children
+
+_MAKING: ContextVar["Worker | None"] = ContextVar("alma_llamaindex_making", default=None)
+"""The worker that makes the call which this code is part of. Tasks and `asyncio.to_thread` inherit it, unlike the name of a thread."""
 
 
 class Worker:
@@ -29,8 +33,15 @@ class Worker:
             self._last = self._thread.submit(self._make, call)
             return self._last
 
+    @property
+    def is_asking_itself(self) -> bool:
+        """Whether the caller is part of what the thread is doing, and would wait for itself."""
+        return _MAKING.get() is self
+
     def wait(self, timeout: float | None = None) -> bool:
-        """Whether all that was asked until now was done in time."""
+        """Whether all that was asked until now was done in time. What the thread is doing does not wait for itself: it is not done."""
+        if self.is_asking_itself:
+            return False
         last = self._last
         if last is not None:
             try:
@@ -44,11 +55,13 @@ class Worker:
         self._lock, self._waiting, self._last, self._thread = threading.Lock(), 0, None, _thread()
 
     def _make(self, call: Callable[[], object]) -> None:
+        making = _MAKING.set(self)
         try:
             call()
         except Exception as error:  # noqa: BLE001 - a recorder must not bring anything down
             self._failed(error)
         finally:
+            _MAKING.reset(making)
             with self._lock:
                 self._waiting -= 1
 
