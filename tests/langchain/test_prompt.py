@@ -111,9 +111,9 @@ def test_a_tenant_has_a_project_of_its_own(alma: ALMA) -> None:
 
 
 def test_a_user_that_is_no_name_is_an_error_and_no_other_user(alma: ALMA) -> None:
-    alma.add_user_preference("7", "deploys", "never on Fridays")
+    alma.add_user_preference("7.5", "deploys", "never on Fridays")
     model = scripted("Done.")
-    middleware = ALMAMiddleware(alma, agent="dev", user_id=lambda run: 7)  # type: ignore[arg-type,return-value]
+    middleware = ALMAMiddleware(alma, agent="dev", user_id=lambda run: 7.5)  # type: ignore[arg-type,return-value]
     invoke(agent(model, [middleware]))
     assert system_text(model.prompts[0]) == ""
     assert [type(error).__name__ for error in middleware.errors] == ["ValidationError"]

@@ -97,8 +97,10 @@ class ALMAMemory(BaseMemory):
         return AsyncALMACallbackHandler.over(self._recorder)
 
     def as_retriever(self, **given: Any) -> ALMARetriever:
-        """A retriever over the same memory; arguments are those of `ALMARetriever`."""
-        return ALMARetriever(**{"alma": self.alma, "agent": self.agent, "k": self._recorder.settings.top_k, **given})
+        """A retriever over the same memory, for the same users and tenants; arguments are those of `ALMARetriever`."""
+        chosen = self._recorder.settings
+        same = {"k": chosen.top_k, "min_score": chosen.min_score, "user_id": chosen.user_id, "tenant_id": chosen.tenant_id}
+        return ALMARetriever(**{"alma": self.alma, "agent": self.agent, **same, **given})
 
     @property
     def memory_variables(self) -> list[str]:

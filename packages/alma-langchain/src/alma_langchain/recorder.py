@@ -18,6 +18,7 @@ from alma.memory.arguments import checked_name
 from alma_langchain.attempt import Attempt, kept_task
 from alma_langchain.choices import ToolUse, choices_of, used
 from alma_langchain.run import FinishedRun, RunReport
+from alma_langchain.scope import Scope
 from alma_langchain.settings import RunContext, Settings
 
 _LOG = logging.getLogger("alma")
@@ -35,34 +36,21 @@ class Recorder:
         self.alma = alma
         self.agent = checked_name(agent, "agent")
         self.settings = settings
+        self.scope = Scope(alma, user_id=settings.user_id, tenant_id=settings.tenant_id)
         self.errors: deque[Exception] = deque(maxlen=_MOST_ERRORS)
         self.last_run: RunReport | None = None
         self._live: dict[str, Attempt] = {}
-        self._tenants: dict[str, ALMA] = {}
         self._choices: dict[str, tuple[BaseTool, dict[str, list[Any]]]] = {}
         self._lock = threading.RLock()
 
     def project(self, context: RunContext) -> ALMA:
-        """The memory that a run belongs to: a tenant's own project, `PROJECT:TENANT`, or the project of this ALMA."""
-        tenant = self.settings.identity("tenant_id", context)
-        if tenant is None:
-            return self.alma
-        name = checked_name(tenant, "tenant_id")
-        with self._lock:
-            if name not in self._tenants:
-                apart = name.replace("%", "%25").replace(":", "%3A")  # no tenant can name the project of another
-                self._tenants[name] = self.alma.for_project(f"{self.alma.project_id}:{apart}")
-            return self._tenants[name]
-
-    def user(self, context: RunContext) -> str | None:
-        """Whose preferences are shown."""
-        found = self.settings.identity("user_id", context)
-        return None if found is None else checked_name(found, "user_id")
+        """The memory that a run belongs to."""
+        return self.scope.project(context)
 
     def retrieve(self, task: str, context: RunContext) -> MemorySlice:
         """What matters for a task of that run."""
         said = kept_task(self.settings.told(task))
-        found = self.project(context).retrieve(said, self.agent, top_k=self.settings.top_k, user_id=self.user(context))
+        found = self.project(context).retrieve(said, self.agent, top_k=self.settings.top_k, user_id=self.scope.user(context))
         if (least := self.settings.min_score) is None:
             return found
         return found.model_copy(update={"recalled": tuple(item for item in found.recalled if item.score >= least)})
@@ -75,7 +63,7 @@ class Recorder:
 
         def begin() -> Episode:
             shown = memories() if memories else self.retrieve(task, context)
-            user = self.user(context)
+            user = self.scope.user(context)
             return self.project(context).episode(
                 self.agent, said, user_id=user, task_type=self.settings.task_type, memories=shown
             )

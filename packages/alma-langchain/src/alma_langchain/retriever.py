@@ -11,12 +11,15 @@ from pydantic import Field, field_validator
 from alma import ALMA
 from alma.memory.arguments import checked_count, checked_name
 from alma_langchain.documents import memory_to_documents
+from alma_langchain.scope import Scope
+from alma_langchain.settings import Identity, run_context
 
 
 class ALMARetriever(BaseRetriever):
     """The best memories for a query, as documents: `ALMARetriever(alma=alma, agent="…", k=5)`.
 
-    `memory_types` keeps to some kinds, `min_score` to a least score. Preferences come with `user_id`, by default the one in the run's metadata.
+    `memory_types` keeps to some kinds, `min_score` to a least score. `user_id` and `tenant_id` are as in `Settings`: by default what the run calls
+    so, in the runtime's `context`, in `configurable` or in `metadata`.
     `invoke(query, k=3)` asks for another number. Errors of ALMA are raised, as a retriever's are.
     """
 
@@ -25,7 +28,8 @@ class ALMARetriever(BaseRetriever):
     k: int = 5
     memory_types: list[str] | None = None
     min_score: float | None = None
-    user_id: str | None = None
+    user_id: Identity = Field(default=None, exclude=True, repr=False)
+    tenant_id: Identity = Field(default=None, exclude=True, repr=False)
     include_shared: bool = True
 
     @field_validator("alma")
@@ -61,8 +65,11 @@ class ALMARetriever(BaseRetriever):
 
     def _found(self, query: str, metadata: dict[str, Any], k: int | None) -> list[Document]:
         limit = checked_count(self.k if k is None else k, "k")
-        user = self.user_id if self.user_id is not None else metadata.get("user_id")
-        found = self.alma.retrieve(query, self.agent, top_k=limit, user_id=user, include_shared=self.include_shared)
+        context = run_context(metadata=metadata)
+        scope = Scope(self.alma, user_id=self.user_id, tenant_id=self.tenant_id)
+        found = scope.project(context).retrieve(
+            query, self.agent, top_k=limit, user_id=scope.user(context), include_shared=self.include_shared
+        )
         return [document for document in memory_to_documents(found) if self._is_wanted(document)][:limit]
 
     def _is_wanted(self, document: Document) -> bool:

@@ -1,5 +1,6 @@
 """What a user may set, the same for every class of this package."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypedDict
@@ -33,13 +34,32 @@ class RunContext:
         return None
 
 
-def run_context(context: Any = None) -> RunContext:
-    """Where the run that is going on here comes from."""
+def run_context(context: Any = None, *, metadata: Mapping[str, Any] | None = None) -> RunContext:
+    """Where the run that is going on here comes from. What is told of its `metadata` goes before what is found."""
     config = ensure_config()
-    return RunContext(context, config.get("configurable") or {}, config.get("metadata") or {})
+    found = {**(config.get("metadata") or {}), **(metadata or {})}
+    return RunContext(_context_here() if context is None else context, config.get("configurable") or {}, found)
 
 
-Identity: TypeAlias = str | Callable[[RunContext], str | None] | None
+def _context_here() -> Any:
+    """The runtime's context of the graph that runs here, for what is not given it; `None` outside of graphs."""
+    langgraph = sys.modules.get("langgraph.runtime")  # without it no graph can be running
+    try:
+        return None if langgraph is None else langgraph.get_runtime().context
+    except (AttributeError, KeyError, RuntimeError):
+        return None
+
+
+Identity: TypeAlias = str | int | Callable[[RunContext], str | int | None] | None
+
+
+def identified(given: Identity, name: str, context: RunContext) -> str | None:
+    """Who a run is for: the name that was set, what the function says, or what the run itself calls `name`. A number is a name as well."""
+    found: Any = given(context) if callable(given) else given if given is not None else context.find(name)
+    named: str | None = str(found) if isinstance(found, int) and not isinstance(found, bool) else found
+    return named
+
+
 OnError: TypeAlias = Literal["log", "raise"]
 
 
@@ -98,11 +118,6 @@ class Settings:
     def __post_init__(self) -> None:
         if self.on_error not in ("log", "raise"):
             raise ConfigurationError(f"on_error is {self.on_error!r}; it must be 'log' or 'raise'")
-
-    def identity(self, name: Literal["user_id", "tenant_id"], context: RunContext) -> str | None:
-        """Who the run is for: the name that was set, what the function says, or what the run itself calls so."""
-        given: Identity = getattr(self, name)
-        return given(context) if callable(given) else given if given is not None else context.find(name)
 
     def told(self, text: str) -> str:
         """A text as it may be stored."""

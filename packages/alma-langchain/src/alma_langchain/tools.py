@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
 from alma import ALMA
-from alma.memory.arguments import checked_name
+from alma.memory.arguments import checked_count, checked_name
 from alma_langchain.events import OWN_TOOLS
+from alma_langchain.scope import Scope
+from alma_langchain.settings import Identity, run_context
 
 
 class _Search(BaseModel):
@@ -32,36 +33,40 @@ class _Record(BaseModel):
     error: Annotated[str | None, Field(description="What went wrong, if it did.")] = None
 
 
-def create_alma_tools(alma: ALMA, agent: str, *, user_id: str | None = None, top_k: int = 5) -> list[BaseTool]:
+def create_alma_tools(
+    alma: ALMA, agent: str, *, user_id: Identity = None, tenant_id: Identity = None, top_k: int = 5
+) -> list[BaseTool]:
     """Tools by which an agent searches its memory, checks an action before it takes it, and records how something went.
 
-    Their calls are no steps of the agent's work. Preferences come with `user_id`, by default the one in the run's metadata.
+    Their calls are no steps of the agent's work. `user_id` and `tenant_id` are as in `Settings`: a name, a function of the `RunContext`, or by
+    default what the run calls so.
     """
     name = checked_name(agent, "agent")
-    return [_search(alma, name, user_id, top_k), _check(alma, name), _record(alma, name)]
+    scope = Scope(alma, user_id=user_id, tenant_id=tenant_id)
+    return [_search(scope, name, checked_count(top_k, "top_k")), _check(scope, name), _record(scope, name)]
 
 
-def _search(alma: ALMA, agent: str, user_id: str | None, top_k: int) -> BaseTool:
-    def search_memory(query: str, config: RunnableConfig) -> str:
-        user = user_id if user_id is not None else (config.get("metadata") or {}).get("user_id")
-        found = alma.retrieve(query, agent, top_k=top_k, user_id=user)
+def _search(scope: Scope, agent: str, top_k: int) -> BaseTool:
+    def search_memory(query: str) -> str:
+        context = run_context()
+        found = scope.project(context).retrieve(query, agent, top_k=top_k, user_id=scope.user(context))
         return found.to_prompt() or "Nothing is known about this yet."
 
     description = "Searches what was learned in earlier work: what worked, what failed, facts and wishes. Ask before a task."
     return _made(search_memory, "search_memory", description, _Search)
 
 
-def _check(alma: ALMA, agent: str) -> BaseTool:
+def _check(scope: Scope, agent: str) -> BaseTool:
     def check_action(action: str) -> str:
-        return str(alma.check(agent, action))
+        return str(scope.project(run_context()).check(agent, action))
 
     description = "Says whether an action about to be taken is known to fail, and what to do instead. Ask before a risky action."
     return _made(check_action, "check_action", description, _Check)
 
 
-def _record(alma: ALMA, agent: str) -> BaseTool:
+def _record(scope: Scope, agent: str) -> BaseTool:
     def record_outcome(task: str, outcome: str, strategy: str | None = None, error: str | None = None) -> str:
-        alma.learn(agent, task, outcome, strategy, error_message=error)
+        scope.project(run_context()).learn(agent, task, outcome, strategy, error_message=error)
         return f"Recorded as {outcome}."
 
     description = (
