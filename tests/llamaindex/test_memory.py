@@ -126,18 +126,36 @@ def test_a_message_of_any_length_and_content_is_no_hindrance(taught: ALMA) -> No
     assert [len(episode.task) for episode in episodes(taught)] == [4_000]
 
 
-def test_when_the_store_fails_the_agent_goes_on_without_memory(taught: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
-    def locked(**given: object) -> None:
-        raise StorageError("the database is locked")
+FAULTS = [StorageError("the database is locked"), OSError("the disk is gone")]
 
-    monkeypatch.setattr(taught, "retrieve", locked)
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_when_the_store_fails_the_agent_goes_on_without_memory(
+    taught: ALMA, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def fails(**given: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(taught, "retrieve", fails)
     memory = ALMAMemory.from_defaults(taught, agent="dev")
     agent = agent_of(["done"])
     assert str(run(agent, memory)) == "done"
     assert whole_text(agent.llm.prompts[0]) == TASK
     assert memory.learner.flush()
-    assert [str(error) for error in memory.learner.errors] == ["the database is locked"]
+    assert memory.learner.errors == [fault]
     assert [(episode.task, episode.shown) for episode in episodes(taught)] == [(TASK, ())]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_without_a_learner_too_it_goes_on_and_says_so(
+    taught: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fault: Exception
+) -> None:
+    def fails(**given: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(taught, "retrieve", fails)
+    assert str(run(agent_of(["done"]), ALMAMemory.from_defaults(taught, agent="dev", learn=False))) == "done"
+    assert f"an agent goes on without its memory: {type(fault).__name__}: {fault}" in caplog.text
 
 
 def test_what_overflows_is_archived_and_nothing_of_it_is_lost(taught: ALMA) -> None:

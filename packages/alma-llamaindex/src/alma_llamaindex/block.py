@@ -10,7 +10,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
 from pydantic import Field, PrivateAttr
 
-from alma import ALMA, AlmaError, MemorySlice
+from alma import ALMA, MemorySlice
 from alma.text import estimate_tokens
 from alma_llamaindex.attachment import Attachment
 from alma_llamaindex.learner import ALMALearner, learners
@@ -59,10 +59,10 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         watching = learners(self.alma) if self.learn else []
         try:
             memories = await self._memories(task, messages or [], str(block_kwargs.get("session_id")), watching)
-        except AlmaError as error:
-            _LOG.warning("an agent goes on without its memory: %s", error)
+            return self._rendered(memories)
+        except Exception as error:  # noqa: BLE001 - the agent goes on without its memory
+            _LOG.warning("an agent goes on without its memory: %s: %s", type(error).__name__, error)
             return ""
-        return self._rendered(memories)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Keeps nothing: the chat is LlamaIndex's."""
@@ -92,7 +92,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         await learner.asettle()
         try:
             memories = await self._retrieved(task, agent)
-        except AlmaError as error:  # the agent goes on without its memory
+        except Exception as error:  # noqa: BLE001 - the agent goes on without its memory
             learner.failed(error)
             memories = MemorySlice(query=task, agent=agent, project_id=self.alma.project_id)
         if part is None:
