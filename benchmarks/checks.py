@@ -1,11 +1,13 @@
 """Whether `check` warns of what is known to fail, and of nothing else: `python -m benchmarks.checks [--longmemeval FILE] [--airline FILE]`.
 
-One side of every labelled pair of strategies is stated as an anti-pattern, all of one agent; the other side is the action about to be taken.
-Where the two say the same, the warning should come; where they do not, it should not. A warning of another pair's pattern is counted apart:
-nobody labelled those, and many are right. Benign actions have nothing to do with any of the patterns: what users said in LongMemEval, what
-customers of an airline asked for, and the tools that its agent then called; but one pattern is to cancel the reservation, and where it is warned
-of that, it was asked for. The time of a check is that of `--memories` outcomes beside the anti-patterns, and
-of as many anti-patterns, with the vector of the action at hand.
+One side of every labelled pair of strategies is stated as an anti-pattern, the other is the action about to be taken. An agent that knows this
+pattern alone should be warned where the two say the same, and not where they do not. Another agent knows the patterns of all pairs; what it is
+warned of beside the pair's own is counted apart: nobody labelled that, and much of it is right. It is the one that is asked about benign actions.
+
+Benign actions have nothing to do with any of the patterns: what users said in LongMemEval, what customers of an airline asked for, and the tools
+that its agent then called. But one pattern is to cancel the reservation, and where that is warned of, it was asked for. The time of a check
+is that of `--memories` outcomes beside the anti-patterns, and of as many anti-patterns, with the vector of the action at hand; of the latter only
+the processor time has a limit, for nobody has so many.
 """
 
 import argparse
@@ -120,7 +122,11 @@ def judged(
 
     with ALMA.open(folder, project_id=PROJECT, embedding_provider=embedder) as alma:
         alma.add_many([AntiPattern(agent=AGENT, pattern=pattern, why_bad=WHY_BAD) for pattern in patterns(pairs)])
-        answers = [_answer(alma, pair) for pair in progress.track(pairs, description="Pairs")]
+        alma.add_many(
+            [AntiPattern(agent=f"pair-{number}", pattern=pair.pattern, why_bad=WHY_BAD) for number, pair in enumerate(pairs)]
+        )
+        tracked = progress.track(pairs, description="Pairs")
+        answers = [_answer(alma, pair, f"pair-{number}") for number, pair in enumerate(tracked)]
         alarms = {
             kind: [
                 (action, warned[0]) for action in progress.track(actions, description=kind) if (warned := _warned(alma, action))
@@ -211,13 +217,13 @@ def _kind(answer: Answer) -> str:
     return answer.pair.kind
 
 
-def _answer(alma: "ALMA", pair: Pair) -> Answer:
-    warned = _warned(alma, pair.action)
-    return Answer(pair, pair.pattern in warned, [pattern for pattern in warned if pattern != pair.pattern])
+def _answer(alma: "ALMA", pair: Pair, agent: str) -> Answer:
+    others = [pattern for pattern in _warned(alma, pair.action) if pattern != pair.pattern]
+    return Answer(pair, bool(_warned(alma, pair.action, agent)), others)
 
 
-def _warned(alma: "ALMA", action: str) -> list[str]:
-    return [warning.anti_pattern.pattern for warning in alma.check(agent=AGENT, action=action).warnings]
+def _warned(alma: "ALMA", action: str, agent: str = AGENT) -> list[str]:
+    return [warning.anti_pattern.pattern for warning in alma.check(agent=agent, action=action).warnings]
 
 
 def _times(alma: "ALMA", actions: Sequence[str], name: str) -> list[Gate]:
@@ -231,7 +237,7 @@ def _times(alma: "ALMA", actions: Sequence[str], name: str) -> list[Gate]:
                 wall.append(1e3 * (perf_counter() - start))
                 own.append(1e3 * (thread_time() - start_own))
     return [
-        Gate(f"check p50, {name}", percentile(wall, 0.5), "ms", limit=LIMIT_MS),
+        Gate(f"check p50, {name}", percentile(wall, 0.5), "ms", limit=LIMIT_MS if "outcomes" in name else None),
         Gate("  p95", percentile(wall, 0.95), "ms"),
         Gate("  p50 of its own processor time", percentile(own, 0.5), "ms", limit=LIMIT_MS),
     ]
