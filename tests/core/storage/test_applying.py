@@ -143,7 +143,7 @@ def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
         "agent": "helena",
         "task_class": "testing",
         "strategy": "Empty first",
-        "strategy_hash": "00ff",
+        "strategy_hash": text_key("Empty first"),
         "successes": 2.0,
         "trials": 3.0,
         "operative_successes": 1.5,
