@@ -8,18 +8,20 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 _TASK_KEYS = ("input", "question", "query", "task")
 _ANSWER_KEYS = ("output", "answer", "result", "text", "response")
+_HUMAN = ("user", "human")
 _NO_TOOLS = ("invalid_tool", "_Exception")
 TASK_CHARS = 2_000
 
 
 def last_human_text(given: Any) -> str | None:
     """The task in what an agent or a chain is given: the last human message, a text under a usual key, or the only text there is."""
-    if isinstance(given, str):
-        return given.strip() or None
+    said = _said_by_human(given)
+    if said is not None:
+        return said.strip() or None
     if not isinstance(given, Mapping):
         return _last_human(given) if isinstance(given, Sequence) else None
-    if isinstance(given.get("messages"), Sequence):
-        return _last_human(given["messages"])
+    if given.get("messages") is not None:
+        return last_human_text(given["messages"])
     texts = {name: value for name, value in given.items() if isinstance(value, str) and value.strip()}
     for name in _TASK_KEYS:
         if name in texts:
@@ -92,10 +94,25 @@ def said_by_model(messages: Iterable[Any]) -> str:
 
 def _last_human(messages: Sequence[Any]) -> str | None:
     for message in reversed(messages):
-        if isinstance(message, HumanMessage):
-            return str(message.text).strip() or None
-        if isinstance(message, Mapping) and message.get("role", message.get("type")) in ("user", "human"):
-            return str(message.get("content", "")).strip() or None
-        if isinstance(message, tuple) and len(message) == 2 and message[0] in ("user", "human"):
-            return str(message[1]).strip() or None
+        said = _said_by_human(message)
+        if said is not None:
+            return said.strip() or None
     return None
+
+
+def _said_by_human(message: Any) -> str | None:
+    """What a human message says, in any of the ways to write one; `None` if it is of somebody else."""
+    if isinstance(message, HumanMessage):
+        return str(message.text)
+    if isinstance(message, str):  # graphs take a bare text as a human message
+        return message
+    if isinstance(message, Mapping) and "content" in message and message.get("role", message.get("type")) in _HUMAN:
+        return _text_of(message["content"])
+    if isinstance(message, tuple) and len(message) == 2 and message[0] in _HUMAN:
+        return _text_of(message[1])
+    return None
+
+
+def _text_of(content: Any) -> str:
+    """The text of a content, which may be blocks of which some hold no text."""
+    return str(HumanMessage(content).text) if isinstance(content, str | list) else ""
