@@ -191,6 +191,20 @@ def test_a_store_that_fails_does_not_change_the_answer(alma: ALMA, monkeypatch: 
     assert runs(alma) == []
 
 
+@pytest.mark.parametrize("return_docs", [False, True])
+def test_a_chain_that_hands_no_notes_on_is_told_of_also_after_an_error(
+    alma: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, return_docs: bool
+) -> None:
+    memory = ALMAMemory(alma, agent="dev", return_docs=return_docs)
+    with monkeypatch.context() as patch:
+        patch.setattr("alma.memory.recall.retrieve", _fail)
+        shown = memory.load_memory_variables({"input": TASK})
+    memory.save_context({"input": TASK, **shown}, {"output": "Done."})  # why there are none has been told
+    assert "hold no notes" not in caplog.text
+    memory.save_context({"input": TASK}, {"output": "Done."})
+    assert "hold no notes under 'alma_memory'" in caplog.text
+
+
 def test_it_is_a_memory_of_langchain_and_shows_nothing_of_its_store(alma: ALMA) -> None:
     memory = ALMAMemory(alma, agent="dev")
     assert isinstance(memory, BaseMemory)

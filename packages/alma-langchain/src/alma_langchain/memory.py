@@ -126,7 +126,7 @@ class ALMAMemory(BaseMemory):
         """Ends the run that the notes in `inputs` were shown to."""
         attempt = getattr(inputs.get(self.memory_key), "alma_attempt", None)
         if attempt is None:
-            if not self._recorder.errors:
+            if self.memory_key not in inputs or not hasattr(inputs[self.memory_key], "alma_attempt"):
                 self._warn(f"the inputs hold no notes under {self.memory_key!r}, so this run was not recorded")
             return
         if not attempt.is_listened_to:
@@ -168,10 +168,8 @@ class ALMAMemory(BaseMemory):
         return final_answer(outputs) or next((value for value in outputs.values() if isinstance(value, str)), "")
 
     def _shown(self, found: MemorySlice, attempt: Attempt | None) -> Any:
-        text: Any = found.to_prompt(self._recorder.settings.max_tokens)
+        text = found.to_prompt(self._recorder.settings.max_tokens)
         documents = memory_to_documents(found) if self.return_docs else []
-        if attempt is None:
-            return documents if self.return_docs else text
         return NotedDocuments(documents, attempt) if self.return_docs else Notes.of(text, attempt)
 
     def _forget_all(self) -> None:

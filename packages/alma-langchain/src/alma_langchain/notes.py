@@ -11,10 +11,11 @@ from alma_langchain.attempt import Attempt
 class Notes(str):
     """What a prompt says of the memories, and the attempt at whose task they were retrieved."""
 
-    alma_attempt: Attempt
+    alma_attempt: Attempt | None
+    """`None` if memory could not be read, so that the run has none."""
 
     @classmethod
-    def of(cls, text: str, attempt: Attempt) -> "Notes":
+    def of(cls, text: str, attempt: Attempt | None) -> "Notes":
         """The text with its attempt."""
         notes = cls(text)
         notes.alma_attempt = attempt
@@ -27,7 +28,7 @@ class Notes(str):
 class NotedDocuments(list[Document]):
     """The memories as documents, and the attempt at whose task they were retrieved."""
 
-    def __init__(self, documents: Sequence[Document], attempt: Attempt) -> None:
+    def __init__(self, documents: Sequence[Document], attempt: Attempt | None) -> None:
         super().__init__(documents)
         self.alma_attempt = attempt
 
