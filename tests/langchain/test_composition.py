@@ -338,3 +338,47 @@ def test_a_run_that_another_middleware_ends_before_it_began_is_not_recorded(alma
     invoke(create_agent(scripted("Done."), [], middleware=[middleware, refuse]))
     assert runs(alma) == [("dev", "unverified")]
     assert not middleware.errors
+
+
+@pytest.mark.parametrize("verdict", [("success", "why", 0.9), (), (1, 2, 3), 0.9, "splendid", ("splendid", "why")])
+@pytest.mark.parametrize("way_by", ["middleware", "handler"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_verdict_that_is_none_leaves_the_run_unverified_and_the_agent_alone(
+    alma: ALMA, verdict: Any, way_by: str, is_async: bool
+) -> None:
+    way = Way(alma, way_by, is_async, outcome_from=lambda run: verdict)
+    agent = way.agent("Done.")
+    followed = way.middleware if way.has_middleware else way.handler
+    config = {} if way.has_middleware else {"callbacks": [way.handler]}
+    assert invoke(agent, is_async=is_async, config=config)["messages"][-1].text == "Done."
+    assert runs(alma) == [("dev", "unverified")]
+    assert [type(error).__name__ for error in followed.errors] == ["ValidationError"]
+    assert followed.recorder.live == 0
+
+
+@pytest.mark.parametrize("way_by", ["middleware", "handler", "both"])
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("fails", ["alma.memory.episodes.begin", "alma.episode.Episode.step", "alma.episode.Episode.end"])
+def test_an_error_of_alma_never_takes_the_place_of_the_agents_own(
+    alma: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, way_by: str, is_async: bool, fails: str
+) -> None:
+    way = Way(alma, way_by, is_async, on_error="raise")
+    problem = RuntimeError("no route to the cluster")
+
+    @tool
+    def rollout() -> str:
+        """Rolls out."""
+        raise problem
+
+    agent = way.agent(call("rollout"), tools=[rollout])
+    config = {"callbacks": [way.handler] if way_by != "middleware" else []}
+    begins = fails.endswith("begin") and way.has_middleware  # no tool is reached then
+    with monkeypatch.context() as patch:
+        patch.setattr(fails, broken)
+        with pytest.raises(StorageError if begins else RuntimeError) as caught:
+            invoke(agent, is_async=is_async, config=config)
+    if not begins:
+        assert caught.value is problem
+        assert "ALMA did not record this: StorageError: the disk is full" in problem.__notes__
+    assert "the disk is full" in caplog.text
+    assert "goes on" not in caplog.text

@@ -20,11 +20,13 @@ class Way:
     by: str
     is_async: bool
     outcome_from: Any = None
+    on_error: Any = "log"
 
     def __post_init__(self) -> None:
         handler = AsyncALMACallbackHandler if self.is_async else ALMACallbackHandler
-        self.middleware = ALMAMiddleware(self.alma, agent="dev", outcome_from=self.outcome_from)
-        self.handler = handler(self.alma, agent="dev", outcome_from=self.outcome_from)
+        given: Any = {"agent": "dev", "outcome_from": self.outcome_from, "on_error": self.on_error}
+        self.middleware = ALMAMiddleware(self.alma, **given)
+        self.handler = handler(self.alma, **given)
 
     @property
     def has_middleware(self) -> bool:

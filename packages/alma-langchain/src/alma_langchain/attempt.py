@@ -1,11 +1,14 @@
 """One run of an agent, told to ALMA as one episode."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from alma import Episode, MemorySlice
 from alma.episode import leaving
+from alma.errors import ValidationError
+from alma.memory.arguments import told
 from alma.text import storable
 from alma.types import EpisodeRecord
 from alma_langchain.choices import ToolUse
@@ -80,7 +83,8 @@ class Attempt:
         left = leaving(error)
         if left.outcome is not None:
             self._failure = error
-            self._step(use, False, left.error, seconds, call_id)
+            with _noted_on(error):
+                self._step(use, False, left.error, seconds, call_id)
 
     def observe(self, text: str) -> None:
         """Finds citations in what the model said; later, if the episode has not begun."""
@@ -99,10 +103,10 @@ class Attempt:
 
     def end(self, run: FinishedRun, judgement: Any = None) -> None:
         """Ends it by what an evaluator said; `unverified` if it said nothing."""
-        outcome, feedback = judgement if isinstance(judgement, tuple) else (judgement, None)
 
         def close(episode: Episode) -> EpisodeRecord:
             self._name_used(episode, run)
+            outcome, feedback = verdict_and_reason(judgement)
             strategy = self._told(self.recorder.settings.strategy_from(run))
             said = "unverified" if outcome is None else outcome
             return episode.end(said, strategy=strategy, feedback=self._told(feedback))
@@ -123,7 +127,8 @@ class Attempt:
             strategy = self._told(self.recorder.settings.strategy_from(self.finished())) if is_to_blame else None
             return episode.end(left.outcome, error=self._told(left.error), strategy=strategy)
 
-        self._close(close, is_neutral=left.outcome is None)
+        with _noted_on(error):
+            self._close(close, is_neutral=left.outcome is None)
 
     def suspend(self) -> None:
         """Lets go of it, for whoever resumes the run."""
@@ -171,6 +176,24 @@ class Attempt:
 
     def _told(self, text: str | None) -> str | None:
         return None if text is None else self.recorder.settings.told(text)
+
+
+@contextmanager
+def _noted_on(error: BaseException) -> Iterator[None]:
+    """Keeps the agent's own error the one that is raised: what ALMA would raise beside it becomes a note on it."""
+    try:
+        yield
+    except Exception as problem:  # noqa: BLE001 - it is told where it belongs
+        error.add_note(f"ALMA did not record this: {type(problem).__name__}: {problem}")
+
+
+def verdict_and_reason(judgement: Any) -> tuple[Any, Any]:
+    """What an evaluator said in its two parts. `ValidationError` for a tuple that is no pair."""
+    if not isinstance(judgement, tuple):
+        return judgement, None
+    if len(judgement) != 2:
+        raise ValidationError(f"an evaluator gives a verdict, or a pair of verdict and reason, not {told(judgement)}")
+    return judgement
 
 
 def kept_task(text: str) -> str:

@@ -37,6 +37,7 @@ class Recorder:
         self.agent = checked_name(agent, "agent")
         self.settings = settings
         self.scope = Scope(alma, user_id=settings.user_id, tenant_id=settings.tenant_id)
+        self._consequence = " (the agent goes on)" if settings.on_error == "log" else ""
         self.errors: deque[Exception] = deque(maxlen=_MOST_ERRORS)
         self.last_run: RunReport | None = None
         self._live: dict[str, Attempt] = {}
@@ -139,7 +140,7 @@ class Recorder:
         except Exception as error:
             self.errors.append(error)
             if attempt is None or not attempt.has_warned:
-                _LOG.warning("%s: %s: %s (the agent goes on)", what, type(error).__name__, error)
+                _LOG.warning("%s: %s: %s%s", what, type(error).__name__, error, self._consequence)
             if attempt is not None:
                 attempt.has_warned = True
             if self.settings.on_error == "raise":
