@@ -13,6 +13,7 @@ from alma.journal import Change
 from alma.protocols import Write
 from alma.storage.logical import NO_USAGE
 from alma.types import Heuristic, Passage
+from alma.types.evidence import text_key
 from stores import NOW, TASK, execute, fill, new_storage, open_alma
 
 SECOND = 1_000_000
