@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.evidence import Interval, Tally
-from alma.learning.known_texts import unpacked
 from alma.learning.ledger import BY_TASK, STEP
 from alma.learning.matching import same_strategy
 from alma.learning.records import counted, ranged, record_of, verdict_of
 from alma.learning.standing import EVEN
 from alma.memory import arguments as args
 from alma.memory.deference import ENOUGH_TRIALS
-from alma.memory.nearby import LEARNED_KINDS, Near, NearClass, near, near_classes
+from alma.memory.nearby import LEARNED_KINDS, Near, NearClass, near, near_classes, vectors_of
 from alma.memory.room import Room
 from alma.memory.strategies import NEAR_ENOUGH, class_of, type_of
 from alma.text import matched_text, normalised
@@ -191,10 +190,10 @@ def _record(seen: Evidence, whole: Evidence, place: NearClass, reader: str) -> S
 def _same(room: Room, strategy: str, vector: NDArray[np.float32], tried: Sequence[Evidence]) -> Evidence | None:
     """The evidence on the strategy that is the same, the nearest of them."""
     texts = [(matched_text(seen.strategy), seen) for seen in tried]
-    vectors = room.project.vectors([text for text, _ in texts])
+    vectors = vectors_of(room, [text for text, _ in texts])
     best: tuple[float, Evidence] | None = None
     for text, seen in texts:
-        cosine = float(unpacked(vectors[text]) @ vector) if text in vectors else 0.0
+        cosine = float(vectors[text] @ vector) if text in vectors else 0.0
         if same_strategy(matched_text(strategy), text, cosine) and (best is None or cosine > best[0]):
             best = cosine, seen
     return None if best is None else best[1]

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from alma.evidence import Tally
-from alma.learning.known_texts import unpacked
 from alma.learning.matching import conflict, same_strategy
 from alma.memory import arguments as args
-from alma.memory.deference import overruled
-from alma.memory.nearby import near
+from alma.memory.deference import RULES, is_own_rule, overruled
+from alma.memory.nearby import near, vectors_of
 from alma.memory.room import Room
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
@@ -22,8 +21,6 @@ NEAR_ENOUGH = 0.55
 
 MOST = 8
 TOLD_CHARS = 200
-
-_RULES = {MemoryType.ANTI_PATTERN.value, MemoryType.HEURISTIC.value}
 
 
 def check(room: Room, *, agent: object, action: object) -> ActionCheck:
@@ -54,8 +51,10 @@ def _matching(room: Room, reader: str, action: str) -> dict[int, tuple[AntiPatte
 def _overruled(room: Room, reader: str, action: str, shared: list[int]) -> set[int]:
     if not shared:
         return set()
-    rules = room.project.memories([item.memory for item in near(room, reader=reader, text=action, kinds=_RULES, least=LEAST)])
-    return overruled(room, shared, [row for row, rule in rules.items() if rule.agent == reader], reader=reader)
+    rows = [item.memory for item in near(room, reader=reader, text=action, kinds=RULES, least=LEAST)]
+    partitions = room.project.partitions()
+    own = [rule.memory for rule in room.project.candidates(rows) if is_own_rule(partitions[rule.partition], reader)]
+    return overruled(room, shared, own, reader=reader)
 
 
 def _matches(action: str, pattern: str, cosine: float) -> bool:
@@ -64,9 +63,9 @@ def _matches(action: str, pattern: str, cosine: float) -> bool:
 
 def _cosines(room: Room, action: str, patterns: Mapping[int, str]) -> dict[int, float]:
     """How near each pattern alone is; what was found may have been found by its task."""
-    stored = room.project.vectors(list(patterns.values()))
+    vectors = vectors_of(room, list(patterns.values()))
     vector = room.store.texts.query(action, room.project)
-    return {row: float(unpacked(stored[text]) @ vector) if text in stored else 0.0 for row, text in patterns.items()}
+    return {row: float(vectors[text] @ vector) if text in vectors else 0.0 for row, text in patterns.items()}
 
 
 def _folded(warnings: Iterable[ActionWarning]) -> list[ActionWarning]:

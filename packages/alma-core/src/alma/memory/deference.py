@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from alma.learning.ledger import STEP
 from alma.learning.matching import same_strategy, same_task
-from alma.memory.nearby import cosine_of
+from alma.memory.nearby import Vectors, cosine_of, vectors_of
 from alma.memory.room import Room
 from alma.protocols import Candidate
 from alma.text import matched_text
@@ -41,7 +41,9 @@ def overruled(room: Room, shared: Sequence[int], own: Sequence[int], *, reader: 
         return gone
     behind = {memory: stored.evidence for memory, stored in room.project.learned.behind([*left, *own]).items()}
     mine = [behind[memory] for memory in own if memory in behind and behind[memory].lifetime.trials >= ENOUGH_TRIALS]
-    return gone | {memory for memory in left if memory in behind and _is_among(room, behind[memory], mine)}
+    theirs = {memory: behind[memory] for memory in left if memory in behind}
+    vectors = vectors_of(room, [matched_text(seen.strategy) for seen in (*mine, *theirs.values())]) if mine else {}
+    return gone | {memory for memory, seen in theirs.items() if _is_among(room, seen, mine, vectors)}
 
 
 def is_shared_rule(partition: Partition, reader: str) -> bool:
@@ -54,9 +56,8 @@ def is_own_rule(partition: Partition, reader: str) -> bool:
     return partition.kind in RULES and partition.owner == reader
 
 
-def _is_among(room: Room, seen: Evidence, others: Sequence[Evidence]) -> bool:
+def _is_among(room: Room, seen: Evidence, others: Sequence[Evidence], vectors: Vectors) -> bool:
     """Whether one of the others is about the same strategy and like tasks."""
-    vectors = room.project.vectors([matched_text(one.strategy) for one in (seen, *others)]) if others else {}
     text = matched_text(seen.strategy)
     return any(
         same_strategy(text, other, cosine_of(vectors, text, other)) and _has_like_tasks(room, seen, one)
@@ -71,7 +72,7 @@ def _has_like_tasks(room: Room, one: Evidence, other: Evidence) -> bool:
     if one.task_class.startswith(STEP) != other.task_class.startswith(STEP):
         return False
     task, like = _task(room, one), _task(room, other)
-    return bool(task and like) and same_task(task, like, cosine_of(room.project.vectors([task, like]), task, like))
+    return bool(task and like) and same_task(task, like, cosine_of(vectors_of(room, [task, like]), task, like))
 
 
 def _task(room: Room, seen: Evidence) -> str:

@@ -1,9 +1,10 @@
 """The evidence near a text: that of the outcomes and rules which say something on it, in the scope of a reader."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alma.learning.known_texts import unpacked
 from alma.memory.room import Room
@@ -11,6 +12,9 @@ from alma.memory.scopes import readable
 from alma.protocols import StoredEvidence
 from alma.retrieval.query import without_names
 from alma.types.kinds import MemoryType
+
+Vectors = Mapping[str, NDArray[np.float32]]
+"""Vectors by text."""
 
 NEAREST = 100
 """So many passages of each kind and owner are looked at."""
@@ -61,9 +65,14 @@ def near_classes(room: Room, found: list[Near]) -> list[NearClass]:
     return [NearClass(agent, task_class, cosine) for (agent, task_class), cosine in classes.items()]
 
 
-def cosine_of(vectors: Mapping[str, bytes], one: str, other: str) -> float:
-    """The cosine of two texts whose float16 vectors are given, 0 where one of them is not."""
-    return float(unpacked(vectors[one]) @ unpacked(vectors[other])) if one in vectors and other in vectors else 0.0
+def vectors_of(room: Room, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    """The stored vectors of those of the texts that have one."""
+    return {text: unpacked(vector) for text, vector in room.project.vectors(texts).items()}
+
+
+def cosine_of(vectors: Vectors, one: str, other: str) -> float:
+    """The cosine of two texts, 0 where the vector of one is not there."""
+    return float(vectors[one] @ vectors[other]) if one in vectors and other in vectors else 0.0
 
 
 def place_of(stored: StoredEvidence) -> tuple[str, str]:
