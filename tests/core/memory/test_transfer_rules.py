@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +153,12 @@ def test_evidence_that_no_learning_leaves_is_found_in_a_store(alma: ALMA, clock:
         write.put_evidence(stored, replace(stored.evidence, lifetime=replace(stored.evidence.lifetime, successes=9.0)))
     (problem,) = alma.verify().problems
     assert (problem.place, "9.0 of 3.0" in problem.what) == (f"evidence {stored.evidence.id}", True)
+
+
+def test_what_happened_before_1970_comes_along_too(open_store: OpenStore, clock: ManualClock, tmp_path: Path) -> None:
+    giver, taker = open_store("giver", project_id="giver"), open_store("taker", project_id="giver")
+    long_ago = datetime(1961, 4, 12, tzinfo=UTC)
+    giver.learn("dev", "Launch", "failure", "by hand", error_message="the hatch was open", timestamp=long_ago)
+    giver.export(tmp_path / "x.jsonl")
+    taker.import_from(tmp_path / "x.jsonl")
+    assert taker.content_hash() == giver.content_hash()
