@@ -1,12 +1,14 @@
 """Checking an action before it is taken: does it match something that is known to fail?"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from alma.evidence import Tally
 from alma.learning.matching import conflict, same_strategy
 from alma.memory import arguments as args
 from alma.memory.deference import RULES, is_own_rule, overruled
-from alma.memory.nearby import near, vectors_of
+from alma.memory.nearby import near
 from alma.memory.room import Room
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
@@ -14,7 +16,7 @@ from alma.types.memories import AntiPattern
 from alma.types.strategies import ActionCheck, ActionWarning
 
 LEAST = 0.4
-"""No anti-pattern below this cosine to the action is looked at; one may also be found by its task."""
+"""No anti-pattern whose pattern is below this cosine to the action is looked at."""
 
 NEAR_ENOUGH = 0.55
 """From this cosine on an action is taken for the pattern, if it says no more than that and nothing in the words speaks against it."""
@@ -37,8 +39,8 @@ def check(room: Room, *, agent: object, action: object) -> ActionCheck:
 def _matching(room: Room, reader: str, action: str) -> dict[int, tuple[AntiPattern, float]]:
     """The anti-patterns that match and that the reader does not know better, by row, each with the cosine of the pattern alone."""
     rows = [item.memory for item in near(room, reader=reader, text=action, kinds={MemoryType.ANTI_PATTERN.value}, least=LEAST)]
-    patterns = {row: memory for row, memory in room.project.memories(rows).items() if isinstance(memory, AntiPattern)}
-    cosines = _cosines(room, action, {row: matched_text(pattern.pattern) for row, pattern in patterns.items()})
+    cosines = {row: cosine for row, cosine in _cosines(room, action, rows).items() if cosine >= LEAST}
+    patterns = {row: memory for row, memory in room.project.memories(list(cosines)).items() if isinstance(memory, AntiPattern)}
     found = {
         row: (pattern, cosines[row])
         for row, pattern in patterns.items()
@@ -61,11 +63,14 @@ def _matches(action: str, pattern: str, cosine: float) -> bool:
     return same_strategy(action, pattern, cosine) or (cosine >= NEAR_ENOUGH and conflict(action, pattern) is None)
 
 
-def _cosines(room: Room, action: str, patterns: Mapping[int, str]) -> dict[int, float]:
-    """How near each pattern alone is; what was found may have been found by its task."""
-    vectors = vectors_of(room, list(patterns.values()))
+def _cosines(room: Room, action: str, rows: Sequence[int]) -> dict[int, float]:
+    """How near the pattern alone is, the first passage of each; what was found may have been found by its task."""
     vector = room.store.texts.query(action, room.project)
-    return {row: float(vectors[text] @ vector) if text in vectors else 0.0 for row, text in patterns.items()}
+    scored = room.index.current().score(vector, memories=np.array(sorted(rows), dtype=np.int64))
+    first: dict[int, tuple[int, float]] = {}
+    for memory, passage, score in zip(scored.memories.tolist(), scored.passages.tolist(), scored.scores.tolist(), strict=True):
+        first[memory] = min(first.get(memory, (passage, score)), (passage, score))
+    return {memory: score for memory, (_, score) in first.items()}
 
 
 def _folded(warnings: Iterable[ActionWarning]) -> list[ActionWarning]:
