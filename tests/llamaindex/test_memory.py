@@ -3,6 +3,9 @@
 import asyncio
 import copy
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -13,6 +16,7 @@ from workflows.context.state_store import UnserializableKeyWarning
 
 from alma import ALMA, ConfigurationError, StorageError
 from alma_llamaindex import ALMALearner, ALMAMemory, ALMAMemoryBlock, instrument_alma
+from alma_llamaindex import block as block_module
 from alma_llamaindex.learner import in_charge
 from llama_runs import OK_THEN_BAD, TASK, agent_of, episodes, run, user_text, whole_text
 
@@ -156,6 +160,24 @@ def test_without_a_learner_too_it_goes_on_and_says_so(
     monkeypatch.setattr(taught, "retrieve", fails)
     assert str(run(agent_of(["done"]), ALMAMemory.from_defaults(taught, agent="dev", learn=False))) == "done"
     assert f"an agent goes on without its memory: {type(fault).__name__}: {fault}" in caplog.text
+
+
+def test_what_another_thread_asks_meanwhile_does_not_change_the_notes(taught: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    taught.add_heuristic("dev", "Write the minutes", "by hand")
+    block = ALMAMemoryBlock(taught, agent="dev", top_k=1)
+    keep = block_module._keep
+
+    def ask(task: str) -> str:
+        return asyncio.run(block.aget([ChatMessage(role="user", content=task)]))
+
+    def meanwhile(*given: Any) -> None:
+        if threading.current_thread() is threading.main_thread():
+            with ThreadPoolExecutor(1) as other:
+                assert "by hand" in other.submit(ask, "Write the minutes").result()
+        keep(*given)
+
+    monkeypatch.setattr(block_module, "_keep", meanwhile)
+    assert LESSON in ask(TASK)
 
 
 def test_what_overflows_is_archived_and_nothing_of_it_is_lost(taught: ALMA) -> None:

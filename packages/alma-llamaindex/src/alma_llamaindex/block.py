@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +22,9 @@ _LOG = logging.getLogger("alma.llamaindex")
 
 MOST_KEPT = 64
 """So many sessions and texts are remembered, to answer again what was just asked."""
+
+_KEEPING = threading.Lock()
+"""A block may be read in several threads, and a lock of its own could not be copied or pickled with it."""
 
 
 class ALMAMemoryBlock(BaseMemoryBlock[str]):
@@ -113,7 +117,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
 
     def _rendered(self, memories: MemorySlice) -> str:
         """The slice as notes. In a run it is the same slice each time."""
-        last = self._last
+        last = self._last  # read once, since another thread may ask meanwhile
         if last is None or last[0] is not memories:
             last = self._last = (memories, memories.to_prompt(self.max_tokens))
             _keep(self._shown, last[1], memories)
@@ -136,7 +140,8 @@ def _place(messages: Sequence[ChatMessage]) -> int:
 
 
 def _keep(kept: OrderedDict[str, Any], key: str, value: Any) -> None:
-    kept[key] = value
-    kept.move_to_end(key)
-    while len(kept) > MOST_KEPT:
-        kept.popitem(last=False)
+    with _KEEPING:
+        kept[key] = value
+        kept.move_to_end(key)
+        while len(kept) > MOST_KEPT:
+            kept.popitem(last=False)
