@@ -12,8 +12,10 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import Field, PrivateAttr
 
 from alma import ALMA, MemorySlice
+from alma.memory.arguments import checked_count, checked_name
 from alma.text import estimate_tokens
 from alma_llamaindex.attachment import Attachment
+from alma_llamaindex.given import checked_alma, checked_call, checked_tokens, checked_user
 from alma_llamaindex.learner import ALMALearner, learners
 from alma_llamaindex.runs import Evaluator, Part, Run, as_task
 from alma_llamaindex.spans import last_user_text, next_speaker
@@ -48,8 +50,12 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
     _shown: OrderedDict[str, MemorySlice] = PrivateAttr(default_factory=OrderedDict)
 
     def __init__(self, alma: ALMA, agent: str, *, evaluator: Evaluator | None = None, **fields: Any) -> None:
-        super().__init__(**{"agent": agent, **fields})
-        self._held = Attachment(alma.project_id, alma, evaluator)
+        opened = checked_alma(alma)
+        super().__init__(**{"agent": checked_name(agent, "agent"), **fields})
+        checked_user(self.user_id)
+        checked_count(self.top_k, "top_k")
+        checked_tokens(self.max_tokens)
+        self._held = Attachment(opened.project_id, opened, checked_call(evaluator, "evaluator"))
 
     @property
     def alma(self) -> ALMA:

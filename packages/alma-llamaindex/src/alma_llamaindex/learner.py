@@ -13,6 +13,7 @@ from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
 from pydantic import PrivateAttr
 
 from alma import ALMA
+from alma_llamaindex.given import checked_alma, checked_call, checked_names
 from alma_llamaindex.recording import Recording
 from alma_llamaindex.runs import Action, AgentRun, Evaluator, Part, Redact, Run, Strategy, calls_in_order, told_call
 from alma_llamaindex.watching import Watcher
@@ -64,8 +65,19 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         waiting: int = WAITING,
     ) -> None:
         super().__init__()
-        self._recording = Recording(alma, evaluator=evaluator, strategy=strategy, redact=redact, waiting=waiting)
-        self._watcher = Watcher(self._recording, agents=agents, action=action, learns_queries=query_engines)
+        self._recording = Recording(
+            checked_alma(alma),
+            evaluator=checked_call(evaluator, "evaluator"),
+            strategy=checked_call(strategy, "strategy") or calls_in_order,
+            redact=checked_call(redact, "redact"),
+            waiting=waiting,
+        )
+        self._watcher = Watcher(
+            self._recording,
+            agents=checked_names(agents, "agents"),
+            action=checked_call(action, "action") or told_call,
+            learns_queries=query_engines,
+        )
 
     @property
     def alma(self) -> ALMA:

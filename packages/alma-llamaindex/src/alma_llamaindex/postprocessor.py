@@ -8,6 +8,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import PrivateAttr
 
 from alma import ALMA
+from alma.memory.arguments import checked_name
+from alma_llamaindex.given import checked_alma
 from alma_llamaindex.nodes import SHOWN_WITH, MemoryNode
 
 
@@ -24,8 +26,8 @@ class ALMAUsagePostprocessor(BaseNodePostprocessor):
 
     def __init__(self, alma: ALMA, agent: str, **options: Any) -> None:
         super().__init__(**options)
-        self._alma = alma
-        self._agent = agent
+        self._alma = checked_alma(alma)
+        self._agent = checked_name(agent, "agent")
 
     @classmethod
     def class_name(cls) -> str:

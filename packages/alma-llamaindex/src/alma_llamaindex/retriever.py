@@ -10,8 +10,9 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from alma import ALMA, MemorySlice, MemoryType
-from alma.types.identity import as_utc
+from alma.memory.arguments import checked_count, checked_name, checked_time
 from alma.types.recalled import Recalled
+from alma_llamaindex.given import checked_alma, checked_names, checked_score, checked_user
 from alma_llamaindex.learner import learners
 from alma_llamaindex.nodes import nodes_of
 from alma_llamaindex.runs import Part, as_task
@@ -73,17 +74,17 @@ class ALMARetriever(BaseRetriever):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self._alma = alma
-        self._agent = agent
-        self._user_id = user_id
-        self._top_k = top_k
+        self._alma = checked_alma(alma)
+        self._agent = checked_name(agent, "agent")
+        self._user_id = checked_user(user_id)
+        self._top_k = checked_count(top_k, "top_k")
         self._with_tags = with_tags
         self._filters = Filters(
-            kinds=None if kinds is None else frozenset(map(str, kinds)),
-            agents=None if agents is None else frozenset(agents),
-            since=None if since is None else as_utc(since),
-            until=None if until is None else as_utc(until),
-            min_score=min_score,
+            kinds=None if kinds is None else checked_names(kinds, "kinds"),
+            agents=None if agents is None else checked_names(agents, "agents"),
+            since=checked_time(since, "since"),
+            until=checked_time(until, "until"),
+            min_score=checked_score(min_score),
         )
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

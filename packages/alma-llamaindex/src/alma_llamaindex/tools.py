@@ -5,7 +5,9 @@ import asyncio
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from alma import ALMA
+from alma.memory.arguments import checked_count, checked_name
 from alma.types.prompt import FENCE, FENCE_END
+from alma_llamaindex.given import checked_alma, checked_user
 from alma_llamaindex.spans import RECALL, REMEMBER
 
 NOTHING = "Nothing is known about that yet."
@@ -20,10 +22,10 @@ class ALMAToolSpec(BaseToolSpec):
     spec_functions = [(RECALL, f"a{RECALL}"), (REMEMBER, f"a{REMEMBER}")]  # noqa: RUF012 - so the framework declares it
 
     def __init__(self, alma: ALMA, agent: str, *, user_id: str | None = None, top_k: int = 5) -> None:
-        self._alma = alma
-        self._agent = agent
-        self._user_id = user_id
-        self._top_k = top_k
+        self._alma = checked_alma(alma)
+        self._agent = checked_name(agent, "agent")
+        self._user_id = checked_user(user_id)
+        self._top_k = checked_count(top_k, "top_k")
 
     def recall_lessons(self, task: str) -> str:
         """Look up what earlier work taught about a task: what worked, what to avoid, what the user wants, what is known."""

@@ -1,0 +1,52 @@
+"""What users of this package give, checked where they give it: nothing wrong waits for the first run to show."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from alma import ALMA, ConfigurationError
+from alma.memory.arguments import checked_count, checked_items, checked_name, told
+
+MOST_TOKENS = 1_000_000
+
+Called = TypeVar("Called", bound=Callable[..., object])
+
+
+def checked_alma(alma: object) -> ALMA:
+    """An ALMA. `StorageError` if it was closed."""
+    if not isinstance(alma, ALMA):
+        raise ConfigurationError(f"alma must be an open ALMA, not {told(alma)}; asyncio is served by the same one")
+    alma.before_close(_nothing)()
+    return alma
+
+
+def checked_user(user_id: object) -> str | None:
+    """A user's name, or `None` for nobody."""
+    return None if user_id is None else checked_name(user_id, "user_id")
+
+
+def checked_names(names: object, name: str) -> frozenset[str]:
+    """Several names; a text is one by mistake."""
+    return frozenset(checked_name(each, name) for each in checked_items(names, name))
+
+
+def checked_tokens(value: object) -> int:
+    """So many tokens at most, 1 or more."""
+    return checked_count(value, "max_tokens", largest=MOST_TOKENS)
+
+
+def checked_call(call: Called | None, name: str) -> Called | None:
+    """A function, or `None`."""
+    if call is not None and not callable(call):
+        raise ConfigurationError(f"{name} must be a function, not {told(call)}")
+    return call
+
+
+def checked_score(value: object) -> float | None:
+    """A least score, or `None` for any."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise ConfigurationError(f"min_score must be a number, not {told(value)}")
+    return value
+
+
+def _nothing() -> None:
+    pass

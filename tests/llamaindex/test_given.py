@@ -1,0 +1,73 @@
+"""What is given wrongly is an error at once, not at the first run."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alma import ALMA, AlmaError, AsyncALMA, StorageError
+from alma_llamaindex import (
+    ALMALearner,
+    ALMAMemory,
+    ALMAMemoryBlock,
+    ALMARetriever,
+    ALMAToolSpec,
+    ALMAUsagePostprocessor,
+    instrument_alma,
+)
+from alma_llamaindex.learner import installed
+
+FOR_AN_AGENT = [ALMAMemory.from_defaults, ALMAMemoryBlock, ALMARetriever, ALMAToolSpec, ALMAUsagePostprocessor]
+
+
+def for_learner(alma: Any, agent: object) -> object:
+    return instrument_alma(alma)
+
+
+@pytest.mark.parametrize("make", [*FOR_AN_AGENT, for_learner])
+def test_what_is_no_open_alma_is_refused(make: Any, tmp_path: Path) -> None:
+    with pytest.raises(AlmaError, match="alma must be an open ALMA, not None"):
+        make(None, "dev")
+    with ALMA.open(tmp_path / "s", project_id="shop", embedding_provider="hash") as closed:
+        pass
+    with pytest.raises(AlmaError, match=r"alma must be an open ALMA, not <.*AsyncALMA"):
+        make(AsyncALMA(closed), "dev")
+    with pytest.raises(StorageError, match="was closed; open ALMA again"):
+        make(closed, "dev")
+    assert installed() == []
+
+
+@pytest.mark.parametrize("make", FOR_AN_AGENT)
+@pytest.mark.parametrize("agent", ["", None, 7])
+def test_what_names_no_agent_is_refused(alma: ALMA, make: Any, agent: object) -> None:
+    with pytest.raises(AlmaError, match="agent"):
+        make(alma, agent)
+
+
+@pytest.mark.parametrize(
+    ("make", "given"),
+    [
+        (ALMAMemory.from_defaults, {"max_tokens": -1}),
+        (ALMAMemory.from_defaults, {"top_k": 0}),
+        (ALMAMemory.from_defaults, {"user_id": ""}),
+        (ALMAMemory.from_defaults, {"evaluator": "success"}),
+        (ALMAMemoryBlock, {"max_tokens": 0}),
+        (ALMAMemoryBlock, {"top_k": -1}),
+        (ALMARetriever, {"top_k": 0}),
+        (ALMARetriever, {"user_id": ""}),
+        (ALMARetriever, {"agents": "ops"}),
+        (ALMARetriever, {"kinds": "heuristic"}),
+        (ALMARetriever, {"since": "yesterday"}),
+        (ALMARetriever, {"until": "today"}),
+        (ALMARetriever, {"min_score": "high"}),
+        (ALMAToolSpec, {"top_k": True}),
+        (ALMAToolSpec, {"user_id": " "}),
+        (lambda alma, agent, **given: ALMALearner(alma, **given), {"agents": "dev"}),
+        (lambda alma, agent, **given: ALMALearner(alma, **given), {"evaluator": "success"}),
+        (lambda alma, agent, **given: ALMALearner(alma, **given), {"redact": "all"}),
+    ],
+)
+def test_an_option_that_cannot_be_is_named(alma: ALMA, make: Any, given: dict[str, Any]) -> None:
+    with pytest.raises(AlmaError, match=next(iter(given))):
+        make(alma, "dev", **given)
+    assert installed() == []
