@@ -4,7 +4,7 @@ from itertools import count
 from typing import Unpack
 
 from alma import ALMA, EpisodeRecord
-from alma_crewai import hooks
+from alma_crewai import hooks, listening, watching
 from alma_crewai.practice import Practice, Settings
 
 _NUMBERS = count()
@@ -17,7 +17,7 @@ class ALMACrewListener:
     is unverified. It is stored when the task ends; nothing that goes wrong in ALMA reaches the crew.
 
     An `ALMAMemory` has one of its own. One made by hand records the tasks of all crews in the process that have no `ALMAMemory`; of several, the
-    one made last. `Practice` says what the settings mean.
+    one made last. It listens until it is closed, whether or not anybody keeps it. `Practice` says what the settings mean.
     """
 
     def __init__(self, alma: ALMA, *, is_of_a_memory: bool = False, **settings: Unpack[Settings]) -> None:
@@ -29,7 +29,7 @@ class ALMACrewListener:
     @property
     def is_open(self) -> bool:
         """Whether tasks are recorded."""
-        return hooks.is_heard(self)
+        return listening.is_heard(self)
 
     @property
     def errors(self) -> tuple[Exception, ...]:
@@ -42,5 +42,8 @@ class ALMACrewListener:
         return self.practice.last_run
 
     def close(self) -> None:
-        """Records no more tasks. After the last listener, CrewAI's hooks are as they were. Closing twice is harmless."""
+        """Records no more tasks; what is going on is closed without a verdict. After the last listener, CrewAI's hooks are as they were."""
         hooks.stop(self)
+        for run in list(self.practice.open_runs):
+            with watching.reporting(self.practice):
+                run.abandon("its listener was closed")

@@ -212,13 +212,13 @@ class ALMAMemory(Memory):
                 return None
             if watch is not None and watch.run.key == who.agent_id:
                 watching.abandon(watch, "the agent began something else")
-            run = Run(practice, agent=self._name(who.role), task=query, key=who.agent_id, is_task=False)
+            run = Run(practice, agent=self._name(who.role), task=query, key=who.agent_id, agent_id=who.agent_id, is_task=False)
             return watching.enter(run).run
-        if watch is None or watch.run.practice is not practice:
+        if watch is None or not self._listener.is_open:
             return None
         if watch.run.key == who.task_id:
-            return watch.run
-        return watching.enter_delegated(watch, agent=who.role, task=query, key=who.task_id).run
+            return watch.run if watch.run.practice is practice else None
+        return watching.enter_delegated(practice, role=who.role, task=query, key=who.task_id, agent_id=who.agent_id).run
 
     def _searched(self, query: str, limit: int, keep: Callable[[MemorySlice], MemorySlice]) -> list[MemoryMatch]:
         found = self._retrieved(query, self._owner(None), keep, top_k=limit)

@@ -4,12 +4,15 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from alma import ALMA, Episode, EpisodeRecord, MemorySlice, Verdict
 from alma.text import one_line, shortened
 from alma.types import Step
 from alma_crewai import told
+
+if TYPE_CHECKING:
+    from alma_crewai.run import Run
 
 _LOG = logging.getLogger("alma")
 
@@ -63,6 +66,7 @@ class Practice:
     action: TellAction = told.call
     errors: deque[Exception] = field(default_factory=lambda: deque(maxlen=MOST_ERRORS))
     last_run: EpisodeRecord | None = None
+    open_runs: "set[Run]" = field(default_factory=set)
 
     def user(self) -> str | None:
         """The user whose preferences count now."""

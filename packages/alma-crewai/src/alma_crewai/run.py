@@ -21,15 +21,18 @@ Said = TypeVar("Said")
 class Run:
     """An attempt of one agent at one task. Threads may share it: tools run side by side.
 
-    `key` is CrewAI's id of the task, or of the agent where `agent.kickoff()` has no task. What is retrieved is retrieved once, however often a
-    guardrail sends the agent back; the episode begins then, else at the first step, else at the end.
+    `key` is CrewAI's id of the task, or of the agent where `agent.kickoff()` has no task; `agent_id` is that of the agent who acts. What is
+    retrieved is retrieved once, however often a guardrail sends the agent back; the episode begins then, else at the first step, else at the end.
     """
 
-    def __init__(self, practice: Practice, *, agent: str, task: str, key: str, is_task: bool = True) -> None:
+    def __init__(
+        self, practice: Practice, *, agent: str, task: str, key: str, agent_id: str | None, is_task: bool = True
+    ) -> None:
         self.practice = practice
         self.agent = agent
         self.task = task
         self.key = key
+        self.agent_id = agent_id
         self.is_task = is_task
         self.is_open = True
         self.error: str | None = None
@@ -41,6 +44,7 @@ class Run:
         self._is_approved: bool | None = None
         self._failures: dict[tuple[str, str], str] = {}
         self._lock = threading.RLock()
+        practice.open_runs.add(self)
 
     def recalled(self, keep: Callable[[MemorySlice], MemorySlice]) -> MemorySlice:
         """What matters for the task, as far as `keep` lets it through."""
@@ -54,9 +58,11 @@ class Run:
             return kept
 
     def take(self, event: object) -> None:
-        """Keeps what an event says about how the work goes."""
+        """Keeps what an event says about how the work goes, if it is this run's."""
         with self._lock:
             match event:
+                case _ if not self.is_open or not self._is_own(event):
+                    return
                 case ToolFailureDetectedEvent():
                     self._take_failure(event)
                 case ToolUsageFinishedEvent() if event.failure is None:
@@ -67,13 +73,13 @@ class Run:
     def observe(self, answer: str) -> None:
         """Looks for citations in an answer, accepted or not."""
         with self._lock:
-            if self._shown is not None and (episode := self._begun()) is not None:
+            if self.is_open and self._shown is not None and (episode := self._begun()) is not None:
                 episode.observe(answer)
 
     def complete(self, answer: str) -> EpisodeRecord | None:
         """Ends it with what an evaluator or a guardrail said of the answer; failed tools make it partial; else nobody judged."""
         with self._lock:
-            self.is_open = False  # what an evaluator does is no step of this
+            self._close()  # what an evaluator does is no step of this
             judged, reason = self._asked(lambda: self.practice.judged(self.task, answer)) or (None, None)
             outcome = judged or self._verdict()
             error = "\n".join(dict.fromkeys(self._failures.values()))
@@ -87,9 +93,14 @@ class Run:
     def abandon(self, reason: str) -> None:
         """Ends it without a verdict."""
         with self._lock:
-            self.is_open = False
+            self._close()
             if self._episode is not None:
                 self._episode.abandon(reason)
+
+    def _is_own(self, event: object) -> bool:
+        """Whether it is about this task; where an event names none, about this agent. A tool or a guardrail may have started another."""
+        task, agent = getattr(event, "task_id", None), getattr(event, "agent_id", None)
+        return task == self.key if task else agent is None or str(agent) == self.agent_id
 
     def _take_failure(self, event: ToolFailureDetectedEvent) -> None:
         error, action = event.failure.as_agent_message(), self.practice.action(event.tool_name, event.tool_args)
@@ -120,11 +131,15 @@ class Run:
     def _end(
         self, outcome: Verdict, answer: str, *, error: str | None, feedback: str | None = None, blames_strategy: bool = True
     ) -> EpisodeRecord | None:
-        self.is_open = False
+        self._close()
         if (episode := self._begun()) is None:
             return None
         way = self._asked(lambda: self.practice.strategy(answer, episode.steps)) if blames_strategy else None
         return episode.end(outcome, strategy=way, error=error, feedback=feedback)
+
+    def _close(self) -> None:
+        self.is_open = False
+        self.practice.open_runs.discard(self)
 
     def _asked(self, question: Callable[[], Said]) -> Said | None:
         """The answer of code that the user gave; `None` if it fails, which is reported."""

@@ -7,8 +7,10 @@ that emits them, in order, before anything else happens: what a task taught is s
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
+from functools import partial
 from typing import Any
 
+from crewai.events.event_bus import crewai_event_bus
 from crewai.events.stream_context import add_stream_sink, reset_stream_sinks
 from crewai.events.types.agent_events import (
     AgentExecutionCompletedEvent,
@@ -20,6 +22,7 @@ from crewai.events.types.agent_events import (
 from crewai.events.types.task_events import TaskCompletedEvent, TaskFailedEvent
 from crewai.events.types.tool_usage_events import ToolUsageFinishedEvent
 
+from alma_crewai import listening
 from alma_crewai.asking import agent_name
 from alma_crewai.practice import Practice
 from alma_crewai.run import Run
@@ -33,6 +36,7 @@ class Watch:
         self.outer = outer
         self.is_delegated = is_delegated
         self.crew: object | None = None
+        self.state = crewai_event_bus.runtime_state if run.is_task else None  # one for each start of a crew that is in no other
         self.sink: Token[Any] | None = None
 
 
@@ -41,18 +45,26 @@ _WATCH: ContextVar[Watch | None] = ContextVar("alma_crewai_watch", default=None)
 
 def current() -> Watch | None:
     """The innermost run that is still open in this context."""
+    return next((watch for watch in _here() if watch.run.is_open), None)
+
+
+def _here() -> Iterator[Watch]:
+    """The runs that were begun in this context and not left, innermost first; a listener that was closed has ended some from outside."""
     watch = _WATCH.get()
-    while watch is not None and not watch.run.is_open:
+    while watch is not None:
+        yield watch
         watch = watch.outer
-    return watch
 
 
 def enter(run: Run, *, is_delegated: bool = False) -> Watch:
     """Makes a run the one that is going on here."""
+    drop_leftovers()
     watch = Watch(run, current(), is_delegated=is_delegated)
-    _WATCH.set(watch)
     if watch.outer is None:
-        watch.sink = add_stream_sink(_hear)
+        for ended in list(_here()):
+            leave(ended)
+        watch.sink = add_stream_sink(partial(_hear, watch))
+    _WATCH.set(watch)
     return watch
 
 
@@ -71,6 +83,12 @@ def abandon(watch: Watch, reason: str) -> None:
     leave(watch)
 
 
+def drop_leftovers() -> None:
+    """Abandons what was left open by a crew that is over: an interrupt ends it without a word."""
+    while (watch := current()) is not None and watch.state is not None and watch.state is not crewai_event_bus.runtime_state:
+        abandon(watch, "cut short without a word")
+
+
 @contextmanager
 def reporting(practice: Practice) -> Iterator[None]:
     """Whatever goes wrong inside is kept, and the crew goes on."""
@@ -80,7 +98,11 @@ def reporting(practice: Practice) -> Iterator[None]:
         practice.report(problem)
 
 
-def _hear(source: object, event: Any) -> None:
+def _hear(outermost: Watch, source: object, event: Any) -> None:
+    """Follows an event in the context where the outermost run was begun, or in one made from it."""
+    if outermost not in _here():
+        return
+    drop_leftovers()
     watch = current()
     if watch is None:
         return
@@ -92,7 +114,7 @@ def _follow(watch: Watch, event: Any) -> None:
     """One event of a run, or of the run outside of it, which says that this one is over."""
     key = _task_of(event)
     if isinstance(event, AgentExecutionStartedEvent) and watch.run.is_task and key != watch.run.key:
-        enter_delegated(watch, agent=event.agent.role, task=event.task.description, key=key or "")
+        _delegated(event, key or "")
         return
     while watch.outer is not None and watch.outer.run.key == key and _is_of_the_outer(event):
         _finish(watch, error=watch.run.error)
@@ -117,10 +139,21 @@ def _follow(watch: Watch, event: Any) -> None:
             watch.run.take(event)
 
 
-def enter_delegated(watch: Watch, *, agent: str, task: str, key: str) -> Watch:
-    """Work that an agent hands to a coworker is an attempt of the coworker."""
-    name = watch.run.practice.agent or agent_name(agent)
-    return enter(Run(watch.run.practice, agent=name, task=task, key=key), is_delegated=True)
+def _delegated(event: AgentExecutionStartedEvent, key: str) -> None:
+    """Work that an agent hands to a coworker is an attempt of the coworker, in the memory that the coworker has."""
+    listener = listening.listener_for(event.agent)
+    if listener is None:
+        return
+    with reporting(listener.practice):
+        enter_delegated(
+            listener.practice, role=event.agent.role, task=event.task.description, key=key, agent_id=str(event.agent.id)
+        )
+
+
+def enter_delegated(practice: Practice, *, role: str, task: str, key: str, agent_id: str | None) -> Watch:
+    """Begins an attempt of a coworker."""
+    run = Run(practice, agent=practice.agent or agent_name(role), task=task, key=key, agent_id=agent_id)
+    return enter(run, is_delegated=True)
 
 
 def _observe(watch: Watch, answer: str) -> None:
