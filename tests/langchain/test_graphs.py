@@ -164,10 +164,11 @@ def test_what_an_interrupt_waits_for_is_found_again_by_its_thread(alma: ALMA) ->
     step = uuid4()
     handler.on_tool_start({"name": "look"}, "", run_id=step, parent_run_id=first)
     handler.on_tool_end("seen", run_id=step)
-    handler.on_interrupt(SimpleNamespace(run_id=first))
+    handler.on_interrupt(SimpleNamespace(run_id=first, checkpoint_id="c1"))
     handler.on_chain_end({"messages": []}, run_id=first)
     assert only_run(alma).status == "open"
     handler.on_chain_start({}, None, run_id=second, metadata=thread)
+    handler.on_resume(SimpleNamespace(run_id=second, checkpoint_id="c1"))
     handler.on_chain_end({"output": "Done."}, run_id=second)
     assert runs(alma) == [("dev", "unverified")]
 

@@ -38,7 +38,7 @@ class Attempt:
         self.is_over = False
         self.has_warned = False
         self.key: str | None = None
-        """The id by which the recorder finds it."""
+        """The id by which the recorder finds it: of its episode, or of the one that it goes on after."""
         self.calls: set[str] = set()
         """The ids of the tool calls that were recorded."""
         self._begin: Callable[[], Episode] | None = begin
@@ -60,7 +60,8 @@ class Attempt:
                 begin, self._begin = self._begin, None
                 with self.recorder.guard("an episode could not begin", self):
                     self._episode = begin()
-                    self.recorder.keep(self._episode.id, self)
+                    if self.key is None:
+                        self.recorder.keep(self._episode.id, self)
                     for said in self._said:
                         self._episode.observe(said)
             return self._episode
@@ -133,11 +134,11 @@ class Attempt:
     def suspend(self) -> None:
         """Lets go of it, for whoever resumes the run."""
         with self._lock, self.recorder.guard("a run that was interrupted could not be kept open", self):
-            if self.has_begun and not self.is_over:
+            if not self.is_over:
                 self.is_over = True
                 self.recorder.drop(self)
-                assert self._episode is not None
-                self._episode.suspend()
+                if self._episode is not None:
+                    self._episode.suspend()
 
     def _step(self, use: ToolUse, ok: bool | None, error: str | None, seconds: float, call_id: str | None) -> None:
         with self._lock:

@@ -1,7 +1,6 @@
 """Callback handlers: for graphs without middleware, for `AgentExecutor`, and for every other chain."""
 
 import threading
-from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 from uuid import UUID
@@ -15,6 +14,7 @@ from alma_langchain.events import RUNS, RunEvents, RunListener, begin_chain, beg
 from alma_langchain.recorder import Recorder
 from alma_langchain.run import RunReport
 from alma_langchain.settings import Options, RunContext, Settings
+from alma_langchain.threads import Place, Threads
 
 if TYPE_CHECKING:
     from langgraph.callbacks import GraphCallbackHandler
@@ -24,8 +24,6 @@ else:
     except ImportError:  # only langgraph tells of interrupts, and only to handlers of its own class
         GraphCallbackHandler = BaseCallbackHandler
 
-MOST_INTERRUPTED = 10_000
-
 
 class _Roots:
     """Which runs a handler follows: the outermost that it hears of, each on the task that its inputs hold."""
@@ -34,22 +32,24 @@ class _Roots:
         self.recorder = recorder
         self._parts: dict[UUID, set[UUID]] = {}
         self._root_of: dict[UUID, UUID] = {}
-        self._interrupted: OrderedDict[str, Attempt] = OrderedDict()
-        self._threads: dict[UUID, str] = {}
+        self._told: dict[UUID, tuple[RunContext, Place]] = {}
+        self._followed: dict[UUID, Attempt] = {}
+        self._threads = Threads()
         self._lock = threading.Lock()
 
-    def started(self, run_id: UUID, parent: UUID | None, inputs: Any, metadata: dict[str, Any]) -> None:
-        """A chain began. It is followed if it is the outermost and has a task, or goes on where its thread was interrupted."""
+    def started(self, run_id: UUID, parent: UUID | None, inputs: Any, told: dict[str, Any]) -> None:
+        """A chain began. It is followed if it is the outermost and has a task. Without one it may yet tell that it goes on in a thread."""
         if self.is_inner(run_id, parent):
             return
-        thread = metadata.get("thread_id")
-        attempt = self._attempt(inputs, RunContext(metadata=metadata), None if thread is None else str(thread))
-        if attempt is not None:
-            attempt.is_tentative = True
-            RUNS.follow(run_id, attempt)
-            with self._lock:
-                if thread is not None:
-                    self._threads[run_id] = str(thread)
+        with self.recorder.guard("the task was not read"):
+            task = self.recorder.settings.task_from(inputs)
+            context = RunContext(metadata=told.get("metadata") or {})
+            place = self._place(context, str(told.get("name") or ""))
+            if place is not None:
+                with self._lock:
+                    self._told[run_id] = context, place
+            if task:
+                self._begin(run_id, task, context, place)
 
     def is_inner(self, run_id: UUID, parent: UUID | None) -> bool:
         """Whether a chain or a tool that begins is part of a run that was heard of before."""
@@ -64,30 +64,50 @@ class _Roots:
         with self._lock:
             for part in self._parts.pop(run_id, {run_id}):
                 self._root_of.pop(part, None)
-            self._threads.pop(run_id, None)
+            self._told.pop(run_id, None)
+            self._followed.pop(run_id, None)
 
-    def interrupted(self, run_id: UUID | None) -> None:
+    def interrupted(self, run_id: UUID | None, checkpoint: str | None) -> None:
         """A graph waits for a person; the run of its thread will go on."""
         for attempt in RUNS.followed(run_id):
             attempt.is_interrupted = True
             with self._lock:
-                thread = self._threads.get(run_id) if run_id else None
-                if thread is not None and not attempt.has_hooks:
-                    self._interrupted[thread] = attempt
-                    while len(self._interrupted) > MOST_INTERRUPTED:
-                        self._interrupted.popitem(last=False)
+                told = self._told.get(run_id) if run_id else None
+            if told is not None and not attempt.has_hooks:
+                self._threads.interrupted(told[1], checkpoint, attempt)
 
-    def _attempt(self, inputs: Any, context: RunContext, thread: str | None) -> Attempt | None:
+    def resumed(self, run_id: UUID | None, checkpoint: str | None) -> None:
+        """A graph goes on in its thread: with the run that waits there; after an error, or from an older checkpoint, with a new one."""
         with self._lock:
-            waiting = self._interrupted.pop(thread, None) if thread is not None else None
-        attempt = None
-        with self.recorder.guard("the task was not read"):
-            task = self.recorder.settings.task_from(inputs) or (waiting.task if waiting and waiting.key is None else None)
-            if task:
-                attempt = self.recorder.follow(task, context, memories=partial(self.recorder.nothing_shown, context))
-            elif waiting and waiting.key:  # one that had done nothing yet has nothing to take up
-                attempt = self.recorder.resumed(waiting.key, waiting.task, context, has_hooks=False)
-        return attempt
+            told = self._told.get(run_id) if run_id and run_id not in self._followed else None
+        if run_id is None or told is None:
+            return
+        context, place = told
+        waiting = self._threads.resumed(place, checkpoint)
+        task = waiting.task if waiting else self._threads.last_task(place)
+        with self.recorder.guard("a run could not be taken up again"):
+            if waiting and waiting.key:  # one that had done nothing yet has nothing to take up
+                self._follow(run_id, self.recorder.resumed(waiting.key, waiting.task, context, has_hooks=False))
+            elif task:
+                self._begin(run_id, task, context, place)
+
+    def _place(self, context: RunContext, graph: str) -> Place | None:
+        thread = context.metadata.get("thread_id")
+        if thread is None:
+            return None
+        project, user = self.recorder.project(context).project_id, self.recorder.scope.user(context)
+        return Place(project, user, str(thread), str(context.metadata.get("checkpoint_ns") or ""), graph)
+
+    def _begin(self, run_id: UUID, task: str, context: RunContext, place: Place | None) -> None:
+        self._follow(run_id, self.recorder.follow(task, context, memories=partial(self.recorder.nothing_shown, context)))
+        if place is not None:
+            self._threads.asked(place, task)
+
+    def _follow(self, run_id: UUID, attempt: Attempt) -> None:
+        attempt.is_tentative = True
+        RUNS.follow(run_id, attempt)
+        with self._lock:
+            self._followed[run_id] = attempt
 
 
 class _Handler:
@@ -123,7 +143,11 @@ class _Handler:
 
     def on_interrupt(self, event: Any) -> None:
         """A graph waits for a person."""
-        self._roots.interrupted(event.run_id)
+        self._roots.interrupted(event.run_id, getattr(event, "checkpoint_id", None))
+
+    def on_resume(self, event: Any) -> None:
+        """A graph goes on in its thread."""
+        self._roots.resumed(event.run_id, getattr(event, "checkpoint_id", None))
 
 
 class ALMACallbackHandler(_Handler, RunEvents, GraphCallbackHandler):
@@ -141,7 +165,7 @@ class ALMACallbackHandler(_Handler, RunEvents, GraphCallbackHandler):
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         super().on_chain_start(serialized, inputs, run_id=run_id, parent_run_id=parent_run_id, **kwargs)
-        self._roots.started(run_id, parent_run_id, inputs, kwargs.get("metadata") or {})
+        self._roots.started(run_id, parent_run_id, inputs, kwargs)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self._roots.ended(run_id)
@@ -178,7 +202,7 @@ class AsyncALMACallbackHandler(_Handler, RunListener, AsyncCallbackHandler, Grap
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         begin_chain(RUNS, inputs, run_id, parent_run_id)
-        self._roots.started(run_id, parent_run_id, inputs, kwargs.get("metadata") or {})
+        self._roots.started(run_id, parent_run_id, inputs, kwargs)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self._roots.ended(run_id)

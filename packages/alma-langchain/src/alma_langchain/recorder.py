@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import logging
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from langchain_core.tools import BaseTool
 
 from alma import ALMA, Episode, MemorySlice
-from alma.errors import ConfigurationError
+from alma.errors import ConfigurationError, ConflictError
 from alma.memory.arguments import checked_name
 from alma_langchain.attempt import Attempt, kept_task
 from alma_langchain.choices import ToolUse, choices_of, used
@@ -23,6 +23,7 @@ from alma_langchain.settings import RunContext, Settings
 
 _LOG = logging.getLogger("alma")
 _MOST_ERRORS = 100
+_MOST_GONE_ON = 10_000
 
 R = TypeVar("R")
 
@@ -41,6 +42,7 @@ class Recorder:
         self.errors: deque[Exception] = deque(maxlen=_MOST_ERRORS)
         self.last_run: RunReport | None = None
         self._live: dict[str, Attempt] = {}
+        self._after: OrderedDict[str, str] = OrderedDict()  # the episode that goes on, by the one that it goes on after
         self._choices: dict[str, tuple[BaseTool, dict[str, list[Any]]]] = {}
         self._lock = threading.RLock()
 
@@ -63,11 +65,7 @@ class Recorder:
         said = kept_task(self.settings.told(task))
 
         def begin() -> Episode:
-            shown = memories() if memories else self.retrieve(task, context)
-            user = self.scope.user(context)
-            return self.project(context).episode(
-                self.agent, said, user_id=user, task_type=self.settings.task_type, memories=shown
-            )
+            return self._new(said, context, memories() if memories else self.retrieve(task, context))
 
         return Attempt(self, begin, task=said, has_hooks=has_hooks)
 
@@ -79,9 +77,25 @@ class Recorder:
         """The run of an episode: the one that goes on, or taken up again where it was interrupted, perhaps in another process."""
         with self._lock:
             if (live := self._live.get(episode_id)) is None:
-                live = Attempt(self, lambda: self.project(context).resume_episode(episode_id), task=task, has_hooks=has_hooks)
+                live = Attempt(self, lambda: self._taken_up(episode_id, task, context), task=task, has_hooks=has_hooks)
                 self.keep(episode_id, live)
             return live
+
+    def _taken_up(self, episode_id: str, task: str, context: RunContext) -> Episode:
+        """The episode that goes on; a new one, if it has ended: after an error, or when an older checkpoint is gone back to."""
+        project = self.project(context)
+        try:
+            return project.resume_episode(self._after.get(episode_id, episode_id))
+        except ConflictError:
+            begun = self._new(task, context, self.nothing_shown(context))
+        self._after[episode_id] = begun.id
+        while len(self._after) > _MOST_GONE_ON:
+            self._after.popitem(last=False)
+        return begun
+
+    def _new(self, task: str, context: RunContext, shown: MemorySlice) -> Episode:
+        user = self.scope.user(context)
+        return self.project(context).episode(self.agent, task, user_id=user, task_type=self.settings.task_type, memories=shown)
 
     def keep(self, episode_id: str, attempt: Attempt) -> None:
         """Keeps a run findable by its episode, as long as it goes on."""
