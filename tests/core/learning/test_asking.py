@@ -122,3 +122,13 @@ def test_what_is_only_worse_than_good_others_is_said_to_succeed_more_often_than_
     )
 
     assert alma.assess("canary", TASK, "dev").recommendation == "worse than the others, but it succeeds more often than not"
+
+
+def test_who_names_the_type_is_told_what_is_known_of_it_however_unlike_the_task(alma: ALMA) -> None:
+    for _ in range(4):
+        alma.learn("dev", "Ship the shop", "success", "blue-green", task_type="deploy")
+
+    unnamed = alma.assess("blue-green", context="Zebra crossing", agent="dev")
+    named = alma.assess("blue-green", context="Zebra crossing", agent="dev", task_type="Deploy")
+
+    assert (unnamed.is_known, named.trials, named.verdict) == (False, 4, "works")

@@ -405,10 +405,12 @@ class ALMA(Upkeep):
         """The anti-patterns, learned or stated, that an action about to be taken matches. Takes milliseconds, writes nothing, forbids nothing."""
         return cautioning.check(self._room, agent=agent, action=action)
 
-    def assess(self, strategy: str | None = None, context: str = "", agent: str = "") -> Assessment:
-        """How likely a strategy is to succeed in a context, from the record of like tasks; without a strategy, how likely the task is to succeed
-        whatever is tried. Where nothing is known the verdict is "unknown"."""
-        return assessing.assess(self._room, strategy=strategy, context=context, agent=agent)
+    def assess(
+        self, strategy: str | None = None, context: str = "", agent: str = "", *, task_type: str | None = None
+    ) -> Assessment:
+        """How likely a strategy is to succeed in a context, from the record of like tasks and of those of the same `task_type`; without a strategy,
+        how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
+        return assessing.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type)
 
     def get_episode(self, episode_id: str) -> EpisodeRecord:
         """What is kept of an episode: what was shown, the steps, how it ended. `MemoryNotFoundError` if there is none of that id."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.evidence import Interval, Tally
-from alma.learning.ledger import BY_TASK, STEP
+from alma.learning.ledger import BY_TASK, BY_TYPE, STEP
 from alma.learning.matching import same_strategy
 from alma.learning.records import counted, ranged, record_of, verdict_of
 from alma.learning.standing import EVEN
@@ -16,7 +16,7 @@ from alma.memory.deference import ENOUGH_TRIALS
 from alma.memory.nearby import LEARNED_KINDS, Near, NearClass, near, near_classes, vectors_of
 from alma.memory.room import Room
 from alma.memory.strategies import NEAR_ENOUGH, class_of, type_of
-from alma.text import matched_text, normalised
+from alma.text import matched_text, normalised, spelt
 from alma.types.evidence import Evidence, text_key
 from alma.types.memories import Outcome
 from alma.types.strategies import Assessment, Judgement, StrategyRecord
@@ -64,13 +64,14 @@ class _Known:
     records: tuple[StrategyRecord, ...] = ()
 
 
-def assess(room: Room, *, strategy: object, context: object, agent: object) -> Assessment:
+def assess(room: Room, *, strategy: object, context: object, agent: object, task_type: object = None) -> Assessment:
     """How likely a strategy is to succeed in a context, or a task whatever is tried."""
     reader = args.checked_name(agent, "agent")
     task = args.checked_text(context, "context")
     way = args.optional_text(strategy, "strategy")
+    kind = args.optional_label(task_type, "task_type")
     base = room.project.learned.total(reader)
-    known = _of_task(room, reader, task, base) if way is None else _of_strategy(room, reader, way, task, base)
+    known = _of_task(room, reader, task, base) if way is None else _of_strategy(room, reader, way, task, kind, base)
     score = _drawn(known.counts, known.drawn_to)
     interval = known.counts.interval() if known.counts.trials else Interval(0.0, 1.0)
     advice = _OUTLOOK[known.judgement] if way is None else _advice(known)
@@ -140,8 +141,11 @@ def _outlook(counts: Tally) -> Judgement:
     return Judgement.SEEMS_TO_FAIL if around.upper < EVEN else Judgement.UNDECIDED
 
 
-def _of_strategy(room: Room, reader: str, strategy: str, task: str, base: Tally) -> _Known:
+def _of_strategy(room: Room, reader: str, strategy: str, task: str, task_type: str | None, base: Tally) -> _Known:
     places = near_classes(room, near(room, reader=reader, text=task, kinds=LEARNED_KINDS, least=NEAR_ENOUGH))
+    if task_type is not None:
+        named = NearClass(reader, f"{BY_TYPE}{spelt(task_type)}", 1.0)
+        places = [named, *(place for place in places if (place.agent, place.task_class) != (reader, named.task_class))]
     vector = room.store.texts.query(matched_text(strategy), room.project)
     parts = _heard([part for place in places if (part := _part(room, place, strategy, vector))], reader)
     counts, rest = _sum([part.counts for part in parts]), _sum([part.whole.lifetime.faded(part.weight) for part in parts])
