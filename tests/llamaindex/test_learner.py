@@ -148,6 +148,18 @@ def test_a_run_that_ends_by_an_error_is_a_failure_and_the_error_is_seen(
     assert [kept for kept in outcomes(alma) if kept[0] == "failure" and error in kept[2]] != []
 
 
+def test_no_span_of_a_run_is_held_when_it_is_over(alma: ALMA) -> None:
+    with ALMALearner(alma) as learner:
+        run(agent_of(OK_THEN_BAD), memory_of(alma))
+        for agent in (
+            agent_of([[("ok", {})], RuntimeError("no tokens left")]),
+            agent_of([[("slow", {})]], tools=[slow], timeout=0.3),
+        ):
+            with pytest.raises(Exception, match=r"no tokens left|timed out"):
+                run(agent, memory_of(alma))
+        assert learner.open_spans == {}
+
+
 async def until_slow(handler: Any) -> None:
     """Waits until the run is inside of the tool that takes so long."""
     async for event in handler.stream_events():

@@ -124,6 +124,30 @@ def test_a_memory_answers_without_an_agent_too(taught: ALMA, retrievals: list[tu
     assert len(retrievals) == 1
 
 
+def test_in_an_event_loop_it_does_not_hold_it_up(taught: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    retrieve = taught.retrieve
+
+    def noted(**given: Any) -> Any:
+        threads.append(threading.current_thread())
+        return retrieve(**given)
+
+    monkeypatch.setattr(taught, "retrieve", noted)
+    for learn in (True, False):
+        run(agent_of(["done"]), ALMAMemory.from_defaults(taught, agent="dev", learn=learn))
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize(("top_k", "shown"), [(1, 1), (3, 3), (5, 4)])
+def test_of_each_kind_so_many_are_shown_at_most(taught: ALMA, top_k: int, shown: int) -> None:
+    for word in ("mail", "wiki", "chat"):
+        taught.add_heuristic("dev", f"{TASK} and the {word}", f"the way of {word}")
+    agent = agent_of(["done"])
+    run(agent, ALMAMemory.from_defaults(taught, agent="dev", top_k=top_k))
+    assert user_text(agent.llm.prompts[0]).count("\n[H") == shown
+
+
 def test_a_message_of_any_length_and_content_is_no_hindrance(taught: ALMA) -> None:
     memory = ALMAMemory.from_defaults(taught, agent="dev", token_limit=10**6)
     run(agent_of(["done"]), memory, f"{TASK} \ud800 {'very ' * 60_000}")

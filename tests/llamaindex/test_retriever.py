@@ -18,9 +18,10 @@ from llama_index.core.tools import RetrieverTool
 from pydantic import Field
 
 from alma import ALMA, MemoryType
-from alma_llamaindex import ALMALearner, ALMARetriever, ALMAUsagePostprocessor
+from alma_llamaindex import ALMALearner, ALMAMemory, ALMARetriever, ALMAUsagePostprocessor
 from alma_llamaindex.testing import ScriptedLLM
-from llama_runs import TASK, episodes
+from alma_llamaindex.worker import Worker
+from llama_runs import TASK, agent_of, episodes, run
 
 NUMBERS = ("similarity", "recency", "success", "confidence", "usefulness", "created_at", "shown_with")
 
@@ -59,6 +60,20 @@ def test_in_an_event_loop_it_does_not_hold_it_up(taught: ALMA, monkeypatch: pyte
     monkeypatch.setattr(taught, "retrieve", noted)
     asyncio.run(ALMARetriever(taught, agent="dev").aretrieve(TASK))
     assert threads != ["MainThread"]
+
+
+@pytest.mark.parametrize("in_a_loop", [False, True])
+def test_it_waits_for_what_an_earlier_run_taught(alma: ALMA, monkeypatch: pytest.MonkeyPatch, in_a_loop: bool) -> None:
+    """The run is not judged before the retrieval waits for it."""
+    is_awaited = threading.Event()
+    waits: list[tuple[Any, str, Any]] = [(Worker, "wait", Worker.wait), (asyncio, "wait", asyncio.wait)]
+    for place, name, wait in waits:
+        monkeypatch.setattr(place, name, lambda *given, wait=wait, **options: (is_awaited.set(), wait(*given, **options))[1])
+    with ALMALearner(alma, evaluator=lambda run: is_awaited.wait(10)):
+        run(agent_of([[("ok", {})], "done"]), ALMAMemory.from_defaults(alma, agent="dev"))
+        retriever = ALMARetriever(alma, "dev", kinds=["outcome"])
+        found = asyncio.run(retriever.aretrieve(TASK)) if in_a_loop else retriever.retrieve(TASK)
+        assert len(found) == 1
 
 
 def test_a_model_sees_the_note_alone(taught: ALMA) -> None:
