@@ -5,7 +5,7 @@ from typing import Unpack
 
 from alma import ALMA, EpisodeRecord
 from alma_crewai import hooks, listening, watching
-from alma_crewai.practice import Practice, Settings
+from alma_crewai.practice import Practice, Settings, check_names
 
 _NUMBERS = count()
 
@@ -21,6 +21,7 @@ class ALMACrewListener:
     """
 
     def __init__(self, alma: ALMA, *, is_of_a_memory: bool = False, **settings: Unpack[Settings]) -> None:
+        check_names(settings, type(self).__name__)
         self.practice = Practice(alma, **settings)
         self.is_of_a_memory = is_of_a_memory
         self.number = next(_NUMBERS)

@@ -13,7 +13,7 @@ from alma import ALMA, EpisodeRecord, MemorySlice
 from alma_crewai import copies, watching
 from alma_crewai.asking import NOBODY, Asker, agent_name, asker
 from alma_crewai.listener import ALMACrewListener
-from alma_crewai.practice import Settings
+from alma_crewai.practice import Settings, check_count, check_names
 from alma_crewai.records import is_visible, record_of
 from alma_crewai.run import Run
 from alma_crewai.storage import ALMAStorage
@@ -42,6 +42,7 @@ class ALMAMemory(Memory):
     _listener: ALMACrewListener = PrivateAttr()
     _agent: str | None = PrivateAttr(default=None)
     _max_tokens: int = PrivateAttr(default=2000)
+    _is_closed: bool = PrivateAttr(default=False)
 
     def __init__(
         self,
@@ -52,12 +53,15 @@ class ALMAMemory(Memory):
         read_only: bool = False,
         **settings: Unpack[Settings],
     ) -> None:
+        check_names(settings, type(self).__name__)
+        check_count(max_tokens, "max_tokens")
         agent = settings.get("agent")
+        listener = ALMACrewListener(alma, is_of_a_memory=True, **settings)
         storage = ALMAStorage(alma, agent=agent or NOBODY)
         super().__init__(storage=storage, llm=NO_MODEL, embedder=storage, read_only=read_only)
         copies.know(storage.key, self)
         self._agent, self._max_tokens = agent, max_tokens
-        self._listener = ALMACrewListener(alma, is_of_a_memory=True, **settings)
+        self._listener = listener
         if not learn:
             self._listener.close()
 
@@ -81,8 +85,12 @@ class ALMAMemory(Memory):
         return self._listener.last_run
 
     def is_of(self, alma: ALMA) -> bool:
-        """Whether this is the memory of that ALMA's project."""
-        return self._storage.alma is alma
+        """Whether this is the memory of that ALMA's project, and was not closed."""
+        return self._storage.alma is alma and not self._is_closed
+
+    def has(self, settings: Settings) -> bool:
+        """Whether it was made with these settings."""
+        return all(getattr(self._listener.practice, name) == value for name, value in settings.items())
 
     def recall(
         self,
@@ -190,6 +198,7 @@ class ALMAMemory(Memory):
 
     def close(self) -> None:
         """Records no more tasks. The `ALMA` stays open: it belongs to whoever opened it."""
+        self._is_closed = True
         self._listener.close()
         super().close()
 

@@ -2,11 +2,12 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
-from alma import ALMA, Episode, EpisodeRecord, MemorySlice, Verdict
+from alma import ALMA, Episode, EpisodeRecord, MemorySlice, ValidationError, Verdict
+from alma.memory.arguments import checked_count
 from alma.text import one_line, shortened
 from alma.types import Step
 from alma_crewai import told
@@ -41,6 +42,26 @@ class Settings(TypedDict, total=False):
     action: TellAction
 
 
+def check_names(settings: Mapping[str, object], owner: str) -> None:
+    """`TypeError` for a setting that there is not, in the name of what the user called."""
+    if unknown := sorted(settings.keys() - Settings.__annotations__.keys()):
+        raise TypeError(f"{owner} has no argument {unknown[0]!r}; there are {', '.join(Settings.__annotations__)}")
+
+
+def check_count(value: object, name: str) -> None:
+    """`ValidationError` for anything but a whole number of 1 or more."""
+    _check(isinstance(value, int) and not isinstance(value, bool) and value > 0, name, value, "a whole number, 1 or more")
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _check(is_right: bool, name: str, value: object, wanted: str) -> None:
+    if not is_right:
+        raise ValidationError(f"{name} must be {wanted}, not {shortened(repr(value), 60)}")
+
+
 @dataclass(slots=True)
 class Practice:
     """How attempts are recorded.
@@ -67,6 +88,22 @@ class Practice:
     errors: deque[Exception] = field(default_factory=lambda: deque(maxlen=MOST_ERRORS))
     last_run: EpisodeRecord | None = None
     open_runs: "set[Run]" = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """`ValidationError` for what could only fail in the middle of a crew's work."""
+        _check(isinstance(self.alma, ALMA), "alma", self.alma, "an ALMA")
+        _check(self.agent is None or _is_name(self.agent), "agent", self.agent, "a name")
+        _check(
+            self.user_id is None or callable(self.user_id) or _is_name(self.user_id),
+            "user_id",
+            self.user_id,
+            "a name or a function",
+        )
+        _check(self.task_type is None or _is_name(self.task_type), "task_type", self.task_type, "a name")
+        checked_count(self.top_k, "top_k")
+        _check(self.evaluator is None or callable(self.evaluator), "evaluator", self.evaluator, "a function")
+        _check(callable(self.strategy), "strategy", self.strategy, "a function")
+        _check(callable(self.action), "action", self.action, "a function")
 
     def user(self) -> str | None:
         """The user whose preferences count now."""
