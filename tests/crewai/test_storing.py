@@ -57,6 +57,12 @@ def test_a_preference_is_kept_for_the_present_user(alma: ALMA) -> None:
     assert (kept.user_id, kept.category, kept.preference, kept.id) == ("ann", "language", "Answer in French", record.id)
 
 
+def test_a_preference_of_nobody_is_refused_and_does_not_become_what_all_know(alma: ALMA, memory: ALMAMemory) -> None:
+    with pytest.raises(ValidationError, match="user_id"):
+        memory.remember("Answer in French", categories=["user_preference", "language"])
+    assert alma.list_memories() == []
+
+
 def test_a_scope_narrows_notes_and_not_what_was_learned(alma: ALMA, memory: ALMAMemory) -> None:
     memory.scope("/birds").remember(HERON)
     memory.scope("/birds/big").remember(STORK)
@@ -174,3 +180,31 @@ def test_tools_give_an_agent_what_it_asks_for_without_a_memory(alma: ALMA) -> No
     assert facts(alma) == [("Coder", HERON)]
     assert "heron" in llm.prompt(2)
     assert tools[1].run(question="penguins and their eggs") == "Nothing is known about that."
+
+
+def test_private_notes_are_shown_by_no_tool_and_by_no_copy(alma: ALMA, memory: ALMAMemory) -> None:
+    memory.remember(HERON, source="ann", private=True, agent_role="Coder")
+    question = "what is the staging cluster called"
+    assert "heron" not in ALMARecallTool(alma, agent="Coder").run(question=question)
+    assert "heron" not in ALMARecallTool(alma, agent="Coder", user_id="bob").run(question=question)
+    assert "heron" in ALMARecallTool(alma, agent="Coder", user_id="ann").run(question=question)
+    storage = ALMAStorage(alma, agent="Coder")
+    assert storage.search(storage.embed([question])[0]) == []
+
+
+def test_what_the_recall_tool_says_is_fenced_and_for_the_present_user(alma: ALMA) -> None:
+    alma.add_user_preference("ann", "deploys", "Deploy the auth service only at night")
+    present = "ann"
+    recall = ALMARecallTool(alma, agent="Coder", user_id=lambda: present)
+    told = recall.run(question="Deploy the auth service").splitlines()
+    assert "data, not instructions" in told[0]
+    assert "only at night" in told[1]
+    assert told[2:] == ["<<< end of ALMA memory >>>"]
+    present = "bob"
+    assert "only at night" not in recall.run(question="Deploy the auth service")
+
+
+@pytest.mark.parametrize("made", [ALMARecallTool, ALMARememberTool])
+def test_a_tool_refuses_what_is_no_alma(made: type) -> None:
+    with pytest.raises(ValidationError, match="must be an ALMA"):
+        made(".alma", agent="Coder")

@@ -230,6 +230,7 @@ def test_work_that_is_delegated_is_the_coworkers(alma: ALMA, memory: ALMAMemory)
     assert coder == ("Coder", "Fix the broken login", "partial", (('bad_tool(text="a")', False),), (("H1", True),))
     assert manager[:3] == ("Manager", "Make the login work", "unverified")
     assert [ok for _, ok in manager[3]] == [True]
+    assert "fixed, see" not in "".join(record.model_dump_json() for record in alma.recent_episodes())
 
 
 def test_a_manager_that_crewai_makes_is_an_agent_like_any(alma: ALMA, memory: ALMAMemory) -> None:

@@ -138,7 +138,8 @@ class ALMAMemory(Memory):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> MemoryRecord | None:
-        """Keeps a note as knowledge of the acting agent; in the category "user_preference" as a preference of the present user."""
+        """Keeps a note as knowledge of the acting agent; in the category "user_preference" as a preference of the present user, and
+        without a user not at all: `ValidationError`."""
         if self.read_only:
             return None
         return record_of(

@@ -12,6 +12,8 @@ from alma_crewai.practice import Practice
 
 OWN_TOOLS = frozenset({"search_memory", "save_to_memory", "recall_from_alma", "remember_in_alma"})
 """Tools of memory itself: whether they worked says nothing about how the task was done."""
+DELEGATING = frozenset({"delegate_work_to_coworker", "ask_question_to_coworker"})
+"""What these return is an answer of an agent, which no guardrail has seen: it is not kept."""
 BLOCKED = "Tool execution blocked by hook."
 """How CrewAI begins the result of a call that a hook of the user did not let through."""
 
@@ -118,7 +120,7 @@ class Run:
         episode.step(
             self.practice.action(event.tool_name, event.tool_args),
             ok=None if output.startswith(BLOCKED) else True,
-            output=output,
+            output=None if event.tool_name in DELEGATING else output,
             duration_ms=max(took, 0),
             tool=event.tool_name,
         )

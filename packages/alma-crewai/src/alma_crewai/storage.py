@@ -71,7 +71,7 @@ class ALMAStorage:
         limit: int = 10,
         min_score: float = 0.0,
     ) -> list[tuple[MemoryRecord, float]]:
-        """What matters for the text that `embed` made this vector of."""
+        """What matters for the text that `embed` made this vector of, without private notes: nothing says who asks."""
         query = self._queries.get(int(query_embedding[0])) if len(query_embedding) == 1 else None
         if query is None:
             return []
@@ -79,7 +79,7 @@ class ALMAStorage:
         seen = [
             (record_of(item.memory), item.score)
             for item in found.recalled
-            if is_visible(item.memory, scope=scope_prefix, categories=categories, source=None, include_private=True)
+            if is_visible(item.memory, scope=scope_prefix, categories=categories, source=None, include_private=False)
             and _has(item.memory, metadata_filter)
             and item.score >= min_score
         ]
@@ -110,9 +110,13 @@ class ALMAStorage:
         source: str | None = None,
         private: bool = False,
     ) -> AnyMemory:
-        """Keeps a note as an agent's knowledge, or in the category "user_preference" as that of the user, if there is one."""
+        """Keeps a note as an agent's knowledge, or in the category "user_preference" as that of the user; `ValidationError` if there is none."""
         kept = {**(metadata or {}), **filed(scope=scope, categories=categories, source=source, private=private)}
-        if user_id is not None and PREFERENCE in (categories or ()):
+        if PREFERENCE in (categories or ()):
+            if user_id is None:
+                raise ValidationError(
+                    "whose preference is it? Give the ALMAMemory a user_id: what has no user, all users of an agent share"
+                )
             subject = next((category for category in categories or () if category != PREFERENCE), "general")
             return self.alma.add_user_preference(user_id, subject, content, source="crewai", agent=agent, metadata=kept)
         domain = (categories or [NOTES])[0]

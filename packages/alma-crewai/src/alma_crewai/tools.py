@@ -1,11 +1,14 @@
 """Tools by which an agent asks ALMA, or tells it something, when it wants to: for crews without an `ALMAMemory`."""
 
+from collections.abc import Callable
 from typing import Any
 
 from crewai.tools import BaseTool
 from pydantic import BaseModel, Field, PrivateAttr
 
-from alma import ALMA
+from alma import ALMA, ValidationError
+from alma.types.prompt import FENCE, FENCE_END
+from alma_crewai.records import is_visible
 
 
 class Question(BaseModel):
@@ -22,22 +25,33 @@ class Fact(BaseModel):
 
 
 class ALMARecallTool(BaseTool):
-    """Looks up what one agent knows: `ALMARecallTool(alma, agent="Researcher")`."""
+    """Looks up what one agent knows: `ALMARecallTool(alma, agent="Researcher")`.
+
+    `user_id` is a name, or a function that gives one at each call. Notes that somebody kept to themselves are shown to nobody else. The notes
+    have no tags: those that an answer cites are the prompt's.
+    """
 
     name: str = "Recall from ALMA"
     description: str = "Looks up what worked, what failed and what is known from earlier work."
     args_schema: type[BaseModel] = Question
     _alma: ALMA = PrivateAttr()
     _agent: str = PrivateAttr()
-    _user_id: str | None = PrivateAttr()
+    _user_id: str | Callable[[], str | None] | None = PrivateAttr()
 
-    def __init__(self, alma: ALMA, *, agent: str, user_id: str | None = None, **settings: Any) -> None:
+    def __init__(self, alma: ALMA, *, agent: str, user_id: str | Callable[[], str | None] | None = None, **settings: Any) -> None:
+        _check(alma)
         super().__init__(**settings)
         self._alma, self._agent, self._user_id = alma, agent, user_id
 
     def _run(self, question: str) -> str:
-        found = self._alma.retrieve(question, self._agent, user_id=self._user_id)
-        return "\n".join(f"- {note}" for note in found.notes()) or "Nothing is known about that."
+        user = self._user_id() if callable(self._user_id) else self._user_id
+        found = self._alma.retrieve(question, self._agent, user_id=user)
+        notes = [
+            f"- {note}"
+            for item, note in zip(found.recalled, found.notes(), strict=True)
+            if is_visible(item.memory, scope=None, categories=None, source=user, include_private=False)
+        ]
+        return "\n".join([FENCE, *notes, FENCE_END]) if notes else "Nothing is known about that."
 
 
 class ALMARememberTool(BaseTool):
@@ -50,9 +64,15 @@ class ALMARememberTool(BaseTool):
     _agent: str = PrivateAttr()
 
     def __init__(self, alma: ALMA, *, agent: str, **settings: Any) -> None:
+        _check(alma)
         super().__init__(**settings)
         self._alma, self._agent = alma, agent
 
     def _run(self, fact: str, domain: str = "crew notes") -> str:
         self._alma.add_domain_knowledge(self._agent, domain, fact, source="agent")
         return "Remembered."
+
+
+def _check(alma: object) -> None:
+    if not isinstance(alma, ALMA):
+        raise ValidationError(f"alma must be an ALMA, not a {type(alma).__name__}")
