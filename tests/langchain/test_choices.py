@@ -1,5 +1,6 @@
-"""Which values of a tool's arguments are told: those that the tool lists itself."""
+"""Which values of a tool's arguments are told: the short ones, and no secrets."""
 
+import contextlib
 from enum import Enum
 from typing import Any, Literal
 
@@ -8,9 +9,16 @@ from langchain.agents import create_agent
 from langchain_core.tools import StructuredTool, tool
 
 from alma import ALMA
-from alma_langchain import ALMACallbackHandler, ALMAMiddleware, ToolUse, tool_with_arguments
-from alma_langchain.choices import choices_of
-from scripted import call, invoke, scripted, steps
+from alma_langchain import (
+    ALMACallbackHandler,
+    ALMAMiddleware,
+    ToolUse,
+    tool_with_arguments,
+    tool_with_choices,
+    tools_succeeded,
+)
+from alma_langchain.choices import choices_of, tool_with_short_values
+from scripted import TASK, call, invoke, scripted, steps
 
 
 class Place(Enum):
@@ -43,30 +51,53 @@ def test_a_tool_lists_what_is_literal_or_of_an_enum_and_nothing_that_may_be_anyt
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"user": "ann", "way": "rolling", "force": True}, 'deploy(force=true, user, way="rolling")'),
-        ({"user": "ann", "place": "north"}, 'deploy(place="north", user)'),
-        ({"user": "rolling", "either": "all", "tags": ["a"]}, "deploy(either, tags, user)"),
+        ({"user": "ann", "way": "rolling", "force": True}, 'deploy(force=true, user="ann", way="rolling")'),
+        ({"user": "ann", "place": "north"}, 'deploy(place="north", user="ann")'),
+        ({"user": "rolling", "either": "all", "tags": ["a"]}, 'deploy(either="all", tags, user="rolling")'),
+        ({"user": "a" * 40, "place": None}, f'deploy(place=null, user="{"a" * 40}")'),
+        ({"user": "a" * 41}, "deploy(user)"),
+        ({"user": "two\nlines"}, "deploy(user)"),
     ],
 )
-def test_a_step_is_told_with_its_choices_and_without_other_values(alma: ALMA, given: dict[str, Any], told: str) -> None:
+def test_a_step_is_told_with_its_choices_and_short_values_and_without_others(
+    alma: ALMA, given: dict[str, Any], told: str
+) -> None:
     agent = create_agent(scripted(call("deploy", **given), "Done."), [deploy], middleware=[ALMAMiddleware(alma, agent="dev")])
     invoke(agent)
     assert steps(alma) == [(told, True, None)]
 
 
-def test_a_value_that_the_tool_does_not_list_is_not_told(alma: ALMA) -> None:
-    agent = create_agent(
-        scripted(call("deploy", way="hunter2"), "Done."), [deploy], middleware=[ALMAMiddleware(alma, agent="dev")]
-    )
-    invoke(agent)
-    ((action, ok, _),) = steps(alma)
-    assert (action, ok) == ("deploy(way)", False)
+@pytest.mark.parametrize("colour", [ALMAMiddleware, ALMACallbackHandler])
+def test_a_way_that_is_any_text_tells_the_failed_one_from_the_good_one(alma: ALMA, colour: Any) -> None:
+    @tool
+    def ship(way: str) -> str:
+        """Ships."""
+        if way == "rolling":
+            raise RuntimeError("502")
+        return "done"
+
+    memory = colour(alma, agent="dev", outcome_from=tools_succeeded)
+    middleware, callbacks = ([memory], []) if colour is ALMAMiddleware else ([], [memory])
+    for way in ("blue-green", "rolling", "rolling", "rolling"):
+        agent = create_agent(scripted(call("ship", way=way), "Done."), [ship], middleware=middleware)
+        with contextlib.suppress(RuntimeError):
+            invoke(agent, config={"callbacks": callbacks})
+    assert 'Avoid: ship(way="rolling")' in (told := alma.retrieve(TASK, "dev").to_prompt())
+    assert 'Avoid: ship(way="blue-green")' not in told
 
 
-def test_a_handler_tells_true_and_false_alone(alma: ALMA) -> None:
-    agent = create_agent(scripted(call("deploy", user="ann", way="rolling", force=True), "Done."), [deploy])
-    invoke(agent, config={"callbacks": [ALMACallbackHandler(alma, agent="dev")]})
-    assert steps(alma) == [("deploy(force=true, user, way)", True, None)]
+@pytest.mark.parametrize("say", [tool_with_short_values, tool_with_choices, tool_with_arguments])
+def test_a_secret_is_never_told(say: Any) -> None:
+    secrets = dict.fromkeys(["password", "apiKey", "authorization", "token", "db_secret"], "hunter2")
+    use = ToolUse("login", {"user": "ann", "nested": {"password": "hunter2"}, **secrets}, frozenset(secrets))
+    assert "hunter2" not in say(use)
+    assert 'password="***"' in say(use)
+
+
+def test_what_may_not_be_told_can_be_left_to_the_choices(alma: ALMA) -> None:
+    learning = ALMAMiddleware(alma, agent="dev", action_from=tool_with_choices)
+    invoke(create_agent(scripted(call("deploy", user="ann", way="rolling"), "Done."), [deploy], middleware=[learning]))
+    assert steps(alma) == [('deploy(user, way="rolling")', True, None)]
 
 
 def test_all_values_are_told_where_that_is_wanted() -> None:

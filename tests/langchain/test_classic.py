@@ -37,7 +37,10 @@ def test_by_its_one_line_an_executor_learns_a_failure_and_a_success(alma: ALMA, 
         invoke(learning(call("deploy", way="rolling")), {"input": TASK}, is_async=is_async)
     result = invoke(learning(call("deploy", way="blue-green"), "As [O1] says."), {"input": TASK}, is_async=is_async)
     assert "ImagePullBackOff" in result["alma_memory"]
-    assert steps(alma) == [("deploy(way)", False, "RuntimeError: ImagePullBackOff"), ("deploy(way)", True, None)]
+    assert steps(alma) == [
+        ('deploy(way="rolling")', False, "RuntimeError: ImagePullBackOff"),
+        ('deploy(way="blue-green")', True, None),
+    ]
     assert sorted(outcome for _, outcome in runs(alma)) == ["failure", "success"]
     (second,) = [run for run in alma.recent_episodes() if run.outcome == "success"]
     assert [shown.used for shown in second.shown if shown.tag == "O1"] == [True]
@@ -56,7 +59,7 @@ def test_with_a_handler_besides_everything_is_still_recorded_once(alma: ALMA, is
     invoke(agent, {"input": TASK}, is_async=is_async, config={"callbacks": [made]})
     agents = ["dev", "ops"] if handler == "of another agent" else ["dev"]
     assert sorted(runs(alma)) == [(name, "unverified") for name in agents]
-    assert steps(alma) == [("deploy(way)", True, None)] * len(agents)
+    assert steps(alma) == [('deploy(way="blue-green")', True, None)] * len(agents)
     assert memory.errors == made.errors == []
 
 
@@ -72,7 +75,7 @@ def test_without_memory_a_handler_given_to_the_executor_or_to_its_run_learns_wha
         with pytest.raises(RuntimeError, match="ImagePullBackOff"):
             invoke(agent, {"input": TASK}, is_async=is_async, config={"callbacks": callbacks})
     assert runs(alma) == [("dev", "failure")] * 2
-    assert steps(alma) == [("deploy(way)", False, "RuntimeError: ImagePullBackOff")] * 2
+    assert steps(alma) == [('deploy(way="rolling")', False, "RuntimeError: ImagePullBackOff")] * 2
     assert not handler.errors
 
 

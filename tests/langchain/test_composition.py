@@ -50,7 +50,7 @@ def test_a_summary_in_the_middle_of_a_run_does_not_lose_its_messages(alma: ALMA)
     agent = create_agent(model, [deploy], middleware=[middleware, summary])
     assert "All went well so far." in str(invoke(agent))
     assert runs(alma) == [("dev", "success")]
-    assert steps(alma) == [("deploy(way)", True, None)] * 2
+    assert steps(alma) == [('deploy(way="blue-green")', True, None), ('deploy(way="canary")', True, None)]
 
 
 async def events(agent: Any) -> list[tuple[str, str]]:
@@ -83,7 +83,10 @@ def test_every_way_to_call_an_agent_records_the_same(alma: ALMA, caller: str) ->
     model = scripted(call("deploy", way="rolling"), call("deploy", way="blue-green"), "As [H1] says.")
     CALLERS[caller](create_agent(model, [deploy], middleware=[tidy, middleware]))
     assert str(middleware.last_run) == "retrieved 1, cited H1, learned 1 failure and 1 success, 2 steps, unverified"
-    assert steps(alma) == [("deploy(way)", False, "RuntimeError: ImagePullBackOff"), ("deploy(way)", True, None)]
+    assert steps(alma) == [
+        ('deploy(way="rolling")', False, "RuntimeError: ImagePullBackOff"),
+        ('deploy(way="blue-green")', True, None),
+    ]
     assert only_run(alma).duration_ms is not None
 
 
@@ -159,7 +162,7 @@ def test_an_agent_inside_a_tool_learns_under_its_own_name(alma: ALMA, is_async: 
     handlers = [ALMACallbackHandler(alma, agent="boss")] if with_handler else []
     invoke(outer, is_async=is_async, config={"callbacks": handlers})
     found = {run.agent: (run.task, [step.action for step in run.steps]) for run in alma.recent_episodes()}
-    assert found == {"boss": (TASK, [f"{name}(task)"]), "worker": ("Roll it out", ["deploy(way)"])}
+    assert found == {"boss": (TASK, [f'{name}(task="Roll it out")']), "worker": ("Roll it out", ['deploy(way="blue-green")'])}
     assert len(runs(alma)) == 2
 
 

@@ -13,8 +13,8 @@ from alma import ALMA
 from scripted import TASK, call, only_run, runs, steps
 from ways import Way
 
-FAILED = ("deploy(way)", False, "RuntimeError: ImagePullBackOff")
-WENT_WELL = ("deploy(way)", True, None)
+FAILED = ('deploy(way="rolling")', False, "RuntimeError: ImagePullBackOff")
+WENT_WELL = ('deploy(way="blue-green")', True, None)
 
 
 def reported(error: Exception, request: Any) -> str:
@@ -29,7 +29,7 @@ def test_a_run_whose_tool_does_well_is_one_episode_with_one_step_and_one_line_in
     told = [record.message for record in caplog.records if record.message.startswith("run of")]
     assert told == ["run of dev: retrieved 0, cited none, learned no step, 1 step, unverified"]
     record = only_run(alma)
-    assert (record.agent, record.task, record.strategy) == ("dev", TASK, "deploy(way)")
+    assert (record.agent, record.task, record.strategy) == ("dev", TASK, 'deploy(way="blue-green")')
     assert runs(alma) == [("dev", "unverified")]
     assert steps(alma) == [WENT_WELL]
 
@@ -64,7 +64,7 @@ def test_an_error_that_is_turned_into_a_message_fails_the_step_and_not_the_run(w
 def test_arguments_that_do_not_fit_are_a_failed_step(way: Way, alma: ALMA) -> None:
     way.invoke(way.agent(call("deploy", speed=3), "I give up."))
     ((action, ok, error),) = steps(alma)
-    assert (action, ok) == ("deploy(speed)", False)
+    assert (action, ok) == ("deploy(speed=3)", False)
     assert "way" in error
 
 

@@ -53,7 +53,10 @@ def test_a_graph_drawn_by_hand_learns_by_a_handler(alma: ALMA, is_async: bool) -
     with pytest.raises(RuntimeError, match="ImagePullBackOff"):
         invoke(graph(call("deploy", way="rolling")), is_async=is_async, config={"callbacks": [handler]})
     assert runs(alma) == [("dev", "success"), ("dev", "failure")]
-    assert steps(alma) == [("deploy(way)", True, None), ("deploy(way)", False, "RuntimeError: ImagePullBackOff")]
+    assert steps(alma) == [
+        ('deploy(way="blue-green")', True, None),
+        ('deploy(way="rolling")', False, "RuntimeError: ImagePullBackOff"),
+    ]
     assert handler.last_run.failures == 1
 
 
@@ -68,7 +71,7 @@ def test_a_handler_bound_to_a_graph_follows_it_inside_another(alma: ALMA) -> Non
     outer.add_edge(START, "work")
     invoke(outer.compile())
     assert runs(alma) == [("dev", "unverified")]
-    assert steps(alma) == [("deploy(way)", True, None)]
+    assert steps(alma) == [('deploy(way="blue-green")', True, None)]
 
 
 def test_an_agent_with_middleware_inside_a_graph_with_a_handler_is_recorded_once(alma: ALMA) -> None:
@@ -80,7 +83,7 @@ def test_an_agent_with_middleware_inside_a_graph_with_a_handler_is_recorded_once
     outer.add_edge(START, "work")
     invoke(outer.compile(), config={"callbacks": [ALMACallbackHandler(alma, agent="dev")]})
     assert runs(alma) == [("dev", "unverified")]
-    assert steps(alma) == [("deploy(way)", True, None)]
+    assert steps(alma) == [('deploy(way="blue-green")', True, None)]
 
 
 def test_a_command_to_a_graph_further_out_ends_the_run_of_the_inner_one_without_a_failure(alma: ALMA) -> None:
@@ -141,7 +144,7 @@ def test_a_handler_driven_by_hand_does_the_same(alma: ALMA) -> None:
     handler.on_chain_error(OSError("gone"), run_id=root)
     handler.on_chain_error(OSError("gone"), run_id=root)
     assert runs(alma) == [("dev", "failure")]
-    assert steps(alma) == [("look(place)", True, None), ("take", False, "OSError: gone")]
+    assert steps(alma) == [("look(place=1)", True, None), ("take", False, "OSError: gone")]
 
 
 def test_runs_that_never_tell_of_their_end_are_forgotten_at_last(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:

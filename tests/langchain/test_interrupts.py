@@ -39,7 +39,7 @@ def test_an_interrupt_records_nothing_and_the_run_goes_on_when_it_is_resumed(way
     way.invoke(agent, Command(resume="yes"), **THREAD)
     record = only_run(alma)
     assert runs(alma) == [("dev", "unverified")]
-    assert steps(alma) == [("ask_a_person(question)", True, None)]
+    assert steps(alma) == [('ask_a_person(question="Now?")', True, None)]
     assert [shown.memory_id for shown in record.shown] == ([rule.id] if way.has_middleware else [])
     assert [shown.used for shown in record.shown] == ([True] if way.has_middleware else [])
 
@@ -51,7 +51,7 @@ def test_a_run_that_a_person_has_to_approve_goes_on_with_the_same_episode(way: W
     assert steps(alma) == []
     way.invoke(agent, Command(resume={"decisions": [{"type": "approve"}]}), **THREAD)
     assert runs(alma) == [("dev", "unverified")]
-    assert steps(alma) == [("deploy(way)", True, None)]
+    assert steps(alma) == [('deploy(way="blue-green")', True, None)]
 
 
 def test_a_step_before_the_interrupt_belongs_to_the_run_that_goes_on_after_it(way: Way, alma: ALMA) -> None:
@@ -66,7 +66,7 @@ def test_a_step_before_the_interrupt_belongs_to_the_run_that_goes_on_after_it(wa
     assert [(run.status, len(run.steps)) for run in alma.recent_episodes()] == [("open", 1)]
     way.invoke(agent, Command(resume="no"), **THREAD)
     assert runs(alma) == [("dev", "unverified")]
-    assert [action for action, _, _ in steps(alma)] == ["deploy(way)", "ask_a_person(question)"]
+    assert [action for action, _, _ in steps(alma)] == ['deploy(way="blue-green")', 'ask_a_person(question="More?")']
 
 
 def test_an_interrupted_run_is_resumed_after_the_store_was_closed_and_opened_again(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_an_interrupted_run_is_resumed_after_the_store_was_closed_and_opened_aga
         assert only_run(alma).status == "open"
         agent(alma).invoke(Command(resume="yes"), THREAD)
         assert only_run(alma).used == (rule.id,)
-        assert steps(alma) == [("ask_a_person(question)", True, None)]
+        assert steps(alma) == [('ask_a_person(question="Now?")', True, None)]
 
 
 @pytest.mark.parametrize("place", ["a node", "a tool"])
@@ -107,7 +107,7 @@ def test_an_agent_inside_another_graph_waits_and_goes_on_as_well(alma: ALMA, pla
     assert [(run.status, run.steps) for run in alma.recent_episodes()] == [("open", ())]
     outer.invoke(Command(resume="yes"), THREAD)
     assert runs(alma) == [("worker", "unverified")]
-    assert steps(alma) == [("ask_a_person(question)", True, None)]
+    assert steps(alma) == [('ask_a_person(question="Now?")', True, None)]
 
 
 def test_a_new_question_in_an_interrupted_thread_is_a_run_of_its_own(way: Way, alma: ALMA) -> None:
@@ -134,7 +134,7 @@ def test_a_stream_that_is_given_up_is_no_failure(way: Way, alma: ALMA) -> None:
         with contextlib.closing(agent.stream(QUESTION, config, stream_mode="updates")) as updates:
             next(update for update in updates if "tools" in update)
     assert runs(alma) == [("dev", "abandoned")]
-    assert steps(alma) == [("deploy(way)", True, None)]
+    assert steps(alma) == [('deploy(way="blue-green")', True, None)]
     assert alma.list_memories() == []
     way.check()
 

@@ -50,9 +50,9 @@ def ended(alma: ALMA, count: int) -> list[str]:
 def test_after_two_failures_the_agent_is_warned_and_takes_the_other_way(alma: ALMA) -> None:
     assert ended(alma, 6) == ["failure", "failure", "success", "success", "success", "success"]
     learned = alma.retrieve(TASK, "dev")
-    assert {rule.pattern for rule in learned.anti_patterns} == {"rolling_update(service)"}
-    assert {rule.better_alternative for rule in learned.anti_patterns} >= {"blue_green(service)"}
-    assert [rule.strategy for rule in learned.heuristics] == ["blue_green(service)"]
+    assert {rule.pattern for rule in learned.anti_patterns} == {'rolling_update(service="auth")'}
+    assert {rule.better_alternative for rule in learned.anti_patterns} >= {'blue_green(service="auth")'}
+    assert [rule.strategy for rule in learned.heuristics] == ['blue_green(service="auth")']
 
 
 def test_with_its_memory_emptied_it_goes_on_failing(alma: ALMA) -> None:

@@ -133,7 +133,7 @@ def test_a_pair_puts_notes_behind_what_others_write_into_the_prompt(alma: ALMA) 
     assert system_text(model.prompts[0]).startswith("Rules of today.")
     assert FENCE in system_text(model.prompts[0])
     assert [shown.used for shown in only_run(alma).shown] == [True]
-    assert steps(alma) == [("deploy(way)", True, None)]
+    assert steps(alma) == [('deploy(way="blue-green")', True, None)]
 
 
 def test_what_a_tool_says_comes_back_only_inside_the_fence_and_shortened(alma: ALMA) -> None:
@@ -170,8 +170,32 @@ def test_what_is_stored_can_be_redacted(alma: ALMA) -> None:
         invoke(learning, {"messages": [("user", "Log in with hunter2")]})
     record = only_run(alma)
     assert record.task == "Log in with ***"
-    assert [(step.action, step.error) for step in record.steps] == [("login(user)", "RuntimeError: wrong password ***")]
+    assert [(step.action, step.error) for step in record.steps] == [('login(user="root")', "RuntimeError: wrong password ***")]
     assert "hunter2" not in record.model_dump_json() + "".join(memory.model_dump_json() for memory in alma.list_memories())
+
+
+def test_verdicts_ways_and_queries_are_redacted_as_well(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    retrieve = alma.retrieve
+
+    def noted(task: str, *given: Any, **named: Any) -> Any:
+        asked.append(task)
+        return retrieve(task, *given, **named)
+
+    monkeypatch.setattr(alma, "retrieve", noted)
+    middleware = ALMAMiddleware(
+        alma,
+        agent="dev",
+        redact=lambda text: text.replace("hunter2", "***"),
+        strategy_from=lambda run: "by hunter2",
+        outcome_from=lambda run: ("success", "since hunter2 did it"),
+        action_from=lambda use: "go as hunter2",
+    )
+    learning = agent(scripted(call("deploy", way="blue-green"), "Done."), [middleware])
+    invoke(learning, {"messages": [("user", "Log in with hunter2")]})
+    record = only_run(alma)
+    assert (record.strategy, record.feedback, record.steps[0].action) == ("by ***", "since *** did it", "go as ***")
+    assert asked == ["Log in with ***"]
 
 
 def test_the_budget_and_the_number_of_memories_are_kept(alma: ALMA) -> None:

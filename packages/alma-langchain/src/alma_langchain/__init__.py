@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from alma_langchain.choices import ToolUse, tool_with_arguments
+    from alma_langchain.choices import ToolUse, tool_with_arguments, tool_with_choices
     from alma_langchain.documents import memory_to_documents
     from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler
     from alma_langchain.memory import ALMAMemory
@@ -32,6 +32,7 @@ _HOMES = {
     "memory_to_documents": "documents",
     "ToolUse": "choices",
     "tool_with_arguments": "choices",
+    "tool_with_choices": "choices",
     "tools_succeeded": "run",
 }
 
@@ -48,6 +49,7 @@ __all__ = [
     "create_alma_tools",
     "memory_to_documents",
     "tool_with_arguments",
+    "tool_with_choices",
     "tools_succeeded",
 ]
 

@@ -1,4 +1,4 @@
-"""A tool call in words: which values of its arguments may be told, because the tool itself lists them."""
+"""A tool call in words: which values of its arguments are told."""
 
 import json
 from collections.abc import Hashable, Mapping
@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.tools import BaseTool
+
+from alma.text import masked
+
+SHORT_CHARS = 40
+"""Texts up to this length are told as the way that was chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +22,21 @@ class ToolUse:
     choices: frozenset[str] = frozenset()
 
 
+def tool_with_short_values(use: ToolUse) -> str:
+    """A tool call with what it chose and its other short values, `deploy(service="auth", way="rolling")`.
+
+    Longer texts, lists and the like are left out, for they vary too much to teach. What is named like a secret is told as `***`.
+    """
+    return _called(use, {name: value for name, value in use.arguments.items() if name in use.choices or _is_short(value)})
+
+
 def tool_with_choices(use: ToolUse) -> str:
-    """A tool call with its choices, `deploy(service, way="rolling")`. Other values are left out: they may be private, and vary too much to teach."""
+    """A tool call with its choices alone, `deploy(service, way="rolling")`, for tools whose other values are private."""
     return _called(use, {name: value for name, value in use.arguments.items() if name in use.choices})
 
 
 def tool_with_arguments(use: ToolUse) -> str:
-    """A tool call with all its values, for tools whose arguments tell one way of working from another."""
+    """A tool call with all its values, for tools whose longer ones tell one way of working from another. Secrets are told as `***`."""
     return _called(use, use.arguments)
 
 
@@ -62,7 +75,14 @@ def _listed(part: Mapping[str, Any], defined: Mapping[str, Any]) -> list[Any]:
     return [value for value in part.get("enum", ()) if isinstance(value, Hashable)]
 
 
-def _called(use: ToolUse, told: Mapping[str, Any]) -> str:
+def _is_short(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= SHORT_CHARS and value.isprintable()
+    return value is None or isinstance(value, bool | int | float)
+
+
+def _called(use: ToolUse, values: Mapping[str, Any]) -> str:
+    told = masked(values)
     said = [
         f"{name}={json.dumps(told[name], default=str, ensure_ascii=False)}" if name in told else str(name)
         for name in sorted(use.arguments, key=str)

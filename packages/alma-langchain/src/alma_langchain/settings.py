@@ -9,7 +9,7 @@ from langchain_core.runnables.config import ensure_config
 
 from alma import Verdict
 from alma.errors import ConfigurationError
-from alma_langchain.choices import ToolUse, tool_with_choices
+from alma_langchain.choices import ToolUse, tool_with_short_values
 from alma_langchain.reading import last_human_text, tool_verdict
 from alma_langchain.run import FinishedRun, tool_sequence
 
@@ -93,8 +93,8 @@ class Settings:
     - `task_from`: the task in what an agent is given; without one a run is not followed.
     - `outcome_from`: judges a finished run; a coroutine function is awaited where the agent is. Without one, runs are `unverified`.
     - `usage_from`: the ids of the memories that were used, besides those cited by tag.
-    - `strategy_from`, `action_from`: a run and a tool call in words. Of the values of arguments only those are told by default that the tool itself
-      lists, as a `Literal` or an enum, and true and false; others may be private.
+    - `strategy_from`, `action_from`: a run and a tool call in words. By default a call is told with its short values, since the way that was
+      chosen often lies in them; `***` stands for what is named like a secret. `tool_with_choices` tells less, `tool_with_arguments` more.
     - `tool_outcome_from`: whether a tool did well, by its name and what it returned; `None` where nobody can say.
     - `redact`: applied to every text that is stored.
     - `on_error`: whether an error of ALMA itself is logged, or raised into the agent.
@@ -110,7 +110,7 @@ class Settings:
     outcome_from: Callable[[FinishedRun], Any] | None = None
     usage_from: Callable[[FinishedRun], Iterable[str] | None] | None = None
     strategy_from: Callable[[FinishedRun], str | None] = tool_sequence
-    action_from: Callable[[ToolUse], str] = tool_with_choices
+    action_from: Callable[[ToolUse], str] = tool_with_short_values
     tool_outcome_from: Callable[[str, Any], bool | None] = tool_verdict
     redact: Callable[[str], str] | None = None
     on_error: OnError = "log"
