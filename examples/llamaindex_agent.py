@@ -4,6 +4,7 @@ Needs `pip install alma-llamaindex`.
 """
 
 import asyncio
+import tempfile
 
 from llama_index.core.agent.workflow import FunctionAgent
 
@@ -30,7 +31,7 @@ def model(messages):
 
 
 async def main() -> None:
-    with ALMA.open(project_id="shop", embedding_provider="hash") as alma:
+    with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
         for number in (1, 2):
             agent = FunctionAgent(name="backend-dev", llm=ScriptedLLM(model), tools=[deploy])
             memory = ALMAMemory.from_defaults(alma, agent="backend-dev", evaluator=lambda run: "live" in run.output)

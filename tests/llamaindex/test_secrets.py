@@ -37,6 +37,19 @@ def test_every_text_that_is_stored_is_redacted(alma: ALMA) -> None:
     assert "ann" not in record.model_dump_json()
 
 
+def test_what_cannot_be_redacted_is_left_out_and_the_episode_is_ended(alma: ALMA) -> None:
+    def redact(text: str) -> str:
+        if "ann" in text:
+            raise LookupError("no words")
+        return text
+
+    with ALMALearner(alma, evaluator=lambda run: (True, "ann said so"), redact=redact) as learner:
+        run(agent_of([[("login", GIVEN)], "done"], tools=[login]), ALMAMemory.from_defaults(alma, agent="dev"))
+    (record,) = episodes(alma)
+    assert (record.outcome, record.steps, record.strategy, record.feedback) == ("success", (), None, None)
+    assert {str(error) for error in learner.errors} == {"no words"}
+
+
 def test_an_error_that_is_stored_is_redacted(alma: ALMA) -> None:
     with ALMALearner(alma, evaluator=lambda run: ("failure", "ann is locked"), redact=lambda text: text.replace("ann", "<user>")):
         run(agent_of(["done"]), ALMAMemory.from_defaults(alma, agent="dev"))

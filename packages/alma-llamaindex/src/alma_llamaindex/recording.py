@@ -113,8 +113,7 @@ class Recording:
         try:
             if verdict is None:
                 return episode.abandon(reason)
-            why = None if reason is None else self._redact(reason)
-            said = {"error" if verdict is Verdict.FAILURE else "feedback": why}
+            said = {"error" if verdict is Verdict.FAILURE else "feedback": self._redacted(reason)}
             return episode.end(verdict, strategy=self._way(part, run), **said)
         except Exception as error:  # noqa: BLE001 - the episodes of others are still to be ended
             self.failed(error)
@@ -126,8 +125,16 @@ class Recording:
             return None
         try:
             told = self._strategy([step for step in run.steps if step.agent == part.name])
-            return None if told is None else self._redact(str(told))
         except Exception as error:  # noqa: BLE001 - somebody's words
+            self.failed(error)
+            return None
+        return self._redacted(None if told is None else str(told))
+
+    def _redacted(self, text: str | None) -> str | None:
+        """A text of an end as it may be stored; none where that cannot be said, so that the episode is ended all the same."""
+        try:
+            return None if text is None else self._redact(text)
+        except Exception as error:  # noqa: BLE001 - somebody's function
             self.failed(error)
             return None
 
