@@ -4,13 +4,13 @@ Needs `pip install alma-crewai`.
 """
 
 import os
-from pathlib import Path
+import tempfile
 
-# Before CrewAI is imported: it tells nobody of this, and keeps its own files here too.
+# Before CrewAI is imported: it tells nobody of this, and keeps its own files out of the way.
 os.environ |= {
     "CREWAI_DISABLE_TELEMETRY": "true",
     "CREWAI_TRACING_ENABLED": "false",
-    "CREWAI_STORAGE_DIR": str(Path(".crewai").absolute()),
+    "CREWAI_STORAGE_DIR": tempfile.mkdtemp(prefix="alma-crewai-"),
 }
 
 from crewai import Agent, Crew, Task
@@ -37,7 +37,7 @@ def model(messages):
     return use("deploy", way="blue-green" if "rolling" in notes else "rolling")
 
 
-with ALMA.open(project_id="shop", embedding_provider="hash") as alma:
+with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
     memory = ALMAMemory(alma, evaluator=lambda task, answer: "live" in answer)
     for number in (1, 2):
         llm = ScriptedLLM(model)
