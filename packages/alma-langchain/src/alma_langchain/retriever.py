@@ -47,6 +47,11 @@ class ALMARetriever(BaseRetriever):
         except Exception as error:
             raise ValueError(str(error)) from error
 
+    @field_validator("k")
+    @classmethod
+    def _is_count(cls, value: int) -> int:
+        return checked_count(value, "k")
+
     def __getstate__(self) -> dict[Any, Any]:
         raise TypeError("an ALMARetriever holds an open store and cannot be pickled; make it anew in the other process")
 

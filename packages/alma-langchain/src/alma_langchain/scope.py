@@ -4,6 +4,7 @@ import threading
 
 from alma import ALMA
 from alma.memory.arguments import checked_name
+from alma_langchain.options import check_identity
 from alma_langchain.settings import Identity, RunContext, identified
 
 
@@ -11,6 +12,8 @@ class Scope:
     """The projects of one ALMA by the tenants of runs. All that belongs to one agent asks here, so that none of it reads or writes elsewhere."""
 
     def __init__(self, alma: ALMA, *, user_id: Identity = None, tenant_id: Identity = None) -> None:
+        check_identity(user_id, "user_id")
+        check_identity(tenant_id, "tenant_id")
         self.alma = alma
         self._user_id = user_id
         self._tenant_id = tenant_id

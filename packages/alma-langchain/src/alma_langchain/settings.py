@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from langchain_core.runnables.config import ensure_config
 
 from alma import Verdict
-from alma.errors import ConfigurationError
 from alma_langchain.choices import ToolUse, tool_with_short_values
+from alma_langchain.options import check_options
 from alma_langchain.reading import last_human_text, tool_verdict
 from alma_langchain.run import FinishedRun, tool_sequence
 
@@ -116,8 +116,7 @@ class Settings:
     on_error: OnError = "log"
 
     def __post_init__(self) -> None:
-        if self.on_error not in ("log", "raise"):
-            raise ConfigurationError(f"on_error is {self.on_error!r}; it must be 'log' or 'raise'")
+        check_options({name: getattr(self, name) for name in self.__dataclass_fields__})
 
     def told(self, text: str) -> str:
         """A text as it may be stored."""
