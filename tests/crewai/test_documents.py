@@ -1,13 +1,13 @@
-"""The page and the example of this adapter run as written, in an environment that has the adapter."""
+"""The page, the README and the example of this adapter run as written, in an environment that has the adapter."""
 
 from pathlib import Path
 
 import pytest
 
-from documents import documents, examples, name_of, run_blocks, run_example
+from documents import ROOT, documents, examples, name_of, run_blocks, run_example
 
 
-@pytest.mark.parametrize("document", documents("crewai"), ids=name_of)
+@pytest.mark.parametrize("document", [*documents("crewai"), ROOT / "packages" / "alma-crewai" / "README.md"], ids=name_of)
 def test_the_blocks_of_the_page_run_as_written(document: Path, tmp_path: Path) -> None:
     run_blocks(document, tmp_path)
 

@@ -50,6 +50,21 @@ def test_an_evaluator_judges_what_no_guardrail_does(alma: ALMA, said: object, ou
     assert only_episode(alma).outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("evaluated", "is_guarded", "outcome"),
+    [("failure", True, "failure"), ("success", False, "success"), (None, True, "success"), (None, False, "partial")],
+)
+def test_an_evaluator_outranks_a_guardrail_and_a_guardrail_a_tool_that_failed(
+    alma: ALMA, evaluated: str | None, is_guarded: bool, outcome: str
+) -> None:
+    memory = ALMAMemory(alma, evaluator=lambda task, answer: evaluated)
+    guarded = {"guardrail": lambda output: (True, output.raw)} if is_guarded else {}
+    llm = ScriptedLLM(use("bad_tool", text="a"), "done")
+    crew(task(DEPLOY, agent(llm, tools=[bad_tool]), **guarded), memory=memory).kickoff()
+    memory.close()
+    assert only_episode(alma).outcome == outcome
+
+
 def test_an_evaluator_can_say_why(alma: ALMA) -> None:
     memory = ALMAMemory(alma, evaluator=lambda task, answer: ("failure", "the page stays blank"))
     crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()

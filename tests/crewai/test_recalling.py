@@ -1,5 +1,7 @@
 """What an agent is shown: its own memories, once, without any call of a model that was not there before."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,11 +15,34 @@ from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
 DEPLOY = "Deploy the auth service"
 
 
-def test_a_crew_takes_the_memory_itself_and_loads_no_lancedb(memory: ALMAMemory) -> None:
+WITHOUT_LANCEDB = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from alma import ALMA
+from crews import ALMAMemory, ScriptedLLM, agent, crew, task
+memory = ALMAMemory(ALMA.open("alma", project_id="crews", embedding_provider="hash"))
+crew(task("Deploy the auth service", agent(ScriptedLLM())), memory=memory).kickoff()
+assert memory.last_run is not None
+assert "lancedb" not in sys.modules
+"""
+
+
+def test_a_crew_takes_the_memory_itself(memory: ALMAMemory) -> None:
     made = crew(task(DEPLOY, agent(ScriptedLLM())), memory=memory)
     assert made._memory is memory
     assert isinstance(memory, Memory)
-    assert "lancedb" not in sys.modules
+
+
+def test_a_crew_with_this_memory_loads_no_lancedb(tmp_path: Path) -> None:
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LANCEDB],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_model_is_called_as_often_as_without_memory(memory: ALMAMemory) -> None:
@@ -133,3 +158,67 @@ def test_a_search_by_the_agent_finds_its_own_memories_without_tags(alma: ALMA, m
     assert "stork" not in llm.prompt(1)
     assert "[K1]" not in llm.prompt(1)
     assert alma.recent_episodes()[0].steps == ()
+
+
+def test_an_episode_is_of_the_user_who_was_present_when_it_began(alma: ALMA) -> None:
+    present = "ann"
+
+    def leave(messages: object) -> str:
+        nonlocal present
+        present = "bob"
+        return "done"
+
+    memory = ALMAMemory(alma, user_id=lambda: present)
+    made = crew(task(DEPLOY, agent(ScriptedLLM(leave))), memory=memory)
+    made.kickoff()
+    made.kickoff()
+    memory.close()
+    assert [record.user_id for record in reversed(alma.recent_episodes())] == ["ann", "bob"]
+
+
+def test_a_search_by_the_agent_finds_the_preferences_of_the_present_user_only(alma: ALMA) -> None:
+    alma.add_user_preference("ann", "birds", "Ann calls the staging cluster heron")
+    alma.add_user_preference("bob", "birds", "Bob calls the staging cluster stork")
+    memory = ALMAMemory(alma, user_id="ann")
+    llm = ScriptedLLM(use("search_memory", queries=["staging cluster name"]), "heron")
+    crew(task("Name a bird", agent(llm)), memory=memory).kickoff()
+    memory.close()
+    assert "heron" in llm.prompt(1)
+    assert "stork" not in llm.prompt(1)
+
+
+def test_what_matters_is_retrieved_once_however_often_a_guardrail_sends_the_agent_back(
+    alma: ALMA, memory: ALMAMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alma.add_heuristic("Coder", DEPLOY, "roll out blue-green")
+    retrieved, retrieve = [], ALMA.retrieve
+
+    def counted(self: ALMA, *about: object, **how: object) -> object:
+        retrieved.append(about)
+        return retrieve(self, *about, **how)
+
+    monkeypatch.setattr(ALMA, "retrieve", counted)
+    verdicts = iter([(False, "again"), (False, "again"), (True, "good")])
+    llm = ScriptedLLM("bad", "bad", "good")
+    crew(task(DEPLOY, agent(llm), guardrail=lambda output: next(verdicts)), memory=memory).kickoff()
+    assert retrieved == [(DEPLOY, "Coder")]
+    assert len(llm.asked) == 3
+
+
+def test_what_counts_as_shown_is_what_the_scope_let_through(alma: ALMA, memory: ALMAMemory) -> None:
+    memory.remember(f"{DEPLOY} at night", scope="/nights", agent_role="Coder")
+    memory.remember(f"{DEPLOY} by day", scope="/days", agent_role="Coder")
+    llm = ScriptedLLM()
+    crew(task(DEPLOY, agent(llm)), memory=memory.scope("/days")).kickoff()
+    (shown,) = alma.recent_episodes()[0].shown
+    assert "by day" in alma.get(shown.memory_id).text
+    assert f"[{shown.tag}]" in llm.prompt()
+
+
+def test_one_name_stands_for_coworkers_too(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, agent="team")
+    boss = ScriptedLLM(use("delegate_work_to_coworker", task="Fix login", context="none", coworker="Coder"), "all done")
+    manager = agent(boss, "Manager", allow_delegation=True)
+    crew(task("Make it", manager), agents=[manager, agent(ScriptedLLM("fixed"))], memory=memory).kickoff()
+    memory.close()
+    assert {(record.agent, record.task) for record in alma.recent_episodes()} == {("team", "Fix login"), ("team", "Make it")}

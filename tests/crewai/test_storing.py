@@ -34,6 +34,9 @@ def test_a_memory_that_is_read_only_offers_no_saving_and_still_learns(alma: ALMA
     memory.close()
     assert memory.remember(HERON) is None
     assert facts(alma) == []
+    note = alma.add_domain_knowledge("crew", "clusters", HERON)
+    memory.update(note.id, content=STORK)
+    assert facts(alma) == [("crew", HERON)]
     assert len(alma.recent_episodes()) == 1
 
 

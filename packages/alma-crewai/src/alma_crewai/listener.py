@@ -13,8 +13,8 @@ _NUMBERS = count()
 class ALMACrewListener:
     """Records each task that a crew does as one episode: what was shown, the calls of tools, how it ended.
 
-    Success is what a guardrail or the `evaluator` said; a failed tool makes it partial; a failed task is a failure; otherwise nobody judged, and it
-    is unverified. It is stored when the task ends; nothing that goes wrong in ALMA reaches the crew.
+    The `evaluator` has the last word, then a guardrail; where neither judged, a failed tool makes it partial; a failed task is a failure; otherwise
+    it is unverified. It is stored when the task ends; nothing that goes wrong in ALMA reaches the crew.
 
     An `ALMAMemory` has one of its own. One made by hand records the tasks of all crews in the process that have no `ALMAMemory`; of several, the
     one made last. It listens until it is closed, whether or not anybody keeps it. `Practice` says what the settings mean.

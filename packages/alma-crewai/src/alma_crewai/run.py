@@ -79,7 +79,7 @@ class Run:
                 episode.observe(answer)
 
     def complete(self, answer: str) -> EpisodeRecord | None:
-        """Ends it with what an evaluator or a guardrail said of the answer; failed tools make it partial; else nobody judged."""
+        """Ends it with what an evaluator or a guardrail said of the answer; where neither did, failed tools make it partial."""
         with self._lock:
             self._close()  # what an evaluator does is no step of this
             judged, reason = self._asked(lambda: self.practice.judged(self.task, answer)) or (None, None)
@@ -126,9 +126,9 @@ class Run:
         )
 
     def _verdict(self) -> Verdict:
-        if self._failures:
-            return Verdict.PARTIAL
-        return Verdict.SUCCESS if self._is_approved else Verdict.UNVERIFIED
+        if self._is_approved:
+            return Verdict.SUCCESS
+        return Verdict.PARTIAL if self._failures else Verdict.UNVERIFIED
 
     def _end(
         self, outcome: Verdict, answer: str, *, error: str | None, feedback: str | None = None, blames_strategy: bool = True
