@@ -282,6 +282,17 @@ def test_a_pickled_context_finds_its_store_by_the_learner_that_is_installed_or_s
     assert len(episodes(taught)) == 2
 
 
+def test_what_was_shown_is_not_pickled(taught: ALMA) -> None:
+    block = ALMAMemoryBlock(taught, agent="dev")
+    messages = [ChatMessage(role="user", content=TASK)]
+    notes = asyncio.run(block.aget(messages))
+    assert LESSON in notes
+    written = pickle.dumps(block)
+    assert LESSON.encode() not in written
+    with instrument_alma(taught):
+        assert asyncio.run(pickle.loads(written).aget(messages)) == notes
+
+
 def test_a_pickled_block_is_detached(taught: ALMA) -> None:
     block = pickle.loads(pickle.dumps(ALMAMemoryBlock(taught, agent="dev", user_id="ann", evaluator=lambda run: True)))
     assert (block.agent, block.user_id) == ("dev", "ann")

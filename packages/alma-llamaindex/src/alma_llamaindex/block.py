@@ -62,6 +62,12 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         """Where it looks. `ConfigurationError` if the block was unpickled and no learner is installed for its project."""
         return self._held.alma
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was shown: memories and a user's wishes belong to the store, not to files that contexts are pickled into."""
+        state = super().__getstate__()
+        forgotten: dict[str, Any] = {"_answered": OrderedDict(), "_last": None, "_shown": OrderedDict()}
+        return {**state, "__pydantic_private__": {**state["__pydantic_private__"], **forgotten}}
+
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         task = as_task(last_user_text(messages or []))
         if not task:
