@@ -21,7 +21,7 @@ def rollout(way: str) -> str:
 
 TOOL = StructuredTool.from_function(rollout, name="rollout", description="Rolls out.", handle_tool_error=True)
 REPLIES = call("rollout", way="rolling"), call("rollout", way="blue-green"), "Done."
-LEARNED = [("failure", "rollout(way)", "ImagePullBackOff"), ("success", "rollout(way)", None)]
+LEARNED = [("failure", 'rollout(way="rolling")', "ImagePullBackOff"), ("success", 'rollout(way="blue-green")', None)]
 
 
 def learned(alma: ALMA) -> list[tuple[str, str, str | None]]:
