@@ -128,6 +128,13 @@ def test_no_text_makes_anything_but_an_error_of_alma(store: ALMA, steps: list[St
 
 
 some_steps = st.lists(steps_with(storable_texts), min_size=1, max_size=3)
+by_a_stranger = st.tuples(st.just("bob"), some_steps)
+by_a_reader = st.tuples(
+    st.just("eve"),  # what she says of memories that she reads counts for all who read them
+    st.lists(
+        st.builds(learned, storable_texts, st.sampled_from(VERDICTS), storable_texts, storable_texts), min_size=1, max_size=3
+    ),
+)
 
 
 @settings(max_examples=20)
@@ -145,17 +152,18 @@ def test_what_is_done_in_another_project_changes_no_byte_of_what_i_recall(
 
 
 @settings(max_examples=20)
-@given(mine=some_steps, theirs=some_steps, question=storable_texts)
+@given(mine=some_steps, theirs=by_a_stranger | by_a_reader, question=storable_texts)
 def test_what_an_agent_does_that_i_cannot_read_is_not_seen_and_moves_nothing_in_the_search_by_meaning(
-    store: ALMA, mine: list[Step], theirs: list[Step], question: str
+    store: ALMA, mine: list[Step], theirs: tuple[str, list[Step]], question: str
 ) -> None:
     """By words it may: how rare a word is, is counted over the project."""
     alma = new_project(store)
     for step in mine:
         attempt(step, alma, "ann")
     before = seen_by(alma, "ann", question, arms=("dense",))
-    for step in theirs:
-        attempt(step, alma, "eve")
+    agent, steps = theirs
+    for step in steps:
+        attempt(step, alma, agent)
     assert seen_by(alma, "ann", question, arms=("dense",)) == before
     found = alma.retrieve(question, "ann", user_id="ann", top_k=50)
     assert {memory.agent for memory in found if memory.kind != "user_preference"} <= {"ann"}
