@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-TRIED = 8
+TRIED = 4
 """So many of the nearest are compared by their words: the very nearest may say the opposite, and the next the same."""
 
 Same = Callable[[Wording, Wording, float], bool]
@@ -37,11 +37,12 @@ class _Entry:
 class KnownTexts:
     """At most `capacity` texts under keys. What was put in last stays longest, what is to be kept longer still.
 
-    Below a cosine of `least` two texts are the same in the same words alone; without it, equal telling words are compared whatever the vectors.
+    Below the cosine that `least` gives for a text it is the same as another in the same words alone; without it, equal telling words are compared
+    whatever the vectors.
     The same calls in the same order give the same answers. Not thread-safe.
     """
 
-    def __init__(self, same: Same, *, capacity: int, least: float | None = None) -> None:
+    def __init__(self, same: Same, *, capacity: int, least: Callable[[str], float] | None = None) -> None:
         self._same = same
         self._capacity = capacity
         self._least = least
@@ -113,14 +114,14 @@ class KnownTexts:
 
     def _candidates(self, text: str, vector: "Vectors") -> list[tuple[float, str]]:
         """Those worth comparing by their words with their cosines times -1, nearest first: the nearest, and those with the same telling words."""
-        found = {} if self._least is not None else dict.fromkeys(self._by_core.get(wording(text).core, ()), 0.0)
+        found = {} if self._least else dict.fromkeys(self._by_core.get(wording(text).core, ()), 0.0)
+        least = self._least(text) if self._least else -2.0
         if self._keys:
             cosines = self._vectors @ vector
-            if self._least is not None and cosines.max() < self._least:
+            if cosines.max() < least:
                 return []
-            rows = {self._entries[key].row for key in found} | set(
-                np.argpartition(-cosines, min(TRIED, len(cosines)) - 1)[:TRIED].tolist()
-            )
+            nearest = np.argpartition(-cosines, min(TRIED, len(cosines)) - 1)[:TRIED].tolist()
+            rows = {self._entries[key].row for key in found} | {row for row in nearest if cosines.item(row) >= least}
             found |= {
                 key: -round(cosines.item(row), _DIGITS)
                 for row in rows

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from alma.evidence import Interval, Tally, rest
 from alma.learning.known_texts import KnownTexts
-from alma.learning.matching import NEAR_ALIKE_TASK, same_strategy, same_task
+from alma.learning.matching import least_for_task, same_strategy, same_task
 from alma.text import matched_text
 from alma.types.evidence import WHOLE_CLASS, Evidence, StoredEvidence, Told
 from alma.types.identity import short_id
@@ -130,7 +130,7 @@ class Ledger:
 
     def take_classes(self, agent: str, found: Sequence[StoredEvidence], vectors: Vectors) -> KnownTexts:
         """Takes in the classes of an agent, newest first as they are read, by the tasks that stand for them."""
-        known = self.classes[agent] = KnownTexts(same_task, capacity=MOST_CLASSES, least=NEAR_ALIKE_TASK)
+        known = self.classes[agent] = KnownTexts(same_task, capacity=MOST_CLASSES, least=least_for_task)
         for stored in reversed(found):
             note_class(known, stored.evidence, vectors.get(stored.evidence.task or ""))
         return known

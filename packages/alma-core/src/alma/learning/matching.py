@@ -24,6 +24,9 @@ NEAR_ALIKE_TASK, ALIKE_WORDS = 0.3, 2
 """So near must be two tasks that begin with the same action and share half of their telling words: "deploy the auth service", "deploy the
 billing service"."""
 
+SHORT_TASK = 80
+"""Only tasks of so few characters are alike by half of their words: in a long one, two words say little."""
+
 NEAR_REWORDED_TASK = 0.75
 """So near must be two tasks that begin otherwise, and each still tell the other's action."""
 
@@ -64,8 +67,17 @@ def same_task(a: str | Wording, b: str | Wording, cosine: float) -> bool:
     if cosine < NEAR_ALIKE_TASK or _reversal(mine, theirs):
         return False
     if _is_among(mine.action, {theirs.action}):
-        return cosine >= NEAR_TASK or _are_alike(mine.telling, theirs.telling)
+        return cosine >= NEAR_TASK or (_is_short(mine) and _is_short(theirs) and _are_alike(mine.telling, theirs.telling))
     return cosine >= NEAR_REWORDED_TASK and _is_among(mine.action, theirs.telling) and _is_among(theirs.action, mine.telling)
+
+
+def least_for_task(text: str) -> float:
+    """Below this cosine no task is of the class of this one, unless it is the same."""
+    return NEAR_ALIKE_TASK if len(text) <= SHORT_TASK else NEAR_TASK
+
+
+def _is_short(task: Wording) -> bool:
+    return len(task.normal) <= SHORT_TASK
 
 
 def _are_alike(mine: Stems, theirs: Stems) -> bool:
