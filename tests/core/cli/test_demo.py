@@ -50,7 +50,8 @@ def test_the_outcomes_form_rules_and_failures_are_foreseen(alma, embedder: str) 
 
     assert re.search(r"\(worked \d of \d times, last just now; (candidate|proven)\)$", learned["heuristic"])
     assert re.match(
-        r"Instead do: .+\. Avoid: .+\. Why: .+ \(failed \d of \d times, last just now; (candidate|proven)\)$", learned["anti_pattern"]
+        r"Instead do: .+\. Avoid: .+\. Why: .+ \(failed \d of \d times, last just now; (candidate|proven)\)$",
+        learned["anti_pattern"],
     )
     assert learned["strategies"] > len(learned["decided"]) >= learned["heuristics"] + learned["anti_patterns"] > 3
     assert sum(group["trials"] for group in learned["runs"]) == 80
