@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-TRIED = 4
+TRIED = 8
 """So many of the nearest are compared by their words: the very nearest may say the opposite, and the next the same."""
 
 Same = Callable[[Wording, Wording, float], bool]
