@@ -128,7 +128,7 @@ def test_no_text_makes_anything_but_an_error_of_alma(store: ALMA, steps: list[St
 
 
 some_steps = st.lists(steps_with(storable_texts), min_size=1, max_size=3)
-by_a_stranger = st.tuples(st.just("bob"), some_steps)
+by_a_stranger = st.tuples(st.just("sam"), some_steps)
 by_a_reader = st.tuples(
     st.just("eve"),  # what she says of memories that she reads counts for all who read them
     st.lists(
