@@ -1,6 +1,6 @@
 """Why a strategy is bad, in its most telling error."""
 
-from alma.learning.telling import most_telling, why_bad
+from alma.learning.telling import most_telling
 
 
 def test_the_commonest_error_is_told() -> None:
@@ -28,7 +28,5 @@ def test_the_order_of_the_record_does_not_matter() -> None:
     assert most_telling(errors) == most_telling(errors[::-1]) == "port taken"
 
 
-def test_it_is_said_honestly_that_no_error_was_recorded() -> None:
+def test_of_no_errors_none_is_told() -> None:
     assert most_telling([]) is None
-    assert why_bad([], failures=3, trials=4) == "failed 3 of 4 times; no error was recorded"
-    assert why_bad([("disk full", 1, 10)], failures=3, trials=4) == "disk full"

@@ -1,39 +1,10 @@
-"""Stores in folders of their own, which embed by hashing and are told the time."""
+"""A store that no test changes."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from alma import ALMA
-from facade import ManualClock, OpenStore
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def open_store(tmp_path: Path, clock: ManualClock) -> Iterator[OpenStore]:
-    """Opens the project `shop` in a folder of this test, unless told otherwise; closed at the end."""
-    opened: list[ALMA] = []
-
-    def open_it(folder: str | Path = "store", **given: Any) -> ALMA:
-        settings: dict[str, Any] = {"project_id": "shop", "embedding_provider": "hash", "clock": clock, **given}
-        opened.append(ALMA.open(tmp_path / folder, **settings))
-        return opened[-1]
-
-    yield open_it
-    for alma in opened:
-        alma.close()
-
-
-@pytest.fixture
-def alma(open_store: OpenStore) -> ALMA:
-    """An empty store without rules for any agent."""
-    return open_store()
 
 
 @pytest.fixture(scope="session")

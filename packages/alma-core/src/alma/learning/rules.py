@@ -16,7 +16,7 @@ from alma.types.memories import AntiPattern, Heuristic
 from alma.types.passages import Passage
 
 SHOWN_CHARS = 2_000
-NO_ERROR = "it failed, and no error was recorded"
+NO_ERROR = "no error was recorded"
 HARDLY = 0.1
 LEAST_SUCCESSES = 2
 """An alternative that did not succeed so often is no alternative yet."""

@@ -27,11 +27,6 @@ def most_telling(errors: Sequence[Happening]) -> str | None:
     return best[0] if best else None
 
 
-def why_bad(errors: Sequence[Happening], *, failures: float, trials: float) -> str:
-    """Why a strategy that failed so often, of so many times, is bad: its most telling error, or honestly that none was recorded."""
-    return most_telling(errors) or f"failed {failures:g} of {trials:g} times; no error was recorded"
-
-
 def _rank(error: Happening) -> tuple[bool, int, int, int, str]:
     text, count, last_at = error
     said = sum(word not in _SAYING_LITTLE for word in telling_words(text))

@@ -60,11 +60,11 @@ class _Judged:
 
     def retell(self) -> None:
         """Has an anti-pattern name another alternative, if a better one came up."""
-        if (
-            self.entry.evidence.anti_pattern_status in (Standing.CANDIDATE, Standing.PROVEN)
-            and self._told() != self._told_before()
-        ):
-            self._retell(self._told())
+        if self.entry.evidence.anti_pattern_status not in (Standing.CANDIDATE, Standing.PROVEN):
+            return
+        told = self._told()
+        if told != self._told_before():
+            self._retell(told)
 
     def _needed(self, agent: str) -> Needed:
         scope = self.room.store.agents.get(agent)

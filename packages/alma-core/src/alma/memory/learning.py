@@ -65,7 +65,8 @@ class Learner:
         book = self._book(outcome.agent, key, is_new=is_new)
         whole = self._whole(book, outcome.agent, key, task, vectors.get(task))
         whole.evidence = counted(until(whole.evidence, self.at), seen)
-        note_class(self._classes(outcome.agent), whole.evidence, vectors.get(task))
+        if outcome.task_type is None:
+            note_class(self._classes(outcome.agent), whole.evidence, vectors.get(task))
         self.settings.setdefault(
             (outcome.agent, key), Setting(self.room.name, self.at, whole.evidence.task or "", outcome.task_type)
         )

@@ -205,40 +205,8 @@ class Write:
         """Writes the journal record and gives its hash; `None` if nothing was changed."""
         if not self.changes:
             return None
-        payload = journal.encode_payload(self.changes)
-        salt = os.urandom(journal.SALT_BYTES)
-        digest = journal.payload_digest(salt, payload)
-        head = journal.record_hash(
-            self.previous,
-            project=self.project,
-            seq=self.seq,
-            at=self.at,
-            actor=self.actor,
-            operation=self.operation,
-            digest=digest,
-        )
-        sealed = self._sealed(payload, "journal.payload")
-        self.connection.execute(
-            compiled.JOURNAL_INSERT,
-            {
-                "project": self.row,
-                "seq": self.seq,
-                "at": self.at,
-                "actor": self.actor,
-                "operation": self.operation,
-                "payload": sealed,
-                "salt": salt,
-                "digest": digest,
-                "hash": head,
-            },
-        )
-        self.connection.executemany(
-            compiled.TOUCHED_INSERT,
-            [
-                {"project": self.row, "key": key, "seq": self.seq}
-                for key in dict.fromkeys(entity(change.table, change.key) for change in self.changes)
-            ],
-        )
+        head = self._journalled()
+        self._touch()
         if any(change.table == "evidence" for change in self.changes):
             self.learned_seq = self.seq
         advanced = {
@@ -250,6 +218,26 @@ class Write:
         }
         self.connection.execute(compiled.PROJECT_ADVANCE, advanced)
         return head
+
+    def _journalled(self) -> bytes:
+        """Writes the record of all changes, and gives its hash."""
+        payload = journal.encode_payload(self.changes)
+        salt = os.urandom(journal.SALT_BYTES)
+        seq, at, actor, operation = self.seq, self.at, self.actor, self.operation
+        digest = journal.payload_digest(salt, payload)
+        head = journal.record_hash(
+            self.previous, project=self.project, seq=seq, at=at, actor=actor, operation=operation, digest=digest
+        )
+        said = {"project": self.row, "seq": seq, "at": at, "actor": actor, "operation": operation}
+        kept = {"payload": self._sealed(payload, "journal.payload"), "salt": salt, "digest": digest, "hash": head}
+        self.connection.execute(compiled.JOURNAL_INSERT, {**said, **kept})
+        return head
+
+    def _touch(self) -> None:
+        """Notes what the record changed, by which history finds it."""
+        keys = dict.fromkeys(entity(change.table, change.key) for change in self.changes)
+        rows = [{"project": self.row, "key": key, "seq": self.seq} for key in keys]
+        self.connection.executemany(compiled.TOUCHED_INSERT, rows)
 
     def _make_searchable(self, memory_number: int, passages: Sequence[Passage]) -> None:
         if may_wait(passages) and len(self.unindexed) < MOST_WAITING:
