@@ -129,6 +129,17 @@ def test_the_budget_of_the_prompt_is_kept(alma: ALMA) -> None:
     assert 0 < llm.prompt().count("[H") < 5
 
 
+def test_what_had_no_room_in_the_prompt_was_not_shown(alma: ALMA) -> None:
+    for number in range(5):
+        alma.add_heuristic("Coder", f"{DEPLOY} {number}", "roll out blue-green " * 20)
+    memory, llm = ALMAMemory(alma, max_tokens=300), ScriptedLLM("As [H1] and [H5] say.")
+    crew(task(DEPLOY, agent(llm)), memory=memory).kickoff()
+    memory.close()
+    (record,) = alma.recent_episodes()
+    assert llm.prompt().count("\n[H") == 2
+    assert {shown.tag: shown.used for shown in record.shown} == {"H1": True, "H2": False}
+
+
 @pytest.mark.parametrize("role", ["  Senior\nDeveloper ", "R" * 500])
 def test_any_role_is_the_name_of_an_agent(alma: ALMA, memory: ALMAMemory, role: str) -> None:
     crew(task(DEPLOY, agent(ScriptedLLM(), role)), memory=memory).kickoff()

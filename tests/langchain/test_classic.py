@@ -14,7 +14,7 @@ from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 
 from alma import ALMA
 from alma_langchain import ALMACallbackHandler, ALMAMemory, AsyncALMACallbackHandler, tools_succeeded
-from scripted import TASK, call, deploy, invoke, only_run, runs, scripted, steps
+from scripted import TASK, call, deploy, invoke, only_run, runs, scripted, steps, system_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
 
@@ -146,6 +146,19 @@ def test_of_several_inputs_one_has_to_be_named_as_the_task(alma: ALMA, is_async:
     chain = LLMChain(llm=scripted("Done."), prompt=prompt, memory=ALMAMemory(alma, agent="dev", input_key="question"))
     invoke(chain, given, is_async=is_async)
     assert only_run(alma).task == TASK
+
+
+@colours
+@pytest.mark.parametrize("return_docs", [False, True])
+def test_what_had_no_room_was_not_shown_and_documents_need_none(alma: ALMA, return_docs: bool, is_async: bool) -> None:
+    for number in range(5):
+        alma.add_heuristic("dev", f"{TASK} {number}", f"way {number} " + "at length " * 30)
+    memory = ALMAMemory(alma, agent="dev", max_tokens=250, return_docs=return_docs)
+    model = scripted("As [H1] and [H5] say.")
+    invoke(executor(model, memory), {"input": TASK}, is_async=is_async)
+    shown = {exposure.tag: exposure.used for exposure in only_run(alma).shown}
+    assert shown == {"H1": True, "H2": False, **({"H3": False, "H4": False, "H5": True} if return_docs else {})}
+    assert system_text(model.prompts[0]).count(": way ") == len(shown)
 
 
 def test_it_may_show_documents(alma: ALMA) -> None:

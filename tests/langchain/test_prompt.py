@@ -1,5 +1,6 @@
 """What the model is told, and what it is not."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -210,3 +211,35 @@ def test_the_budget_and_the_number_of_memories_are_kept(alma: ALMA) -> None:
     assert nothing == ["", ""]
     assert few.count("way ") == 3
     assert 0 < short.count("way ") < 3
+
+
+def told_and_shown(alma: ALMA, model: ScriptedChatModel) -> tuple[list[str], dict[str, bool | None]]:
+    """The tags that the first prompt told, and what the run's episode holds as shown."""
+    told = re.findall(r"^\[(\w\d+)\]", system_text(model.prompts[0]), re.MULTILINE)
+    return told, {shown.tag: shown.used for shown in only_run(alma).shown}
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("is_split", [False, True])
+def test_what_had_no_room_was_not_shown(alma: ALMA, is_split: bool, is_async: bool) -> None:
+    long_ones(alma)
+    middleware = ALMAMiddleware(alma, agent="dev", max_tokens=250)
+    model = scripted("As [H1] and [H5] say.")
+    invoke(agent(model, middleware.split() if is_split else [middleware]), is_async=is_async)
+    told, shown = told_and_shown(alma, model)
+    assert told == ["H1", "H2"]
+    assert shown == {"H1": True, "H2": False}
+    assert middleware.last_run is not None
+    assert (middleware.last_run.retrieved, middleware.last_run.cited) == (2, ("H1",))
+
+
+def test_where_nothing_is_to_be_shown_nothing_was(alma: ALMA) -> None:
+    long_ones(alma)
+    model = scripted("As [H1] says.")
+    invoke(agent(model, [ALMAMiddleware(alma, agent="dev", inject="none")]))
+    assert told_and_shown(alma, model) == ([], {})
+
+
+def long_ones(alma: ALMA) -> None:
+    for number in range(5):
+        alma.add_heuristic("dev", f"{TASK} {number}", f"way {number} " + "at length " * 30)

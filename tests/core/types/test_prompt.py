@@ -139,6 +139,24 @@ def test_an_item_too_big_for_the_budget_leaves_its_place_to_a_smaller_one() -> N
     assert "[H2] second: short" in found.to_prompt(budget)
 
 
+@given(slices(), st.integers(0, 400), counters)
+def test_what_fits_is_what_a_prompt_of_that_budget_says(found: MemorySlice, budget: int, count: Callable[[str], int]) -> None:
+    text = found.to_prompt(budget, count_tokens=count)
+    fits = found.fitting(budget, count_tokens=count)
+
+    assert fits.to_prompt(budget, count_tokens=count) == text
+    assert [item.tag for item in fits.recalled] == [item.tag for item in found.recalled if f"\n[{item.tag}] " in text]
+    assert fits == found.model_copy(update={"recalled": fits.recalled})
+    assert fits.fitting(budget, count_tokens=count) is fits
+
+
+def test_a_slice_without_a_budget_of_its_own_fits_what_a_prompt_says_by_default() -> None:
+    found = slice_of(*(Heuristic(condition=f"case {n}", strategy="do " * 190) for n in range(1, 30)))
+
+    assert 0 < len(found.fitting()) < 29
+    assert found.fitting().to_prompt() == found.to_prompt()
+
+
 def test_a_prompt_reads_as_it_should() -> None:
     def ago(days: int) -> datetime:
         return NOW - timedelta(days=days)

@@ -46,6 +46,8 @@ def test_a_budget_that_is_no_count_is_refused(budget: Any) -> None:
     for found in (MemorySlice(), slice_of(RULE)):
         with pytest.raises(AlmaValidationError, match="max_tokens"):
             found.to_prompt(max_tokens=budget)
+        with pytest.raises(AlmaValidationError, match="max_tokens"):
+            found.fitting(max_tokens=budget)
 
 
 @pytest.mark.parametrize("text", [None, 5, b"[H1]"])

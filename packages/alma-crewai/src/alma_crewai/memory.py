@@ -205,7 +205,11 @@ class ALMAMemory(Memory):
 
     def _for_prompt(self, who: Asker, query: str, keep: Callable[[MemorySlice], MemorySlice]) -> list[MemoryMatch]:
         run = self._run_of(who, query)
-        found = self._retrieved(query, self._name(who.role), keep) if run is None else run.recalled(keep)
+        found = (
+            self._retrieved(query, self._name(who.role), keep)
+            if run is None
+            else run.recalled(lambda memories: keep(memories).fitting(self._max_tokens))
+        )
         text = found.to_prompt(self._max_tokens)
         if not text:
             return []

@@ -115,6 +115,7 @@ class ALMAMemory(BaseMemory):
         attempt: Attempt | None = None
         with self._recorder.guard("memory could not be read"):
             found = self._recorder.retrieve(task, context)
+            found = found if self.return_docs else self._recorder.fitting(found)
             attempt = self._recorder.follow(task, context, memories=partial(_given, found))
         return {self.memory_key: self._shown(found, attempt)}
 
@@ -168,9 +169,9 @@ class ALMAMemory(BaseMemory):
         return final_answer(outputs) or next((value for value in outputs.values() if isinstance(value, str)), "")
 
     def _shown(self, found: MemorySlice, attempt: Attempt | None) -> Any:
-        text = found.to_prompt(self._recorder.settings.max_tokens)
-        documents = memory_to_documents(found) if self.return_docs else []
-        return NotedDocuments(documents, attempt) if self.return_docs else Notes.of(text, attempt)
+        if self.return_docs:
+            return NotedDocuments(memory_to_documents(found), attempt)
+        return Notes.of(self._recorder.notes(found), attempt)
 
     def _forget_all(self) -> None:
         while ids := [memory.id for memory in self.alma.list_memories(agent=self.agent, limit=1000)]:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Literal, TypeAlias, Unpack, cast
 from uuid import UUID
 
@@ -59,6 +60,7 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
             raise ConfigurationError(f"inject is {inject!r}; it must be 'system' or 'none'")
         self.recorder = recorder
         self._inject = inject
+        self._is_shown = inject == "system"
         self._name = name
         watch()
 
@@ -79,7 +81,9 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
 
     def split(self) -> "tuple[ALMAMiddleware, NotesMiddleware]":
         """The same in two: the first records and goes first, the second writes the notes into the prompt and goes last."""
-        return ALMAMiddleware.over(self.recorder, inject="none", name=self._name), NotesMiddleware(self._name)
+        records = ALMAMiddleware.over(self.recorder, inject="none", name=self._name)
+        records._is_shown = True  # by the other one
+        return records, NotesMiddleware(self._name)
 
     def before_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any]:
         """Begins the episode and keeps the notes for the model calls."""
@@ -147,7 +151,9 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
         attempt = None
         with self.recorder.guard("the task was not read"):
             if task := self.recorder.settings.task_from(state):
-                attempt = self.recorder.follow(task, run_context(runtime.context), has_hooks=True)
+                context = run_context(runtime.context)
+                nothing = None if self._is_shown else partial(self.recorder.nothing_shown, context)
+                attempt = self.recorder.follow(task, context, memories=nothing, has_hooks=True)
                 _listen(attempt)
         return attempt
 
@@ -158,7 +164,7 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
             entry = {
                 "episode": attempt.episode.id,
                 "task": attempt.task,
-                "notes": attempt.memories.to_prompt(self.recorder.settings.max_tokens),
+                "notes": self.recorder.notes(attempt.memories),
                 "after": state["messages"][-1].id if state["messages"] else None,
             }
         return {"alma_runs": {**state.get("alma_runs", {}), self._name: entry}}

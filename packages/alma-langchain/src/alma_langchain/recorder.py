@@ -51,7 +51,7 @@ class Recorder:
         return self.scope.project(context)
 
     def retrieve(self, task: str, context: RunContext) -> MemorySlice:
-        """What matters for a task of that run."""
+        """What is found for a task of that run."""
         said = kept_task(self.settings.told(task))
         found = self.project(context).retrieve(said, self.agent, top_k=self.settings.top_k, user_id=self.scope.user(context))
         if (least := self.settings.min_score) is None:
@@ -61,13 +61,21 @@ class Recorder:
     def follow(
         self, task: str, context: RunContext, *, memories: Callable[[], MemorySlice] | None = None, has_hooks: bool = False
     ) -> Attempt:
-        """A run on a task, whose episode begins when it is needed. `memories` gives what was shown, if something was."""
+        """A run on a task, whose episode begins when it is needed. `memories` gives what is shown; by default that is what `notes` tells."""
         said = kept_task(self.settings.told(task))
 
         def begin() -> Episode:
-            return self._new(said, context, memories() if memories else self.retrieve(task, context))
+            return self._new(said, context, memories() if memories else self.fitting(self.retrieve(task, context)))
 
         return Attempt(self, begin, task=said, has_hooks=has_hooks)
+
+    def fitting(self, found: MemorySlice) -> MemorySlice:
+        """What of it has room in the prompt: nobody may be said to have passed over what was left out."""
+        return found.fitting(self.settings.max_tokens)
+
+    def notes(self, shown: MemorySlice) -> str:
+        """What the prompt says of it."""
+        return shown.to_prompt(self.settings.max_tokens)
 
     def nothing_shown(self, context: RunContext) -> MemorySlice:
         """The slice of a run that was shown nothing."""

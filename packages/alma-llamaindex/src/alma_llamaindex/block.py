@@ -138,9 +138,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
     async def _retrieved(self, task: str, agent: str) -> MemorySlice:
         """What is found and has room in the notes: nobody may be said to have passed over what was left out."""
         found = await asyncio.to_thread(self.alma.retrieve, task=task, agent=agent, user_id=self.user_id, top_k=self.top_k)
-        lines = self._rendered(found).splitlines()
-        kept = tuple(item for item in found.recalled if any(line.startswith(f"[{item.tag}] ") for line in lines))
-        return found if len(kept) == len(found) else found.model_copy(update={"recalled": kept})
+        return found.fitting(self.max_tokens)
 
 
 def _place(messages: Sequence[ChatMessage]) -> int:

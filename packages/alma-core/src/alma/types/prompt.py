@@ -58,11 +58,22 @@ def cited_tags(text: str) -> set[str]:
 
 def render_prompt(items: Sequence[Recalled], *, now: datetime, max_tokens: int, count_tokens: TokenCounter) -> str:
     """The items as notes of at most `max_tokens`, the better ones first to get a place. "" if none fits."""
+    return _fitted(items, now, max_tokens, count_tokens)[1]
+
+
+def fitting(items: Sequence[Recalled], *, now: datetime, max_tokens: int, count_tokens: TokenCounter) -> tuple[Recalled, ...]:
+    """The items that `render_prompt` has a place for, in their order."""
+    kept, _ = _fitted(items, now, max_tokens, count_tokens)
+    return tuple(item for item in items if item.tag in kept)
+
+
+def _fitted(items: Sequence[Recalled], now: datetime, max_tokens: int, count_tokens: TokenCounter) -> tuple[dict[str, str], str]:
+    """The lines that get a place, by their tags, and the notes that they make."""
     _check_budget(max_tokens)
     lines = {item.tag: f"[{item.tag}] {note(item.memory, now)}" for item in items}
     whole = _assemble(lines)
     if not lines or count_tokens(whole) <= max_tokens:
-        return whole
+        return lines, whole
     kept: dict[str, str] = {}
     text = ""
     for tag, line in lines.items():
@@ -70,7 +81,7 @@ def render_prompt(items: Sequence[Recalled], *, now: datetime, max_tokens: int, 
         if count_tokens(longer) <= max_tokens:
             kept[tag] = line
             text = longer
-    return text
+    return kept, text
 
 
 def _check_budget(max_tokens: object) -> None:

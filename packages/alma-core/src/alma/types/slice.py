@@ -10,7 +10,7 @@ from alma.errors import ValidationError
 from alma.text import estimate_tokens, shortened
 from alma.types.identity import UtcDatetime, utc_now
 from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
-from alma.types.prompt import TokenCounter, cited_tags, note, render_prompt
+from alma.types.prompt import TokenCounter, cited_tags, fitting, note, render_prompt
 from alma.types.reading import read_json
 from alma.types.recalled import Recalled
 
@@ -88,6 +88,15 @@ class MemorySlice(BaseModel):
         `max_tokens` is a whole number, 0 or more.
         """
         return render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
+
+    def fitting(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> "MemorySlice":
+        """The slice of what `to_prompt` says with the same arguments: the same bytes, without the memories that it leaves out for room.
+
+        An episode begun with it (`alma.episode(…, memories=found.fitting(500))`) holds as shown what reached the prompt and nothing else, so that
+        nobody can be said to have cited or passed over what was never shown. Tags, scores and order stay as they are.
+        """
+        kept = fitting(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
+        return self if len(kept) == len(self.recalled) else self.model_copy(update={"recalled": kept})
 
     def notes(self) -> list[str]:
         """What a prompt says of each memory, one line each, in rank order, without tags: for places where nobody looks for citations."""
