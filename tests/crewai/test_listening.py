@@ -1,7 +1,11 @@
 """What is registered with CrewAI, how often a task is recorded, and what a broken store does to a crew: nothing."""
 
+import gc
+import json
 import logging
-from collections.abc import Iterator
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +13,9 @@ from crewai import TaskOutput
 from crewai.hooks import InterceptionPoint, clear_all_hooks, get_hooks
 
 from alma import ALMA, StorageError
-from alma_crewai import ALMACrewListener, ALMAMemory, attach_alma
+from alma_crewai import ALMACrewListener, ALMAMemory, ALMARecallTool, ALMARememberTool, attach_alma
 from crews import ScriptedLLM, agent, bad_tool, crew, crewai_event_bus, good_tool, task, use
+from stores import Driver
 
 DEPLOY = "Deploy the auth service"
 CALLED: list[str] = []
@@ -39,6 +44,45 @@ def test_closing_leaves_crewai_as_it_was(alma: ALMA) -> None:
     assert registered() == (before[0] + 2, before[1])
     for each in [*made, made[0]]:
         each.close()
+    assert registered() == before
+
+
+def test_of_a_memory_that_nobody_keeps_nothing_stays(alma: ALMA) -> None:
+    before, kept = registered(), ALMAMemory(alma)
+    dropped = ALMAMemory(alma)
+    crew(task(DEPLOY, agent(ScriptedLLM(use("good_tool", text="a"), "done"), tools=[good_tool])), memory=dropped).kickoff()
+    gone = weakref.ref(dropped.listener)
+    del dropped
+    crewai_event_bus.reset_runtime_state()  # it holds the crew, and so its memory
+    gc.collect()
+    assert gone() is None
+    assert registered() == (before[0] + 2, before[1])
+    crew(task(DEPLOY, agent(ScriptedLLM())), memory=kept).kickoff()
+    assert outcomes(alma) == ["unverified"] * 2
+    del kept
+    crewai_event_bus.reset_runtime_state()
+    gc.collect()
+    assert registered() == before
+
+
+def test_of_a_listener_nothing_stays_when_its_alma_is_closed(alma: ALMA) -> None:
+    before = registered()
+    listener = ALMACrewListener(alma)
+    alma.close()
+    assert (registered(), listener.is_open) == (before, False)
+    with pytest.raises(StorageError, match="closed"):
+        ALMACrewListener(alma)
+    assert registered() == before
+
+
+def test_of_a_listener_nothing_stays_when_nobody_keeps_its_alma(tmp_path: Path) -> None:
+    before = registered()
+    alma = ALMA.open(tmp_path / "dropped", project_id="crews", embedding_provider="hash")
+    ALMACrewListener(alma)
+    gc.collect()
+    assert registered() == (before[0] + 2, before[1])
+    del alma
+    gc.collect()
     assert registered() == before
 
 
@@ -94,6 +138,62 @@ def test_two_projects_do_not_hear_each_others_crews(alma: ALMA) -> None:
     assert [record.task for record in other.recent_episodes()] == ["Write about penguins"]
 
 
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
+    made = Driver()
+    monkeypatch.setattr(sqlite3, "connect", made.connect)
+    return made
+
+
+def reading(statement: str) -> None:
+    """Fails where ALMA searches."""
+    if "MATCH" in statement or "FROM passage" in statement:
+        raise sqlite3.OperationalError("it cannot be read")
+
+
+def writing(statement: str) -> None:
+    """Fails where ALMA begins to write."""
+    if statement.startswith("BEGIN IMMEDIATE"):
+        raise sqlite3.OperationalError("it cannot be written")
+
+
+def both(statement: str) -> None:
+    """Fails in both places."""
+    reading(statement)
+    writing(statement)
+
+
+def work(**settings: object) -> tuple[object, list[str]]:
+    """What comes of a crew of two tasks, and each answer; it fails in the middle and goes on."""
+    llm = ScriptedLLM(use("bad_tool", text="a"), "gave up", use("good_tool", text="b"), "written")
+    worker = agent(llm, tools=[bad_tool, good_tool])
+    done = crew(task(DEPLOY, worker), task("Write about penguins", worker), **settings).kickoff()
+    return done.raw, [each.raw for each in done.tasks_output], len(llm.asked)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (reading, {"it cannot be read"}),
+        (writing, {"it cannot be written"}),
+        (both, {"it cannot be read", "it cannot be written"}),
+    ],
+    ids=["reading", "writing", "both"],
+)
+def test_a_store_that_fails_changes_nothing_of_a_crews_output_and_stands_in_the_errors(
+    driver: Driver, alma: ALMA, memory: ALMAMemory, fault: Callable[[str], None], told: set[str]
+) -> None:
+    alma.add_heuristic("Coder", DEPLOY, "roll out blue-green")
+    usual = work()
+    with driver.doing(fault):
+        assert work(memory=memory) == usual
+    assert {type(error) for error in memory.errors} == {StorageError}
+    assert {words for words in ("it cannot be read", "it cannot be written") if words in str(memory.errors)} == told
+    assert memory.errors == memory.listener.errors
+    assert work(memory=memory) == usual
+    assert outcomes(alma)[-2:] == ["partial", "unverified"]
+
+
 def test_a_broken_store_changes_nothing_for_the_crew_and_is_told(broken: ALMA) -> None:
     memory = ALMAMemory(broken)
     llm = ScriptedLLM(use("good_tool", text="a"), "done")
@@ -109,6 +209,39 @@ def test_a_failing_crew_with_a_broken_store_fails_with_its_own_error(broken: ALM
     with pytest.raises(ConnectionError, match="gone"):
         crew(task(DEPLOY, agent(ScriptedLLM(ConnectionError("gone")), max_retry_limit=0)), memory=memory).kickoff()
     memory.close()
+    assert [type(error) for error in memory.errors] == [StorageError] * 2  # the recall, the ending
+
+
+@pytest.mark.parametrize("contents", [["heron"], ["heron", "stork"]], ids=len)
+@pytest.mark.parametrize("is_native", [True, False], ids=["native", "written"])
+def test_what_an_agent_cannot_save_is_told_to_it_and_stands_in_the_errors(
+    driver: Driver, alma: ALMA, memory: ALMAMemory, contents: list[str], is_native: bool
+) -> None:
+    written = f'Thought: t\nAction: save_to_memory\nAction Input: {{"contents": {json.dumps(contents)}}}'
+    saving = use("save_to_memory", contents=contents) if is_native else written
+    llm = ScriptedLLM(saving, "Thought: I know\nFinal Answer: done", native=is_native)
+
+    def only_notes(statement: str) -> None:
+        if len(llm.asked) == 1:
+            writing(statement)
+
+    with driver.doing(only_notes):
+        done = crew(task(DEPLOY, agent(llm)), memory=memory).kickoff()
+    assert "done" in done.raw
+    assert "it cannot be written" in llm.prompt(1)
+    assert memory.errors
+    assert {type(error) for error in memory.errors} == {StorageError}
+    assert memory.errors == memory.listener.errors
+    assert outcomes(alma) == ["unverified"]
+    assert alma.list_memories("domain_knowledge") == []
+
+
+def test_what_a_tool_cannot_do_is_told_in_the_log(broken: ALMA, caplog: pytest.LogCaptureFixture) -> None:
+    tools = [ALMARecallTool(broken, agent="Coder"), ALMARememberTool(broken, agent="Coder")]
+    llm = ScriptedLLM(use("remember_in_alma", fact="heron"), use("recall_from_alma", question="bird"), "done")
+    assert crew(task(DEPLOY, agent(llm, tools=tools))).kickoff().raw == "done"
+    told = [record.getMessage() for record in caplog.records if record.name == "alma"]
+    assert [message.partition(": ")[0] for message in told] == ["Remember in ALMA failed", "Recall from ALMA failed"]
 
 
 def test_a_user_that_cannot_be_told_keeps_no_crew_from_its_work(alma: ALMA) -> None:

@@ -8,7 +8,7 @@ from crewai.hooks import register_before_tool_call_hook, unregister_before_tool_
 
 from alma import ALMA
 from alma_crewai import ALMACrewListener, ALMAMemory
-from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
+from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, tool, use
 
 DEPLOY = "Deploy the auth service"
 REJECTED = "a zebra ate the release"
@@ -109,8 +109,31 @@ def test_a_tool_that_breaks_makes_the_task_partial_and_is_one_lesson(alma: ALMA,
     ]  # the step, and the task that it was all of
 
 
+@pytest.mark.parametrize(("is_native", "tries"), [(True, 1), (False, 6)], ids=["native", "written"])
+def test_a_tool_that_breaks_in_two_tasks_is_one_warning_however_often_crewai_tries_it(
+    alma: ALMA, memory: ALMAMemory, is_native: bool, tries: int
+) -> None:
+    tried = []
+
+    @tool("bad_tool")
+    def bad_tool(text: str) -> str:
+        """Breaks."""
+        tried.append(text)
+        raise RuntimeError("boom")
+
+    call = use("bad_tool", text="a") if is_native else 'Thought: try\nAction: bad_tool\nAction Input: {"text": "a"}'
+    for number in (1, 2):
+        llm = ScriptedLLM(call, "Thought: I know\nFinal Answer: gave up", native=is_native)
+        crew(task(DEPLOY, agent(llm, tools=[bad_tool])), memory=memory).kickoff()
+        assert len(tried) == number * tries
+        assert len(alma.list_memories("anti_pattern")) == number - 1  # one failure is no pattern yet
+    (warning,) = alma.list_memories("anti_pattern")
+    assert (warning.agent, warning.pattern, warning.occurrence_count) == ("Coder", 'bad_tool(text="a")', 2)
+    assert "boom" in warning.why_bad
+    assert [(record.outcome, len(record.steps)) for record in alma.recent_episodes()] == [("partial", 1)] * 2
+
+
 def test_a_tool_that_reports_a_failure_counts_like_one_that_breaks(alma: ALMA, memory: ALMAMemory) -> None:
-    from crewai.tools import tool
     from crewai.tools.tool_failure import ToolFailure
 
     @tool("post")
@@ -120,6 +143,32 @@ def test_a_tool_that_reports_a_failure_counts_like_one_that_breaks(alma: ALMA, m
 
     crew(task(DEPLOY, agent(ScriptedLLM(use("post", text="a"), "done"), tools=[post])), memory=memory).kickoff()
     assert [(step.ok, step.error) for step in only_episode(alma).steps] == [(False, "no such channel (code: channel_not_found)")]
+
+
+@pytest.mark.parametrize("is_native", [True, False], ids=["native", "written"])
+def test_a_call_is_told_with_long_values_cut_and_secrets_masked(alma: ALMA, memory: ALMAMemory, is_native: bool) -> None:
+    @tool("post")
+    def post(target: str, password: str, headers: dict[str, str], text: str) -> str:
+        """Posts."""
+        return "posted"
+
+    given = {"target": "prod", "password": "hunter2", "headers": {"Authorization": "Bearer x", "lang": "fr"}, "text": "la " * 99}
+    call = use("post", **given) if is_native else f"Thought: t\nAction: post\nAction Input: {json.dumps(given)}"
+    llm = ScriptedLLM(call, "Thought: I know\nFinal Answer: done", native=is_native)
+    crew(task(DEPLOY, agent(llm, tools=[post])), memory=memory).kickoff()
+    (step,) = only_episode(alma).steps
+    assert step.action == (
+        'post(target="prod", password="***", headers={"Authorization": "***", "lang": "fr"}, text="' + "la " * 32 + "la…)"
+    )
+    assert step.ok
+
+
+def test_arguments_that_cannot_be_read_are_not_told(alma: ALMA, memory: ALMAMemory) -> None:
+    call = [{"id": "call", "type": "function", "function": {"name": "good_tool", "arguments": '{"api_key": "sk-9f8e'}}]
+    crew(task(DEPLOY, agent(ScriptedLLM(call, "done"), tools=[good_tool])), memory=memory).kickoff()
+    (step,) = only_episode(alma).steps
+    assert (step.action, step.ok) == ("good_tool(…)", False)
+    assert "sk-9f8e" not in texts(alma) + only_episode(alma).model_dump_json()
 
 
 def test_the_same_failure_twice_is_one_step_and_the_way_out_is_the_next(alma: ALMA, memory: ALMAMemory) -> None:

@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from crewai import TaskOutput
 from crewai.memory.unified_memory import Memory
 
 from alma import ALMA
-from alma_crewai import ALMAMemory
+from alma_crewai import ALMAMemory, ALMARecallTool
 from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
 
 DEPLOY = "Deploy the auth service"
@@ -109,6 +112,71 @@ def test_preferences_come_with_their_user(alma: ALMA) -> None:
     memory.close()
     assert "only at night" in llm.prompt(0)
     assert "only at night" not in llm.prompt(1)
+
+
+@pytest.fixture
+def two_users(alma: ALMA) -> dict[str, str]:
+    """What each of two users wants of the same task, and a word that tells it."""
+    wishes = {"ann": "heron", "bob": "stork"}
+    for name, word in wishes.items():
+        alma.add_user_preference(name, "deploys", f"Deploy the auth service to the staging cluster {word} only")
+    return wishes
+
+
+def words_in(text: str) -> set[str]:
+    return {word for word in ("heron", "stork") if word in text}
+
+
+SEARCH = use("search_memory", queries=["Deploy the auth service to the staging cluster"])
+ASK = use("recall_from_alma", question="Deploy the auth service to the staging cluster")
+
+
+@pytest.mark.parametrize("present", ["ann", "bob", "carl", None])
+def test_of_two_users_only_the_present_ones_preference_is_found(
+    alma: ALMA, two_users: dict[str, str], present: str | None
+) -> None:
+    memory = ALMAMemory(alma, user_id=lambda: present)
+    llm = ScriptedLLM(SEARCH, ASK, "done")
+    tools = [ALMARecallTool(alma, agent="Coder", user_id=lambda: present)]
+    crew(task(DEPLOY, agent(llm, tools=tools)), memory=memory).kickoff()
+    alone = ScriptedLLM(SEARCH, "done")
+    agent(alone, memory=memory).kickoff(DEPLOY)
+    own = {two_users[present]} if present in two_users else set()
+    found = [match.record.content for match in memory.recall("staging cluster")]
+    memory.close()
+    searched, asked = (str(message["content"]) for message in llm.asked[2] if message["role"] == "tool")
+    assert [words_in(llm.prompt()), words_in(searched), words_in(asked)] == [own] * 3
+    assert [words_in(alone.prompt(0)), words_in(alone.prompt(1)), words_in(str(found))] == [own] * 3
+    assert memory.errors == ()
+
+
+def test_a_task_is_of_its_user_to_the_end_whoever_is_present_by_then(alma: ALMA, two_users: dict[str, str]) -> None:
+    present = "ann"
+
+    def next_request(reply: object) -> Callable[[object], object]:
+        def answer(messages: object) -> object:
+            nonlocal present
+            present = "bob"
+            return reply
+
+        return answer
+
+    def noted(output: TaskOutput) -> tuple[bool, Any]:
+        memory.remember("Answer in French", categories=["user_preference", "language"])
+        return True, output.raw
+
+    memory = ALMAMemory(alma, user_id=lambda: present)
+    delegated = use("delegate_work_to_coworker", task=DEPLOY, context="none", coworker="Coder")
+    boss, hands = ScriptedLLM(next_request(delegated), SEARCH, "done"), ScriptedLLM(SEARCH, "deployed")
+    manager = agent(boss, "Manager", allow_delegation=True)
+    crew(task(DEPLOY, manager, guardrail=noted), agents=[manager, agent(hands)], memory=memory).kickoff()
+    assert present == "bob"
+    assert [words_in(boss.prompt(2)), words_in(hands.prompt(0)), words_in(hands.prompt(1))] == [{"heron"}] * 3
+    assert [record.user_id for record in alma.recent_episodes()] == ["ann", "ann"]
+    assert {kept.user_id for kept in alma.list_memories("user_preference") if "French" in kept.preference} == {"ann"}
+    assert words_in(str(memory.recall("staging cluster"))) == {"stork"}  # now no task is going on
+    assert memory.errors == ()
+    memory.close()
 
 
 def test_one_name_can_stand_for_all_agents(alma: ALMA) -> None:

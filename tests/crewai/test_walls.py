@@ -2,7 +2,9 @@
 
 import asyncio
 import gc
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from crewai import Crew
@@ -60,6 +62,82 @@ def test_a_coworker_whose_memory_does_not_learn_is_not_recorded(alma: ALMA, memo
     delegating(ALMAMemory(alma, learn=False), memory)
     assert [record[:2] for record in told(alma)] == [("Manager", "Make it")]
     assert "Fix login" in str(alma.recent_episodes()[0].steps)  # that it was delegated is a step of the manager's
+
+
+LONG = "all that the manager knows, " * 40 + "and a walrus"
+
+
+def written(folder: Path) -> bytes:
+    """All that ALMA has on the disk."""
+    return b"".join(path.read_bytes() for path in (folder / "alma").iterdir())
+
+
+@pytest.mark.parametrize("is_native", [True, False], ids=["native", "written"])
+@pytest.mark.parametrize("name", ["delegate_work_to_coworker", "ask_question_to_coworker"])
+def test_a_delegation_is_kept_like_any_call_and_without_the_answer(
+    alma: ALMA, memory: ALMAMemory, tmp_path: Path, is_native: bool, name: str
+) -> None:
+    what = "task" if name.startswith("delegate") else "question"
+    arguments = {what: "Fix login", "context": LONG, "coworker": "Coder", "api_key": "sk-9f8e7d6c"}
+    call = use(name, **arguments) if is_native else f"Thought: t\nAction: {name}\nAction Input: {json.dumps(arguments)}"
+    boss = ScriptedLLM(call, "Thought: I know\nFinal Answer: all done", native=is_native)
+    manager = agent(boss, "Manager", allow_delegation=True)
+    hands = ScriptedLLM("a zebra did it\nStrategy: clear the cookies")
+    crew(task("Make it", manager), agents=[manager, agent(hands)], memory=memory).kickoff()
+    assert "a zebra did it" in boss.prompt(1)
+    coder, ours = sorted(alma.recent_episodes(), key=lambda record: record.agent)
+    assert (coder.agent, coder.task, coder.outcome, coder.strategy) == ("Coder", "Fix login", "unverified", "clear the cookies")
+    (step,) = ours.steps
+    assert (step.tool, step.ok, step.output) == (name, True, None)
+    assert step.action.startswith(f'{name}({what}="Fix login", context="all that the manager knows')
+    assert step.action.endswith('…, coworker="Coder", api_key="***")')
+    kept = written(tmp_path)
+    assert [word in kept for word in (b"all that the manager knows", b"sk-9f8e7d6c", b"zebra", b"walrus")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_a_coworkers_failure_is_the_coworkers_and_nobody_to_delegate_to_is_the_managers(alma: ALMA, memory: ALMAMemory) -> None:
+    def delegated(coworker: str) -> object:
+        return use("delegate_work_to_coworker", task="Fix login", context="none", coworker=coworker)
+
+    boss = ScriptedLLM(delegated("Coder"), delegated("Plumber"), "unknown")
+    manager = agent(boss, "Manager", allow_delegation=True)
+    worker = agent(ScriptedLLM(ConnectionError("gone")), max_retry_limit=0)
+    crew(task("Make it", manager), agents=[manager, worker], memory=memory).kickoff()
+    found = {record.agent: record for record in alma.recent_episodes()}
+    assert (found["Coder"].outcome, found["Coder"].error) == ("failure", "gone")
+    coder, plumber = found["Manager"].steps
+    assert (coder.ok, coder.error, coder.output) == (None, None, None)
+    assert (plumber.ok, "coworker mentioned not found" in plumber.error) == (False, True)
+    assert found["Manager"].outcome == "partial"
+    assert {made.agent for made in alma.list_memories("outcome") if "not found" in (made.error_message or "")} == {"Manager"}
+
+
+def test_a_coworker_without_a_memory_is_recorded_by_the_listener_if_there_is_one(alma: ALMA, listener: ALMACrewListener) -> None:
+    boss = ScriptedLLM(use("delegate_work_to_coworker", task="Fix login", context="none", coworker="Coder"), "all done")
+    manager = agent(boss, "Manager", allow_delegation=True)
+    made = crew(task("Make it", manager), agents=[manager, agent(ScriptedLLM("fixed"))])
+    made.kickoff()
+    assert sorted(record[:2] for record in told(alma)) == [("Coder", "Fix login"), ("Manager", "Make it")]
+    listener.close()
+    made.kickoff()
+    assert len(told(alma)) == 2
+
+
+def test_a_coworkers_work_is_judged_by_the_evaluator_and_not_by_the_managers_guardrail(alma: ALMA) -> None:
+    asked = []
+    memory = ALMAMemory(alma, evaluator=lambda *about: asked.append(about))
+    boss = ScriptedLLM(use("delegate_work_to_coworker", task="Fix login", context="none", coworker="Coder"), "all done")
+    manager = agent(boss, "Manager", allow_delegation=True)
+    made = task("Make it", manager, guardrail=lambda output: (True, output.raw))
+    crew(made, agents=[manager, agent(ScriptedLLM("fixed"))], memory=memory).kickoff()
+    memory.close()
+    assert asked == [("Fix login", "fixed"), ("Make it", "all done")]
+    assert {record.agent: record.outcome for record in alma.recent_episodes()} == {"Coder": "unverified", "Manager": "success"}
 
 
 @tool("ask_an_agent")

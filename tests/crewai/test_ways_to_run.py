@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 from crewai import Agent, Crew, Process
+from crewai.context import get_current_task_id
+from crewai.events.types.memory_events import MemoryRetrievalCompletedEvent
 from crewai.flow.flow import Flow, start
 from crewai.lite_agent import LiteAgent
 from crewai.state.checkpoint_config import CheckpointConfig
 
 from alma import ALMA
 from alma_crewai import ALMAMemory
-from crews import Message, ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
+from crews import Message, ScriptedLLM, agent, bad_tool, crew, crewai_event_bus, good_tool, task, tool, use
+from stores import rows
 
 DEPLOY = "Deploy the auth service"
 
@@ -49,23 +52,63 @@ def streamed(made: Crew) -> None:
         pass
 
 
+def first_async(made: Crew) -> Crew:
+    """The first task on a thread of its own; the second waits for it."""
+    first, second = made.tasks
+    first.async_execution = True
+    second.context = [first]
+    return made
+
+
+def last_async(made: Crew) -> Crew:
+    """The last task on a thread of its own."""
+    made.tasks[1].async_execution = True
+    return made
+
+
 WAYS: dict[str, tuple[dict[str, object], Callable[[Crew], object]]] = {
     "kickoff": ({}, lambda made: made.kickoff()),
     "kickoff_async": ({}, lambda made: asyncio.run(made.kickoff_async())),
     "akickoff": ({}, lambda made: asyncio.run(made.akickoff())),
     "stream": ({"stream": True}, streamed),
     "stream_async": ({"stream": True}, lambda made: asyncio.run(drained(made))),
+    "async_execution": ({}, lambda made: first_async(made).kickoff()),
+    "async_execution_of_the_last": ({}, lambda made: last_async(made).kickoff()),
+    "akickoff_with_async_execution": ({}, lambda made: asyncio.run(first_async(made).akickoff())),
 }
 
 
+def learned(alma: ALMA, folder: Path) -> list[object]:
+    """The memories of what happened, the evidence made of them, and how shown memories were used, oldest first."""
+    whole = folder / "alma" / "alma.db"
+    return [
+        [
+            (made.agent, made.task_description, made.outcome, made.strategy_used, made.error_message)
+            for made in alma.list_memories("outcome", newest_first=False)
+        ],
+        rows(whole, "SELECT agent, strategy, successes, trials, unverified FROM evidence ORDER BY row"),
+        rows(whole, "SELECT used, ignored, credited_successes, credited_trials FROM usage ORDER BY memory"),
+    ]
+
+
 @pytest.mark.parametrize("way", WAYS)
-def test_every_way_to_start_a_crew_keeps_the_same(alma: ALMA, memory: ALMAMemory, way: str) -> None:
+def test_every_way_to_start_a_crew_keeps_the_same(alma: ALMA, memory: ALMAMemory, tmp_path: Path, way: str) -> None:
     alma.add_heuristic("Coder", DEPLOY, "roll out blue-green")
     settings, begin = WAYS[way]
     begin(two_tasks(memory, **settings))
     assert told(alma) == [
         ("Coder", DEPLOY, "partial", (('bad_tool(text="a")', False),), (("H1", True),)),
         ("Coder", "Write about penguins", "unverified", (), ()),
+    ]
+    boom = 'bad_tool(text="a")', "boom (code: RuntimeError)"
+    assert learned(alma, tmp_path) == [
+        [
+            ("Coder", DEPLOY, "failure", *boom),
+            ("Coder", DEPLOY, "partial", *boom),
+            ("Coder", "Write about penguins", "unverified", "", None),
+        ],
+        [("Coder", boom[0].encode(), 0, 1, 0), ("Coder", boom[0].encode(), 0.5, 1, 0), ("Coder", b"", 0, 0, 1)],
+        [(1, 0, 0.5, 1)],
     ]
     assert memory.errors == ()
 
@@ -98,6 +141,53 @@ def test_crews_side_by_side_do_not_mix(alma: ALMA, memory: ALMAMemory) -> None:
         ("Left", "Bring the hammer", "unverified", (('good_tool(text="hammer")', True),), ()),
         ("Right", "Bring the violin", "unverified", (('good_tool(text="violin")', True),), ()),
     ]
+
+
+@pytest.mark.parametrize("is_one_project", [True, False], ids=["one project", "two projects"])
+def test_crews_that_work_in_step_do_not_mix(alma: ALMA, is_one_project: bool) -> None:
+    """Both are asked, call a tool, answer and begin their second task at the same time."""
+    meeting = threading.Barrier(2, timeout=20)
+
+    def together(reply: object) -> Callable[[object], object]:
+        return lambda messages: meeting.wait() >= 0 and reply
+
+    @tool("meet")
+    def meet(text: str) -> str:
+        """Waits for the other."""
+        meeting.wait()
+        return f"fine: {text}"
+
+    def one(memory: ALMAMemory, role: str, word: str) -> tuple[Crew, ScriptedLLM, str]:
+        lesson = memory.listener.practice.alma.add_heuristic(role, f"Bring the {word}", f"{word} first").id
+        llm = ScriptedLLM(*map(together, (use("meet", text=word), f"{word} by [H1]", use("meet", text=f"{word} again"), "done")))
+        worker = agent(llm, role, tools=[meet])
+        return crew(task(f"Bring the {word}", worker), task(f"Return the {word}", worker), memory=memory), llm, lesson
+
+    async def both(first: Crew, second: Crew) -> None:
+        await asyncio.gather(first.akickoff(), second.akickoff())
+
+    other = alma if is_one_project else alma.for_project("other")
+    left = ALMAMemory(alma)
+    right = left if is_one_project else ALMAMemory(other)
+    made = {"Left": ("hammer", alma, one(left, "Left", "hammer")), "Right": ("violin", other, one(right, "Right", "violin"))}
+    asyncio.run(both(*(each[0] for _, _, each in made.values())))
+    for role, (word, home, (_, llm, lesson)) in made.items():
+        found = [record for record in reversed(home.recent_episodes()) if record.agent == role]
+        assert [record.task for record in found] == [f"Bring the {word}", f"Return the {word}"]
+        assert [[step.action for step in record.steps] for record in found] == [
+            [f'meet(text="{word}")'],
+            [f'meet(text="{word} again")'],
+        ]
+        assert (found[0].used, found[0].credited) == ((lesson,), (lesson,))
+        assert {home.get(shown.memory_id).agent for record in found for shown in record.shown} == {role}
+        assert {home.get(record.outcome_id).agent for record in found} == {role}
+        others = "violin" if word == "hammer" else "hammer"
+        assert len(llm.asked) == 4
+        assert others not in "".join(map(llm.prompt, range(4)))
+    assert len(alma.recent_episodes()) == (4 if is_one_project else 2)
+    assert left.errors == right.errors == ()
+    left.close()
+    right.close()
 
 
 def test_many_copies_at_once_are_kept_apart(alma: ALMA, memory: ALMAMemory) -> None:
@@ -176,6 +266,33 @@ def test_an_agent_without_a_crew_recalls_and_learns(alma: ALMA, memory: ALMAMemo
     asyncio.run(worker.kickoff_async(DEPLOY)) if is_async else worker.kickoff(DEPLOY)
     assert "blue-green" in llm.prompt()
     assert told(alma) == [("Coder", DEPLOY, "unverified", (('good_tool(text="a")', True),), (("H1", True),))]
+
+
+def test_an_agent_without_a_crew_has_no_task_and_is_warned_of_what_failed_before(alma: ALMA, memory: ALMAMemory) -> None:
+    before: Crew = two_tasks(memory)
+    before.kickoff()  # what is left of it in this context is none of the agent's
+    tasks: list[tuple[object, object]] = []
+    llm = ScriptedLLM(use("bad_tool", text="a"), "gave up", use("bad_tool", text="a"), "gave up", "understood")
+    worker = agent(llm, "Fixer", memory=memory, tools=[bad_tool])
+    with crewai_event_bus.scoped_handlers():
+
+        @crewai_event_bus.on(MemoryRetrievalCompletedEvent)
+        def note(source: object, event: MemoryRetrievalCompletedEvent) -> None:
+            tasks.append((event.task_id, get_current_task_id()))
+
+        for _ in range(3):
+            worker.kickoff(DEPLOY)
+        crewai_event_bus.flush()
+    assert tasks == [(None, None)] * 3
+    assert "[A1]" not in llm.prompt(2)
+    assert '[A1] Avoid: bad_tool(text="a")' in llm.prompt(4)
+    assert "boom" in llm.prompt(4)
+    assert [record[:3] for record in told(alma)[2:]] == [
+        ("Fixer", DEPLOY, "partial"),
+        ("Fixer", DEPLOY, "partial"),
+        ("Fixer", DEPLOY, "unverified"),
+    ]
+    assert [warning.agent for warning in alma.list_memories("anti_pattern")] == ["Fixer"]
 
 
 def test_an_agent_without_a_crew_that_fails_is_a_failure(alma: ALMA, memory: ALMAMemory) -> None:
@@ -284,8 +401,6 @@ def test_a_flow_keeps_and_finds_notes(alma: ALMA, memory: ALMAMemory) -> None:
 
 
 def test_a_crew_that_a_tool_starts_is_kept_apart_from_the_task_around_it(alma: ALMA, memory: ALMAMemory) -> None:
-    from crewai.tools import tool
-
     @tool("outsource")
     def outsource(text: str) -> str:
         """Has another crew do it."""

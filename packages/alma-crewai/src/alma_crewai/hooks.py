@@ -1,5 +1,7 @@
 """CrewAI's hooks, which are the process's: there once, as long as anybody listens."""
 
+import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from crewai.hooks import InterceptionPoint, get_hooks, register_hook, unregister_hook
@@ -12,20 +14,30 @@ if TYPE_CHECKING:
     from alma_crewai.listener import ALMACrewListener
 
 
+_LOCK = threading.RLock()  # the end of a listener may be noticed in the middle of another's beginning
+
+
 def listen(listener: "ALMACrewListener") -> None:
-    """Has a listener told of tasks, from now on."""
-    listening.add(listener)
-    for point, hook in _HOOKS.items():
-        if hook not in get_hooks(point):
-            register_hook(point, hook)
+    """Has a listener told of tasks, from now on, until it is stopped or nobody keeps it."""
+    with _LOCK:
+        listening.add(listener)
+        weakref.finalize(listener, _leave_if_alone).atexit = False
+        for point, hook in _HOOKS.items():
+            if hook not in get_hooks(point):
+                register_hook(point, hook)
 
 
 def stop(listener: "ALMACrewListener") -> None:
     """Tells a listener of no more tasks; after the last one CrewAI has its hooks as before."""
     listening.remove(listener)
-    if not listening.is_anybody_there():
-        for point, hook in _HOOKS.items():
-            unregister_hook(point, hook)
+    _leave_if_alone()
+
+
+def _leave_if_alone() -> None:
+    with _LOCK:
+        if not listening.is_anybody_there():
+            for point, hook in _HOOKS.items():
+                unregister_hook(point, hook)
 
 
 def _before_crew(ctx: Any) -> None:

@@ -17,7 +17,7 @@ class ALMACrewListener:
     it is unverified. It is stored when the task ends; nothing that goes wrong in ALMA reaches the crew.
 
     An `ALMAMemory` has one of its own. One made by hand records the tasks of all crews in the process that have no `ALMAMemory`; of several, the
-    one made last. It listens until it is closed, whether or not anybody keeps it. `Practice` says what the settings mean.
+    one made last. It listens until it or its ALMA is closed, whether or not anybody else keeps it. `Practice` says what the settings mean.
     """
 
     def __init__(self, alma: ALMA, *, is_of_a_memory: bool = False, **settings: Unpack[Settings]) -> None:
@@ -25,6 +25,7 @@ class ALMACrewListener:
         self.practice = Practice(alma, **settings)
         self.is_of_a_memory = is_of_a_memory
         self.number = next(_NUMBERS)
+        self._let_go = _nothing if is_of_a_memory else alma.before_close(self.close)  # often nobody else keeps one made by hand
         hooks.listen(self)
 
     @property
@@ -45,6 +46,11 @@ class ALMACrewListener:
     def close(self) -> None:
         """Records no more tasks; what is going on is closed without a verdict. After the last listener, CrewAI's hooks are as they were."""
         hooks.stop(self)
+        self._let_go()
         for run in list(self.practice.open_runs):
             with watching.reporting(self.practice):
                 run.abandon("its listener was closed")
+
+
+def _nothing() -> None:
+    pass

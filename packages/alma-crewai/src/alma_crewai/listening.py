@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from alma_crewai.listener import ALMACrewListener
 
 _OF_MEMORIES: "WeakSet[ALMACrewListener]" = WeakSet()
-_FREE: "set[ALMACrewListener]" = set()  # held until it is closed: often nobody else keeps one
+_FREE: "WeakSet[ALMACrewListener]" = WeakSet()
 
 
 def add(listener: "ALMACrewListener") -> None:
@@ -28,7 +28,9 @@ def is_heard(listener: "ALMACrewListener") -> bool:
 
 def is_anybody_there() -> bool:
     """Whether anything listens at all."""
-    return bool(_OF_MEMORIES or _FREE)
+    return any(
+        next(iter(known), None) is not None for known in (_OF_MEMORIES, _FREE)
+    )  # their length counts one that is being collected
 
 
 def memory_of(agent: Any) -> Any:

@@ -138,22 +138,25 @@ class ALMAMemory(Memory):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> MemoryRecord | None:
-        """Keeps a note as knowledge of the acting agent; in the category "user_preference" as a preference of the present user, and
-        without a user not at all: `ValidationError`."""
+        """Keeps a note as knowledge of the acting agent; in the category "user_preference" as a preference of its user, and without a
+        user not at all: `ValidationError`. An error stands in `errors`, and is raised: whoever saves has to know that it is not kept."""
         if self.read_only:
             return None
-        return record_of(
-            self._storage.add(
+        try:
+            note = self._storage.add(
                 content,
                 agent=self._owner(agent_role),
-                user_id=self._listener.practice.user(),
+                user_id=self._user(),
                 scope=scope or root_scope,
                 categories=categories,
                 metadata=metadata,
                 source=source,
                 private=private,
             )
-        )
+        except Exception as problem:
+            self._listener.practice.report(problem)
+            raise
+        return record_of(note)
 
     def remember_many(
         self,
@@ -241,11 +244,15 @@ class ALMAMemory(Memory):
     def _retrieved(
         self, query: str, agent: str, keep: Callable[[MemorySlice], MemorySlice], *, top_k: int | None = None
     ) -> MemorySlice:
-        practice = self._listener.practice
-        return keep(practice.retrieve(query, agent, user_id=practice.user(), top_k=top_k))
+        return keep(self._listener.practice.retrieve(query, agent, user_id=self._user(), top_k=top_k))
 
     def _name(self, role: str) -> str:
         return self._agent or agent_name(role)
+
+    def _user(self) -> str | None:
+        """The user of the task that is going on, who may not be the one who is present by now; else that one."""
+        watch, practice = watching.current(), self._listener.practice
+        return watch.run.user if watch is not None and watch.run.practice is practice else practice.user()
 
     def _owner(self, role: str | None) -> str:
         """Who writes or searches: the agent that is named, else the one that is acting, else nobody in particular."""

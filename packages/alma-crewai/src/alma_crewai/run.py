@@ -16,6 +16,8 @@ DELEGATING = frozenset({"delegate_work_to_coworker", "ask_question_to_coworker"}
 """What these return is an answer of an agent, which no guardrail has seen: it is not kept."""
 BLOCKED = "Tool execution blocked by hook."
 """How CrewAI begins the result of a call that a hook of the user did not let through."""
+NO_COWORKER, COWORKER_FAILED = "Error executing tool. coworker mentioned not found", "Error executing task with agent '"
+"""How CrewAI begins the result of a delegation to nobody, and of one to a coworker that failed, which is the coworker's failure."""
 
 Said = TypeVar("Said")
 
@@ -38,7 +40,7 @@ class Run:
         self.is_task = is_task
         self.is_open = True
         self.error: str | None = None
-        self._user = practice.user()
+        self.user = practice.user()
         self._found: MemorySlice | None = None
         self._shown: MemorySlice | None = None
         self._episode: Episode | None = None
@@ -52,7 +54,7 @@ class Run:
         """What matters for the task, as far as `keep` lets it through."""
         with self._lock:
             if self._found is None:
-                self._found = self.practice.retrieve(self.task, self.agent, user_id=self._user)
+                self._found = self.practice.retrieve(self.task, self.agent, user_id=self.user)
             kept = keep(self._found)
             if self._shown is None:
                 self._shown = kept
@@ -105,22 +107,30 @@ class Run:
         return task == self.key if task else agent is None or str(agent) == self.agent_id
 
     def _take_failure(self, event: ToolFailureDetectedEvent) -> None:
-        error, action = event.failure.as_agent_message(), self.practice.action(event.tool_name, event.tool_args)
-        if event.tool_name in OWN_TOOLS or (action, error) in self._failures:
+        if event.tool_name not in OWN_TOOLS:
+            self._failed(event.tool_name, event.tool_args, event.failure.as_agent_message())
+
+    def _failed(self, tool: str, arguments: object, error: str) -> None:
+        action = self.practice.action(tool, arguments)
+        if (action, error) in self._failures:
             return
         self._failures[action, error] = error
         if (episode := self._begun()) is not None:
-            episode.step(action, ok=False, error=error, tool=event.tool_name)
+            episode.step(action, ok=False, error=error, tool=tool)
 
     def _take_result(self, event: ToolUsageFinishedEvent) -> None:
+        output, is_delegated = str(event.output).strip(), event.tool_name in DELEGATING
+        if is_delegated and output.startswith(NO_COWORKER):
+            self._failed(event.tool_name, event.tool_args, output)
+            return
         if event.tool_name in OWN_TOOLS or (episode := self._begun()) is None:
             return
-        output = str(event.output)
         took = (event.finished_at - event.started_at).total_seconds() * 1000
+        is_open = output.startswith(BLOCKED) or (is_delegated and output.startswith(COWORKER_FAILED))
         episode.step(
             self.practice.action(event.tool_name, event.tool_args),
-            ok=None if output.startswith(BLOCKED) else True,
-            output=None if event.tool_name in DELEGATING else output,
+            ok=None if is_open else True,
+            output=None if is_delegated else output,
             duration_ms=max(took, 0),
             tool=event.tool_name,
         )
@@ -157,7 +167,7 @@ class Run:
             nothing = MemorySlice(query=self.task, agent=self.agent, project_id=self.practice.alma.project_id)
             shown = nothing if self._shown is None else self._shown
             try:
-                self._episode = self.practice.begin(self.task, self.agent, user_id=self._user, memories=shown)
+                self._episode = self.practice.begin(self.task, self.agent, user_id=self.user, memories=shown)
             except ScopeViolationError:
                 self._may_learn = False
         return self._episode

@@ -1,6 +1,8 @@
 """Tools by which an agent asks ALMA, or tells it something, when it wants to: for crews without an `ALMAMemory`."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from crewai.tools import BaseTool
@@ -9,6 +11,8 @@ from pydantic import BaseModel, Field, PrivateAttr
 from alma import ALMA, ValidationError
 from alma.types.prompt import FENCE, FENCE_END
 from alma_crewai.records import is_visible
+
+_LOG = logging.getLogger("alma")
 
 
 class Question(BaseModel):
@@ -44,6 +48,10 @@ class ALMARecallTool(BaseTool):
         self._alma, self._agent, self._user_id = alma, agent, user_id
 
     def _run(self, question: str) -> str:
+        with _telling(self.name):
+            return self._recalled(question)
+
+    def _recalled(self, question: str) -> str:
         user = self._user_id() if callable(self._user_id) else self._user_id
         found = self._alma.retrieve(question, self._agent, user_id=user)
         notes = [
@@ -69,8 +77,19 @@ class ALMARememberTool(BaseTool):
         self._alma, self._agent = alma, agent
 
     def _run(self, fact: str, domain: str = "crew notes") -> str:
-        self._alma.add_domain_knowledge(self._agent, domain, fact, source="agent")
+        with _telling(self.name):
+            self._alma.add_domain_knowledge(self._agent, domain, fact, source="agent")
         return "Remembered."
+
+
+@contextmanager
+def _telling(tool: str) -> Iterator[None]:
+    """What goes wrong stands in the log too: CrewAI hands it to the agent, and to nobody else."""
+    try:
+        yield
+    except Exception as problem:
+        _LOG.warning("%s failed: %s: %s", tool, type(problem).__name__, problem)
+        raise
 
 
 def _check(alma: object) -> None:

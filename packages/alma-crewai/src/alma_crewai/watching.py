@@ -151,8 +151,10 @@ def _delegated(event: AgentExecutionStartedEvent, key: str) -> None:
 
 
 def enter_delegated(practice: Practice, *, role: str, task: str, key: str, agent_id: str | None) -> Watch:
-    """Begins an attempt of a coworker."""
+    """Begins an attempt of a coworker, for the user whom the one who delegates works for."""
     run = Run(practice, agent=practice.agent or agent_name(role), task=task, key=key, agent_id=agent_id)
+    if (outer := current()) is not None and outer.run.practice is practice:
+        run.user = outer.run.user
     return enter(run, is_delegated=True)
 
 
