@@ -37,6 +37,13 @@ def test_what_is_no_open_alma_is_refused(make: Any, tmp_path: Path) -> None:
     assert installed() == []
 
 
+@pytest.mark.parametrize("given", [{"token_limit": 0}, {"session": "one"}])
+def test_a_memory_that_llamaindex_refuses_leaves_no_learner(alma: ALMA, given: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        ALMAMemory.from_defaults(alma, "dev", **given)
+    assert installed() == []
+
+
 @pytest.mark.parametrize("make", FOR_AN_AGENT)
 @pytest.mark.parametrize("agent", ["", None, 7])
 def test_what_names_no_agent_is_refused(alma: ALMA, make: Any, agent: object) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.memory import InsertMethod, Memory
+from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
 from llama_index.core.storage.chat_store.sql import MessageStatus
 from llama_index.core.workflow import Context, JsonPickleSerializer, JsonSerializer
 from workflows.context.state_store import UnserializableKeyWarning
@@ -70,6 +70,59 @@ def test_other_words_in_one_session_are_another_question(taught: ALMA, retrieval
     run(agent, memory)
     run(agent, memory, "And now the shop")
     assert [task for _, task in retrievals] == [TASK, "And now the shop"]
+
+
+def test_runs_that_share_a_memory_at_one_time_are_each_asked_for_their_own_task(
+    taught: ALMA, retrievals: list[tuple[str, str]]
+) -> None:
+    tasks = [f"{TASK} to the {place}" for place in ("north", "south")]
+
+    async def go() -> None:
+        memory = ALMAMemory.from_defaults(taught, agent="dev")
+        await memory.aput(ChatMessage(role="assistant", content="Hello"))  # it makes the chat's table, which two at once cannot
+        await asyncio.gather(*(agent_of(OK_THEN_BAD).run(user_msg=task, memory=memory) for task in tasks))
+
+    asyncio.run(go())
+    assert sorted(task for _, task in retrievals) == tasks
+    assert sorted(episode.task for episode in episodes(taught)) == tasks
+
+
+def asking(memory: ALMAMemory, told: list[str], question: str = TASK) -> Any:
+    async def consult() -> str:
+        """Looks into a memory."""
+        told.append(whole_text(await memory.aget(input=question)))
+        return "seen"
+
+    return consult
+
+
+def test_a_tool_with_a_memory_of_its_own_is_told_what_that_one_knows_and_nothing_of_the_runs(taught: ALMA) -> None:
+    taught.add_user_preference("ann", "deployment", "Deploy the auth service on Fridays alone")
+    taught.add_heuristic("ops", TASK, "ask the ops team")
+    taught.add_heuristic("ops", "Write the minutes", "by hand")
+    told: list[str] = []
+    tool = asking(ALMAMemory.from_defaults(taught, agent="ops", user_id="bob", top_k=1), told, "Write the minutes")
+    agent = agent_of([[("consult", {})], "done"], tools=[tool])
+    run(agent, ALMAMemory.from_defaults(taught, agent="dev", user_id="ann"))
+    assert [("by hand" in text, "ask the ops team" in text) for text in told] == [(True, False)]
+    assert [(LESSON in text, "Fridays" in text) for text in told] == [(False, False)]
+    assert [(text.count(LESSON), text.count("Fridays")) for text in map(whole_text, agent.llm.prompts)] == [(1, 1)] * 2
+    assert [(episode.agent, len(episode.shown)) for episode in episodes(taught)] == [("dev", 2)]
+
+
+def test_a_tool_that_looks_into_the_runs_own_memory_asks_nothing_anew(taught: ALMA, retrievals: list[tuple[str, str]]) -> None:
+    told: list[str] = []
+    memory = ALMAMemory.from_defaults(taught, agent="dev")
+    run(agent_of([[("consult", {})], "done"], tools=[asking(memory, told)]), memory)
+    assert [LESSON in text for text in told] == [True]
+    assert retrievals == [("dev", TASK)]
+
+
+def test_of_two_blocks_each_is_asked_for_once(taught: ALMA, retrievals: list[tuple[str, str]]) -> None:
+    second = ALMAMemoryBlock(taught, agent="ops", name="of others")
+    run(agent_of(OK_THEN_BAD), ALMAMemory.from_defaults(taught, agent="dev", memory_blocks=[second]))
+    assert retrievals == [("dev", TASK), ("ops", TASK)]
+    assert [episode.agent for episode in episodes(taught)] == ["dev"]
 
 
 @pytest.mark.parametrize("method", InsertMethod)
@@ -231,6 +284,13 @@ def test_too_little_room_leaves_out_whole_notes(taught: ALMA) -> None:
     assert set(fewer.splitlines()) <= set(whole.splitlines())
 
 
+def test_where_nothing_is_shown_there_is_nothing_to_make_shorter(alma: ALMA) -> None:
+    long = StaticMemoryBlock(name="long", static_content="word " * 500)
+    agent = agent_of(["done"])
+    run(agent, ALMAMemory.from_defaults(alma, agent="dev", priority=1, token_limit=200, memory_blocks=[long]))
+    assert "ALMA" not in whole_text(agent.llm.prompts[0])
+
+
 def test_what_had_no_room_was_not_shown(taught: ALMA) -> None:
     for number in range(4):
         taught.add_heuristic("dev", TASK, f"{'word ' * 60} number {number}")
@@ -240,6 +300,11 @@ def test_what_had_no_room_was_not_shown(taught: ALMA) -> None:
     notes = [line for line in user_text(agent.llm.prompts[0]).splitlines() if line.startswith("[H")]
     assert 0 < len(notes) < 5
     assert [exposure.tag for exposure in record.shown] == [note[1:3] for note in notes]
+
+
+def test_a_memory_made_without_alma_says_so() -> None:
+    with pytest.raises(ConfigurationError, match="from_defaults"):
+        _ = ALMAMemory(token_limit=100).block
 
 
 def test_a_copy_shares_the_store(taught: ALMA) -> None:
@@ -280,6 +345,16 @@ def test_a_pickled_context_finds_its_store_by_the_learner_that_is_installed_or_s
     asyncio.run(go())
     assert [whole_text(prompt).count(LESSON) for prompt in agent.llm.prompts] == [1, 1]
     assert len(episodes(taught)) == 2
+
+
+def test_a_memory_goes_on_after_it_was_pickled(taught: ALMA) -> None:
+    memory = ALMAMemory.from_defaults(taught, agent="dev")
+    agent = agent_of(["done", "done again"])
+    run(agent, memory)
+    written = pickle.dumps(memory)
+    run(agent, memory, f"{TASK} again")
+    assert [message.content for message in memory.get_all()] == [TASK, "done", f"{TASK} again", "done again"]
+    assert isinstance(pickle.loads(written), ALMAMemory)
 
 
 def test_what_was_shown_is_not_pickled(taught: ALMA) -> None:

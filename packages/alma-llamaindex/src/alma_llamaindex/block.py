@@ -84,26 +84,29 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         """Keeps nothing: the chat is LlamaIndex's."""
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Fewer notes, the best ones, whole."""
-        memories = self._shown.get(content)
+        """Fewer notes, the best ones, whole. Where nothing was shown, LlamaIndex asks with an empty list."""
+        memories = self._shown.get(content) if content else None
+        if memories is None:
+            return None
         room = estimate_tokens(content) - tokens_to_truncate
-        return (memories.to_prompt(room) or None) if memories is not None and room > 0 else None
+        return (memories.to_prompt(room) or None) if room > 0 else None
 
     async def _memories(
         self, task: str, messages: Sequence[ChatMessage], session: str, watching: Sequence[ALMALearner]
     ) -> MemorySlice:
         for learner in watching:
-            run = learner.current_run()
-            if run is not None and not run.is_query:
-                return await self._in_run(learner, run, task)
+            span = learner.current_span()
+            if span is not None and not span.run.is_query:
+                name = await next_speaker(span.run.context) or span.run.first
+                shown: MemorySlice | None = span.run.shown.get((name, self._held))
+                if shown is not None:
+                    return shown
+                if not span.is_in_tool:  # the memory that a tool has is its own affair
+                    return await self._in_run(learner, span.run, name, span.run.task or task)
         return await self._outside(task, messages, session)
 
-    async def _in_run(self, learner: ALMALearner, run: Run, task: str) -> MemorySlice:
+    async def _in_run(self, learner: ALMALearner, run: Run, name: str, task: str) -> MemorySlice:
         """What the agent whose turn comes is shown in this run, asked for once."""
-        name = await next_speaker(run.context) or run.first
-        part = run.parts.get(name)
-        if part is not None and part.source == self.name:
-            return part.memories
         agent = self.agent if name == run.first else name
         await learner.asettle()
         try:
@@ -111,9 +114,8 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         except Exception as error:  # noqa: BLE001 - the agent goes on without its memory
             learner.failed(error)
             memories = MemorySlice(query=task, agent=agent, project_id=self.alma.project_id)
-        if part is None:
-            shown = Part(name, agent, task, memories, self.user_id, source=self.name, evaluator=self._held.evaluator)
-            return learner.take(run, shown).memories
+        learner.take(run, Part(name, agent, task, memories, self.user_id, evaluator=self._held.evaluator))
+        run.shown[name, self._held] = memories
         return memories
 
     async def _outside(self, task: str, messages: Sequence[ChatMessage], session: str) -> MemorySlice:

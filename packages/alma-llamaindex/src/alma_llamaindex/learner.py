@@ -13,6 +13,7 @@ from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
 from pydantic import PrivateAttr
 
 from alma import ALMA
+from alma_llamaindex import spans
 from alma_llamaindex.given import checked_alma, checked_call, checked_names
 from alma_llamaindex.recording import Recording
 from alma_llamaindex.runs import Action, AgentRun, Evaluator, Part, Redact, Run, Strategy, calls_in_order, told_call
@@ -31,6 +32,7 @@ class RunSpan(BaseSpan):
     run: Any
     started: float
     is_whole: bool = False
+    is_in_tool: bool = False
 
 
 class ALMALearner(BaseSpanHandler[RunSpan]):
@@ -167,10 +169,9 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
 
     # What blocks and retrievers ask.
 
-    def current_run(self) -> Run | None:
-        """The run that the caller is part of, if it began under this learner's eyes."""
-        span = self.open_spans.get(active_span_id.get() or "")
-        return span.run if span else None
+    def current_span(self) -> RunSpan | None:
+        """The span that the caller is inside of, if it is one of a run that began under this learner's eyes."""
+        return self.open_spans.get(active_span_id.get() or "")
 
     def take(self, run: Run, part: Part) -> Part:
         """Makes a part of a run an episode. The first one for an agent stands."""
@@ -197,7 +198,8 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         if around is None:
             return None
         self._watcher.follow(around.run, bound_args)
-        return RunSpan(id_=id_, parent_id=parent_id, run=around.run, started=time.monotonic())
+        is_in_tool = around.is_in_tool or spans.is_tool_call(id_)
+        return RunSpan(id_=id_, parent_id=parent_id, run=around.run, started=time.monotonic(), is_in_tool=is_in_tool)
 
     def _left(self, id_: str, result: object, error: BaseException | None) -> RunSpan | None:
         span = self.open_spans.get(id_)

@@ -8,7 +8,7 @@ from typing import Any, Self
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
 from llama_index.core.utils import get_tokenizer
 
-from alma import ALMA
+from alma import ALMA, ConfigurationError
 from alma_llamaindex.block import ALMAMemoryBlock
 from alma_llamaindex.learner import ALMALearner, in_charge
 from alma_llamaindex.runs import Evaluator
@@ -30,6 +30,14 @@ class ALMAMemory(Memory):
     @classmethod
     def class_name(cls) -> str:
         return "ALMAMemory"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """As of any memory. LlamaIndex takes what cannot be pickled out of the memory itself, which would not work any more."""
+        whole = dict(self.__dict__)
+        state = super().__getstate__()
+        written = {**state, "__dict__": dict(state["__dict__"])}
+        self.__dict__.update(whole)
+        return written
 
     @classmethod
     def from_defaults(  # type: ignore[override] # it needs an ALMA and an agent
@@ -62,17 +70,21 @@ class ALMAMemory(Memory):
             max_tokens=max_tokens,
             priority=priority,
         )
+        tokenizer = lru_cache(MOST_COUNTED)(options.pop("tokenizer_fn", None) or get_tokenizer())
+        settings = {"insert_method": insert_method, "memory_blocks_template": BLOCKS, "tokenizer_fn": tokenizer, **options}
+        memory = super().from_defaults(memory_blocks=[block, *memory_blocks], **settings)
         with _ONE_AT_A_TIME:
             if learn and in_charge(alma) is None:
                 ALMALearner(alma).install()
-        tokenizer = lru_cache(MOST_COUNTED)(options.pop("tokenizer_fn", None) or get_tokenizer())
-        settings = {"insert_method": insert_method, "memory_blocks_template": BLOCKS, "tokenizer_fn": tokenizer, **options}
-        return super().from_defaults(memory_blocks=[block, *memory_blocks], **settings)  # type: ignore[return-value] # it is a `cls`
+        return memory  # type: ignore[return-value] # it is a `cls`
 
     @property
     def block(self) -> ALMAMemoryBlock:
-        """The block that holds ALMA."""
-        return next(block for block in self.memory_blocks if isinstance(block, ALMAMemoryBlock))
+        """The block that holds ALMA. `ConfigurationError` if there is none, since the memory was not made by `from_defaults`."""
+        for block in self.memory_blocks:
+            if isinstance(block, ALMAMemoryBlock):
+                return block
+        raise ConfigurationError("this memory has no ALMA block; make it with ALMAMemory.from_defaults(alma, agent=…)")
 
     @property
     def learner(self) -> ALMALearner | None:

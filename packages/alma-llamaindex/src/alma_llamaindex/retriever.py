@@ -121,6 +121,7 @@ class ALMARetriever(BaseRetriever):
     def _show(self, memories: MemorySlice) -> None:
         """Tells a learner that sees the query engine which asks."""
         for learner in learners(self._alma):
-            run = learner.current_run()
+            span = learner.current_span()
+            run = span.run if span else None
             if run is not None and run.is_query and run.task:
                 learner.take(run, Part(run.first, self._agent, run.task, memories, self._user_id))

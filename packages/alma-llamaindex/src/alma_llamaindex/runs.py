@@ -81,14 +81,13 @@ def calls_in_order(steps: Sequence[ToolStep]) -> str | None:
 
 @dataclass(slots=True)
 class Part:
-    """One agent's part in a run, which is one episode. `source` names the memory block that showed it its memories, if one did."""
+    """One agent's part in a run, which is one episode."""
 
     name: str
     agent: str
     task: str
     memories: MemorySlice
     user_id: str | None = None
-    source: str | None = None
     evaluator: Evaluator | None = None
     episode: Episode | None = None
 
@@ -111,7 +110,10 @@ class Part:
 
 @dataclass(slots=True)
 class Run:
-    """A run that is going on. `first` is the agent it began with and `speaking` the one whose turn it is, by LlamaIndex's names."""
+    """A run that is going on. `first` is the agent it began with and `speaking` the one whose turn it is, by LlamaIndex's names.
+
+    `shown` has what each agent was shown by each memory block.
+    """
 
     first: str
     task: str
@@ -119,6 +121,7 @@ class Run:
     speaking: str = ""
     context: Any = None
     parts: dict[str, Part] = field(default_factory=dict)
+    shown: dict[tuple[str, object], MemorySlice] = field(default_factory=dict)
     steps: list[ToolStep] = field(default_factory=list)
     speakers: dict[str, None] = field(default_factory=dict)
 

@@ -31,6 +31,11 @@ def first_agent(span_id: str, instance: object) -> str | None:
     return instance.name if isinstance(instance, BaseWorkflowAgent) else None
 
 
+def is_tool_call(span_id: str) -> bool:
+    """Whether this is the span of a tool's call. What is inside of it is the tool's own affair."""
+    return _method(span_id) == "call_tool"
+
+
 def asked(bound_args: BoundArguments) -> str:
     """The user's message that a run begins with; "" if it goes on from an earlier one."""
     start = bound_args.arguments.get("start_event")
