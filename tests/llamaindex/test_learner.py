@@ -2,17 +2,20 @@
 
 import asyncio
 import logging
+import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent, ToolCall
 from llama_index.core.memory import Memory
-from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent
+from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent, JsonPickleSerializer
 from workflows.errors import WorkflowCancelledByUser
 
 from alma import ALMA, StorageError
@@ -34,6 +37,11 @@ def memory_of(alma: ALMA) -> ALMAMemory:
     return ALMAMemory.from_defaults(alma, agent="dev")
 
 
+def kept_outcomes(alma: ALMA) -> int:
+    """How many there are, two of the same words too."""
+    return sum(memory.kind == "outcome" for memory in alma.list_memories())
+
+
 AGENTS: dict[str, Callable[[], Any]] = {
     "streaming": lambda: agent_of(OK_THEN_BAD),
     "not streaming": lambda: agent_of(OK_THEN_BAD, streaming=False),
@@ -52,7 +60,7 @@ def test_a_run_is_one_episode_with_its_tool_calls_as_steps(alma: ALMA, kind: str
     assert (record.agent, record.task, record.outcome, record.strategy) == ("dev", TASK, "success", "ok, then bad")
     assert sorted(steps(record)) == sorted([OK, BOOM])
     assert outcomes(alma) == {("success", "ok, then bad", None), ("failure", "bad", "ValueError: boom")}
-    assert len(retrievals) == 1
+    assert (kept_outcomes(alma), len(retrievals)) == (2, 1)
 
 
 def test_without_anybody_to_judge_a_run_is_unverified(alma: ALMA) -> None:
@@ -86,7 +94,13 @@ def test_an_evaluator_says_how_a_run_went(
     assert (record.outcome, record.error, record.feedback) == (outcome, error, feedback)
 
 
-@pytest.mark.parametrize("wrong", [lambda run: "brilliant", lambda run: 1 / 0, lambda run: object()])
+async def is_cancelled(run: AgentRun) -> bool:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda run: "brilliant", lambda run: 1 / 0, lambda run: object(), lambda run: sys.exit(), is_cancelled]
+)
 def test_an_evaluator_that_fails_leaves_the_run_unverified_and_is_told(alma: ALMA, wrong: Any) -> None:
     with ALMALearner(alma, evaluator=wrong) as learner:
         run(agent_of(["done"]), memory_of(alma))
@@ -146,6 +160,7 @@ def test_a_run_that_ends_by_an_error_is_a_failure_and_the_error_is_seen(
     assert record.outcome == "failure"
     assert error in record.error
     assert [kept for kept in outcomes(alma) if kept[0] == "failure" and error in kept[2]] != []
+    assert kept_outcomes(alma) == 1
 
 
 def test_no_span_of_a_run_is_held_when_it_is_over(alma: ALMA) -> None:
@@ -167,7 +182,7 @@ async def until_slow(handler: Any) -> None:
             return
 
 
-@pytest.mark.parametrize("by", ["cancel_run", "the end of the loop"])
+@pytest.mark.parametrize("by", ["cancel_run", "a time limit", "the end of the loop"])
 def test_a_cancelled_run_is_abandoned_and_nothing_is_learned_of_it_as_a_whole(alma: ALMA, by: str) -> None:
     async def go() -> None:
         handler = agent_of([[("ok", {})], [("slow", {})]], tools=[ok, slow]).run(user_msg=TASK, memory=memory_of(alma))
@@ -176,6 +191,10 @@ def test_a_cancelled_run_is_abandoned_and_nothing_is_learned_of_it_as_a_whole(al
             await handler.cancel_run()
             with pytest.raises(WorkflowCancelledByUser):
                 await handler
+        elif by == "a time limit":
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(handler, 0.01)
+            await asyncio.sleep(0)
 
     asyncio.run(go())
     learner = in_charge(alma)
@@ -224,10 +243,11 @@ def test_installing_twice_learns_once_and_after_uninstalling_nothing(alma: ALMA)
     run(agent, memory_of(alma))
     assert [learner.flush(), other.flush()] == [True, True]
     assert len(episodes(alma)) == 2
+    memory = memory_of(alma)
     other.uninstall()
     learner.uninstall()
     learner.uninstall()
-    run(agent, ALMAMemory.from_defaults(alma, agent="dev", learn=False))
+    run(agent, memory)
     assert len(episodes(alma)) == 2
     assert (learner.is_installed, installed()) == (False, [])
 
@@ -319,6 +339,17 @@ def test_a_store_that_is_locked_reaches_no_agent_and_is_told_once(
     assert caplog.text.count("the database is locked") == 1
 
 
+def test_a_store_that_another_connection_holds_keeps_no_agent_waiting(alma: ALMA, tmp_path: Path) -> None:
+    memory = memory_of(alma)
+    with closing(sqlite3.connect(tmp_path / "store" / "alma.db", isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        assert str(run(agent_of(OK_THEN_BAD), memory)) == "done"
+        assert alma.recent_episodes() == []
+        holder.execute("ROLLBACK")
+    assert [steps(record) for record in episodes(alma)] == [[OK, BOOM]]
+    assert memory.learner.errors == []
+
+
 def test_when_too_much_waits_steps_are_left_out_and_the_end_is_kept(alma: ALMA) -> None:
     with ALMALearner(alma, waiting=0) as learner:
         run(agent_of(OK_THEN_BAD), memory_of(alma))
@@ -328,6 +359,14 @@ def test_when_too_much_waits_steps_are_left_out_and_the_end_is_kept(alma: ALMA) 
         "too much is waiting to be written; a step of 'dev' was left out: ok",
         "too much is waiting to be written; a step of 'dev' was left out: bad",
     ]
+
+
+def test_when_too_much_waits_what_was_cited_is_told_to_be_left_out(alma: ALMA) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    with ALMALearner(alma, waiting=0) as learner:
+        run(agent_of(["As [H1] says"]), memory_of(alma))
+    assert [record.used for record in episodes(alma)] == [None]
+    assert {str(error) for error in learner.errors} == {"too much is waiting to be written; what 'dev' cited was left out"}
 
 
 def test_a_run_is_told_in_one_line(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:
@@ -433,6 +472,89 @@ def test_a_run_that_waits_for_a_person_is_one_episode_and_the_waiting_tool_one_s
     assert [[(step.tool, step.ok, step.output) for step in record.steps] for record in episodes(alma)] == [
         [("confirm", True, "yes")]
     ]
+
+
+def test_a_run_that_another_process_takes_up_from_a_pickled_context_is_learned_from(alma: ALMA) -> None:
+    """What went before was cut short; the rest is an episode, though the run has no message of its own."""
+    rule = alma.add_heuristic("dev", TASK, "blue-green")
+    first = agent_of([[("ok", {})], [("confirm", {})]], tools=[ok, confirm])
+    second = agent_of(["As [H1] says"], tools=[ok, confirm])
+
+    async def until_it_waits() -> dict[str, Any]:
+        handler = first.run(user_msg=TASK, memory=memory_of(alma))
+        async for event in handler.stream_events():
+            if isinstance(event, InputRequiredEvent):
+                break
+        written = handler.ctx.to_dict(serializer=JsonPickleSerializer())
+        await handler.cancel_run()
+        return written
+
+    written = asyncio.run(until_it_waits())
+    assert go_on(second, written, HumanResponseEvent(response="yes")) == "As [H1] says"
+    assert [(record.task, record.status, [step.tool for step in record.steps], record.used) for record in episodes(alma)] == [
+        (TASK, EpisodeStatus.ABANDONED, ["ok"], None),
+        (TASK, EpisodeStatus.ENDED, ["confirm"], (rule.id,)),
+    ]
+
+
+def test_so_is_one_that_was_left_in_the_middle_of_a_turn(alma: ALMA) -> None:
+    handlers: list[Any] = []
+    written: list[dict[str, Any]] = []
+
+    def writes(messages: object) -> Any:
+        written.append(handlers[0].ctx.to_dict(serializer=JsonPickleSerializer()))
+        return "not heard"
+
+    async def begin() -> None:
+        handlers.append(agent_of(writes).run(user_msg=TASK, memory=memory_of(alma)))
+        await handlers[0]
+
+    asyncio.run(begin())
+    assert go_on(agent_of([[("bad", {})], "done"]), written[0]) == "done"
+    assert [steps(record) for record in episodes(alma)] == [[], [BOOM]]
+
+
+def go_on(agent: FunctionAgent, written: dict[str, Any], *events: Any) -> str:
+    async def go() -> str:
+        handler = agent.run(ctx=Context.from_dict(agent, written, serializer=JsonPickleSerializer()))
+        for event in events:
+            handler.ctx.send_event(event)
+        return str(await handler)
+
+    return asyncio.run(go())
+
+
+FORKS = """
+import os, sys, threading, asyncio
+from alma import ALMA
+from alma_llamaindex import ALMALearner, ALMAMemory, recording
+from alma_llamaindex.testing import ScriptedLLM
+from llama_index.core.agent.workflow import FunctionAgent
+
+recording.SETTLING_SECONDS = 60
+may_end = threading.Event()
+alma = ALMA.open(sys.argv[1], project_id="shop", embedding_provider="hash")
+learner = ALMALearner(alma, evaluator=lambda run: may_end.wait(60)).install()
+
+async def go():
+    agent = FunctionAgent(name="dev", llm=ScriptedLLM(["done"]))
+    await asyncio.wait_for(agent.run(user_msg="Deploy", memory=ALMAMemory.from_defaults(alma, agent="dev")), 20)
+
+asyncio.run(go())
+child = os.fork()
+may_end.set()
+if child == 0:
+    asyncio.run(go())
+    os._exit(0 if learner.flush(20) and not learner.errors else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_forked_process_does_not_wait_for_what_its_parent_is_writing(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", FORKS, str(tmp_path / "s")], check=True)
+    with ALMA.open(tmp_path / "s", project_id="shop") as alma:
+        assert [(record.status, record.outcome) for record in episodes(alma)] == [(EpisodeStatus.ENDED, "success")] * 2
 
 
 def test_twenty_runs_at_once_keep_apart(alma: ALMA) -> None:

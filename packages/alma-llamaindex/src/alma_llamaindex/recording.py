@@ -11,6 +11,7 @@ from typing import Any
 
 from alma import ALMA, AlmaError, EpisodeRecord, Verdict
 from alma.episode import leaving
+from alma.forking import renewed_in_children
 from alma_llamaindex.runs import AgentRun, Evaluator, Part, Redact, Run, Strategy, ToolStep
 from alma_llamaindex.worker import Worker
 
@@ -35,6 +36,7 @@ class Recording:
         self._redact = redact or _as_it_is
         self._worker = Worker(limit=waiting, failed=self.failed)
         self._last_end: Future[None] | None = None
+        renewed_in_children(self)
 
     def begin(self, part: Part, earlier: Sequence[ToolStep] = ()) -> None:
         """Opens an episode, with the steps that came before it was known whose it is."""
@@ -48,8 +50,9 @@ class Recording:
             self.failed(AlmaError(f"too much is waiting to be written; a step of {part.agent!r} was left out: {step.action}"))
 
     def observe(self, part: Part, text: str) -> None:
-        """Looks for citations in what an agent said."""
-        self._worker.ask(lambda: part.observe(text))
+        """Looks for citations in what an agent said, unless too much is waiting."""
+        if self._worker.ask(lambda: part.observe(text)) is None:
+            self.failed(AlmaError(f"too much is waiting to be written; what {part.agent!r} cited was left out"))
 
     def end(self, run: Run, *, output: str = "", result: object = None, error: BaseException | None = None) -> None:
         """Judges a run and ends its episodes."""
@@ -77,10 +80,15 @@ class Recording:
         if self._last_end is not None and not self._last_end.done() and not self._worker.is_asking_itself:
             await asyncio.wait([asyncio.wrap_future(self._last_end)], timeout=SETTLING_SECONDS)
 
-    def failed(self, error: Exception) -> None:
+    def failed(self, error: BaseException) -> None:
         """Keeps and logs an error."""
-        self.errors.append(error)
-        _LOG.warning("an agent's run was not learned from as it should: %s: %s", type(error).__name__, error)
+        kept = error if isinstance(error, Exception) else AlmaError(f"what was asked raised {error!r}")
+        self.errors.append(kept)
+        _LOG.warning("an agent's run was not learned from as it should: %s: %s", type(kept).__name__, kept)
+
+    def renew_in_child(self) -> None:
+        """What the parent is writing does not end here."""
+        self._last_end = None
 
     def _end(self, parts: list[Part], run: AgentRun) -> None:
         if run.error is not None:
@@ -95,7 +103,7 @@ class Recording:
         try:
             said = evaluator(run) if evaluator else None
             return _verdict(asyncio.run(_awaited(said)) if inspect.isawaitable(said) else said)
-        except Exception as error:  # noqa: BLE001 - somebody's evaluator
+        except BaseException as error:  # noqa: BLE001 - somebody's evaluator; what it awaits may have been cancelled
             self.failed(error)
         return Verdict.UNVERIFIED, None
 

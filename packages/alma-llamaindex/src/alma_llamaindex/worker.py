@@ -14,7 +14,7 @@ _MAKING: ContextVar["Worker | None"] = ContextVar("alma_llamaindex_making", defa
 class Worker:
     """A queue with one thread at its end. What is in it when the interpreter ends is still done; a forked child begins with an empty one."""
 
-    def __init__(self, *, limit: int, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, *, limit: int, failed: Callable[[BaseException], None]) -> None:
         """`limit` is how much may wait; `failed` is told of the errors of what was done."""
         self._limit = limit
         self._failed = failed
@@ -58,7 +58,7 @@ class Worker:
         making = _MAKING.set(self)
         try:
             call()
-        except Exception as error:  # noqa: BLE001 - a recorder must not bring anything down
+        except BaseException as error:  # noqa: BLE001 - a recorder must not bring anything down, nor raise where it is waited for
             self._failed(error)
         finally:
             _MAKING.reset(making)
