@@ -524,6 +524,21 @@ def go_on(agent: FunctionAgent, written: dict[str, Any], *events: Any) -> str:
     return asyncio.run(go())
 
 
+def test_the_learner_of_one_project_does_not_follow_the_turns_of_anothers_runs(alma: ALMA) -> None:
+    """Else a server with a project for each customer would spend on each run what all of them cost."""
+    others = [memory_of(alma.for_project(f"shop:t{number}")).learner for number in range(3)]
+    followed: list[list[int]] = []
+
+    def look() -> str:
+        """Looks who follows."""
+        followed.append([len(learner.open_spans) for learner in others])
+        return ""
+
+    run(agent_of([[("look", {})], "done"], tools=[look]), memory_of(alma))
+    assert followed == [[0, 0, 0]]
+    assert [steps(record) for record in episodes(alma)] == [[("look", True, None)]]
+
+
 FORKS = """
 import os, sys, threading, asyncio
 from alma import ALMA

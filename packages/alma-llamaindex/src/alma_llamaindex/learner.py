@@ -151,6 +151,8 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         tags: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> RunSpan | None:
+        if parent_span_id not in self.open_spans and not spans.may_begin(id_):
+            return None
         try:
             return self._entered(id_, bound_args, instance, parent_span_id)
         except Exception as error:  # noqa: BLE001 - the dispatcher would swallow it unseen
@@ -190,12 +192,19 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         self._recording.failed(error)
 
     def _entered(self, id_: str, bound_args: BoundArguments, instance: object, parent_id: str | None) -> RunSpan | None:
-        """A span of a run. The run begins with it, unless a later learner takes it, or is the one of the span around."""
+        """A span of a run. The run begins with it, or is the one of the span around.
+
+        Memory blocks choose the learner of their run, so any may follow it until its first turn. What is learned from without a block, the last
+        one installed takes.
+        """
         around = self.open_spans.get(parent_id or "")
         begun = self._watcher.begun(id_, instance, bound_args, is_inside=around is not None)
-        if begun is not None and in_charge(self.alma) is self:
+        if begun is not None and (self._watcher.waits_for_blocks or in_charge(self.alma) is self):
             return RunSpan(id_=id_, parent_id=parent_id, run=begun, started=time.monotonic(), is_whole=True)
         if around is None:
+            return None
+        if around.is_whole and spans.is_turn(id_) and self._watcher.is_done_with(around.run):
+            self.open_spans.pop(around.id_, None)
             return None
         self._watcher.follow(around.run, bound_args)
         is_in_tool = around.is_in_tool or spans.is_tool_call(id_)

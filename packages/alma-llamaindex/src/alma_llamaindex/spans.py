@@ -20,6 +20,7 @@ HANDOFF = "handoff"
 RECALL, REMEMBER = "recall_lessons", "remember_fact"
 """The tools of `ALMAToolSpec`."""
 _NOT_TRIED = {HANDOFF, RECALL, REMEMBER}
+_BEGINNINGS = {"run", "query", "aquery"}
 
 
 def first_agent(span_id: str, instance: object) -> str | None:
@@ -29,6 +30,16 @@ def first_agent(span_id: str, instance: object) -> str | None:
     if isinstance(instance, AgentWorkflow):
         return instance.root_agent
     return instance.name if isinstance(instance, BaseWorkflowAgent) else None
+
+
+def may_begin(span_id: str) -> bool:
+    """Whether a run can begin with this span, by its name alone."""
+    return _method(span_id) in _BEGINNINGS
+
+
+def is_turn(span_id: str) -> bool:
+    """Whether this is the span of an agent's turn. A run that began with a message has asked its memory before the first one."""
+    return _method(span_id) == "run_agent_step"
 
 
 def is_tool_call(span_id: str) -> bool:

@@ -21,6 +21,15 @@ class Watcher:
         self._action = action
         self._learns_queries = learns_queries
 
+    @property
+    def waits_for_blocks(self) -> bool:
+        """Whether it records nothing but runs that a memory block brings to it."""
+        return not self._agents and not self._learns_queries
+
+    def is_done_with(self, run: Run) -> bool:
+        """Whether a run whose first turn begins is not one to learn from: no block of this ALMA was asked for its task. One that goes on may yet."""
+        return self.waits_for_blocks and bool(run.task) and not run.parts
+
     def begun(self, span_id: str, instance: object, bound_args: BoundArguments, *, is_inside: bool) -> Run | None:
         """The run that begins with a span, if one does. Of a query engine inside of another run, none does."""
         first = spans.first_agent(span_id, instance)
