@@ -130,22 +130,6 @@ def test_an_exit_by_a_limit_of_calls_is_no_success(way: Way, alma: ALMA) -> None
     assert runs(alma) == [("dev", "unverified")]
 
 
-def test_parallel_calls_are_a_step_each(way: Way, alma: ALMA) -> None:
-    both = AIMessage(
-        "", tool_calls=[call("deploy", str(n), way=way_).tool_calls[0] for n, way_ in enumerate(["rolling", "blue-green"])]
-    )
-    tidy = ToolErrorMiddleware(on_error=reported)
-    agent = way.agent(both, "Done.", inner=[tidy])
-    for _ in range(17):  # 102 in all ways together
-        way.invoke(agent)
-    assert runs(alma) == [("dev", "unverified")] * 17
-    assert all(sorted(found, key=str) == sorted([FAILED, WENT_WELL], key=str) for found in by_run(alma))
-
-
-def by_run(alma: ALMA) -> list[list[Any]]:
-    return [[(step.action, step.ok, step.error) for step in record.steps] for record in alma.recent_episodes(1000)]
-
-
 def test_a_run_without_tools_is_a_run(way: Way, alma: ALMA) -> None:
     way.invoke(way.agent("Nothing to do."))
     assert runs(alma) == [("dev", "unverified")]

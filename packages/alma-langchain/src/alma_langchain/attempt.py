@@ -1,6 +1,7 @@
 """One run of an agent, told to ALMA as one episode."""
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ class Attempt:
         self._begin: Callable[[], Episode] | None = begin
         self._episode: Episode | None = None
         self._said: list[str] = []
+        self._coming: deque[Callable[[], None]] = deque()
         self._failure: BaseException | None = None
         self._lock = threading.RLock()
 
@@ -70,6 +72,22 @@ class Attempt:
     def memories(self) -> MemorySlice:
         """What was shown at its beginning."""
         return self.episode.memories if self.episode else MemorySlice()
+
+    def soon(self, record: Callable[[], None]) -> None:
+        """Takes what is to be recorded, without waiting. `settle` does it, or the end of the run if that overtakes it in another thread."""
+        self._coming.append(record)
+
+    def settle(self) -> None:
+        """Records all that was taken, whatever becomes of the first; the last error is raised."""
+        problem: Exception | None = None
+        with self._lock:
+            while self._coming:
+                try:
+                    self._coming.popleft()()
+                except Exception as error:  # noqa: BLE001 - raised below
+                    problem = error
+        if problem is not None:
+            raise problem
 
     def tool_returned(self, use: ToolUse, result: Any, seconds: float, call_id: str | None) -> None:
         """Records a tool call that gave a result, which may say that it went wrong."""
@@ -134,6 +152,7 @@ class Attempt:
     def suspend(self) -> None:
         """Lets go of it, for whoever resumes the run."""
         with self._lock, self.recorder.guard("a run that was interrupted could not be kept open", self):
+            self.settle()
             if not self.is_over:
                 self.is_over = True
                 self.recorder.drop(self)
@@ -155,19 +174,24 @@ class Attempt:
         with self._lock:
             if self.is_over:
                 return
-            episode = self._episode if is_neutral else self.episode
-            self.is_over = True
-            self.recorder.drop(self)
-            if episode is None:
-                return
-            with self.recorder.guard("the end of a run was not recorded", self):
-                try:
-                    record = close(episode)
-                except Exception:
-                    if episode.is_open:
-                        episode.end()
-                    raise
-                self.recorder.report(reported(record))
+            try:
+                self.settle()
+            finally:
+                episode = self._episode if is_neutral else self.episode
+                self.is_over = True
+                self.recorder.drop(self)
+                if episode is not None:
+                    self._end(episode, close)
+
+    def _end(self, episode: Episode, close: Callable[[Episode], EpisodeRecord]) -> None:
+        with self.recorder.guard("the end of a run was not recorded", self):
+            try:
+                record = close(episode)
+            except Exception:
+                if episode.is_open:
+                    episode.end()
+                raise
+            self.recorder.report(reported(record))
 
     def _name_used(self, episode: Episode, run: FinishedRun) -> None:
         usage_from = self.recorder.settings.usage_from

@@ -116,9 +116,13 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
         try:
             result = handler(request)
         except BaseException as error:
-            _raised(attempt, request, error, start)
+            if attempt is not None:
+                _raised(attempt, request, error, start)
+                attempt.settle()
             raise
-        _returned(attempt, request, result, start)
+        if attempt is not None:
+            _returned(attempt, request, result, start)
+            attempt.settle()
         return result
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
@@ -128,9 +132,13 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
         try:
             result = await handler(request)
         except Exception as error:
-            await asyncio.to_thread(_raised, attempt, request, error, start)
+            if attempt is not None:
+                _raised(attempt, request, error, start)
+                await asyncio.to_thread(attempt.settle)
             raise
-        await asyncio.to_thread(_returned, attempt, request, result, start)
+        if attempt is not None:
+            _returned(attempt, request, result, start)
+            await asyncio.to_thread(attempt.settle)
         return result
 
     def after_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any] | None:
@@ -211,14 +219,15 @@ def _listen(attempt: Attempt) -> None:
         RUNS.follow(root, attempt)
 
 
-def _returned(attempt: Attempt | None, request: ToolCallRequest, result: Any, start: float) -> None:
-    if attempt is not None:
-        attempt.tool_returned(_use(attempt, request), result, time.perf_counter() - start, request.tool_call["id"])
+def _returned(attempt: Attempt, request: ToolCallRequest, result: Any, start: float) -> None:
+    seconds = time.perf_counter() - start
+    attempt.soon(lambda: attempt.tool_returned(_use(attempt, request), result, seconds, request.tool_call["id"]))
 
 
-def _raised(attempt: Attempt | None, request: ToolCallRequest, error: BaseException, start: float) -> None:
-    if attempt is not None and not says_nothing(error):
-        attempt.tool_raised(_use(attempt, request), error, time.perf_counter() - start, request.tool_call["id"])
+def _raised(attempt: Attempt, request: ToolCallRequest, error: BaseException, start: float) -> None:
+    seconds = time.perf_counter() - start
+    if not says_nothing(error):
+        attempt.soon(lambda: attempt.tool_raised(_use(attempt, request), error, seconds, request.tool_call["id"]))
 
 
 def _use(attempt: Attempt, request: ToolCallRequest) -> ToolUse:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -97,20 +98,18 @@ class Runs:
         if call is None:
             return []
         call_id = call.call_id or next((message.tool_call_id for message in tool_messages(result)), None)
-        return [
-            lambda attempt=attempt: attempt.tool_returned(call.use, result, seconds, call_id)  # type: ignore[misc]
-            for attempt in call.attempts
-        ]
+        for attempt in call.attempts:
+            attempt.soon(partial(attempt.tool_returned, call.use, result, seconds, call_id))
+        return [attempt.settle for attempt in call.attempts]
 
     def tool_failed(self, run_id: UUID, error: BaseException) -> list[Work]:
         """A tool raised."""
         call, seconds = self._taken(run_id)
         if call is None or says_nothing(error):
             return []
-        return [
-            lambda attempt=attempt: attempt.tool_raised(call.use, error, seconds, call.call_id)  # type: ignore[misc]
-            for attempt in call.attempts
-        ]
+        for attempt in call.attempts:
+            attempt.soon(partial(attempt.tool_raised, call.use, error, seconds, call.call_id))
+        return [attempt.settle for attempt in call.attempts]
 
     def ended(self, run_id: UUID, outputs: Any) -> list[Work]:
         """A chain returned. A followed run that its hooks have not ended was interrupted."""
