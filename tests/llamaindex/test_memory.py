@@ -302,6 +302,22 @@ def test_what_had_no_room_was_not_shown(taught: ALMA) -> None:
     assert [exposure.tag for exposure in record.shown] == [note[1:3] for note in notes]
 
 
+@pytest.mark.parametrize(
+    ("tokenizer", "token_limit", "fewest", "most"),
+    [(None, 200, 1, 3), (None, 60, 0, 0), (None, 3_000, 4, 4), (list, 1_000, 1, 3)],
+    ids=["some", "none", "all", "some letters"],
+)
+def test_what_made_way_for_the_chat_was_not_shown(taught: ALMA, tokenizer: Any, token_limit: int, fewest: int, most: int) -> None:
+    for number in range(3):
+        taught.add_heuristic("dev", TASK, f"{'word ' * 60} number {number}")
+    agent = agent_of([[("ok", {})], "As [H1] says"])
+    run(agent, ALMAMemory.from_defaults(taught, agent="dev", priority=1, token_limit=token_limit, tokenizer_fn=tokenizer))
+    (record,) = episodes(taught)
+    notes = [line for line in user_text(agent.llm.prompts[0]).splitlines() if line.startswith("[H")]
+    assert fewest <= len(notes) <= most
+    assert [exposure.tag for exposure in record.shown] == [note[1:3] for note in notes]
+
+
 def test_a_memory_made_without_alma_says_so() -> None:
     with pytest.raises(ConfigurationError, match="from_defaults"):
         _ = ALMAMemory(token_limit=100).block

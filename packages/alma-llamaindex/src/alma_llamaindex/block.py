@@ -13,8 +13,7 @@ from pydantic import Field, PrivateAttr
 
 from alma import ALMA, MemorySlice
 from alma.memory.arguments import checked_count, checked_name
-from alma.text import estimate_tokens
-from alma_llamaindex.attachment import Attachment
+from alma_llamaindex.attachment import Attachment, Tokenizer
 from alma_llamaindex.given import checked_alma, checked_call, checked_tokens, checked_user
 from alma_llamaindex.learner import ALMALearner, learners
 from alma_llamaindex.runs import Evaluator, Part, Run, as_task
@@ -35,7 +34,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
     LlamaIndex asks a block several times in a run; ALMA is asked once for each message. In a run that an `ALMALearner` of the same ALMA
     sees, what is shown belongs to the run's episode, unless `learn` is false. In a workflow, `agent` speaks for the first agent, and one
     that the run is handed to is asked for by its own name. Nothing is taken from the chat, since ALMA learns from outcomes: messages that
-    the memory lets go of stay where LlamaIndex archives them.
+    the memory lets go of stay where LlamaIndex archives them. `tokenizer_fn` is the memory's, if it has one of its own.
     """
 
     name: str = Field(default="alma", description="The name of the block.")
@@ -49,13 +48,22 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
     _last: tuple[MemorySlice, str] | None = PrivateAttr(default=None)
     _shown: OrderedDict[str, MemorySlice] = PrivateAttr(default_factory=OrderedDict)
 
-    def __init__(self, alma: ALMA, agent: str, *, evaluator: Evaluator | None = None, **fields: Any) -> None:
+    def __init__(
+        self,
+        alma: ALMA,
+        agent: str,
+        *,
+        evaluator: Evaluator | None = None,
+        tokenizer_fn: Tokenizer | None = None,
+        **fields: Any,
+    ) -> None:
         opened = checked_alma(alma)
         super().__init__(**{"agent": checked_name(agent, "agent"), **fields})
         checked_user(self.user_id)
         checked_count(self.top_k, "top_k")
         checked_tokens(self.max_tokens)
-        self._held = Attachment(opened.project_id, opened, checked_call(evaluator, "evaluator"))
+        judging, counting = checked_call(evaluator, "evaluator"), checked_call(tokenizer_fn, "tokenizer_fn")
+        self._held = Attachment(opened.project_id, opened, judging, counting)
 
     @property
     def alma(self) -> ALMA:
@@ -88,8 +96,13 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         memories = self._shown.get(content) if content else None
         if memories is None:
             return None
-        room = estimate_tokens(content) - tokens_to_truncate
-        return (memories.to_prompt(room) or None) if room > 0 else None
+        count = self._held.count_tokens
+        room = max(count(content) - tokens_to_truncate, 0)
+        fewer = memories.fitting(room, count_tokens=count)
+        for learner in learners(self.alma) if self.learn else ():
+            if span := learner.current_span():
+                span.run.narrow(memories, fewer)
+        return fewer.to_prompt(room, count_tokens=count) or None
 
     async def _memories(
         self, task: str, messages: Sequence[ChatMessage], session: str, watching: Sequence[ALMALearner]

@@ -69,6 +69,7 @@ class ALMAMemory(Memory):
             top_k=top_k,
             max_tokens=max_tokens,
             priority=priority,
+            tokenizer_fn=options.get("tokenizer_fn"),
         )
         tokenizer = lru_cache(MOST_COUNTED)(options.pop("tokenizer_fn", None) or get_tokenizer())
         settings = {"insert_method": insert_method, "memory_blocks_template": BLOCKS, "tokenizer_fn": tokenizer, **options}

@@ -112,7 +112,7 @@ class Part:
 class Run:
     """A run that is going on. `first` is the agent it began with and `speaking` the one whose turn it is, by LlamaIndex's names.
 
-    `shown` has what each agent was shown by each memory block.
+    `shown` has what each agent was shown by each memory block, `unbegun` the parts whose episodes are still to be opened.
     """
 
     first: str
@@ -121,6 +121,7 @@ class Run:
     speaking: str = ""
     context: Any = None
     parts: dict[str, Part] = field(default_factory=dict)
+    unbegun: list[Part] = field(default_factory=list)
     shown: dict[tuple[str, object], MemorySlice] = field(default_factory=dict)
     steps: list[ToolStep] = field(default_factory=list)
     speakers: dict[str, None] = field(default_factory=dict)
@@ -132,6 +133,12 @@ class Run:
         """That it is this agent's turn."""
         self.speaking = name
         self.speakers[name] = None
+
+    def narrow(self, memories: MemorySlice, fewer: MemorySlice) -> None:
+        """Says that of some memories only these reached the prompt. What was begun with stands."""
+        for part in self.unbegun:
+            if part.memories is memories:
+                part.memories = fewer
 
     def steps_of(self, name: str) -> list[ToolStep]:
         """What one agent did so far."""

@@ -46,6 +46,7 @@ class Watcher:
 
     def done(self, run: Run, result: object, *, since: float) -> None:
         """Takes what a span inside of the run came to, which began `since`."""
+        self._begin(run)
         if said := spans.said(result):
             self._heard(run, *said)
         elif called := spans.tool_result(result):
@@ -60,16 +61,23 @@ class Watcher:
         if result is None and error is None:  # cancelled by `handler.cancel_run()`
             self._recording.abandon(run)
         else:
+            self._begin(run)
             output = spans.output_of(result)
             self._heard(run, run.speaking, output)
             self._recording.end(run, output=output, result=result, error=error)
 
     def take(self, run: Run, part: Part) -> Part:
-        """Makes a part of a run an episode. The first one for an agent stands."""
+        """Makes a part of a run an episode, when the step is over in which it is taken. The first one for an agent stands."""
         found = run.parts.setdefault(part.name, part)
         if found is part:
-            self._recording.begin(part, run.steps_of(part.name))
+            run.unbegun.append(part)
         return found
+
+    def _begin(self, run: Run) -> None:
+        """Opens the episodes of what was taken. Until then it may show that not all memories had room in the prompt."""
+        while run.unbegun:
+            part = run.unbegun.pop(0)
+            self._recording.begin(part, run.steps_of(part.name))
 
     def _part(self, run: Run, name: str) -> Part | None:
         """The agent's part in the run; one to which nothing was shown, if its runs are learned from by name."""
@@ -84,6 +92,7 @@ class Watcher:
 
     def _stepped(self, run: Run, step: ToolStep) -> None:
         part = self._part(run, step.agent)
+        self._begin(run)
         run.steps.append(step)
         if part is not None:
             self._recording.step(part, step)
