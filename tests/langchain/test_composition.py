@@ -2,14 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import SummarizationMiddleware, ToolErrorMiddleware, before_agent
+from langchain.agents.middleware import SummarizationMiddleware, before_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -19,7 +18,7 @@ from alma import ALMA, StorageError
 from alma_langchain import ALMACallbackHandler, ALMAMiddleware, AsyncALMACallbackHandler, FinishedRun, RunContext
 from alma_langchain.events import RUNS
 from alma_langchain.testing import ScriptedChatModel
-from scripted import QUESTION, TASK, call, deploy, invoke, only_run, runs, scripted, steps, system_text
+from scripted import QUESTION, TASK, call, deploy, invoke, runs, scripted, steps, system_text
 from ways import Way
 
 THREAD = {"configurable": {"thread_id": "t1"}}
@@ -51,53 +50,6 @@ def test_a_summary_in_the_middle_of_a_run_does_not_lose_its_messages(alma: ALMA)
     assert "All went well so far." in str(invoke(agent))
     assert runs(alma) == [("dev", "success")]
     assert steps(alma) == [('deploy(way="blue-green")', True, None), ('deploy(way="canary")', True, None)]
-
-
-async def events(agent: Any) -> list[tuple[str, str]]:
-    """What an agent tells while it runs, but for the updates that ALMA's own nodes give."""
-    told = [event async for event in agent.astream_events(QUESTION, version="v2")]
-    return [(event["event"], event["name"]) for event in told if "ALMA" not in str(event["data"].get("chunk", ""))]
-
-
-async def streamed(agent: Any, mode: str) -> None:
-    async for _ in agent.astream(QUESTION, stream_mode=mode):
-        pass
-
-
-CALLERS: dict[str, Callable[[Any], Any]] = {
-    "invoke": lambda agent: agent.invoke(QUESTION),
-    "ainvoke": lambda agent: asyncio.run(agent.ainvoke(QUESTION)),
-    "stream updates": lambda agent: list(agent.stream(QUESTION, stream_mode="updates")),
-    "stream values": lambda agent: list(agent.stream(QUESTION, stream_mode="values")),
-    "stream messages": lambda agent: list(agent.stream(QUESTION, stream_mode="messages")),
-    "astream": lambda agent: asyncio.run(streamed(agent, "messages")),
-    "events": lambda agent: asyncio.run(events(agent)),
-}
-
-
-@pytest.mark.parametrize("caller", CALLERS)
-def test_every_way_to_call_an_agent_records_the_same(alma: ALMA, caller: str) -> None:
-    alma.add_heuristic("dev", TASK, "blue-green")
-    tidy = ToolErrorMiddleware(on_error=lambda error, request: "failed")
-    middleware = ALMAMiddleware(alma, agent="dev")
-    model = scripted(call("deploy", way="rolling"), call("deploy", way="blue-green"), "As [H1] says.")
-    CALLERS[caller](create_agent(model, [deploy], middleware=[tidy, middleware]))
-    assert str(middleware.last_run) == "retrieved 1, cited H1, learned 1 failure and 1 success, 2 steps, unverified"
-    assert steps(alma) == [
-        ('deploy(way="rolling")', False, "RuntimeError: ImagePullBackOff"),
-        ('deploy(way="blue-green")', True, None),
-    ]
-    assert only_run(alma).duration_ms is not None
-
-
-def test_events_differ_only_by_the_nodes_of_alma(alma: ALMA) -> None:
-    plain = create_agent(scripted(call("deploy", way="blue-green"), "Done."), [deploy])
-    learning = create_agent(
-        scripted(call("deploy", way="blue-green"), "Done."), [deploy], middleware=[ALMAMiddleware(alma, agent="dev")]
-    )
-    found = asyncio.run(events(learning))
-    assert [event for event in found if "ALMA" not in event[1]] == asyncio.run(events(plain))
-    assert {name for _, name in found if "ALMA" in name} == {"ALMAMiddleware.before_agent", "ALMAMiddleware.after_agent"}
 
 
 def test_what_is_kept_in_a_checkpoint_is_plain_and_of_this_run_only(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:
