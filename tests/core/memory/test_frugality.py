@@ -1,6 +1,7 @@
-"""A retrieval asks the database once for what cannot change while it runs."""
+"""A retrieval asks the database once for what cannot change while it runs, and the end of an episode for nothing that it does not need."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -20,16 +21,29 @@ def shop(alma: ALMA) -> ALMA:
 
 def tables_read(alma: ALMA, task: str, agent: str) -> Counter[str]:
     """How often one retrieval, of which all is warm, reads the partitions and the small records."""
+    alma.retrieve(task, agent)
+    asked = statements(alma, lambda: alma.retrieve(task, agent))
+    return Counter(table for sql in asked for table in ("partition", "record") if f"FROM {table}" in sql)
+
+
+def statements(alma: ALMA, call: Callable[[], object]) -> list[str]:
+    """What a call asks the database."""
     storage = alma._store.storage
     assert isinstance(storage, SQLStorage)
-    statements: list[str] = []
-    alma.retrieve(task, agent)
-    storage.database.connection.set_trace_callback(statements.append)
+    asked: list[str] = []
+    storage.database.connection.set_trace_callback(asked.append)
     try:
-        alma.retrieve(task, agent)
+        call()
     finally:
         storage.database.connection.set_trace_callback(None)
-    return Counter(table for sql in statements for table in ("partition", "record") if f"FROM {table}" in sql)
+    return asked
+
+
+def lookups(alma: ALMA, call: Callable[[], object]) -> Counter[str]:
+    """How often a call looks for a memory by its id, and for who holds an episode."""
+    looks = {"memory": "FROM memory WHERE memory.project", "lease": "record.kind = 'episode_lease'"}
+    asked = [sql for sql in statements(alma, call) if sql.startswith("SELECT")]
+    return Counter(what for sql in asked for what, sign in looks.items() if sign in sql)
 
 
 @pytest.mark.parametrize("agent", ["dev", "stranger", "devv"])
@@ -49,3 +63,18 @@ def test_a_definition_that_has_grown_is_seen_at_once(shop: ALMA) -> None:
     (after,) = shop.retrieve(task, "secretary").custom["meeting_note"]
     assert "mood" not in before.definition.fields
     assert "mood" in after.definition.fields
+
+
+def test_an_end_where_nobody_said_what_was_used_looks_for_no_memory_and_once_for_its_lease_before_it_writes(shop: ALMA) -> None:
+    episode = shop.episode("dev", "Deploy the service")
+    assert len(episode.memories) == 1
+    assert lookups(shop, episode.succeed) == {"lease": 2}
+
+
+def test_an_end_looks_for_each_memory_that_was_shown_once_before_it_writes_and_once_to_count(shop: ALMA) -> None:
+    for strategy in ("blue-green", "by hand"):
+        shop.add_heuristic("dev", "Deploy the service", strategy)
+    episode = shop.episode("dev", "Deploy the service")
+    episode.used(episode.memories.ids[:1])
+    assert len(episode.memories) == 3
+    assert lookups(shop, episode.succeed) == {"memory": 6, "lease": 2}

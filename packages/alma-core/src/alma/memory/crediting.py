@@ -28,13 +28,11 @@ def counts(room: Room, before: EpisodeRecord | None, after: EpisodeRecord, use: 
 
     What was credited for the outcome that it had before is taken back. Memories that are gone are left out.
     """
-    added: dict[str, Counts] = {}
-    for memory_id, name in _uses(use):
-        added[memory_id] = {name: 1}
+    added: dict[str, Counts] = {memory_id: {name: 1} for memory_id, name in _uses(use)}
     earlier, later = _credit(before), _credit(after)
     for memory_id in {**earlier, **later}:
         change = _difference(earlier.get(memory_id, {}), later.get(memory_id, {}))
-        if change and room.project.find(memory_id) is not None:
+        if change and (memory_id in added or room.project.find(memory_id) is not None):
             added.setdefault(memory_id, {}).update(change)
     return added
 

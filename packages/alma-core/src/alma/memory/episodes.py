@@ -40,6 +40,9 @@ _LOG = logging.getLogger("alma")
 
 CRASHED = "the process that held it was gone"
 
+_Lease = tuple[int, Mapping[str, Any]]
+"""Version and body of a lease; version 0 if there is none."""
+
 
 def begin(
     room: Room,
@@ -54,21 +57,23 @@ def begin(
 ) -> Episode:
     """Opens an episode on a task, with what was retrieved for it or is retrieved now. `ScopeViolationError` if the agent may not learn from it."""
     now = room.store.clock()
-    given = {"agent": agent, "task": task, "task_type": task_type, "outcome": Verdict.UNVERIFIED}
-    asked = record.outcome_from(room, now, given)
+    name, asked = args.checked_name(agent, "agent"), args.checked_text(task, "task")
+    kind = args.optional_label(task_type, "task_type")
+    if name in room.store.agents:
+        record.outcome_from(room, now, {"agent": name, "task": asked, "task_type": kind, "outcome": Verdict.UNVERIFIED})
     user = None if user_id is None else args.checked_name(user_id, "user_id")
     key = new_id(now) if episode_id is None else args.checked_label(episode_id, "episode_id")
     shown = (
-        recall.retrieve(room, task=asked.task_description, agent=asked.agent, top_k=top_k, user_id=user)
+        recall.retrieve(room, task=asked, agent=name, top_k=top_k, user_id=user)
         if memories is None
-        else _checked_slice(room, memories, asked.agent)
+        else _checked_slice(room, memories, name)
     )
     opened = EpisodeRecord(
         id=key,
         project_id=room.name,
-        agent=asked.agent,
-        task=asked.task_description,
-        task_type=args.optional_label(task_type, "task_type"),
+        agent=name,
+        task=asked,
+        task_type=kind,
         user_id=user,
         started_at=now,
         shown=exposures(shown),
@@ -112,7 +117,8 @@ def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -
     now = room.store.clock()
     said = why or (found.reason if found.status is EpisodeStatus.ENDED else None)
     settled = found.model_copy(update={"status": EpisodeStatus.ENDED, "outcome": verdict, "reason": said, "settled_at": now})
-    return _close(room, settled, operation="settle", at=now, version=version, before=found)
+    lease = room.project.record(LEASE, key)
+    return _close(room, settled, operation="settle", at=now, version=version, lease=lease, before=found)
 
 
 def recovered(room: Room) -> Room:
@@ -166,7 +172,7 @@ class RoomRecorder:
 
     def end(self, ending: Ending) -> EpisodeRecord:
         """Keeps the ending, the memory of it and what was used, in one transaction, and lets go of the episode."""
-        self._check_held()
+        lease = self._check_held()
         is_judged = ending.outcome is not None
         ended = self.opened.model_copy(
             update={
@@ -178,11 +184,11 @@ class RoomRecorder:
             }
         )
         operation = "episode_end" if is_judged else "episode_abandon"
-        return _close(self.room, ended, operation=operation, at=ending.at, version=0)
+        return _close(self.room, ended, operation=operation, at=ending.at, version=0, lease=lease)
 
     def suspend(self) -> None:
         """Gives the lease back."""
-        version = self._check_held()
+        version, _ = self._check_held()
         at = self.now()
         with self._write("episode_suspend", at) as write:
             write.put_record(LEASE, self.opened.id, lease_body(None, to_micros(at)), version=version)
@@ -190,13 +196,13 @@ class RoomRecorder:
     def _write(self, operation: str, at: datetime) -> Any:
         return self.room.project.write(actor=self.opened.agent, operation=operation, at=to_micros(at))
 
-    def _check_held(self) -> int:
-        """The version of the lease. From here to the end of the call, the room is the one of the embedder that the store has now."""
+    def _check_held(self) -> _Lease:
+        """The lease. From here to the end of the call, the room is the one of the embedder that the store has now."""
         self.room = self.room.latest
-        version, _ = self.room.project.record(LEASE, self.opened.id)
+        version, lease = self.room.project.record(LEASE, self.opened.id)
         if not version:
             raise ConflictError(f"episode {self.opened.id!r} is no longer open: {_standing(self.room, self.opened.id)}")
-        return version
+        return version, lease
 
     def _lesson(self, step: Step) -> Outcome:
         return record.outcome_from(
@@ -216,21 +222,27 @@ class RoomRecorder:
 
 
 def _close(
-    room: Room, ended: EpisodeRecord, *, operation: str, at: datetime, version: int, before: EpisodeRecord | None = None
+    room: Room,
+    ended: EpisodeRecord,
+    *,
+    operation: str,
+    at: datetime,
+    version: int,
+    lease: _Lease,
+    before: EpisodeRecord | None = None,
 ) -> EpisodeRecord:
     """Writes how an episode ended or was settled, with the memory of it, the credit for it and, at its first verdict, what was used.
 
-    `before` is how it had ended before it was settled.
+    `lease` is let go of; `before` is how it had ended before it was settled.
     """
     outcome, was = _outcome(room, ended, at)
     if outcome is not None:
         ended = ended.model_copy(update={"outcome_id": outcome.id})
     vectors = _vectors(room, outcome)
-    use = _use(room, ended) if _is_judged(ended) and not _is_judged(before) else None
+    use = _use(room, ended) if _is_judged(ended) and not _is_judged(before) and ended.used is not None else None
     if use is not None:
         ended = ended.model_copy(update={"credited": use.used})
     counts = crediting.counts(room, before, ended, use)
-    lease_version, lease = room.project.record(LEASE, ended.id)
     with writing(room, actor=ended.agent, operation=operation, at=to_micros(at)) as learner:
         write = learner.write
         write.put_record(END, ended.id, ending_body(ended), version=version)
@@ -241,8 +253,7 @@ def _close(
                 learner.add(outcome, passages_of(outcome), vectors)
             else:
                 learner.correct(outcome, was, passages_of(outcome), vectors)
-        if lease_version:
-            _release(write, ended.id, lease_version, lease)
+        _release(write, ended.id, lease)
     return ended
 
 
@@ -299,9 +310,11 @@ def _vectors(room: Room, memory: Outcome | None) -> Mapping[str, bytes]:
     return room.store.texts.of([*texts, *strategy_texts(memory)], room.project)
 
 
-def _release(write: Write, key: str, version: int, lease: Mapping[str, Any]) -> None:
-    before = {"version": version, "body": dict(lease), "updated_at": lease["at"]}
-    write.apply([Change("record", f"{LEASE}/{key}", before, None)])
+def _release(write: Write, key: str, lease: _Lease) -> None:
+    version, body = lease
+    if version:
+        before = {"version": version, "body": dict(body), "updated_at": body["at"]}
+        write.apply([Change("record", f"{LEASE}/{key}", before, None)])
 
 
 def _standing(room: Room, key: str) -> str:

@@ -76,7 +76,7 @@ class Write:
 
     def count_usage(self, memory_id: str, counts: Mapping[str, float]) -> None:
         """Adds to the usage counts of a memory, or takes from them, never below 0. `MemoryNotFoundError` if there is none."""
-        number = self.find(memory_id)["row"]
+        number = self._row_of(memory_id)
         found = _one(self.connection.execute(compiled.USAGE_BY_MEMORY, {"memory": number}))
         if found is None:
             after = {name: max(none, none + counts.get(name, 0)) for name, none in NO_USAGE.items()}
@@ -200,6 +200,12 @@ class Write:
         if found is None:
             raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
         return found
+
+    def _row_of(self, memory_id: str) -> int:
+        found = self.connection.execute(compiled.MEMORY_PLACE, {"project": self.row, "id": memory_id}).fetchone()
+        if found is None:
+            raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
+        return int(found[0])
 
     def finish(self) -> bytes | None:
         """Writes the journal record and gives its hash; `None` if nothing was changed."""
