@@ -91,6 +91,61 @@ def test_without_its_warnings_the_second_run_fails_as_the_first(
     assert ("[A1]" in llm.prompt()) is (spoil is shuffled)
 
 
+JOBS = {"Doorkeeper": ("Deploy the auth service", "rolling update"), "Shopkeeper": ("Deploy the web shop", "in place")}
+
+
+@tool("deploy")
+def deploy_either(method: str) -> str:
+    """Deploys by a method."""
+    if method in {first for _, first in JOBS.values()}:
+        raise RuntimeError(f"{method} timed out")
+    return "deployed"
+
+
+def as_usual(alma: ALMA, memory: ALMAMemory) -> None:
+    """What was learned is left alone."""
+
+
+def exchanged(alma: ALMA, memory: ALMAMemory) -> None:
+    """Each agent has the warnings of the other, word for word."""
+    learned = alma.list_memories("anti_pattern")
+    memory.reset()
+    others = dict(zip(JOBS, reversed(JOBS), strict=True))
+    for warning in learned:
+        alma.add_anti_pattern(others[warning.agent], warning.pattern, warning.why_bad)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "outcome", "is_warned"), [(as_usual, "success", True), (emptied, "failure", False), (exchanged, "failure", True)]
+)
+def test_it_is_the_warnings_of_its_own_that_help_an_agent(
+    alma: ALMA, judged: ALMAMemory, spoil: Callable[[ALMA, ALMAMemory], None], outcome: str, is_warned: bool
+) -> None:
+    def model_of(first: str) -> Callable[[list[Message]], object]:
+        def reply(messages: list[Message]) -> object:
+            if messages[-1]["role"] == "tool":
+                return str(messages[-1]["content"])
+            warnings = [line for line in str(messages[-1]["content"]).splitlines() if line.startswith("[A")]
+            return use("deploy", method=OTHER_IDEA if any(first in line for line in warnings) else first)
+
+        return reply
+
+    def go() -> list[ScriptedLLM]:
+        models = [ScriptedLLM(model_of(first)) for _, first in JOBS.values()]
+        workers = [agent(llm, role, tools=[deploy_either]) for llm, role in zip(models, JOBS, strict=True)]
+        crew(*(task(job, worker) for (job, _), worker in zip(JOBS.values(), workers, strict=True)), memory=judged).kickoff()
+        return models
+
+    go()
+    go()
+    assert outcomes(alma)[:2] == ["failure"] * 2
+    assert {warning.agent for warning in alma.list_memories("anti_pattern")} == set(JOBS)
+    spoil(alma, judged)
+    models = go()
+    assert outcomes(alma)[4:] == [outcome] * 2
+    assert ["[A1]" in llm.prompt() for llm in models] == [is_warned] * 2
+
+
 def test_without_learning_nothing_improves(alma: ALMA) -> None:
     memory = ALMAMemory(alma, learn=False)
     for _ in range(2):

@@ -7,10 +7,16 @@ import sqlite3
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from crewai import TaskOutput
+from crewai import Agent, Crew, Task, TaskOutput
+from crewai.events import stream_context
 from crewai.hooks import InterceptionPoint, clear_all_hooks, get_hooks
+from crewai.project import CrewBase
+from crewai.project import agent as agent_of_the_crew
+from crewai.project import crew as the_crew
+from crewai.project import task as task_of_the_crew
 
 from alma import ALMA, StorageError
 from alma_crewai import ALMACrewListener, ALMAMemory, ALMARecallTool, ALMARememberTool, attach_alma
@@ -106,6 +112,26 @@ def test_many_memories_of_one_alma_record_each_task_once(alma: ALMA) -> None:
     for each in [*memories, listener]:
         each.close()
     assert outcomes(alma) == ["unverified"] * 5
+
+
+def test_a_crew_that_is_built_anew_records_each_task_once(alma: ALMA, memory: ALMAMemory) -> None:
+    registered_before = registered()
+    for number in range(5):
+        made = crew(task(f"{DEPLOY} {number}", agent(ScriptedLLM())), memory=memory)
+        assert attach_alma(made, alma) is memory
+        made.kickoff()
+    assert [record.task for record in reversed(alma.recent_episodes())] == [f"{DEPLOY} {number}" for number in range(5)]
+    assert registered() == registered_before
+
+
+def test_after_a_task_nothing_is_left_in_its_context(alma: ALMA, memory: ALMAMemory) -> None:
+    before = stream_context._stream_sinks.get()
+    crew(task(DEPLOY, agent(ScriptedLLM())), memory=memory).kickoff()
+    agent(ScriptedLLM(), memory=memory).kickoff(DEPLOY)
+    with pytest.raises(ConnectionError):
+        crew(task(DEPLOY, agent(ScriptedLLM(ConnectionError("gone")), max_retry_limit=0)), memory=memory).kickoff()
+    assert stream_context._stream_sinks.get() == before
+    assert len(alma.recent_episodes()) == 3
 
 
 def test_after_closing_a_crew_runs_on_and_nothing_is_recorded(alma: ALMA, memory: ALMAMemory) -> None:
@@ -300,6 +326,37 @@ def test_a_crew_that_is_built_gets_its_memory_afterwards(alma: ALMA) -> None:
     memory.close()
     assert "blue-green" in llm.prompt(0)
     assert outcomes(alma) == ["unverified"] * 2
+
+
+@CrewBase
+class Releasing:
+    """A crew as CrewAI's template for projects has it."""
+
+    agents_config: ClassVar[dict[str, object]] = {}
+    tasks_config: ClassVar[dict[str, object]] = {}
+
+    @agent_of_the_crew
+    def coder(self) -> Agent:
+        return agent(ScriptedLLM(use("bad_tool", text="a"), "gave up"), tools=[bad_tool])
+
+    @task_of_the_crew
+    def deploying(self) -> Task:
+        return task(DEPLOY, self.coder())
+
+    @the_crew
+    def crew(self) -> Crew:
+        return Crew(agents=self.agents, tasks=self.tasks, verbose=False)
+
+
+def test_a_crew_of_a_project_gets_its_memory_when_it_is_built(alma: ALMA) -> None:
+    alma.add_heuristic("Coder", DEPLOY, "roll out blue-green")
+    made = Releasing().crew()
+    memory = attach_alma(made, alma)
+    made.kickoff()
+    memory.close()
+    (record,) = alma.recent_episodes()
+    assert (record.outcome, len(record.steps), len(record.shown)) == ("partial", 1, 1)
+    assert "blue-green" in made.agents[0].llm.prompt()
 
 
 def test_attaching_names_agents_that_recall_from_something_else(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,10 +1,13 @@
 """How a task went is what a guardrail, an evaluator, a tool or CrewAI itself said of it, and nothing else."""
 
 import json
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from crewai import TaskOutput
 from crewai.hooks import register_before_tool_call_hook, unregister_before_tool_call_hook
+from crewai.tasks.conditional_task import ConditionalTask
 
 from alma import ALMA
 from alma_crewai import ALMACrewListener, ALMAMemory
@@ -187,6 +190,8 @@ def test_a_model_that_fails_is_a_failure_and_the_user_sees_it(alma: ALMA, memory
     record = only_episode(alma)
     assert (record.outcome, record.task) == ("failure", DEPLOY)
     assert record.error.endswith("model is gone")
+    (made,) = alma.list_memories()
+    assert (made.kind, made.outcome, made.error_message) == ("outcome", "failure", record.error)
 
 
 def test_the_way_is_blamed_for_what_a_guardrail_rejects_and_not_for_a_model_that_is_gone(alma: ALMA, memory: ALMAMemory) -> None:
@@ -215,7 +220,7 @@ def test_a_call_that_a_hook_of_the_user_blocks_is_judged_by_nobody(alma: ALMA, m
     assert [(step.tool, step.ok) for step in only_episode(alma).steps] == [("good_tool", None)]
 
 
-def test_an_answer_that_a_guardrail_rejects_is_a_failure_and_kept_nowhere(alma: ALMA, memory: ALMAMemory) -> None:
+def test_an_answer_that_a_guardrail_rejects_is_a_failure_and_kept_nowhere(alma: ALMA, memory: ALMAMemory, tmp_path: Path) -> None:
     llm = ScriptedLLM(REJECTED)
     made = crew(task(DEPLOY, agent(llm), guardrail=lambda output: (False, "not true"), guardrail_max_retries=1), memory=memory)
     with pytest.raises(Exception, match="failed guardrail validation"):
@@ -224,7 +229,41 @@ def test_an_answer_that_a_guardrail_rejects_is_a_failure_and_kept_nowhere(alma: 
     record = only_episode(alma)
     assert record.outcome == "failure"
     assert "not true" in record.error
-    assert REJECTED not in texts(alma) + record.model_dump_json()
+    assert [made.outcome for made in alma.list_memories()] == ["failure"]
+    on_disk = b"".join(path.read_bytes() for path in (tmp_path / "alma").iterdir())
+    assert (b"not true" in on_disk, b"zebra" in on_disk) == (True, False)
+
+
+@pytest.mark.parametrize(("second", "outcome"), [(True, "success"), (False, "failure")])
+def test_of_several_guardrails_all_have_to_accept(alma: ALMA, memory: ALMAMemory, second: bool, outcome: str) -> None:
+    guards = [lambda output: (True, output.raw), lambda output: (second, output.raw if second else "not enough")]
+    made = crew(task(DEPLOY, agent(ScriptedLLM("done")), guardrails=guards, guardrail_max_retries=1), memory=memory)
+    with nullcontext() if second else pytest.raises(Exception, match="not enough"):
+        made.kickoff()
+    assert only_episode(alma).outcome == outcome
+
+
+@pytest.mark.parametrize(("is_valid", "outcome"), [(True, "success"), (False, "failure")])
+def test_a_guardrail_in_words_judges_and_its_own_agent_is_not_recorded(
+    alma: ALMA, memory: ALMAMemory, is_valid: bool, outcome: str
+) -> None:
+    verdict = json.dumps({"valid": is_valid, "feedback": None if is_valid else "it says nothing"})
+    llm = ScriptedLLM("done", verdict)
+    made = crew(task(DEPLOY, agent(llm), guardrail="says how it went", guardrail_max_retries=0), memory=memory)
+    with nullcontext() if is_valid else pytest.raises(Exception, match="it says nothing"):
+        made.kickoff()
+    record = only_episode(alma)
+    assert (record.agent, record.task, record.outcome, record.steps) == ("Coder", DEPLOY, outcome, ())
+
+
+def test_a_task_whose_condition_is_not_met_is_no_attempt(alma: ALMA, memory: ALMAMemory) -> None:
+    worker = agent(ScriptedLLM("done"))
+    skipped = ConditionalTask(
+        description="Roll back", expected_output="an answer", agent=worker, condition=lambda output: "failed" in output.raw
+    )
+    crew(task(DEPLOY, worker), skipped, task("Write the release notes", worker), memory=memory).kickoff()
+    assert [record.task for record in reversed(alma.recent_episodes())] == [DEPLOY, "Write the release notes"]
+    assert memory.errors == ()
 
 
 def test_the_memory_of_crewai_itself_keeps_what_the_guardrail_rejects() -> None:

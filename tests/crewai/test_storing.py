@@ -1,7 +1,11 @@
 """Notes, scopes and resets: what CrewAI's own tools and commands do with a memory reaches ALMA."""
 
 import copy
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from crewai.memory.storage.backend import StorageBackend
@@ -38,6 +42,16 @@ def test_a_memory_that_is_read_only_offers_no_saving_and_still_learns(alma: ALMA
     memory.update(note.id, content=STORK)
     assert facts(alma) == [("crew", HERON)]
     assert len(alma.recent_episodes()) == 1
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_memory_that_is_read_only_hides_the_tool_that_saves(alma: ALMA, read_only: bool) -> None:
+    memory = ALMAMemory(alma, read_only=read_only)
+    llm = ScriptedLLM("Thought: I know\nFinal Answer: done", native=False)  # such a model is told its tools in the prompt
+    crew(task("Note the name", agent(llm)), memory=memory).kickoff()
+    memory.close()
+    assert "search_memory" in llm.prompt()
+    assert ("save_to_memory" in llm.prompt()) is not read_only
 
 
 def test_a_note_with_a_category_is_found_by_it_and_a_private_one_by_its_source(memory: ALMAMemory) -> None:
@@ -113,6 +127,35 @@ def test_resetting_a_crew_forgets_all_and_can_be_undone(alma: ALMA, memory: ALMA
     assert (kept, alma.list_memories(), memory.recall("cluster")) == (2, [], [])
     alma.undo(before)
     assert len(alma.list_memories()) == kept
+
+
+PROJECT = """
+import warnings
+warnings.simplefilter("ignore")
+import offline
+offline.block_network()
+from alma import ALMA
+from alma_crewai import attach_alma
+from crews import ScriptedLLM, agent, crew, task
+alma = ALMA.open("alma", project_id="crews", embedding_provider="hash")
+made = crew(task("Note the name", agent(ScriptedLLM())))
+attach_alma(made, alma)
+"""
+
+
+@pytest.mark.parametrize("kind", ["--memory", "--long", "--all"])
+def test_the_command_that_resets_memories_reaches_alma(alma: ALMA, tmp_path: Path, kind: str) -> None:
+    alma.add_domain_knowledge("crew", "clusters", HERON)
+    (tmp_path / "crew.py").write_text(PROJECT)
+    command = [sys.executable, "-c", "from crewai_cli.cli import crewai; crewai()", "reset-memories", kind]
+    told = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True
+    )
+    assert told.returncode == 0, told.stderr
+    assert "reset" in told.stdout.lower(), told.stdout + told.stderr
+    assert alma.list_memories() == []
+    alma.undo(1)
+    assert facts(alma) == [("crew", HERON)]
 
 
 def test_a_scope_is_reset_alone(alma: ALMA, memory: ALMAMemory) -> None:

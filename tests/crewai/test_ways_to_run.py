@@ -317,12 +317,16 @@ def test_crewais_old_kind_of_agent_recalls_and_is_not_recorded(alma: ALMA, memor
     assert told(alma) == []
 
 
-def test_all_is_stored_when_a_crew_returns_or_fails(alma: ALMA, memory: ALMAMemory) -> None:
+def test_all_is_stored_when_a_crew_returns_or_fails(alma: ALMA, memory: ALMAMemory, tmp_path: Path) -> None:
+    def ended() -> int:
+        """How many have ended by what another connection reads."""
+        return rows(tmp_path / "alma" / "alma.db", "SELECT count(*) FROM record WHERE kind = 'episode_end'")[0][0]
+
     two_tasks(memory).kickoff()
-    assert len(told(alma)) == 2
+    assert (ended(), len(told(alma))) == (2, 2)
     with pytest.raises(ConnectionError):
         crew(task(DEPLOY, agent(ScriptedLLM(ConnectionError("gone")), max_retry_limit=0)), memory=memory).kickoff()
-    assert told(alma)[2][2] == "failure"
+    assert (ended(), told(alma)[2][2]) == (3, "failure")
 
 
 def test_work_that_is_delegated_is_the_coworkers(alma: ALMA, memory: ALMAMemory) -> None:
