@@ -58,6 +58,8 @@ def test_what_names_no_agent_is_refused(alma: ALMA, make: Any, agent: object) ->
         (ALMAMemory.from_defaults, {"top_k": 0}),
         (ALMAMemory.from_defaults, {"user_id": ""}),
         (ALMAMemory.from_defaults, {"evaluator": "success"}),
+        (ALMAMemory.from_defaults, {"evaluator": bool, "learn": False}),
+        (ALMAMemory.from_defaults, {"tokenizer_fn": "tiktoken"}),
         (ALMAMemoryBlock, {"max_tokens": 0}),
         (ALMAMemoryBlock, {"top_k": -1}),
         (ALMARetriever, {"top_k": 0}),
@@ -72,6 +74,8 @@ def test_what_names_no_agent_is_refused(alma: ALMA, make: Any, agent: object) ->
         (lambda alma, agent, **given: ALMALearner(alma, **given), {"agents": "dev"}),
         (lambda alma, agent, **given: ALMALearner(alma, **given), {"evaluator": "success"}),
         (lambda alma, agent, **given: ALMALearner(alma, **given), {"redact": "all"}),
+        (lambda alma, agent, **given: ALMALearner(alma, **given), {"waiting": -1}),
+        (lambda alma, agent, **given: ALMALearner(alma, **given), {"waiting": "few"}),
     ],
 )
 def test_an_option_that_cannot_be_is_named(alma: ALMA, make: Any, given: dict[str, Any]) -> None:

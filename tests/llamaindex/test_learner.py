@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent, ToolCall
+from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.memory import Memory
 from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent, JsonPickleSerializer
 from workflows.errors import WorkflowCancelledByUser
@@ -128,6 +129,23 @@ def test_an_evaluator_that_uses_alma_does_not_wait_for_itself(
         run(agent_of(["done"]), memory_of(alma))
         assert learner.flush(20)
     assert [record.outcome for record in episodes(alma)] == [outcome]
+    assert learner.errors == []
+
+
+def test_an_evaluators_own_run_is_learned_from_and_not_judged_in_its_turn(alma: ALMA) -> None:
+    judged: list[str] = []
+
+    async def by_an_agent(finished: AgentRun) -> bool:
+        judged.append(finished.agent)
+        assert len(judged) < 5
+        judge = agent_of(["yes"], name="judge")
+        return str(await judge.run(user_msg="Is it done?", memory=ALMAMemory.from_defaults(alma, agent="judge"))) == "yes"
+
+    with ALMALearner(alma, evaluator=by_an_agent) as learner:
+        run(agent_of(["done"]), memory_of(alma))
+        assert [learner.flush(), learner.flush()] == [True, True]  # the judge's run comes after the one that it judges
+    assert judged == ["dev"]
+    assert {(record.agent, record.outcome) for record in episodes(alma)} == {("dev", "success"), ("judge", "unverified")}
     assert learner.errors == []
 
 
@@ -252,6 +270,13 @@ def test_installing_twice_learns_once_and_after_uninstalling_nothing(alma: ALMA)
     assert (learner.is_installed, installed()) == (False, [])
 
 
+def test_asking_again_to_learn_alike_gives_the_same_learner(alma: ALMA) -> None:
+    learner = instrument_alma(alma, agents=["ops", "dev"])
+    assert instrument_alma(alma, agents=["dev", "ops"]) is learner
+    assert instrument_alma(alma) is not learner
+    assert len(installed()) == 2
+
+
 def test_two_learners_of_one_agent_learn_its_runs_once(alma: ALMA) -> None:
     with ALMALearner(alma, agents=["dev"]), ALMALearner(alma, agents=["dev"]):
         run(agent_of(["done"]), None)
@@ -308,6 +333,17 @@ def test_closing_the_store_waits_for_what_was_learned(tmp_path: Path) -> None:
     assert installed() == []
     with ALMA.open(tmp_path / "s", project_id="shop") as again:
         assert [steps(record) for record in episodes(again)] == [[OK, BOOM]]
+
+
+def test_when_the_dispatcher_shuts_down_runs_that_go_on_are_abandoned_and_the_learner_is_off(alma: ALMA) -> None:
+    def shut_down() -> str:
+        """Ends the watching of everybody."""
+        get_dispatcher().shutdown()
+        return ""
+
+    assert str(run(agent_of([[("shut_down", {})], "done"], tools=[shut_down]), memory_of(alma))) == "done"
+    assert [(record.status, record.error) for record in episodes(alma)] == [(EpisodeStatus.ABANDONED, None)]
+    assert installed() == []
 
 
 def test_uninstalling_abandons_the_runs_that_go_on(alma: ALMA) -> None:

@@ -11,7 +11,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
 from pydantic import Field, PrivateAttr
 
-from alma import ALMA, MemorySlice
+from alma import ALMA, ConfigurationError, MemorySlice
 from alma.memory.arguments import checked_count, checked_name
 from alma_llamaindex.attachment import Attachment, Tokenizer
 from alma_llamaindex.given import checked_alma, checked_call, checked_tokens, checked_user
@@ -62,6 +62,8 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         checked_user(self.user_id)
         checked_count(self.top_k, "top_k")
         checked_tokens(self.max_tokens)
+        if evaluator is not None and not self.learn:
+            raise ConfigurationError("an evaluator judges what is learned from; with learn=False nothing is")
         judging, counting = checked_call(evaluator, "evaluator"), checked_call(tokenizer_fn, "tokenizer_fn")
         self._held = Attachment(opened.project_id, opened, judging, counting)
 

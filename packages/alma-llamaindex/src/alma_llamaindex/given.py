@@ -34,6 +34,13 @@ def checked_tokens(value: object) -> int:
     return checked_count(value, "max_tokens", largest=MOST_TOKENS)
 
 
+def checked_waiting(value: object) -> int:
+    """So many writes, 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigurationError(f"waiting must be a whole number, 0 or more, not {told(value)}")
+    return value
+
+
 def checked_call(call: Called | None, name: str) -> Called | None:
     """A function, or `None`."""
     if call is not None and not callable(call):

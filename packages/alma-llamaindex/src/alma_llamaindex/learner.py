@@ -14,7 +14,7 @@ from pydantic import PrivateAttr
 
 from alma import ALMA
 from alma_llamaindex import spans
-from alma_llamaindex.given import checked_alma, checked_call, checked_names
+from alma_llamaindex.given import checked_alma, checked_call, checked_names, checked_waiting
 from alma_llamaindex.recording import Recording
 from alma_llamaindex.runs import Action, AgentRun, Evaluator, Part, Redact, Run, Strategy, calls_in_order, told_call
 from alma_llamaindex.watching import Watcher
@@ -53,6 +53,7 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
     _recording: Recording = PrivateAttr()
     _watcher: Watcher = PrivateAttr()
     _stay_closed: Any = PrivateAttr(default=None)
+    _options: tuple[object, ...] = PrivateAttr()
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
             evaluator=checked_call(evaluator, "evaluator"),
             strategy=checked_call(strategy, "strategy") or calls_in_order,
             redact=checked_call(redact, "redact"),
-            waiting=waiting,
+            waiting=checked_waiting(waiting),
         )
         self._watcher = Watcher(
             self._recording,
@@ -80,6 +81,7 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
             action=checked_call(action, "action") or told_call,
             learns_queries=query_engines,
         )
+        self._options = (frozenset(agents), evaluator, strategy, action, redact, query_engines, waiting)
 
     @property
     def alma(self) -> ALMA:
@@ -100,6 +102,10 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
     def is_installed(self) -> bool:
         """Whether it sees runs."""
         return any(learner is self for learner in installed())
+
+    def is_like(self, other: "ALMALearner") -> bool:
+        """Whether both learn alike: of one ALMA, with the same options."""
+        return self.alma == other.alma and self._options == other._options
 
     def install(self) -> Self:
         """Begins to watch. Doing it twice changes nothing."""
@@ -136,6 +142,10 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.uninstall()
 
+    def close(self) -> None:
+        """What the dispatcher asks for when it shuts down: as `uninstall`."""
+        self.uninstall()
+
     @classmethod
     def class_name(cls) -> str:
         return "ALMALearner"
@@ -167,7 +177,8 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
     def prepare_to_drop_span(
         self, id_: str, bound_args: BoundArguments, instance: Any | None = None, err: BaseException | None = None, **kwargs: Any
     ) -> RunSpan | None:
-        return self._left(id_, None, err)
+        is_shutdown = instance is None  # the dispatcher's own, of all that is open: nothing failed
+        return self._left(id_, None, None if is_shutdown else err)
 
     # What blocks and retrievers ask.
 
@@ -241,5 +252,9 @@ def in_charge(alma: ALMA) -> ALMALearner | None:
 
 
 def instrument_alma(alma: ALMA, **options: Any) -> ALMALearner:
-    """Learns from all runs that use this ALMA from now on, in one line. The options are those of `ALMALearner`."""
-    return ALMALearner(alma, **options).install()
+    """Learns from all runs that use this ALMA from now on, in one line. The options are those of `ALMALearner`.
+
+    Asked again with the same options, it gives the same learner.
+    """
+    asked_for, last = ALMALearner(alma, **options), in_charge(alma)
+    return last if last is not None and last.is_like(asked_for) else asked_for.install()

@@ -75,7 +75,7 @@ class ALMAMemory(Memory):
         settings = {"insert_method": insert_method, "memory_blocks_template": BLOCKS, "tokenizer_fn": tokenizer, **options}
         memory = super().from_defaults(memory_blocks=[block, *memory_blocks], **settings)
         with _ONE_AT_A_TIME:
-            if learn and in_charge(alma) is None:
+            if block.learn and in_charge(alma) is None:
                 ALMALearner(alma).install()
         return memory  # type: ignore[return-value] # it is a `cls`
 

@@ -38,6 +38,11 @@ class Recording:
         self._last_end: Future[None] | None = None
         renewed_in_children(self)
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether the caller is part of what is being written: an evaluator, say."""
+        return self._worker.is_asking_itself
+
     def begin(self, part: Part, earlier: Sequence[ToolStep] = ()) -> None:
         """Opens an episode, with the steps that came before it was known whose it is."""
         self._worker.ask(lambda: part.begin(self.alma, self._redact), is_needed=True)
@@ -55,10 +60,10 @@ class Recording:
             self.failed(AlmaError(f"too much is waiting to be written; what {part.agent!r} cited was left out"))
 
     def end(self, run: Run, *, output: str = "", result: object = None, error: BaseException | None = None) -> None:
-        """Judges a run and ends its episodes."""
+        """Judges a run and ends its episodes. An evaluator's own run is not judged in its turn, which would not end."""
         ended = run.ended(output=output, result=result, error=error)
         parts = list(run.parts.values())
-        self._last_end = self._worker.ask(lambda: self._end(parts, ended), is_needed=True)
+        self._last_end = self._worker.ask(lambda: self._end(parts, ended, is_judged=not run.is_judging), is_needed=True)
 
     def abandon(self, run: Run) -> None:
         """Ends the episodes of a run without a verdict."""
@@ -77,7 +82,7 @@ class Recording:
 
     async def asettle(self) -> None:
         """As `settle`, without holding up the event loop."""
-        if self._last_end is not None and not self._last_end.done() and not self._worker.is_asking_itself:
+        if self._last_end is not None and not self._last_end.done() and not self.is_at_work:
             await asyncio.wait([asyncio.wrap_future(self._last_end)], timeout=SETTLING_SECONDS)
 
     def failed(self, error: BaseException) -> None:
@@ -90,12 +95,12 @@ class Recording:
         """What the parent is writing does not end here."""
         self._last_end = None
 
-    def _end(self, parts: list[Part], run: AgentRun) -> None:
+    def _end(self, parts: list[Part], run: AgentRun, *, is_judged: bool) -> None:
         if run.error is not None:
             left = leaving(run.error)
             self._close(parts, run, left.outcome, left.error)
         else:
-            self._close(parts, run, *self._judged(parts, run))
+            self._close(parts, run, *(self._judged(parts, run) if is_judged else (Verdict.UNVERIFIED, None)))
 
     def _judged(self, parts: list[Part], run: AgentRun) -> tuple[Verdict, str | None]:
         """What the evaluator of the memory block says, or else the learner's: a verdict and a reason."""

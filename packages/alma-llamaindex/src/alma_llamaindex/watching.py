@@ -34,9 +34,13 @@ class Watcher:
         """The run that begins with a span, if one does. Of a query engine inside of another run, none does."""
         first = spans.first_agent(span_id, instance)
         if first is not None:
-            return Run(first, as_task(spans.asked(bound_args)))
+            return Run(first, as_task(spans.asked(bound_args)), is_judging=self._recording.is_at_work)
         question = None if is_inside or not self._learns_queries else spans.query(span_id, instance, bound_args)
-        return None if question is None else Run(type(instance).__name__, as_task(question), is_query=True)
+        return (
+            None
+            if question is None
+            else Run(type(instance).__name__, as_task(question), is_query=True, is_judging=self._recording.is_at_work)
+        )
 
     def follow(self, run: Run, bound_args: BoundArguments) -> None:
         """Keeps up with whose turn it is, at the beginning of a span inside of the run."""
