@@ -4,10 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from langchain.agents.middleware import ModelCallLimitMiddleware, ToolErrorMiddleware, ToolRetryMiddleware
+from langchain.agents.middleware import (
+    ModelCallLimitMiddleware,
+    ToolCallLimitMiddleware,
+    ToolErrorMiddleware,
+    ToolRetryMiddleware,
+    after_model,
+    before_model,
+)
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import StructuredTool, ToolException, tool
 from langgraph.errors import GraphRecursionError
+from pydantic import BaseModel
 
 from alma import ALMA
 from scripted import TASK, call, only_run, runs, steps
@@ -50,15 +59,18 @@ def test_a_tool_that_raises_ends_the_run_by_the_same_exception_and_is_learned(wa
     assert only_run(alma).error == "RuntimeError: no route to the cluster"
     learned = [(each.outcome, each.strategy_used) for each in alma.list_memories("outcome", newest_first=False)]
     assert learned == [("failure", "rollout")] * 2
+    assert [(row.strategy, row.trials, row.successes) for row in alma.strategies(TASK, "dev")] == [("rollout", 1, 0)]
     way.check()
 
 
 @pytest.mark.parametrize("place", ["inner", "outer"])
 def test_an_error_that_is_turned_into_a_message_fails_the_step_and_not_the_run(way: Way, alma: ALMA, place: str) -> None:
     mended = {place: [ToolErrorMiddleware(on_error=reported)]}
-    way.invoke(way.agent(call("deploy", way="rolling"), call("deploy", way="blue-green"), "Done.", **mended))
-    assert steps(alma) == [FAILED, WENT_WELL]
-    assert runs(alma) == [("dev", "unverified")]
+    for judge, verdict in ((None, "unverified"), (lambda run: run.answer == "Done.", "success")):
+        judged = Way(alma, way.by, way.is_async, outcome_from=judge)
+        judged.invoke(judged.agent(call("deploy", way="rolling"), call("deploy", way="blue-green"), "Done.", **mended))
+        assert runs(alma)[-1] == ("dev", verdict)
+    assert steps(alma) == [FAILED, WENT_WELL] * 2
 
 
 def test_arguments_that_do_not_fit_are_a_failed_step(way: Way, alma: ALMA) -> None:
@@ -128,6 +140,39 @@ def test_an_exit_by_a_limit_of_calls_is_no_success(way: Way, alma: ALMA) -> None
     limit = ModelCallLimitMiddleware(run_limit=2, exit_behavior="end")
     way.invoke(way.agent(call("deploy", way="blue-green"), inner=[limit]))
     assert runs(alma) == [("dev", "unverified")]
+
+
+def test_calls_that_a_limit_refuses_were_not_made(way: Way, alma: ALMA) -> None:
+    limit = ToolCallLimitMiddleware(run_limit=1)
+    again = call("deploy", way="canary")
+    way.invoke(way.agent(call("deploy", way="blue-green"), again, again, "Done.", inner=[limit]))
+    assert steps(alma) == [WENT_WELL]
+    assert runs(alma) == [("dev", "unverified")]
+
+
+@pytest.mark.parametrize("leaving", [before_model, after_model])
+def test_a_run_that_another_middleware_ends_early_has_ended(way: Way, alma: ALMA, leaving: Any) -> None:
+    @leaving(can_jump_to=["end"])
+    def leave(state: Any, runtime: Any) -> dict[str, str] | None:
+        return {"jump_to": "end"} if len(state["messages"]) > 2 else None
+
+    way.invoke(way.agent(call("deploy", way="blue-green"), call("deploy", way="canary"), inner=[leave]))
+    assert steps(alma) == [WENT_WELL]
+    assert runs(alma) == [("dev", "unverified")]
+
+
+class Report(BaseModel):
+    """What was done."""
+
+    pods: int
+
+
+def test_a_run_that_ends_by_a_structured_answer_has_ended_and_the_answer_is_no_step(way: Way, alma: ALMA) -> None:
+    way = Way(alma, way.by, way.is_async, outcome_from=lambda run: run.outputs["structured_response"].pods == 3)
+    replies = call("deploy", way="blue-green"), call("Report", "2", pods="many"), call("Report", "3", pods=3)
+    way.invoke(way.agent(*replies, response_format=ToolStrategy(Report)))
+    assert steps(alma) == [WENT_WELL]
+    assert runs(alma) == [("dev", "success")]
 
 
 def test_a_run_without_tools_is_a_run(way: Way, alma: ALMA) -> None:

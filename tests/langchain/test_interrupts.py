@@ -35,6 +35,7 @@ def test_an_interrupt_records_nothing_and_the_run_goes_on_when_it_is_resumed(way
     way.invoke(agent, **THREAD)
     assert [run.status for run in alma.recent_episodes()] in ([], ["open"])
     assert steps(alma) == []
+    assert alma.list_memories() == [rule]
     alma.add_heuristic("dev", TASK, "rolling")
     way.invoke(agent, Command(resume="yes"), **THREAD)
     record = only_run(alma)
@@ -52,6 +53,24 @@ def test_a_run_that_a_person_has_to_approve_goes_on_with_the_same_episode(way: W
     way.invoke(agent, Command(resume={"decisions": [{"type": "approve"}]}), **THREAD)
     assert runs(alma) == [("dev", "unverified")]
     assert steps(alma) == [('deploy(way="blue-green")', True, None)]
+
+
+def test_what_a_person_changes_in_a_call_is_told_as_it_was_made(way: Way, alma: ALMA) -> None:
+    ask = HumanInTheLoopMiddleware(interrupt_on={"deploy": True})
+    agent = way.agent(call("deploy", way="rolling"), "Done.", inner=[ask], checkpointer=InMemorySaver())
+    way.invoke(agent, **THREAD)
+    changed = {"type": "edit", "edited_action": {"name": "deploy", "args": {"way": "blue-green"}}}
+    way.invoke(agent, Command(resume={"decisions": [changed]}), **THREAD)
+    assert steps(alma) == [('deploy(way="blue-green")', True, None)]
+
+
+def test_a_call_that_a_person_rejects_was_not_made(way: Way, alma: ALMA) -> None:
+    ask = HumanInTheLoopMiddleware(interrupt_on={"deploy": True})
+    agent = way.agent(call("deploy", way="rolling"), "As you say.", inner=[ask], checkpointer=InMemorySaver())
+    way.invoke(agent, **THREAD)
+    way.invoke(agent, Command(resume={"decisions": [{"type": "reject", "message": "Not today"}]}), **THREAD)
+    assert steps(alma) == []
+    assert runs(alma) == [("dev", "unverified")]
 
 
 def test_a_step_before_the_interrupt_belongs_to_the_run_that_goes_on_after_it(way: Way, alma: ALMA) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,9 @@ class Attempt:
         self.key: str | None = None
         """The id by which the recorder finds it: of its episode, or of the one that it goes on after."""
         self.calls: set[str] = set()
-        """The ids of the tool calls that were recorded."""
+        """The ids of the tool calls that are settled: recorded, or refused before they were made."""
+        self.made: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        """The tool and the arguments by which a call was made at last, by its id: middleware may change what the model asked for."""
         self._begin: Callable[[], Episode] | None = begin
         self._episode: Episode | None = None
         self._said: list[str] = []

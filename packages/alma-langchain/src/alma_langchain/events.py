@@ -41,7 +41,7 @@ class RunEvents(RunListener):
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        begin_chain(self.runs, inputs, run_id, parent_run_id)
+        begin_chain(self.runs, inputs, run_id, parent_run_id, kwargs.get("name"))
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         do(self.runs.ended(run_id, outputs))
@@ -127,9 +127,9 @@ async def done(work: Sequence[Work]) -> None:
         await asyncio.shield(asyncio.to_thread(do, work))
 
 
-def begin_chain(runs: Runs, inputs: Any, run_id: UUID, parent: UUID | None) -> None:
+def begin_chain(runs: Runs, inputs: Any, run_id: UUID, parent: UUID | None, name: str | None) -> None:
     """A chain began. It is the attempt that its inputs carry, unless a chain further out is."""
-    runs.started(run_id, parent)
+    runs.started(run_id, parent, name or "")
     for attempt in carried(inputs):
         if not attempt.is_listened_to:
             runs.follow(run_id, attempt)

@@ -201,7 +201,7 @@ class AsyncALMACallbackHandler(_Handler, RunListener, AsyncCallbackHandler, Grap
     async def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        begin_chain(RUNS, inputs, run_id, parent_run_id)
+        begin_chain(RUNS, inputs, run_id, parent_run_id, kwargs.get("name"))
         self._roots.started(run_id, parent_run_id, inputs, kwargs)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:

@@ -231,7 +231,10 @@ def _raised(attempt: Attempt, request: ToolCallRequest, error: BaseException, st
 
 
 def _use(attempt: Attempt, request: ToolCallRequest) -> ToolUse:
-    return attempt.recorder.use(request.tool, request.tool_call["name"], request.tool_call["args"])
+    """The call as it was made; as the model asked for it, if no tool was called."""
+    asked = request.tool_call
+    name, arguments = attempt.made.pop(asked["id"] or "", (asked["name"], asked["args"]))
+    return attempt.recorder.use(request.tool if name == asked["name"] else None, name, arguments)
 
 
 def _messages_of(response: Any) -> list[Any]:

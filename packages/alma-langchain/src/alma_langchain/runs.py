@@ -18,6 +18,9 @@ from alma_langchain.signals import is_interrupt, is_steering, says_nothing
 MOST_RUNS = 100_000
 """Runs that never told of their end are forgotten beyond this number, oldest first."""
 
+AFTER_MODEL = ".after_model"
+"""How the nodes are named at the end in which middleware looks at what the model wants, and may answer a call in the place of its tool."""
+
 Work = Callable[[], None]
 
 
@@ -43,15 +46,18 @@ class Runs:
         self._children: dict[UUID, set[UUID]] = {}
         self._tools: dict[UUID, ToolCall] = {}
         self._followed: dict[UUID, list[Attempt]] = {}
+        self._looking: set[UUID] = set()
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
         return len(self._parents)
 
-    def started(self, run_id: UUID, parent: UUID | None) -> None:
+    def started(self, run_id: UUID, parent: UUID | None, name: str = "") -> None:
         """A chain or a tool began."""
         with self._lock:
             self._parents[run_id] = parent
+            if name.endswith(AFTER_MODEL):
+                self._looking.add(run_id)
             if parent is not None and parent in self._parents:
                 self._children.setdefault(parent, set()).add(run_id)
             if len(self._parents) > MOST_RUNS:
@@ -85,10 +91,14 @@ class Runs:
     def tool_started(
         self, run_id: UUID, parent: UUID | None, name: str, arguments: Mapping[str, Any], call_id: str | None
     ) -> None:
-        """A tool began; it is a step of the runs that no hook tells the steps of."""
+        """A tool began; it is a step of the runs that no hook tells the steps of. Hooks are not told how a call is made at last."""
         with self._lock:
             if run_id not in self._tools:
-                attempts = tuple(attempt for attempt in self.followed(parent) if not attempt.has_hooks)
+                followed = self.followed(parent)
+                attempts = tuple(attempt for attempt in followed if not attempt.has_hooks)
+                for attempt in followed:
+                    if attempt.has_hooks and call_id:
+                        attempt.made[call_id] = name, arguments
                 self.started(run_id, parent)
                 self._tools[run_id] = ToolCall(used(name, arguments, {}), call_id, time.perf_counter(), attempts)
 
@@ -112,7 +122,12 @@ class Runs:
         return [attempt.settle for attempt in call.attempts]
 
     def ended(self, run_id: UUID, outputs: Any) -> list[Work]:
-        """A chain returned. A followed run that its hooks have not ended was interrupted."""
+        """A chain returned. A followed run that its hooks have not ended was interrupted. A call that middleware refuses is not made."""
+        with self._lock:
+            if run_id in self._looking:
+                refused = {message.tool_call_id for message in last_exchange(outputs) if isinstance(message, ToolMessage)}
+                for attempt in self.followed(run_id):
+                    attempt.calls |= refused
         return [lambda attempt=attempt: _returned(attempt, outputs) for attempt in self._forget(run_id)]  # type: ignore[misc]
 
     def failed(self, run_id: UUID, error: BaseException) -> list[Work]:
@@ -142,6 +157,7 @@ class Runs:
             if parent is not None and parent in self._children:
                 self._children[parent].discard(run_id)
             self._tools.pop(run_id, None)
+            self._looking.discard(run_id)
             return self._followed.pop(run_id, [])
 
 
