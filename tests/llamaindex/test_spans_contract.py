@@ -28,6 +28,7 @@ class Spy(BaseSpanHandler[BaseSpan]):
     entered: dict[str, tuple[Any, dict[str, Any], str | None]] = Field(default_factory=dict)
     left: dict[str, Any] = Field(default_factory=dict)
     dropped: dict[str, Any] = Field(default_factory=dict)
+    dropped_without: set[str] = Field(default_factory=set)
 
     def new_span(
         self, id_: str, bound_args: BoundArguments, instance: Any = None, parent_span_id: str | None = None, **given: Any
@@ -41,6 +42,8 @@ class Spy(BaseSpanHandler[BaseSpan]):
 
     def prepare_to_drop_span(self, id_: str, bound_args: BoundArguments, err: Any = None, **given: Any) -> BaseSpan | None:
         self.dropped[id_] = err
+        if given["instance"] is None and id_.partition("-")[0].endswith(".run"):
+            self.dropped_without.add(id_)
         return self.open_spans.get(id_)
 
     def named(self, method: str) -> list[str]:
@@ -110,6 +113,47 @@ def test_memory_blocks_are_asked_inside_of_a_steps_span(spy: Spy) -> None:
     run(agent_of(OK_THEN_BAD), Memory.from_defaults(memory_blocks=[block]))
     (whole,) = spy.named("run")
     assert [spy.entered[id_][2] for id_ in block.inside] == [whole] * 4, "a block can no longer tell which run asks it"
+
+
+AGENTS = [agent_of, lambda script, **given: AgentWorkflow(agents=[agent_of(script, **given)], root_agent="dev")]
+
+
+@pytest.mark.parametrize("make", AGENTS, ids=["agent", "workflow"])
+def test_a_memory_is_asked_before_the_first_turn_begins(spy: Spy, make: Any) -> None:
+    block = Asked()
+    run(make(OK_THEN_BAD), Memory.from_defaults(memory_blocks=[block]))
+    order = list(spy.entered)
+    turns = [place for place, id_ in enumerate(order) if spans.is_turn(id_)]
+    assert len(turns) == 3, "a turn is no longer a step of that name"
+    assert order.index(str(block.inside[0])) < turns[0], "a memory is no longer asked before the first turn"
+
+
+@pytest.mark.parametrize("make", AGENTS, ids=["agent", "workflow"])
+def test_what_a_tool_does_is_inside_of_its_call(spy: Spy, make: Any) -> None:
+    inside: list[str | None] = []
+
+    async def look() -> str:
+        """Notes where it is."""
+        span = active_span_id.get()
+        while span in spy.entered:
+            inside.append(span)
+            span = spy.entered[span][2]
+        return ""
+
+    run(make([[("look", {})], "done"], tools=[look]), Memory.from_defaults())
+    assert [spans.is_tool_call(str(id_)) for id_ in inside].count(True) == 1, "a tool's doings are no longer inside of its call"
+
+
+def test_a_dispatcher_that_shuts_down_drops_runs_without_an_instance(spy: Spy) -> None:
+    run(agent_of([[("shut_down", {})], "done"], tools=[shut_down]), Memory.from_defaults())
+    (whole,) = spy.named("run")
+    assert spy.dropped_without == {whole}, "a shutdown can no longer be told from a failure"
+
+
+def shut_down() -> str:
+    """Ends the watching."""
+    get_dispatcher().shutdown()
+    return ""
 
 
 def test_a_failed_run_is_dropped_with_its_error(spy: Spy) -> None:
