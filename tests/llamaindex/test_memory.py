@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
 from llama_index.core.storage.chat_store.sql import MessageStatus
 from llama_index.core.workflow import Context, JsonPickleSerializer, JsonSerializer
@@ -18,6 +19,7 @@ from alma import ALMA, ConfigurationError, StorageError
 from alma_llamaindex import ALMALearner, ALMAMemory, ALMAMemoryBlock, instrument_alma
 from alma_llamaindex import block as block_module
 from alma_llamaindex.learner import in_charge
+from alma_llamaindex.testing import ScriptedLLM
 from llama_runs import OK_THEN_BAD, TASK, agent_of, episodes, run, user_text, whole_text
 
 LESSON = "roll out blue-green"
@@ -62,6 +64,17 @@ def test_the_same_words_in_a_chat_that_began_anew_are_asked_for_again(taught: AL
     memory.reset()
     run(agent, memory)
     assert len(retrievals) == 2
+
+
+@pytest.mark.parametrize("anew", [lambda engine: engine.reset(), lambda engine: engine._memory.set([])])
+def test_a_chat_engine_that_begins_anew_is_shown_what_was_learned_meanwhile(alma: ALMA, anew: Any) -> None:
+    """It never shows its answers to a memory, so only the reset says that the first question comes again."""
+    engine = SimpleChatEngine.from_defaults(llm=ScriptedLLM(["done"] * 3), memory=ALMAMemory.from_defaults(alma, agent="dev"))
+    engine.chat(TASK)
+    alma.add_heuristic("dev", TASK, LESSON)
+    anew(engine)
+    engine.chat(TASK)
+    assert [LESSON in whole_text(prompt) for prompt in engine._llm.prompts] == [False, True]
 
 
 def test_other_words_in_one_session_are_another_question(taught: ALMA, retrievals: list[tuple[str, str]]) -> None:

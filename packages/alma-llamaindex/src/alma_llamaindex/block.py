@@ -78,6 +78,10 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         forgotten: dict[str, Any] = {"_answered": OrderedDict(), "_last": None, "_shown": OrderedDict()}
         return {**state, "__pydantic_private__": {**state["__pydantic_private__"], **forgotten}}
 
+    def begin_anew(self, session: str) -> None:
+        """Asks again for what was asked in a session, whose chat begins anew."""
+        self._answered.pop(session, None)
+
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         task = as_task(last_user_text(messages or []))
         if not task:

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Self
 
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
+from llama_index.core.storage.chat_store.base_db import MessageStatus
 from llama_index.core.utils import get_tokenizer
 
 from alma import ALMA, ConfigurationError
@@ -78,6 +80,21 @@ class ALMAMemory(Memory):
             if block.learn and in_charge(alma) is None:
                 ALMALearner(alma).install()
         return memory  # type: ignore[return-value] # it is a `cls`
+
+    async def aset(self, messages: list[ChatMessage]) -> None:
+        """As of any memory. In another chat the same words are another question."""
+        self._begin_anew()
+        await super().aset(messages)
+
+    async def areset(self, status: MessageStatus | None = None) -> None:
+        """As of any memory. In a chat that begins anew the same words are another question."""
+        self._begin_anew()
+        await super().areset(status)
+
+    def _begin_anew(self) -> None:
+        for block in self.memory_blocks:
+            if isinstance(block, ALMAMemoryBlock):
+                block.begin_anew(self.session_id)
 
     @property
     def block(self) -> ALMAMemoryBlock:
