@@ -298,10 +298,16 @@ def test_the_memory_of_crewai_itself_keeps_what_the_guardrail_rejects() -> None:
 
 def test_an_answer_that_passes_at_the_second_try_is_one_success_and_was_shown_once(alma: ALMA, memory: ALMAMemory) -> None:
     alma.add_heuristic("Coder", DEPLOY, "roll out blue-green")
-    verdicts = iter([(False, "again"), (True, "good")])
+    verdicts, learned = iter([(False, "again"), (True, "good")]), []
     llm = ScriptedLLM("bad", "good, thanks to [H1]")
-    crew(task(DEPLOY, agent(llm), guardrail=lambda output: next(verdicts)), memory=memory).kickoff()
+
+    def guardrail(output: TaskOutput):
+        learned.append(len(alma.list_memories("outcome")))
+        return next(verdicts)
+
+    crew(task(DEPLOY, agent(llm), guardrail=guardrail), memory=memory).kickoff()
     record = only_episode(alma)
+    assert (learned, len(alma.list_memories("outcome"))) == ([0, 0], 1)  # nothing before it has judged
     assert (record.outcome, record.error) == ("success", None)
     assert [(shown.tag, shown.used) for shown in record.shown] == [("H1", True)]
     assert [shown.memory_id for shown in record.shown] == list(record.used)

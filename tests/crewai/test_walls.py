@@ -3,11 +3,12 @@
 import asyncio
 import gc
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from crewai import Crew
+from crewai import Agent, Crew
 
 from alma import ALMA
 from alma_crewai import ALMACrewListener, ALMAMemory
@@ -126,6 +127,32 @@ def test_a_coworker_without_a_memory_is_recorded_by_the_listener_if_there_is_one
     listener.close()
     made.kickoff()
     assert len(told(alma)) == 2
+
+
+def test_coworkers_who_work_at_the_same_time_are_kept_apart(alma: ALMA, memory: ALMAMemory) -> None:
+    meeting = threading.Barrier(2, timeout=20)
+
+    def worker(role: str, word: str) -> Agent:
+        alma.add_heuristic(role, f"Bring the {word}", f"{word} first")
+        llm = ScriptedLLM(
+            *(lambda _, reply=reply: meeting.wait() >= 0 and reply for reply in (use("good_tool", text=word), "[H1]"))
+        )
+        return agent(llm, role, tools=[good_tool])
+
+    def delegated(role: str, word: str) -> dict[str, object]:
+        call = use("delegate_work_to_coworker", task=f"Bring the {word}", context="none", coworker=role)[0]
+        return {**call, "id": role}
+
+    pairs = {"Left": "hammer", "Right": "violin"}
+    manager = agent(ScriptedLLM([delegated(*pair) for pair in pairs.items()], "all done"), "Manager", allow_delegation=True)
+    workers = [worker(*pair) for pair in pairs.items()]
+    crew(task("Bring both", manager), agents=[manager, *workers], memory=memory).kickoff()
+    found = {record.agent: record for record in alma.recent_episodes()}
+    for role, word in pairs.items():
+        assert [step.action for step in found[role].steps] == [f'good_tool(text="{word}")']
+        assert [alma.get(used).strategy for used in found[role].used] == [f"{word} first"]
+    assert [step.ok for step in found["Manager"].steps] == [True, True]
+    assert (len(found), len(alma.recent_episodes()), memory.errors) == (3, 3, ())
 
 
 def test_a_coworkers_work_is_judged_by_the_evaluator_and_not_by_the_managers_guardrail(alma: ALMA) -> None:

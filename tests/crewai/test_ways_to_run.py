@@ -238,6 +238,14 @@ def test_a_crew_for_each_of_many_inputs_learns_into_the_same_memory(alma: ALMA, 
     assert told(alma)[3][1] == "Bring the lamp"
 
 
+def test_a_role_with_an_input_is_another_agent_for_each_input(alma: ALMA, memory: ALMAMemory) -> None:
+    llm = ScriptedLLM(use("bad_tool", text="a"), "gave up", "done", "understood")
+    made = crew(task("Test the page", agent(llm, "Tester of {page}", tools=[bad_tool])), memory=memory)
+    made.kickoff_for_each([{"page": "login"}, {"page": "checkout"}, {"page": "login"}])
+    assert [record[0] for record in told(alma)] == ["Tester of login", "Tester of checkout", "Tester of login"]
+    assert ["boom" in llm.prompt(number) for number in (2, 3)] == [False, True]
+
+
 def test_a_memory_that_an_agent_has_is_given_back_to_its_copies(alma: ALMA, memory: ALMAMemory) -> None:
     alma.add_heuristic("Coder", "Bring the hammer", "with both hands")
     llm = ScriptedLLM()
@@ -245,6 +253,20 @@ def test_a_memory_that_an_agent_has_is_given_back_to_its_copies(alma: ALMA, memo
     made.kickoff_for_each([{"thing": "hammer"}, {"thing": "violin"}])
     assert "with both hands" in llm.prompt(0)
     assert [record[:2] for record in told(alma)] == [("Coder", "Bring the hammer"), ("Coder", "Bring the violin")]
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_copies_of_a_memory_that_only_recalls_work_without_it_and_warn(
+    alma: ALMA, caplog: pytest.LogCaptureFixture, learn: bool
+) -> None:
+    alma.add_heuristic("Coder", "Bring the hammer", "with both hands")
+    memory, llm = ALMAMemory(alma, learn=learn), ScriptedLLM("done")
+    made = crew(task("Bring the {thing}", agent(llm, memory=memory)))
+    done = made.kickoff_for_each([{"thing": "hammer"}])
+    memory.close()
+    assert [each.raw for each in done] == ["done"]
+    assert ("with both hands" in llm.prompt()) is learn
+    assert ("Give the ALMAMemory to the crew instead of an agent" in caplog.text) is not learn
 
 
 def test_an_agent_copied_by_itself_warns_and_tries_no_network(
