@@ -136,6 +136,27 @@ def test_a_tool_that_breaks_in_two_tasks_is_one_warning_however_often_crewai_tri
     assert [(record.outcome, len(record.steps)) for record in alma.recent_episodes()] == [("partial", 1)] * 2
 
 
+@pytest.mark.parametrize(
+    ("policy", "outcome", "steps"), [("ignore", "unverified", 0), ("warn", "partial", 1), ("raise", "failure", 1)]
+)
+def test_a_tool_that_breaks_weighs_as_much_as_the_crew_says(
+    alma: ALMA, memory: ALMAMemory, policy: str, outcome: str, steps: int
+) -> None:
+    worker = agent(ScriptedLLM(use("bad_tool", text="a"), "gave up"), tools=[bad_tool])
+    made = crew(task(DEPLOY, worker), memory=memory, tool_failure_policy=policy)
+    with pytest.raises(Exception, match="boom") if policy == "raise" else nullcontext():
+        made.kickoff()
+    record = only_episode(alma)
+    assert (record.outcome, len(record.steps)) == (outcome, steps)
+
+
+def test_a_model_that_fails_once_and_then_answers_is_no_failure(alma: ALMA, memory: ALMAMemory) -> None:
+    llm = ScriptedLLM(ConnectionError("gone"), use("good_tool", text="a"), "done")
+    crew(task(DEPLOY, agent(llm, tools=[good_tool], max_retry_limit=1)), memory=memory).kickoff()
+    record = only_episode(alma)
+    assert (record.outcome, record.error, len(record.steps)) == ("unverified", None, 1)
+
+
 def test_a_tool_that_reports_a_failure_counts_like_one_that_breaks(alma: ALMA, memory: ALMAMemory) -> None:
     from crewai.tools.tool_failure import ToolFailure
 

@@ -246,17 +246,6 @@ def test_an_episode_is_of_the_user_who_was_present_when_it_began(alma: ALMA) -> 
     assert [record.user_id for record in reversed(alma.recent_episodes())] == ["ann", "bob"]
 
 
-def test_a_search_by_the_agent_finds_the_preferences_of_the_present_user_only(alma: ALMA) -> None:
-    alma.add_user_preference("ann", "birds", "Ann calls the staging cluster heron")
-    alma.add_user_preference("bob", "birds", "Bob calls the staging cluster stork")
-    memory = ALMAMemory(alma, user_id="ann")
-    llm = ScriptedLLM(use("search_memory", queries=["staging cluster name"]), "heron")
-    crew(task("Name a bird", agent(llm)), memory=memory).kickoff()
-    memory.close()
-    assert "heron" in llm.prompt(1)
-    assert "stork" not in llm.prompt(1)
-
-
 def test_what_matters_is_retrieved_once_however_often_a_guardrail_sends_the_agent_back(
     alma: ALMA, memory: ALMAMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,21 +128,6 @@ def test_tasks_side_by_side_are_kept_apart(alma: ALMA, memory: ALMAMemory, begin
     ]
 
 
-def test_crews_side_by_side_do_not_mix(alma: ALMA, memory: ALMAMemory) -> None:
-    def one(role: str, word: str) -> Crew:
-        llm = ScriptedLLM(use("good_tool", text=word), f"{word} done")
-        return crew(task(f"Bring the {word}", agent(llm, role, tools=[good_tool])), memory=memory)
-
-    async def both() -> None:
-        await asyncio.gather(one("Left", "hammer").akickoff(), one("Right", "violin").akickoff())
-
-    asyncio.run(both())
-    assert sorted(told(alma)) == [
-        ("Left", "Bring the hammer", "unverified", (('good_tool(text="hammer")', True),), ()),
-        ("Right", "Bring the violin", "unverified", (('good_tool(text="violin")', True),), ()),
-    ]
-
-
 @pytest.mark.parametrize("is_one_project", [True, False], ids=["one project", "two projects"])
 def test_crews_that_work_in_step_do_not_mix(alma: ALMA, is_one_project: bool) -> None:
     """Both are asked, call a tool, answer and begin their second task at the same time."""

@@ -27,10 +27,8 @@ def is_heard(listener: "ALMACrewListener") -> bool:
 
 
 def is_anybody_there() -> bool:
-    """Whether anything listens at all."""
-    return any(
-        next(iter(known), None) is not None for known in (_OF_MEMORIES, _FREE)
-    )  # their length counts one that is being collected
+    """Whether anything listens at all. The length of a weak set would not say it: that counts one which is being collected."""
+    return any(True for known in (_OF_MEMORIES, _FREE) for _ in known)
 
 
 def memory_of(agent: Any) -> Any:
