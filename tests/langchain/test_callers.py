@@ -15,10 +15,10 @@ from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
 from langchain_classic.memory import SimpleMemory
 from langchain_core.prompts import ChatPromptTemplate
 
-from alma import ALMA
-from alma_langchain import ALMACallbackHandler, ALMAMemory, ALMAMiddleware, AsyncALMACallbackHandler
+from alma import ALMA, MemorySlice
+from alma_langchain import ALMACallbackHandler, ALMAMemory, ALMAMiddleware, AsyncALMACallbackHandler, tools_succeeded
 from facade import ManualClock
-from scripted import QUESTION, TASK, call, deploy, runs, scripted, steps
+from scripted import QUESTION, TASK, call, deploy, invoke, runs, scripted, steps
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
 
@@ -68,13 +68,13 @@ def executor(*replies: Any, memory: Any) -> Any:
     return AgentExecutor(agent=create_tool_calling_agent(scripted(*replies), [deploy], PROMPT), tools=[deploy], memory=memory)
 
 
-FOLLOWERS: dict[str, Callable[[ALMA], tuple[list[Any], list[Any]]]] = {
-    "middleware": lambda alma: ([ALMAMiddleware(alma, agent="dev")], []),
-    "handler": lambda alma: ([], [ALMACallbackHandler(alma, agent="dev")]),
-    "async handler": lambda alma: ([], [AsyncALMACallbackHandler(alma, agent="dev")]),
-    "memory as middleware": lambda alma: ([ALMAMemory(alma, agent="dev").as_middleware()], []),
-    "memory as handler": lambda alma: ([], [ALMAMemory(alma, agent="dev").callback_handler()]),
-    "memory as async handler": lambda alma: ([], [ALMAMemory(alma, agent="dev").async_callback_handler()]),
+FOLLOWERS: dict[str, Callable[..., tuple[list[Any], list[Any]]]] = {
+    "middleware": lambda alma, **given: ([ALMAMiddleware(alma, agent="dev", **given)], []),
+    "handler": lambda alma, **given: ([], [ALMACallbackHandler(alma, agent="dev", **given)]),
+    "async handler": lambda alma, **given: ([], [AsyncALMACallbackHandler(alma, agent="dev", **given)]),
+    "memory as middleware": lambda alma, **given: ([ALMAMemory(alma, agent="dev", **given).as_middleware()], []),
+    "memory as handler": lambda alma, **given: ([], [ALMAMemory(alma, agent="dev", **given).callback_handler()]),
+    "memory as async handler": lambda alma, **given: ([], [ALMAMemory(alma, agent="dev", **given).async_callback_handler()]),
 }
 
 
@@ -154,6 +154,41 @@ def test_every_way_to_call_an_agent_records_the_same(tmp_path: Path, by_invoke: 
 @pytest.mark.parametrize("caller", [caller for caller in ANY if caller != "invoke"])
 def test_every_way_to_call_an_executor_records_the_same(tmp_path: Path, by_invoke: Any, caller: str) -> None:
     assert rows_of_executors(tmp_path, caller) == by_invoke("")
+
+
+def told_by_hand(folder: Path, *, is_shown: bool) -> tuple[list[str], int]:
+    """What the same episode leaves, and by how many writes."""
+    with opened(folder) as (alma, _):
+        before = alma.get_stats().journal_records
+        nothing = None if is_shown else MemorySlice(agent="dev", project_id="shop")
+        with alma.episode("dev", TASK, memories=nothing) as episode:
+            episode.step('deploy(way="blue-green")', True, tool="deploy", duration_ms=1)
+            episode.observe("As [H1] says.")
+            episode.succeed('deploy(way="blue-green")')
+        return rows(alma), alma.get_stats().journal_records - before
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("follower", [*FOLLOWERS, "executor"])
+def test_a_run_is_one_step_one_outcome_and_one_count_of_use_as_if_told_by_hand(
+    tmp_path: Path, follower: str, is_async: bool
+) -> None:
+    with opened(tmp_path / "run") as (alma, _):
+        found, before = alma.retrieve(TASK, "dev").ids, alma.get_stats().journal_records
+        judged: Any = {"outcome_from": tools_succeeded}
+        if follower == "executor":
+            invoke(executor(*HEEDED, memory=ALMAMemory(alma, agent="dev", **judged)), {"input": TASK}, is_async=is_async)
+            middleware = True
+        else:
+            middleware, callbacks = FOLLOWERS[follower](alma, **judged)
+            invoke(agent(*HEEDED, middleware=middleware), is_async=is_async, config={"callbacks": callbacks})
+        left = rows(alma), alma.get_stats().journal_records - before
+        assert [shown.memory_id for shown in alma.recent_episodes()[0].shown] == (found if middleware else [])
+        assert [(each.outcome, each.strategy_used) for each in alma.list_memories("outcome")] == [
+            ("success", 'deploy(way="blue-green")')
+        ]
+    assert left == told_by_hand(tmp_path / "by hand", is_shown=bool(middleware))
+    assert left[1] == 3
 
 
 def is_of_alma(event: Any) -> bool:

@@ -1,7 +1,10 @@
 """`ALMAMemory` in the chains of langchain-classic, by the one line `memory=ALMAMemory(…)`."""
 
+import asyncio
 import logging
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -77,6 +80,38 @@ def test_without_memory_a_handler_given_to_the_executor_or_to_its_run_learns_wha
     assert runs(alma) == [("dev", "failure")] * 2
     assert steps(alma) == [('deploy(way="rolling")', False, "RuntimeError: ImagePullBackOff")] * 2
     assert not handler.errors
+
+
+@colours
+def test_many_runs_at_once_share_one_memory_and_each_is_of_its_user(alma: ALMA, is_async: bool) -> None:
+    user = ContextVar[str]("user")
+    for number in range(4):
+        alma.add_user_preference(f"user {number}", "tone", f"the wish of user {number}")
+    memory = ALMAMemory(alma, agent="dev", on_error="raise", user_id=lambda run: user.get())
+    agent = executor(scripted(call("deploy", way="blue-green"), "As [P1] says."), memory)
+    given = [(f"job {number}", f"user {number % 4}") for number in range(32)]
+
+    def one(job: tuple[str, str]) -> Any:
+        user.set(job[1])
+        return agent.invoke({"input": job[0]})
+
+    async def all_at_once() -> list[Any]:
+        async def one(job: tuple[str, str]) -> Any:
+            user.set(job[1])
+            return await agent.ainvoke({"input": job[0]})
+
+        return await asyncio.gather(*map(one, given))
+
+    with ThreadPoolExecutor(16) as pool:
+        results = asyncio.run(all_at_once()) if is_async else list(pool.map(one, given))
+    assert [f"the wish of {whose}" in result["alma_memory"] for result, (_, whose) in zip(results, given, strict=True)] == [
+        True
+    ] * 32
+    assert [result["alma_memory"].count("the wish of") for result in results] == [1] * 32
+    records = alma.recent_episodes(1000)
+    assert sorted((run.task, run.user_id) for run in records) == sorted(given)
+    assert {(len(run.steps), len(run.used or ())) for run in records} == {(1, 1)}
+    assert memory.recorder.live == 0
 
 
 @colours
@@ -197,14 +232,24 @@ def test_clearing_forgets_nothing_unless_that_is_allowed(alma: ALMA, caplog: pyt
     assert [memory.id for memory in alma.list_memories()] == [other.id]
 
 
-def test_a_store_that_fails_does_not_change_the_answer(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = ALMAMemory(alma, agent="dev")
-    agent = executor(scripted(call("deploy", way="blue-green"), "Done."), memory)
-    with monkeypatch.context() as patch:
-        patch.setattr("alma.memory.recall.retrieve", _fail)
-        assert invoke(agent, {"input": TASK})["output"] == "Done."
-    assert [str(error) for error in memory.errors] == ["the disk is full"]
-    assert runs(alma) == []
+@colours
+@pytest.mark.parametrize(
+    "fails",
+    ["alma.memory.recall.retrieve", "alma.memory.episodes.begin", "alma.episode.Episode.step", "alma.episode.Episode.end"],
+)
+def test_a_store_that_fails_does_not_change_the_answer_unless_that_is_wanted(
+    alma: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fails: str, is_async: bool
+) -> None:
+    replies = call("deploy", way="blue-green"), "Done."
+    memory, strict = ALMAMemory(alma, agent="dev"), ALMAMemory(alma, agent="dev", on_error="raise")
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "alma"):
+        patch.setattr(fails, _fail)
+        assert invoke(executor(scripted(*replies), memory), {"input": TASK}, is_async=is_async)["output"] == "Done."
+        assert {str(error) for error in memory.errors} == {"the disk is full"}
+        assert len([record for record in caplog.records if "the disk is full" in record.message]) == 1
+        with pytest.raises(OSError, match="the disk is full"):
+            invoke(executor(scripted(*replies), strict), {"input": TASK}, is_async=is_async)
+    assert memory.recorder.live == strict.recorder.live == 0
 
 
 @pytest.mark.parametrize("return_docs", [False, True])

@@ -32,13 +32,17 @@ def test_each_turn_of_a_thread_is_a_run_that_retrieves_afresh_and_is_judged_by_i
     way = Way(alma, way.by, way.is_async, outcome_from=judged_by_answer)
     kept = InMemorySaver()
     way.invoke(way.agent("I cannot.", checkpointer=kept), **THREAD)
-    alma.add_heuristic("dev", "Water the plants", "in the morning")
+    rule = alma.add_heuristic("dev", "Water the plants", "in the morning")
     agent = way.agent(call("deploy", way="blue-green"), "Done.", checkpointer=kept)
     result = way.invoke(agent, {"messages": [("user", "Water the plants")]}, **THREAD)
+    shown = {run.task: [exposure.memory_id for exposure in run.shown] for run in alma.recent_episodes()}
+    assert rule.id not in shown[TASK]
+    assert (rule.id in shown["Water the plants"]) == way.has_middleware
     found = {run.task: (run.outcome, run.feedback, len(run.steps)) for run in alma.recent_episodes()}
     assert found == {TASK: ("failure", "1 messages", 0), "Water the plants": ("success", "3 messages", 1)}
     assert len(result["messages"]) == 6
     assert "ALMA" not in str(result)
+    assert "ALMA" not in str([state.values["messages"] for state in agent.get_state_history(THREAD) if state.values])
 
 
 def test_a_summary_in_the_middle_of_a_run_does_not_lose_its_messages(alma: ALMA) -> None:
@@ -136,7 +140,8 @@ def test_an_error_inside_an_agent_inside_a_tool_ends_both(alma: ALMA) -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_64_runs_at_once_of_4_users_cross_nothing(tmp_path: Path, is_async: bool) -> None:
+@pytest.mark.parametrize("with_handler", [False, True])
+def test_64_runs_at_once_of_4_users_cross_nothing(tmp_path: Path, with_handler: bool, is_async: bool) -> None:
     users = ["ann", "bob", "cid", "dora"]
 
     def decide(messages: Any) -> AIMessage:
@@ -160,13 +165,17 @@ def test_64_runs_at_once_of_4_users_cross_nothing(tmp_path: Path, is_async: bool
         middleware = ALMAMiddleware(alma, agent="dev", on_error="raise", tool_outcome_from=said_for)
         agent = create_agent(ScriptedChatModel(script=decide), [note], middleware=[middleware])
         given = [(f"job {number}", users[number % 4]) for number in range(64)]
+        handler = (AsyncALMACallbackHandler if is_async else ALMACallbackHandler)(alma, agent="dev", on_error="raise")
+
+        def asked(job: tuple[str, str]) -> tuple[Any, Any]:
+            config = {"configurable": {"user_id": job[1]}, "callbacks": [handler] if with_handler else []}
+            return {"messages": [("user", job[0])]}, config
 
         def one(job: tuple[str, str]) -> Any:
-            return agent.invoke({"messages": [("user", job[0])]}, {"configurable": {"user_id": job[1]}})
+            return agent.invoke(*asked(job))
 
         async def all_at_once() -> list[Any]:
-            asked = [agent.ainvoke({"messages": [("user", task)]}, {"configurable": {"user_id": user}}) for task, user in given]
-            return await asyncio.gather(*asked)
+            return await asyncio.gather(*(agent.ainvoke(*asked(job)) for job in given))
 
         if is_async:
             results = asyncio.run(all_at_once())
@@ -178,7 +187,7 @@ def test_64_runs_at_once_of_4_users_cross_nothing(tmp_path: Path, is_async: bool
         assert sorted((run.task, run.user_id) for run in records) == sorted(given)
         assert {len(run.steps) for run in records} == {1}
         assert {len(run.used or ()) for run in records} == {1}
-        assert middleware.recorder.live == len(RUNS) == 0
+        assert middleware.recorder.live == handler.recorder.live == len(RUNS) == 0
 
 
 def said_for(name: str, result: Any) -> bool:
@@ -189,26 +198,22 @@ def broken(*given: Any, **named: Any) -> Any:
     raise StorageError("the disk is full")
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.parametrize("fails", ["beginning", "step", "end"])
+@pytest.mark.parametrize("fails", ["alma.memory.episodes.begin", "alma.episode.Episode.step", "alma.episode.Episode.end"])
 def test_a_store_that_fails_does_not_change_what_the_agent_answers(
-    alma: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fails: str, is_async: bool
+    way: Way, alma: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fails: str
 ) -> None:
-    middleware = ALMAMiddleware(alma, agent="dev")
-    agent = create_agent(
-        scripted(call("deploy", way="blue-green"), call("deploy", way="blue-green"), "Done."), [deploy], middleware=[middleware]
-    )
-    where = {"beginning": "alma.memory.episodes.begin", "step": "alma.episode.Episode.step", "end": "alma.episode.Episode.end"}
+    agent = way.agent(call("deploy", way="blue-green"), call("deploy", way="blue-green"), "Done.")
+    config = {"callbacks": [way.handler] if way.by != "middleware" else []}
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "alma"):
-        patch.setattr(where[fails], broken)
-        result = invoke(agent, is_async=is_async)
+        patch.setattr(fails, broken)
+        result = invoke(agent, is_async=way.is_async, config=config)
     assert result["messages"][-1].text == "Done."
-    assert {str(error) for error in middleware.errors} == {"the disk is full"}
+    assert {str(error) for error in [*way.middleware.errors, *way.handler.errors]} == {"the disk is full"}
     assert len([record for record in caplog.records if "the disk is full" in record.message]) == 1
-    invoke(agent, is_async=is_async)
-    ended = {"beginning": [], "step": ["unverified"], "end": ["open"]}
-    assert sorted(outcome for _, outcome in runs(alma)) == [*ended[fails], "unverified"]
-    assert middleware.recorder.live == 0
+    invoke(agent, is_async=way.is_async, config=config)
+    ended = {"begin": [], "step": ["unverified"], "end": ["open"]}[fails.rpartition(".")[2]]
+    assert sorted(outcome for _, outcome in runs(alma)) == [*ended, "unverified"]
+    assert way.middleware.recorder.live == way.handler.recorder.live == 0
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -3,15 +3,18 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from langchain.agents import create_agent
+from langchain.agents.middleware import ToolErrorMiddleware
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
 
 from alma import ALMA
 from alma_langchain import ALMAMiddleware, tools_succeeded
 from alma_langchain.testing import ScriptedChatModel
-from scripted import TASK, call, invoke, only_run, runs, scripted, system_text
+from facade import ManualClock
+from scripted import TASK, call, invoke, runs, scripted, system_text
 
 ROLLING, BLUE_GREEN = "rolling_update", "blue_green"
 
@@ -55,6 +58,24 @@ def test_after_two_failures_the_agent_is_warned_and_takes_the_other_way(alma: AL
     assert [rule.strategy for rule in learned.heuristics] == ['blue_green(service="auth")']
 
 
+def test_after_one_run_that_failed_twice_in_one_way_the_next_is_warned_and_takes_the_other(alma: ALMA) -> None:
+    def stubborn(messages: Sequence[BaseMessage]) -> AIMessage:
+        """As `decide`, but tries once more what did not work."""
+        tried = [message for message in messages if message.type == "tool"]
+        return decide(messages[:-1]) if len(tried) == 1 and tried[0].status == "error" else decide(messages)
+
+    told = iter([f"{error} of the old pods answered no more" for error in ("half", "all")])
+    tidy = ToolErrorMiddleware(on_error=lambda error, request: next(told))
+    middleware = ALMAMiddleware(alma, agent="dev", outcome_from=tools_succeeded)
+    model = ScriptedChatModel(script=stubborn)
+    agent = create_agent(model, [rolling_update, blue_green], middleware=[middleware, tidy])
+    invoke(agent)
+    assert [rule.pattern for rule in alma.retrieve(TASK, "dev").anti_patterns] == ['rolling_update(service="auth")']
+    invoke(agent)
+    assert [outcome for _, outcome in runs(alma)] == ["failure", "success"]
+    assert "Avoid: rolling_update" in system_text(model.prompts[-1])
+
+
 def test_with_its_memory_emptied_it_goes_on_failing(alma: ALMA) -> None:
     outcomes = []
     for _ in range(4):
@@ -71,22 +92,22 @@ def test_with_its_rules_exchanged_it_goes_on_failing(alma: ALMA) -> None:
     assert ended(alma, 1) == ["failure"]
 
 
-def test_what_was_used_gains_and_what_was_passed_over_does_not(alma: ALMA) -> None:
-    used = alma.add_heuristic("dev", TASK, "blue-green")
-    other = alma.add_heuristic("dev", TASK, "by night")
-    before = usefulness(alma)
-    model = scripted(call(BLUE_GREEN, service="auth"), lambda messages: AIMessage(f"As [{tag_of(messages)}] says."))
+def test_the_score_of_what_was_used_rises_and_that_of_what_was_passed_over_does_not(tmp_path: Path) -> None:
+    def scores(said: str) -> dict[str, float]:
+        """After a run in which the model said this, by strategy."""
+        with ALMA.open(tmp_path / said, project_id="shop", embedding_provider="hash", clock=ManualClock()) as alma:
+            for strategy in ("blue-green", "by night"):
+                alma.add_heuristic("dev", TASK, strategy)
 
-    def tag_of(messages: Sequence[BaseMessage]) -> str:
-        return re.findall(r"\[(H\d)\][^\n]*blue-green", system_text(messages))[0]
+            def cite(messages: Sequence[BaseMessage]) -> AIMessage:
+                (tag,) = re.findall(r"\[(H\d)\][^\n]*blue-green", system_text(messages))
+                return AIMessage(said.replace("H", tag))
 
-    middleware = ALMAMiddleware(alma, agent="dev", outcome_from=tools_succeeded)
-    invoke(create_agent(model, [blue_green], middleware=[middleware]))
-    after = usefulness(alma)
-    assert only_run(alma).used == (used.id,)
-    assert after[used.id] > before[used.id]
-    assert after[other.id] <= before[other.id]
+            middleware = ALMAMiddleware(alma, agent="dev", outcome_from=tools_succeeded)
+            invoke(create_agent(scripted(call(BLUE_GREEN, service="auth"), cite), [blue_green], middleware=[middleware]))
+            assert runs(alma) == [("dev", "success")]
+            return {rule.memory.strategy: rule.score for rule in alma.retrieve(TASK, "dev").recalled if rule.tag[0] == "H"}
 
-
-def usefulness(alma: ALMA) -> dict[str, float]:
-    return {item.memory.id: item.factors.usefulness for item in alma.retrieve(TASK, "dev").recalled}
+    cited, silent = scores("As [H] says."), scores("Done.")
+    assert cited["blue-green"] > silent["blue-green"]
+    assert cited["by night"] < silent["by night"]

@@ -7,8 +7,8 @@ from langchain.agents import create_agent
 from langchain_core.tools import StructuredTool, ToolException
 
 from alma import ALMA
-from alma_langchain import ALMAMemory
-from scripted import QUESTION, call, invoke, runs, scripted, steps
+from alma_langchain import ALMAMemory, tools_succeeded
+from scripted import QUESTION, call, deploy, invoke, runs, scripted, steps
 
 colours = pytest.mark.parametrize("is_async", [False, True], ids=["invoke", "ainvoke"])
 
@@ -39,3 +39,19 @@ def test_without_any_option_a_failure_and_a_success_are_learned(alma: ALMA, is_a
     assert "ImagePullBackOff" in model.prompts[-1][0].text
     assert len(runs(alma)) == 2
     assert len(steps(alma)) == 4
+
+
+@colours
+def test_by_its_one_line_an_agent_learns_a_run_that_failed_and_one_that_did_well(alma: ALMA, is_async: bool) -> None:
+    def learning(*replies: Any) -> Any:
+        return create_agent(
+            scripted(*replies), [deploy], middleware=[ALMAMemory(alma, agent="dev", outcome_from=tools_succeeded).as_middleware()]
+        )
+
+    with pytest.raises(RuntimeError, match="ImagePullBackOff"):
+        invoke(learning(call("deploy", way="rolling")), is_async=is_async)
+    invoke(learning(call("deploy", way="blue-green"), "As [O1] says."), is_async=is_async)
+    assert runs(alma) == [("dev", "failure"), ("dev", "success")]
+    assert [run.used is not None for run in alma.recent_episodes()] == [True, False]
+    told = [(row.strategy, row.trials, row.successes) for row in alma.strategies(agent="dev")]
+    assert sorted(told) == [('deploy(way="blue-green")', 1, 1), ('deploy(way="rolling")', 1, 0)]
