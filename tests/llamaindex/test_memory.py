@@ -1,8 +1,6 @@
 """What a run is shown: once retrieved, once in each prompt, and nothing where there is nothing."""
 
 import asyncio
-import copy
-import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,13 +10,10 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.memory import InsertMethod, Memory, StaticMemoryBlock
 from llama_index.core.storage.chat_store.sql import MessageStatus
-from llama_index.core.workflow import Context, JsonPickleSerializer, JsonSerializer
-from workflows.context.state_store import UnserializableKeyWarning
 
 from alma import ALMA, ConfigurationError, StorageError
-from alma_llamaindex import ALMALearner, ALMAMemory, ALMAMemoryBlock, instrument_alma
+from alma_llamaindex import ALMALearner, ALMAMemory, ALMAMemoryBlock
 from alma_llamaindex import block as block_module
-from alma_llamaindex.learner import in_charge
 from alma_llamaindex.testing import ScriptedLLM
 from llama_runs import OK_THEN_BAD, TASK, agent_of, episodes, run, user_text, whole_text
 
@@ -334,73 +329,3 @@ def test_what_made_way_for_the_chat_was_not_shown(taught: ALMA, tokenizer: Any, 
 def test_a_memory_made_without_alma_says_so() -> None:
     with pytest.raises(ConfigurationError, match="from_defaults"):
         _ = ALMAMemory(token_limit=100).block
-
-
-def test_a_copy_shares_the_store(taught: ALMA) -> None:
-    block = ALMAMemoryBlock(taught, agent="dev")
-    assert copy.deepcopy(block).alma is taught
-    assert block.model_copy(deep=True).alma is taught
-
-
-def test_a_context_written_as_json_takes_its_memory_from_the_next_run(taught: ALMA) -> None:
-    agent = agent_of(["done", "done"])
-
-    async def go() -> None:
-        context = Context(agent)
-        await agent.run(user_msg=TASK, ctx=context, memory=ALMAMemory.from_defaults(taught, agent="dev"))
-        with pytest.warns(UnserializableKeyWarning, match="memory"):
-            written = context.to_dict(serializer=JsonSerializer())
-        again = Context.from_dict(agent, written, serializer=JsonSerializer())
-        await agent.run(user_msg=TASK, ctx=again, memory=ALMAMemory.from_defaults(taught, agent="dev"))
-
-    asyncio.run(go())
-    assert [whole_text(prompt).count(LESSON) for prompt in agent.llm.prompts] == [1, 1]
-
-
-def test_a_pickled_context_finds_its_store_by_the_learner_that_is_installed_or_says_so(taught: ALMA) -> None:
-    agent = agent_of(["done"] * 3)
-
-    async def go() -> None:
-        context = Context(agent)
-        await agent.run(user_msg=TASK, ctx=context, memory=ALMAMemory.from_defaults(taught, agent="dev"))
-        written = context.to_dict(serializer=JsonPickleSerializer())
-        again = Context.from_dict(agent, written, serializer=JsonPickleSerializer())
-        await agent.run(user_msg=TASK, ctx=again)
-        in_charge(taught).uninstall()
-        once_more = Context.from_dict(agent, written, serializer=JsonPickleSerializer())
-        with pytest.raises(ConfigurationError, match="0 learners are installed for project 'shop'"):
-            await agent.run(user_msg=TASK, ctx=once_more)
-
-    asyncio.run(go())
-    assert [whole_text(prompt).count(LESSON) for prompt in agent.llm.prompts] == [1, 1]
-    assert len(episodes(taught)) == 2
-
-
-def test_a_memory_goes_on_after_it_was_pickled(taught: ALMA) -> None:
-    memory = ALMAMemory.from_defaults(taught, agent="dev")
-    agent = agent_of(["done", "done again"])
-    run(agent, memory)
-    written = pickle.dumps(memory)
-    run(agent, memory, f"{TASK} again")
-    assert [message.content for message in memory.get_all()] == [TASK, "done", f"{TASK} again", "done again"]
-    assert isinstance(pickle.loads(written), ALMAMemory)
-
-
-def test_what_was_shown_is_not_pickled(taught: ALMA) -> None:
-    block = ALMAMemoryBlock(taught, agent="dev")
-    messages = [ChatMessage(role="user", content=TASK)]
-    notes = asyncio.run(block.aget(messages))
-    assert LESSON in notes
-    written = pickle.dumps(block)
-    assert LESSON.encode() not in written
-    with instrument_alma(taught):
-        assert asyncio.run(pickle.loads(written).aget(messages)) == notes
-
-
-def test_a_pickled_block_is_detached(taught: ALMA) -> None:
-    block = pickle.loads(pickle.dumps(ALMAMemoryBlock(taught, agent="dev", user_id="ann", evaluator=lambda run: True)))
-    assert (block.agent, block.user_id) == ("dev", "ann")
-    with pytest.raises(ConfigurationError, match="instrument_alma"):
-        _ = block.alma
-    with instrument_alma(taught):
-        assert block.alma is taught

@@ -8,6 +8,7 @@ from llama_index.core.agent.workflow import AgentOutput, FunctionAgent, ReActAge
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from alma import ALMA, EpisodeRecord, Outcome
+from alma_llamaindex import ALMAMemory
 from alma_llamaindex.learner import learners
 from alma_llamaindex.testing import Answer, Script, ScriptedLLM
 
@@ -25,6 +26,9 @@ def bad() -> str:
 
 
 OK_THEN_BAD: list[Answer] = [[("ok", {})], [("bad", {})], "done"]
+OK = ("ok", True, None)
+BOOM = ("bad", False, "ValueError: boom")
+"""The two as steps, as `steps` tells them."""
 
 
 def agent_of(
@@ -37,6 +41,11 @@ def agent_of(
 def react_agent_of(script: Script, **settings: Any) -> ReActAgent:
     """The same, by thought and action."""
     return ReActAgent(name="dev", llm=ScriptedLLM(script), tools=[ok, bad], **settings)
+
+
+def memory_of(alma: ALMA) -> ALMAMemory:
+    """The drop-in, for the agent `dev`."""
+    return ALMAMemory.from_defaults(alma, agent="dev")
 
 
 def run(agent: Any, memory: Any, task: str = TASK, **given: Any) -> AgentOutput:
@@ -63,6 +72,11 @@ def outcomes(alma: ALMA, agent: str = "dev") -> set[tuple[str, str | None, str |
     assert all(learner.flush() for learner in learners(alma))
     kept = [memory for memory in alma.list_memories(agent=agent) if isinstance(memory, Outcome)]
     return {(str(memory.outcome), memory.strategy_used, memory.error_message) for memory in kept}
+
+
+def kept_outcomes(alma: ALMA) -> int:
+    """How many there are, two of the same words too."""
+    return sum(memory.kind == "outcome" for memory in alma.list_memories())
 
 
 def user_text(messages: Sequence[ChatMessage]) -> str:

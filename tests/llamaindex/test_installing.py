@@ -1,0 +1,100 @@
+"""Which runs are learned from, and by which learner: each once, by one."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from llama_index.core.memory import Memory
+
+from alma import ALMA
+from alma_llamaindex import ALMALearner, ALMAMemory, instrument_alma
+from alma_llamaindex.learner import in_charge, installed
+from llama_runs import BOOM, OK, OK_THEN_BAD, TASK, agent_of, episodes, memory_of, run, steps
+
+
+def test_installing_twice_learns_once_and_after_uninstalling_nothing(alma: ALMA) -> None:
+    agent = agent_of(["done"] * 3)
+    learner = ALMALearner(alma).install().install()
+    run(agent, memory_of(alma))
+    other = instrument_alma(alma)
+    run(agent, memory_of(alma))
+    assert [learner.flush(), other.flush()] == [True, True]
+    assert len(episodes(alma)) == 2
+    memory = memory_of(alma)
+    other.uninstall()
+    learner.uninstall()
+    learner.uninstall()
+    run(agent, memory)
+    assert len(episodes(alma)) == 2
+    assert (learner.is_installed, installed()) == (False, [])
+
+
+def test_asking_again_to_learn_alike_gives_the_same_learner(alma: ALMA) -> None:
+    learner = instrument_alma(alma, agents=["ops", "dev"])
+    assert instrument_alma(alma, agents=["dev", "ops"]) is learner
+    assert instrument_alma(alma) is not learner
+    assert len(installed()) == 2
+
+
+def test_two_learners_of_one_agent_learn_its_runs_once(alma: ALMA) -> None:
+    with ALMALearner(alma, agents=["dev"]), ALMALearner(alma, agents=["dev"]):
+        run(agent_of(["done"]), None)
+    assert len(episodes(alma)) == 1
+
+
+def test_many_memories_share_one_learner(alma: ALMA) -> None:
+    for _ in range(5):
+        memory_of(alma)
+    assert len(installed()) == 1
+
+
+def test_memories_of_one_project_share_one_learner_however_it_was_opened(alma: ALMA) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: memory_of(alma.for_project("shop:t1")), range(20)))
+    assert len(installed()) == 1
+    run(agent_of(["done"]), memory_of(alma.for_project("shop:t1")))
+    run(agent_of(["done"]), memory_of(alma))
+    assert len(installed()) == 2
+    assert [len(episodes(opened)) for opened in (alma, alma.for_project("shop:t1"))] == [1, 1]
+
+
+def test_a_memory_that_does_not_learn_installs_nothing_and_is_left_alone_by_others(alma: ALMA) -> None:
+    memory = ALMAMemory.from_defaults(alma, agent="dev", learn=False)
+    assert (installed(), memory.learner) == ([], None)
+    with ALMALearner(alma):
+        run(agent_of(["done"]), memory)
+    assert episodes(alma) == []
+
+
+def test_only_runs_with_an_alma_block_or_of_named_agents_are_learned_from(alma: ALMA) -> None:
+    with ALMALearner(alma, agents=["ops"]):
+        run(agent_of(OK_THEN_BAD), Memory.from_defaults())
+        run(agent_of(OK_THEN_BAD), None)
+        run(agent_of(OK_THEN_BAD, name="ops"), Memory.from_defaults())
+        run(agent_of(["done"], name="ops"), None)
+    assert [(record.agent, steps(record), record.shown) for record in episodes(alma)] == [
+        ("ops", [OK, BOOM], ()),
+        ("ops", [], ()),
+    ]
+
+
+def test_each_store_has_its_own_runs(alma: ALMA, tmp_path: Path) -> None:
+    with ALMA.open(tmp_path / "other", project_id="shop", embedding_provider="hash") as other:
+        run(agent_of(["done"]), memory_of(alma))
+        run(agent_of(["done"]), memory_of(other), "Another task")
+        assert [in_charge(alma).flush(), in_charge(other).flush()] == [True, True]
+        assert [[record.task for record in episodes(opened)] for opened in (alma, other)] == [[TASK], ["Another task"]]
+
+
+def test_the_learner_of_one_project_does_not_follow_the_turns_of_anothers_runs(alma: ALMA) -> None:
+    """Else a server with a project for each customer would spend on each run what all of them cost."""
+    others = [memory_of(alma.for_project(f"shop:t{number}")).learner for number in range(3)]
+    followed: list[list[int]] = []
+
+    def look() -> str:
+        """Looks who follows."""
+        followed.append([len(learner.open_spans) for learner in others])
+        return ""
+
+    run(agent_of([[("look", {})], "done"], tools=[look]), memory_of(alma))
+    assert followed == [[0, 0, 0]]
+    assert [steps(record) for record in episodes(alma)] == [[("look", True, None)]]

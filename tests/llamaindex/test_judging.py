@@ -1,0 +1,103 @@
+"""Who says how a run went, and what if nobody can."""
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+
+from alma import ALMA
+from alma_llamaindex import AgentRun, ALMALearner, ALMAMemory, ALMARetriever
+from alma_llamaindex.learner import installed
+from llama_runs import (
+    TASK,
+    agent_of,
+    episodes,
+    memory_of,
+    run,
+)
+
+
+def test_without_anybody_to_judge_a_run_is_unverified(alma: ALMA) -> None:
+    with ALMALearner(alma) as learner:
+        run(agent_of(["done"]), memory_of(alma))
+    assert [(record.outcome, record.strategy) for record in episodes(alma)] == [("unverified", None)]
+    assert learner.errors == []
+
+
+async def judge(run: AgentRun) -> tuple[str, str]:
+    await asyncio.sleep(0)
+    return ("failure", f"{run.agent} said {run.output!r} after {[step.action for step in run.steps]}")
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "outcome", "error", "feedback"),
+    [
+        (lambda run: True, "success", None, None),
+        (lambda run: "partial", "partial", None, None),
+        (lambda run: ("Success", "tests are green"), "success", None, "tests are green"),
+        (lambda run: None, "unverified", None, None),
+        (judge, "failure", "dev said 'done' after ['ok']", None),
+    ],
+)
+def test_an_evaluator_says_how_a_run_went(
+    alma: ALMA, evaluator: Any, outcome: str, error: str | None, feedback: str | None
+) -> None:
+    memory = ALMAMemory.from_defaults(alma, agent="dev", evaluator=evaluator)
+    run(agent_of([[("ok", {})], "done"]), memory)
+    (record,) = episodes(alma)
+    assert (record.outcome, record.error, record.feedback) == (outcome, error, feedback)
+
+
+async def is_cancelled(run: AgentRun) -> bool:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda run: "brilliant", lambda run: 1 / 0, lambda run: object(), lambda run: sys.exit(), is_cancelled]
+)
+def test_an_evaluator_that_fails_leaves_the_run_unverified_and_is_told(alma: ALMA, wrong: Any) -> None:
+    with ALMALearner(alma, evaluator=wrong) as learner:
+        run(agent_of(["done"]), memory_of(alma))
+    assert [record.outcome for record in episodes(alma)] == ["unverified"]
+    assert len(learner.errors) == 1
+
+
+async def flushes(run: AgentRun) -> bool:
+    return await installed()[0].aflush()
+
+
+async def asks(run: AgentRun) -> bool:
+    retriever = ALMARetriever(installed()[0].alma, agent="judge")
+    return retriever.retrieve(TASK) == await retriever.aretrieve(TASK) == []
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "outcome"), [(lambda run: installed()[0].flush(), "failure"), (flushes, "failure"), (asks, "success")]
+)
+def test_an_evaluator_that_uses_alma_does_not_wait_for_itself(
+    alma: ALMA, evaluator: Any, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alma_llamaindex.recording.SETTLING_SECONDS", 60)
+    with ALMALearner(alma, evaluator=evaluator) as learner:
+        run(agent_of(["done"]), memory_of(alma))
+        assert learner.flush(20)
+    assert [record.outcome for record in episodes(alma)] == [outcome]
+    assert learner.errors == []
+
+
+def test_an_evaluators_own_run_is_learned_from_and_not_judged_in_its_turn(alma: ALMA) -> None:
+    judged: list[str] = []
+
+    async def by_an_agent(finished: AgentRun) -> bool:
+        judged.append(finished.agent)
+        assert len(judged) < 5
+        judge = agent_of(["yes"], name="judge")
+        return str(await judge.run(user_msg="Is it done?", memory=ALMAMemory.from_defaults(alma, agent="judge"))) == "yes"
+
+    with ALMALearner(alma, evaluator=by_an_agent) as learner:
+        run(agent_of(["done"]), memory_of(alma))
+        assert [learner.flush(), learner.flush()] == [True, True]  # the judge's run comes after the one that it judges
+    assert judged == ["dev"]
+    assert {(record.agent, record.outcome) for record in episodes(alma)} == {("dev", "success"), ("judge", "unverified")}
+    assert learner.errors == []

@@ -1,0 +1,67 @@
+"""Programs that end without closing, and programs that fork."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA
+from alma.types import EpisodeStatus
+from llama_runs import episodes
+
+FORKS = """
+import os, sys, threading, asyncio
+from alma import ALMA
+from alma_llamaindex import ALMALearner, ALMAMemory, recording
+from alma_llamaindex.testing import ScriptedLLM
+from llama_index.core.agent.workflow import FunctionAgent
+
+recording.SETTLING_SECONDS = 60
+may_end = threading.Event()
+alma = ALMA.open(sys.argv[1], project_id="shop", embedding_provider="hash")
+learner = ALMALearner(alma, evaluator=lambda run: may_end.wait(60)).install()
+
+async def go():
+    agent = FunctionAgent(name="dev", llm=ScriptedLLM(["done"]))
+    await asyncio.wait_for(agent.run(user_msg="Deploy", memory=ALMAMemory.from_defaults(alma, agent="dev")), 20)
+
+asyncio.run(go())
+child = os.fork()
+may_end.set()
+if child == 0:
+    asyncio.run(go())
+    os._exit(0 if learner.flush(20) and not learner.errors else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_forked_process_does_not_wait_for_what_its_parent_is_writing(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", FORKS, str(tmp_path / "s")], check=True)
+    with ALMA.open(tmp_path / "s", project_id="shop") as alma:
+        assert [(record.status, record.outcome) for record in episodes(alma)] == [(EpisodeStatus.ENDED, "success")] * 2
+
+
+LEAVES = """
+import asyncio, sys
+from alma import ALMA
+from alma_llamaindex import ALMAMemory
+from alma_llamaindex.testing import ScriptedLLM
+from llama_index.core.agent.workflow import FunctionAgent
+
+alma = ALMA.open(sys.argv[1], project_id="shop", embedding_provider="hash")
+
+async def go():
+    agent = FunctionAgent(name="dev", llm=ScriptedLLM(["done"]))
+    await agent.run(user_msg="Deploy", memory=ALMAMemory.from_defaults(alma, agent="dev"))
+
+asyncio.run(go())
+"""
+
+
+def test_a_program_that_ends_without_closing_has_written_its_runs(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", LEAVES, str(tmp_path / "s")], check=True)
+    with ALMA.open(tmp_path / "s", project_id="shop") as alma:
+        assert [record.status for record in episodes(alma)] == [EpisodeStatus.ENDED]
