@@ -158,6 +158,8 @@ def same_scores(history: History, query: tuple[int, ...]) -> None:
     found = rows_of(history.index.score(np.array(query, dtype=np.float32), memories=wanted))
     assert_true(found, history, query)
     assert {row[0] for row in found} == {number for number, p in history.passages.items() if p.memory in wanted}
+    near = history.index.search(np.array(query, dtype=np.float32), partitions=[1, 2], limit=2)
+    assert rows_of(history.index.score(np.array(query, dtype=np.float32), memories=wanted, found=near)) == found
 
 
 def same_sample(history: History, count: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from alma.errors import ValidationError
 from alma.vectors import ProjectIndex
-from alma.vectors.index import FAISS_ABOVE
+from alma.vectors.index import FAISS_ABOVE, SMALL
 
 Make = Callable[..., Any]
 NEVER = 10**9
@@ -107,6 +107,33 @@ def test_search_and_score_agree_to_the_bit(index: ProjectIndex, make_changes: Ma
     searched = index.search(query, partitions=[0, 1, 2], limit=5_000)
     scored = index.score(query, memories=np.arange(5_000))
     assert dict(zip(searched.passages, searched.scores, strict=True)) == dict(zip(scored.passages, scored.scores, strict=True))
+
+
+def test_what_was_found_is_taken_over_and_only_the_rest_compared(
+    index: ProjectIndex, make_changes: Make, unit_vectors: Make
+) -> None:
+    index.apply(make_changes(1, unit_vectors(300), memories=np.arange(300) // 2))
+    query = unit_vectors(1, seed=9)[0]
+    found = index.search(query, partitions=[0], limit=40)
+    memories = np.unique(found.memories)
+    marked = replace(found, scores=found.scores + 1)
+    scored = index.score(query, memories=memories, found=marked)
+    expected = index.score(query, memories=memories)
+    is_known = np.isin(scored.passages, found.passages)
+    assert 0 < np.count_nonzero(is_known) < len(is_known)
+    assert scored.passages.tolist() == expected.passages.tolist()
+    assert scored.scores.tolist() == np.where(is_known, expected.scores + 1, expected.scores).tolist()
+
+
+def test_large_partitions_are_portions_of_their_own_the_largest_first(
+    index: ProjectIndex, make_changes: Make, unit_vectors: Make
+) -> None:
+    sizes = {7: 3, 2: SMALL + 1, 5: SMALL, 9: SMALL + 2}
+    numbers = np.repeat(list(sizes), list(sizes.values()))
+    index.apply(make_changes(1, unit_vectors(len(numbers)), partitions=numbers))
+    assert index.portions([7, 2, 99, 5, 9, 2]) == [[9], [2], [7, 5]]
+    assert index.portions([2]) == [[2]]
+    assert index.portions([99]) == []
 
 
 def test_numpy_and_faiss_give_the_same_ranking(make_changes: Make, unit_vectors: Make) -> None:

@@ -1,5 +1,7 @@
 """The vectors of one partition, without gaps, addressed by position."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +14,8 @@ Vector = NDArray[np.float32]
 Matrix = NDArray[np.float32]
 Halves = NDArray[np.float16]
 Stored = NDArray[np.float32] | NDArray[np.float16]
+Comparison = Callable[[Vector], Vector]
+"""Gives the inner products of a query with some vectors, by their order."""
 
 
 class Block(Protocol):
@@ -43,8 +47,8 @@ class Method(Protocol):
     def new_block(self, dimension: int, /) -> Block:
         """An empty block."""
 
-    def products(self, query: Vector, stored: Stored, /) -> Vector:
-        """Inner products with rows of what its blocks store, bit by bit as their `best` finds them."""
+    def comparison(self, stored: Stored, /) -> Comparison:
+        """Inner products with rows of what its blocks store, bit by bit as their `best` finds them. The rows must not change afterwards."""
 
 
 class ExactBlock:
@@ -96,6 +100,5 @@ class Exact:
     def new_block(self, dimension: int, /) -> Block:
         return ExactBlock(dimension)
 
-    def products(self, query: Vector, stored: Stored, /) -> Vector:
-        products: Vector = np.vecdot(stored, query)
-        return products
+    def comparison(self, stored: Stored, /) -> Comparison:
+        return partial(np.vecdot, stored)

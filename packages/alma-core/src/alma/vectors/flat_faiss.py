@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from alma.errors import MissingDependencyError
-from alma.vectors.blocks import Block, Halves, Integers, Stored, Vector
+from alma.vectors.blocks import Block, Comparison, Halves, Integers, Stored, Vector
 
 SPARE_PLACES = 16
 COMPARED_AT_ONCE = 2048
@@ -25,15 +25,20 @@ class FlatFaiss:
     def new_block(self, dimension: int, /) -> Block:
         return FlatFaissBlock(self, dimension)
 
-    def products(self, query: Vector, stored: Stored, /) -> Vector:
-        products = np.empty(len(stored), dtype=np.float32)
-        for start in range(0, len(stored), COMPARED_AT_ONCE):
-            part = stored[start : start + COMPARED_AT_ONCE]
-            index = self.new_index(part.shape[1])
-            index.add_sa_codes(_as_codes(part))
-            found, places = self.search(index, query, len(part))
-            products[start + places] = found
-        return products
+    def comparison(self, stored: Stored, /) -> Comparison:
+        count, indexes = len(stored), []
+        for start in range(0, count, COMPARED_AT_ONCE):
+            indexes.append(self.new_index(stored.shape[1]))
+            indexes[-1].add_sa_codes(_as_codes(stored[start : start + COMPARED_AT_ONCE]))
+
+        def compare(query: Vector) -> Vector:
+            products = np.empty(count, dtype=np.float32)
+            for number, index in enumerate(indexes):
+                found, places = self.search(index, query, index.ntotal)
+                products[number * COMPARED_AT_ONCE + places] = found
+            return products
+
+        return compare
 
     def new_index(self, dimension: int) -> Any:
         """An empty float16 index for inner products."""

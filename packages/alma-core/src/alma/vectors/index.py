@@ -24,6 +24,8 @@ Integers = NDArray[np.int64]
 
 FAISS_ABOVE = 20_000
 COMPACT_ABOVE = 1024
+SMALL = 4_000
+"""Partitions of at most so many passages are searched together: one takes less than what goes with a search."""
 SAMPLES_KEPT = 64
 
 NO_SCORES: Vector = np.empty(0, dtype=np.float32)
@@ -103,12 +105,26 @@ class ProjectIndex:
             best = best_of_each(counts, scores, self._table.tie.values[rows], limit=limit)
             return self._scored(rows[best], scores[best])
 
-    def score(self, query: Vector, /, *, memories: Integers) -> PassageScores:
-        """All live passages of the given memories with their cosine, as `search` gives it. Unknown memories are left out."""
+    def portions(self, partitions: Sequence[int]) -> list[list[int]]:
+        """The known ones of the partitions, so divided that each portion is worth a search of its own, those that take longest first."""
+        with self._lock.reading():
+            known = [number for number in dict.fromkeys(partitions) if number in self._slot_of]
+            sizes = {number: len(self._slots[self._slot_of[number]].block) for number in known}
+        large = sorted((number for number in known if sizes[number] > SMALL), key=lambda number: -sizes[number])
+        small = [number for number in known if sizes[number] <= SMALL]
+        return [[number] for number in large] + [small] * bool(small)
+
+    def score(self, query: Vector, /, *, memories: Integers, found: PassageScores | None = None) -> PassageScores:
+        """All live passages of the given memories with their cosine, as `search` gives it. Unknown memories are left out.
+
+        What `search` has just `found` for the same query is not compared again.
+        """
         query = self._checked_query(query)
         with self._lock.reading():
-            found = self._gathered(memories)
-            return replace(found.passages, scores=self._method.products(query, found.stored))
+            if found is not None and len(found.passages):
+                return self._completed(query, self._table.of_memories(memories), found)
+            gathered = self._gathered(memories)
+            return replace(gathered.passages, scores=gathered.compare(query))
 
     def among(self, memories: Integers, /, *, partitions: Sequence[int]) -> NDArray[np.bool_]:
         """Which of the memories, which ascend, have a live passage in the partitions."""
@@ -253,14 +269,28 @@ class ProjectIndex:
         """The passages of memories with their vectors; those of a sample are kept, until others take their place."""
         if memories.flags.writeable:
             rows = self._table.of_memories(memories)
-            return Gathered(rows, self._scored(rows, NO_SCORES), self._stored(rows))
+            return self._gathered_anew(rows)
         with self._sampling:
             found = self._kept.of(memories)
             if found is None:
                 rows = self._table.of_memories(memories)
-                found = self._kept.with_rows(rows) or Gathered(rows, self._scored(rows, NO_SCORES), self._stored(rows))
+                found = self._kept.with_rows(rows) or self._gathered_anew(rows)
                 self._kept.keep(memories, found)
             return found
+
+    def _gathered_anew(self, rows: Integers) -> Gathered:
+        return Gathered(rows, self._scored(rows, NO_SCORES), self._method.comparison(self._stored(rows)))
+
+    def _completed(self, query: Vector, rows: Integers, found: PassageScores) -> PassageScores:
+        """The passages of these rows with their scores: those that were found, and for all others new ones."""
+        passages = self._table.passage.values[rows]
+        order = np.argsort(found.passages)
+        places = order[np.searchsorted(found.passages, passages, sorter=order).clip(max=len(order) - 1)]
+        is_new = found.passages[places] != passages
+        scores = found.scores[places]
+        if is_new.any():
+            scores[is_new] = self._method.comparison(self._stored(rows[is_new]))(query)
+        return self._scored(rows, scores)
 
     def _stored(self, rows: Integers) -> Stored:
         """The vectors of these rows, as the method stores them."""

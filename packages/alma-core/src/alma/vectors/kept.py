@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from alma.protocols import PassageScores
-from alma.vectors.blocks import Integers, Stored
+from alma.vectors.blocks import Comparison, Integers
 
 SAMPLES = 4
 """A sample of a thousand vectors takes about a megabyte."""
@@ -13,11 +13,11 @@ SAMPLES = 4
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Passages by table row, without scores, and their vectors as the blocks store them."""
+    """Passages by table row, without scores, and how a query compares with their vectors."""
 
     rows: Integers
     passages: PassageScores
-    stored: Stored
+    compare: Comparison
 
 
 class KeptVectors:
