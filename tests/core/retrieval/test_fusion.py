@@ -65,6 +65,16 @@ def test_the_order_of_passages_does_not_matter(scored: list[tuple[int, float]]) 
     assert _pooled([1, 2, 3], *scored) == _pooled([1, 2, 3], *sorted(scored))
 
 
+@given(st.lists(st.tuples(st.integers(0, 6), st.floats(-1, 1, width=32)), max_size=20))
+def test_each_memory_is_pooled_as_if_it_were_alone(scored: list[tuple[int, float]]) -> None:
+    alone = [sorted((score for memory, score in scored if memory == number), reverse=True) for number in range(7)]
+    expected = [
+        sum((share * max(score - DENSE.usual_mean, 0) for share, score in zip((0.3, 0.1), rest, strict=False)), first)
+        for first, *rest in (scores or [0.0] for scores in alone)
+    ]
+    assert _pooled(list(range(7)), *scored) == pytest.approx(expected)
+
+
 def test_an_empty_background_is_what_is_usual_in_the_arm() -> None:
     for arm in (DENSE, TEXT):
         background = Background.of(np.array([]), arm)

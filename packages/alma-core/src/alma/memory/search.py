@@ -1,7 +1,10 @@
 """Two searches side by side, each candidate of one scored exactly in the other, and the background that both are judged against."""
 
-from collections.abc import Collection, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +15,7 @@ from alma.retrieval import fusion
 from alma.types.kinds import MemoryType
 from alma.types.partition import Partition
 from alma.vectors import ProjectIndex
+from alma.vectors.table import ascending
 
 ALL_UP_TO = 2_000
 """A scope of at most so many memories is searched whole, and is its own background."""
@@ -26,6 +30,7 @@ ALWAYS_HOLD = frozenset({MemoryType.USER_PREFERENCE.value})
 DENSE = "dense"
 TEXT = "text"
 ARMS = (DENSE, TEXT)
+_USUAL = {DENSE: fusion.DENSE, TEXT: fusion.TEXT}
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -52,13 +57,25 @@ class JudgedArm:
 
 
 @dataclass(frozen=True, slots=True)
+class Scored:
+    """Some memories with what each arm gives them, as parallel arrays; `memories` ascend. `passages` are what the cosines were pooled from."""
+
+    passages: Sequence[PassageScores]
+    memories: Integers
+    partitions: Integers
+    ties: Integers
+    cosines: Floats
+    shares: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All memories that were scored, those included that are beside the point, as parallel arrays; `memories` ascend.
 
     `similarities` are of the fused `z_scores`; `is_relevant` says which memories came through the floor.
     """
 
-    passages: PassageScores
+    parts: Sequence[PassageScores]
     memories: Integers
     partitions: Integers
     ties: Integers
@@ -68,6 +85,11 @@ class Evidence:
     z_scores: Floats
     similarities: Floats
     is_relevant: NDArray[np.bool_]
+
+    @property
+    def passages(self) -> PassageScores:
+        """The passages of all of them. Those of a memory stand together."""
+        return _joined(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,41 +118,84 @@ def search(
 ) -> Found:
     """The memories of the scope that say something on the question. Those of `also` are judged even where neither search finds them."""
     partitions = [partition.row for partition in scope]
-    background, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
+    sample, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
     is_all = population <= ALL_UP_TO
-    near = None
-    if not is_all and DENSE in question.arms:
-        near = room.store.beside.submit(index.search, question.vector, partitions=partitions, limit=hits)
+    portions = deque(index.portions(partitions) if not is_all and DENSE in question.arms else ())
+    beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions else None
     words = question.words if TEXT in question.arms else ()
-    text = room.project.text_scores(words, within=np.sort(background) if is_all else None)
-    parts = [index.score(question.vector, memories=background)]
+    text = room.project.text_scores(words, within=np.sort(sample) if is_all else None)
+    parts = [_scored(index.score(question.vector, memories=sample), text)]
+    backgrounds = _backgrounds(question, parts[0])
     others = also if is_all else np.concatenate([also, _best(text, index, partitions, 2 * hits)])
-    parts += _further(index, question, others, parts)
-    if near:
-        parts += _further(index, question, near.result().memories, parts)
-    return _judged(question, _together(parts), text, background, scope, is_all)
+    parts += _further(index, question, others, parts, text)
+    for near in chain(_nearest(index, question, portions, hits), _by_the_other(beside)):
+        parts += _further(index, question, near.memories, parts, text, found=near)
+    return _judged(question, _together(parts), backgrounds, scope, is_all)
 
 
-def _further(index: ProjectIndex, question: Question, memories: Integers, known: Sequence[PassageScores]) -> list[PassageScores]:
+def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
+    """What is nearest in the portions of a scope that no other thread has taken yet."""
+    found: list[PassageScores] = []
+    while True:
+        try:
+            portion = portions.popleft()
+        except IndexError:
+            return found
+        found.append(index.search(question.vector, partitions=portion, limit=limit))
+
+
+def _by_the_other(thread: Future[list[PassageScores]] | None) -> Iterator[PassageScores]:
+    """What the other thread found. One that is too busy to have begun has taken nothing, and need not be waited for."""
+    if thread and not thread.cancel():
+        yield from thread.result()
+
+
+def _further(
+    index: ProjectIndex,
+    question: Question,
+    memories: Integers,
+    known: Sequence[Scored],
+    text: TextScores,
+    *,
+    found: PassageScores | None = None,
+) -> list[Scored]:
     """The scores of those of the memories that are not scored yet: while the other search goes on, all but what it finds can be scored."""
-    wanted = np.unique(memories)
+    wanted = ascending(memories)
     for part in known:
-        wanted = wanted[~_marked(wanted, part.memories)]
-    return [index.score(question.vector, memories=wanted)] if len(wanted) else []
+        wanted = wanted[~_are_among(wanted, part.memories)]
+    return [_scored(index.score(question.vector, memories=wanted, found=found), text)] if len(wanted) else []
 
 
-def _together(parts: Sequence[PassageScores]) -> PassageScores:
+def _scored(passages: PassageScores, text: TextScores) -> Scored:
+    memories, first = _distinct(passages.memories)
+    cosines = fusion.pooled(passages, memories)
+    return Scored([passages], memories, passages.partitions[first], passages.ties[first], cosines, _aligned(text, memories))
+
+
+def _together(parts: Sequence[Scored]) -> Scored:
     """All of these, which have no memory in common, by memory."""
     if len(parts) == 1:
         return parts[0]
     order = np.argsort(np.concatenate([part.memories for part in parts]), kind="stable")
-    return PassageScores(
-        passages=np.concatenate([part.passages for part in parts])[order],
+    return Scored(
+        passages=[passages for part in parts for passages in part.passages],
         memories=np.concatenate([part.memories for part in parts])[order],
         partitions=np.concatenate([part.partitions for part in parts])[order],
         ties=np.concatenate([part.ties for part in parts])[order],
-        is_own=np.concatenate([part.is_own for part in parts])[order],
-        scores=np.concatenate([part.scores for part in parts])[order],
+        cosines=np.concatenate([part.cosines for part in parts])[order],
+        shares=np.concatenate([part.shares for part in parts])[order],
+    )
+
+
+def _joined(parts: Sequence[PassageScores]) -> PassageScores:
+    """One behind the other."""
+    return PassageScores(
+        passages=np.concatenate([part.passages for part in parts]),
+        memories=np.concatenate([part.memories for part in parts]),
+        partitions=np.concatenate([part.partitions for part in parts]),
+        ties=np.concatenate([part.ties for part in parts]),
+        is_own=np.concatenate([part.is_own for part in parts]),
+        scores=np.concatenate([part.scores for part in parts]),
     )
 
 
@@ -154,45 +219,36 @@ def _greatest(scores: Floats, count: int) -> Integers:
     return np.flatnonzero(scores >= least)
 
 
+def _backgrounds(question: Question, sample: Scored) -> dict[str, fusion.Background]:
+    """What the scores of each arm are judged against."""
+    scores = {DENSE: sample.cosines, TEXT: sample.shares}
+    return {name: fusion.Background.of(scores[name], arm) for name, arm in _USUAL.items() if name in question.arms}
+
+
 def _judged(
-    question: Question,
-    passages: PassageScores,
-    text: TextScores,
-    background: Integers,
-    scope: Sequence[Partition],
-    is_all: bool,
+    question: Question, scored: Scored, backgrounds: Mapping[str, fusion.Background], scope: Sequence[Partition], is_all: bool
 ) -> Found:
-    memories, first = _distinct(passages.memories)
-    cosines = fusion.pooled(passages, memories)
-    shares = _aligned(text, memories)
-    of_background = _marked(memories, background)
+    scores = {DENSE: scored.cosines, TEXT: scored.shares}
     arms = [
-        _judged_arm(name, scores, scores[of_background], arm)
-        for name, scores, arm in ((DENSE, cosines, fusion.DENSE), (TEXT, shares, fusion.TEXT))
-        if name in question.arms
+        JudgedArm(name, _USUAL[name].weight, scores[name], background, fusion.standardised(scores[name], background))
+        for name, background in backgrounds.items()
     ]
     z = fusion.fused([(arm.z_scores, arm.weight) for arm in arms])
-    partitions, ties = passages.partitions[first], passages.ties[first]
-    told = cosines if DENSE in question.arms else np.zeros(len(memories))
-    kept = fusion.relevant(told, shares) | _within(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
+    memories, partitions, ties = scored.memories, scored.partitions, scored.ties
+    told = scored.cosines if DENSE in question.arms else np.zeros(len(memories))
+    kept = fusion.relevant(told, scored.shares) | _within(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
     kept &= _within(partitions, [partition.row for partition in scope])
     similarities = fusion.similarity(z)
-    evidence = Evidence(passages, memories, partitions, ties, cosines, shares, arms, z, similarities, kept)
+    evidence = Evidence(scored.passages, memories, partitions, ties, scored.cosines, scored.shares, arms, z, similarities, kept)
     return Found(memories[kept], partitions[kept], ties[kept], similarities[kept], is_all, evidence)
 
 
-def _judged_arm(name: str, scores: Floats, of_background: Floats, arm: fusion.Arm) -> JudgedArm:
-    background = fusion.Background.of(of_background, arm)
-    return JudgedArm(name, arm.weight, scores, background, fusion.standardised(scores, background))
-
-
-def _marked(memories: Integers, some: Integers) -> NDArray[np.bool_]:
-    """Which of the memories, which ascend, are among some."""
-    marked = np.zeros(len(memories), dtype=np.bool_)
-    if len(memories):
-        places = np.searchsorted(memories, some).clip(max=len(memories) - 1)
-        marked[places[memories[places] == some]] = True
-    return marked
+def _are_among(memories: Integers, known: Integers) -> NDArray[np.bool_]:
+    """Which of the memories are among known ones, which ascend."""
+    if not len(known):
+        return np.zeros(len(memories), dtype=np.bool_)
+    are: NDArray[np.bool_] = known[np.searchsorted(known, memories).clip(max=len(known) - 1)] == memories
+    return are
 
 
 def _within(partitions: Integers, rows: Sequence[int]) -> NDArray[np.bool_]:
@@ -202,10 +258,10 @@ def _within(partitions: Integers, rows: Sequence[int]) -> NDArray[np.bool_]:
     return table[partitions]
 
 
-def _distinct(memories: Integers) -> tuple[Integers, Integers]:
+def _distinct(memories: Integers) -> tuple[Integers, Integers | slice]:
     """The memories once each, ascending, and where each stands first."""
     if (memories[1:] > memories[:-1]).all():
-        return memories, np.arange(len(memories))
+        return memories, slice(None)
     return np.unique(memories, return_index=True)
 
 

@@ -60,15 +60,17 @@ def pooled(scores: PassageScores, memories: "Integers") -> "Floats":
     if np.array_equal(scores.memories, memories):
         return values
     places = np.searchsorted(memories, scores.memories)
-    order = np.lexsort((-values, places))
-    places, values = places[order], values[order]
-    starts = np.searchsorted(places, np.arange(len(memories)))
-    counts = np.diff(np.append(starts, len(places)))
+    counts = np.bincount(places, minlength=len(memories))
     total = np.zeros(len(memories))
+    is_alone = counts[places] == 1
+    total[places[is_alone]] = values[is_alone]
+    several = np.flatnonzero(counts > 1)
+    ranked = values[~is_alone][np.lexsort((-values[~is_alone], places[~is_alone]))]
+    starts = np.cumsum(counts[several]) - counts[several]
     for rank, share in enumerate((1.0, SECOND_SHARE, THIRD_SHARE)):
-        has = counts > rank
-        found = values[starts[has] + rank]
-        total[has] += share * (found if rank == 0 else np.maximum(found - DENSE.usual_mean, 0.0))
+        has = counts[several] > rank
+        found = ranked[starts[has] + rank]
+        total[several[has]] += share * (found if rank == 0 else np.maximum(found - DENSE.usual_mean, 0.0))
     return total
 
 

@@ -1,0 +1,62 @@
+"""A large scope is searched by the calling thread and one beside it: which of them does what shows nowhere."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from alma import ALMA, DomainKnowledge, Heuristic
+from alma.memory.pool import WORKERS
+from alma.vectors.index import SMALL
+from facade import ManualClock
+
+QUESTIONS = ("How is part3 of the pump mended?", "valve7", "What about lamps?")
+
+
+@pytest.fixture(scope="module")
+def works(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ALMA]:
+    """Two large partitions that one agent reads, and small ones."""
+    folder, agents = tmp_path_factory.mktemp("works"), {"bob": {"share_with": ["ann"]}}
+    with ALMA.open(
+        folder, project_id="works", embedding_provider="hash", embedding_dim=32, agents=agents, clock=ManualClock()
+    ) as alma:
+        for agent, thing in (("ann", "pump"), ("bob", "valve")):
+            alma.add_many(
+                DomainKnowledge(agent=agent, domain=thing, fact=f"{thing}{number} is part{number % 50} of the {thing}")
+                for number in range(SMALL + 100)
+            )
+            alma.add_many(
+                Heuristic(agent=agent, condition=f"{thing}{number} leaks", strategy=f"way {number}") for number in range(20)
+            )
+        yield alma
+
+
+@contextmanager
+def busy(alma: ALMA) -> Iterator[Callable[[], bool]]:
+    """All threads of the store have to wait, at most ten seconds; what is given says whether one still does."""
+    over = threading.Event()
+    begun = threading.Barrier(WORKERS + 1)
+
+    def wait() -> None:
+        begun.wait(10)
+        over.wait(10)
+
+    waiting = [alma._store.beside.submit(wait) for _ in range(WORKERS)]
+    begun.wait(10)
+    try:
+        yield lambda: not any(each.done() for each in waiting)
+    finally:
+        over.set()
+        for each in waiting:
+            each.result()
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_retrieval_does_not_wait_for_threads_that_are_busy_and_finds_the_same(works: ALMA, question: str) -> None:
+    usual = works.retrieve(question, "ann", top_k=20)
+    with busy(works) as still_busy:
+        found = works.retrieve(question, "ann", top_k=20)
+        assert still_busy()
+    assert found.recalled == usual.recalled
+    assert len(found.recalled) > 20
