@@ -152,5 +152,7 @@ def _enough(
 def groups(partitions: NDArray[np.int64], kinds: Mapping[int, str]) -> NDArray[np.int64]:
     """A number for the kind of each partition."""
     numbers = {kind: number for number, kind in enumerate(sorted(set(kinds.values())))}
-    rows, inverse = np.unique(partitions, return_inverse=True)
-    return np.array([numbers[kinds[int(row)]] for row in rows], dtype=np.int64)[inverse]
+    table = np.zeros(max(kinds, default=0) + 1, dtype=np.int64)
+    for row, kind in kinds.items():
+        table[row] = numbers[kind]
+    return table[partitions]

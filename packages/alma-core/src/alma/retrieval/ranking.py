@@ -49,10 +49,11 @@ def contenders(
     """The `limit` most similar memories of each group, equal content folded into the newest; and how many there are of each group.
 
     All arrays are parallel. Equal similarities are ordered by tie, which is the content's hash; `memories` ascend with time of writing.
+    Groups are small numbers from 0 on.
     """
-    front = _front(similarities, groups, LOOK_AHEAD * limit)
+    held = {group: count for group, count in enumerate(np.bincount(groups).tolist()) if count}
+    front = _front(similarities, groups, held, LOOK_AHEAD * limit)
     chosen = _chosen(similarities[front], memories[front], groups[front], ties[front], limit=limit)
-    held = dict(zip(*(found.tolist() for found in np.unique(groups, return_counts=True)), strict=True))
     counts = Counter(groups[front[chosen]].tolist())
     if any(counts[group] < limit and held[group] > LOOK_AHEAD * limit for group in held):
         front = np.arange(len(groups))
@@ -63,32 +64,32 @@ def contenders(
     return list(map(Contender, memories[first].tolist(), similarities[first].tolist(), copies.tolist())), counts
 
 
-def _front(similarities: "Floats", groups: "Integers", most: int) -> "Integers":
+def _front(similarities: "Floats", groups: "Integers", held: Mapping[int, int], most: int) -> "Integers":
     """Where those stand that are among the `most` most similar of their group, or equal to the last of them."""
-    kept = np.zeros(len(groups), dtype=np.bool_)
-    for group in np.unique(groups).tolist():
-        inside = groups == group
-        values = similarities[inside]
-        if len(values) > most:
-            inside &= similarities >= np.partition(values, len(values) - most)[len(values) - most]
-        kept |= inside
+    kept = np.ones(len(groups), dtype=np.bool_)
+    for group, count in held.items():
+        if count > most:
+            inside = groups == group
+            kept[inside] = similarities[inside] >= np.partition(similarities[inside], count - most)[count - most]
     return np.flatnonzero(kept)
 
 
 def _chosen(similarities: "Floats", memories: "Integers", groups: "Integers", ties: "Integers", *, limit: int) -> list[int]:
     """Where the `limit` most similar of each group stand, best first, of equal content the newest."""
     order = np.lexsort((-memories, ties, -similarities))
-    room = dict.fromkeys(np.unique(groups).tolist(), limit)
+    room = {group: min(count, limit) for group, count in enumerate(np.bincount(groups).tolist())}
+    left = sum(room.values())
     seen: set[tuple[int, int]] = set()
     result = []
     for place, group, tie in zip(order.tolist(), groups[order].tolist(), ties[order].tolist(), strict=True):
+        if not left:
+            break
         if not room[group] or (group, tie) in seen:
             continue
         seen.add((group, tie))
         room[group] -= 1
+        left -= 1
         result.append(place)
-        if not any(room.values()):
-            break
     return result
 
 
