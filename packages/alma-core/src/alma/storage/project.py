@@ -131,7 +131,7 @@ class SQLProject:
         """What ranking needs of the memories that are not archived, in no order."""
         with self._database.reading() as connection:
             found = connection.execute(compiled.CANDIDATES, {"rows": json.dumps(memories)}).fetchall()
-        return [Candidate(*row) for row in found]
+        return list(map(Candidate._make, found))
 
     def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
         """The memories themselves, by row."""

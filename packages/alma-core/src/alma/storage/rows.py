@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from pydantic_core import from_json
+
 from alma.errors import CorruptStoreError
 from alma.types.custom import CustomMemoryType, unknown_type
 from alma.types.identity import from_micros, to_micros
@@ -104,7 +106,7 @@ def memory_from(
         "updated_at": from_micros(updated_at),
     }
     try:
-        fields: dict[str, Any] = json.loads(body)
+        fields: dict[str, Any] = from_json(body, cache_strings=False)  # a cache would keep what is purged
         if kind not in MEMORY_CLASSES:
             definition = definition or unknown_type(kind, fields["fields"])
             return CustomMemory(kind=kind, definition=definition, **shared, **fields)

@@ -4,7 +4,7 @@ Row numbers (`memory`, `passage`, `partition`) are handles of one database, as i
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,9 +45,11 @@ class PassageScores:
     scores: "Vector"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What ranking needs of a memory, without its text. `seen_at` is in microseconds since 1970."""
+class Candidate(NamedTuple):
+    """What ranking needs of a memory, without its text. `seen_at` is in microseconds since 1970.
+
+    A tuple as the store reads it: a question takes dozens, and to make a dataclass of so many fields takes longer than to read them.
+    """
 
     memory: int
     partition: int
