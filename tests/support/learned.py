@@ -20,10 +20,14 @@ def anti_patterns(alma: ALMA, agent: str | None = None) -> list[AntiPattern]:
 
 
 def evidence(alma: ALMA, agent: str | None = None) -> list[Evidence]:
-    """The evidence on strategies, of one agent or of all."""
-    rows = [stored.row for stored in alma._room.project.rows() if stored.table == "evidence" and stored.row]
-    found = [evidence_from(row) for row in rows]
-    return [one for one in found if not one.is_whole_class and agent in (None, one.agent)]
+    """The evidence on strategies, of one agent or of all; that of outcomes which are alone in their classes, too."""
+    project = alma._room.project
+    rows = [(stored.table, stored.row) for stored in project.rows() if stored.row]
+    counted = [evidence_from(row) for table, row in rows if table == "evidence"]
+    resting = [row["id"] for table, row in rows if table == "memory" and row["evidence"]]
+    behind = project.learned.behind([place.memory for memory_id in resting if (place := project.find(memory_id))])
+    alone = [stored.evidence for stored in behind.values() if stored.row is None]
+    return [one for one in (*counted, *alone) if not one.is_whole_class and agent in (None, one.agent)]
 
 
 def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[float, float]]:

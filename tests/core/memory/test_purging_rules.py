@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from alma import ALMA, MemoryNotFoundError
 from facade import ManualClock, OpenStore
+from learned import evidence
 from purged import SECRET, surfaces, traces, vector_of
 
 ERROR = "Quokka: the cage is open"
@@ -201,8 +202,9 @@ def test_whatever_is_learned_undone_and_purged_nothing_hangs_in_the_air(zoo: ALM
             alma.undo(number % (alma.get_stats().journal_records + 1))
         elif what == "forget" and learned:
             alma.forget(memory_ids=[learned[number % len(learned)]])
-        keys = set(evidence_of(alma))
-        assert {link for link in links_of(alma) if link is not None} <= keys
+        links = [link for link in links_of(alma) if link is not None]
+        assert alma._room.project.learned.uncounted(links) is None
+        assert set(links) <= {seen.id for seen in evidence(alma)}
     if learned:
         alma.purge(learned)
     assert evidence_of(alma) == links_of(alma) == []

@@ -20,7 +20,7 @@ from alma.errors import CorruptStoreError
 from alma.storage.logical import NO_USAGE
 from alma.types import Verdict
 from alma.types.changes import Change
-from alma.types.evidence import text_key
+from alma.types.evidence import evidence_id, text_key
 from facade import ManualClock, OpenStore, held, refused
 from meetings import FIELDS, MEETING, notes
 from memory_strategies import memories
@@ -128,7 +128,7 @@ def test_a_file_says_what_it_is(full: ALMA, tmp_path: Path, clock: ManualClock) 
     first, *rest, last = lines_of(file)
 
     assert (first["format"], first["version"], first["project"], first["agent"]) == ("alma-export", 1, "shop", None)
-    assert first["counts"] == {"memories": 9, "archived": 1, "records": 4, "evidence": 4}
+    assert first["counts"] == {"memories": 9, "archived": 1, "records": 4, "evidence": 0}
     assert first["embedder"]["model"] == "hash"
     assert datetime.fromisoformat(first["exported_at"]) == clock.now
     assert last["lines"] == len(rest) + 1
@@ -469,7 +469,7 @@ def test_what_is_there_already_is_a_conflict_and_nothing_is_stored(full: ALMA, o
     extra = full.learn("dev", "One more", "success")
     full.export(file)
 
-    with refused(other, ConflictError, "memory .*, memory .* and 8 more; nothing was stored. on_conflict='skip'"):
+    with refused(other, ConflictError, "memory .*, memory .* and 4 more; nothing was stored. on_conflict='skip'"):
         other.import_from(file)
     report = other.import_from(file, on_conflict="skip")
     assert (report.stored.memories, report.skipped.memories, report.skipped.records) == (1, 9, 4)
@@ -501,10 +501,11 @@ def test_a_definition_that_has_grown_grows_here_and_one_that_does_not_fit_is_a_c
         other.import_from(tmp_path / "x.jsonl", on_conflict="skip")
 
 
-def add_evidence(alma: ALMA, evidence_id: str, task_class: str) -> None:
-    """Counts behind a rule, written as learning will write them."""
+def add_evidence(alma: ALMA, task_class: str) -> str:
+    """Counts behind a rule, written as learning writes them; their id."""
+    key = evidence_id("dev", task_class, text_key("by hand"))
     row = {
-        "id": evidence_id,
+        "id": key,
         "agent": "dev",
         "task_class": task_class,
         "strategy": "by hand",
@@ -524,18 +525,19 @@ def add_evidence(alma: ALMA, evidence_id: str, task_class: str) -> None:
         "anti_pattern_status": None,
     }
     with alma._room.project.write(actor="dev", operation="learn", at=1) as write:
-        write.apply([Change("evidence", evidence_id, None, row)])
+        write.apply([Change("evidence", key, None, row)])
+    return key
 
 
 def test_evidence_comes_along_and_is_not_doubled(empty: ALMA, open_store: OpenStore, tmp_path: Path) -> None:
     alma = open_store("learnt")
-    add_evidence(alma, "e1", "deploying")
-    add_evidence(alma, "e2", "testing")
+    deploying = add_evidence(alma, "deploying")
+    add_evidence(alma, "testing")
     assert alma.export(tmp_path / "x.jsonl").counts.evidence == 2
     assert alma.export(io.BytesIO(), agent="eve").counts.evidence == 0
-    add_evidence(empty, "another id", "deploying")
+    add_evidence(empty, "deploying")
 
-    with refused(empty, ConflictError, "evidence e1; nothing was stored"):
+    with refused(empty, ConflictError, f"evidence {deploying}; nothing was stored"):
         empty.import_from(tmp_path / "x.jsonl")
     assert empty.import_from(tmp_path / "x.jsonl", on_conflict="skip").stored.evidence == 1
     fresh = open_store("fresh")

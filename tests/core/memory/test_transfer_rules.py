@@ -86,9 +86,11 @@ HOSTILE: dict[str, tuple[Callable[[list[Line]], Any], str]] = {
         lambda lines: on(lines).update(anti_pattern=on(lines)["heuristic"], anti_pattern_status="proven"),
         "names a rule",
     ),
-    "evidence twice on the same": (two_on_the_same, "what other evidence is on"),
+    "evidence on one thing under the id of another": (two_on_the_same, "its id is not"),
+    "evidence of another agent": (changed(agent="eve"), "its id is not"),
+    "evidence twice on the same": (lambda lines: lines.insert(-1, dict(on(lines))), "is there twice"),
     "an outcome of evidence that is not there": (lambda lines: memory(lines, "outcome").update(evidence="of others"), "rests on"),
-    "a rule of the evidence of another agent": (changed(agent="eve"), "rests on"),
+    "a rule of the evidence of another agent": (lambda lines: memory(lines, "heuristic").update(agent="eve"), "rests on"),
 }
 
 

@@ -13,7 +13,7 @@ from alma.journal import Change
 from alma.protocols import Write
 from alma.storage.logical import NO_USAGE
 from alma.types import Heuristic, Passage
-from alma.types.evidence import text_key
+from alma.types.evidence import evidence_id, text_key
 from stores import NOW, TASK, execute, fill, new_storage, open_alma
 
 SECOND = 1_000_000
@@ -139,8 +139,9 @@ def test_deleting_a_memory_takes_everything_of_it_and_the_index_of_a_running_mem
 
 
 def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
+    key = evidence_id("helena", "testing", text_key("Empty first"))
     row = {
-        "id": "e1",
+        "id": key,
         "agent": "helena",
         "task_class": "testing",
         "strategy": "Empty first",
@@ -162,21 +163,21 @@ def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
     small = {"version": 1, "body": {"a": 1}, "updated_at": 7}
     before = state(shop)
     for changes in (
-        [Change("evidence", "e1", None, row), Change("record", "episode/x/y", None, small)],
+        [Change("evidence", key, None, row), Change("record", "episode/x/y", None, small)],
         [
-            Change("evidence", "e1", {"trials": 3.0}, {"trials": 4.0}),
+            Change("evidence", key, {"trials": 3.0}, {"trials": 4.0}),
             Change("record", "episode/x/y", small, {**small, "version": 2}),
         ],
     ):
         with writing(shop) as write:
             write.apply(changes)
         assert shop.verify().ok
-    assert state(shop)["evidence", "e1"] == {**row, "trials": 4.0}
+    assert state(shop)["evidence", key] == {**row, "trials": 4.0}
     assert shop._room.project.record("episode", "x/y") == (2, {"a": 1})
 
     with writing(shop) as write:
         write.apply(
-            [Change("evidence", "e1", {**row, "trials": 4.0}, None), Change("record", "episode/x/y", {"version": 2}, None)]
+            [Change("evidence", key, {**row, "trials": 4.0}, None), Change("record", "episode/x/y", {"version": 2}, None)]
         )
     assert state(shop) == before
 

@@ -78,8 +78,8 @@ class Learned(Protocol):
     def total(self, agent: str) -> Tally:
         """All that an agent tried and that was judged, single steps left out."""
 
-    def has_class(self, agent: str, *task_classes: str) -> bool:
-        """Whether there is evidence on one of the classes."""
+    def has_class(self, agent: str, task_class: str) -> bool:
+        """Whether anything is known of tasks of a class, or of steps of them."""
 
     def of_class(self, agent: str, task_class: str, *, most: int) -> Sequence[StoredEvidence]:
         """The class as a whole and the strategies that were tried in it, those tried most often first."""
@@ -88,7 +88,10 @@ class Learned(Protocol):
         """The evidence of one key."""
 
     def of(self, evidence_id: str) -> StoredEvidence | None:
-        """The evidence of an id."""
+        """The evidence of an id, if it is stored: not that of the only outcome of its class."""
+
+    def uncounted(self, evidence_ids: Iterable[str]) -> str | None:
+        """One of the ids that outcomes rest on of whom evidence takes no notice, though it should; `None` if all is as learning leaves it."""
 
     def behind(self, memories: Sequence[int]) -> Mapping[int, StoredEvidence]:
         """The evidence that outcomes belong to or rules rest on, by their rows."""

@@ -7,8 +7,7 @@ from alma.evidence import Interval, Tally, rest
 from alma.learning.known_texts import KnownTexts
 from alma.learning.matching import least_for_task, same_strategy, same_task
 from alma.text import matched_text
-from alma.types.evidence import WHOLE_CLASS, Evidence, StoredEvidence, Told
-from alma.types.identity import short_id
+from alma.types.evidence import BY_TASK, STEP, WHOLE_CLASS, Evidence, StoredEvidence, Told, evidence_id
 
 MOST_STRATEGIES = 256
 """So many strategies of a class are compared with a new one: those tried most often and last."""
@@ -18,9 +17,6 @@ MOST_CLASSES = 256
 
 MOST_BOOKS = 64
 """So many classes, and so many agents, are kept in hand between two calls, twice as many at times."""
-
-BY_TYPE, BY_TASK, STEP = "type:", "task:", "step:"
-"""How a class of tasks is named: by its type, or by the first task of it. Steps of an attempt make a class apart from the attempts."""
 
 WORTH_JUDGING = 2
 """With fewer successes and failures than this, a strategy is no rule yet."""
@@ -32,7 +28,7 @@ Vectors = Mapping[str, bytes]
 
 @dataclass(slots=True)
 class Entry:
-    """One piece of evidence: as it is stored, as it is now, and the vector of its text.
+    """One piece of evidence: as it is stored, if it is, as it is now, and the vector of its text.
 
     `told` is what its anti-pattern says, once that was looked up; `steady` the interval in which the success of the others may move before its rules
     have to be judged again.
@@ -43,6 +39,11 @@ class Entry:
     vector: bytes | None
     told: Told | None = None
     steady: Interval | None = None
+
+    @classmethod
+    def of(cls, found: StoredEvidence, vector: bytes | None) -> "Entry":
+        """Evidence as it was read. That of a single outcome is in no row of its own yet."""
+        return cls(found if found.row is not None else None, found.evidence, vector)
 
     @property
     def is_changed(self) -> bool:
@@ -74,7 +75,7 @@ class ClassBook:
         """A class as it was read, at most one piece of evidence more than is compared, with what vectors there are of the strategies."""
         book = cls(None, {}, is_whole=len(found) <= MOST_STRATEGIES)
         for stored in reversed(found):
-            book.put(Entry(stored, stored.evidence, vectors.get(matched_text(stored.evidence.strategy))))
+            book.put(Entry.of(stored, vectors.get(matched_text(stored.evidence.strategy))))
         if book.whole is None and book.is_whole and found:
             book.whole = _whole(found[0].evidence)
         return book
@@ -115,7 +116,8 @@ class ClassBook:
 
 def _whole(only: Evidence) -> Entry:
     """The evidence on a class in which one strategy alone was tried, once."""
-    whole = Evidence(short_id(), only.agent, only.task_class, WHOLE_CLASS, "", task=only.task)
+    key = evidence_id(only.agent, only.task_class, WHOLE_CLASS)
+    whole = Evidence(key, only.agent, only.task_class, WHOLE_CLASS, "", task=only.task)
     counted = replace(whole, lifetime=only.lifetime, unverified=only.unverified, observed_at=only.observed_at)
     return Entry(None, counted, None)
 
@@ -132,7 +134,8 @@ class Ledger:
         """Takes in the classes of an agent, newest first as they are read, by the tasks that stand for them."""
         known = self.classes[agent] = KnownTexts(same_task, capacity=MOST_CLASSES, least=least_for_task)
         for stored in reversed(found):
-            note_class(known, stored.evidence, vectors.get(stored.evidence.task or ""))
+            seen = stored.evidence
+            note_class(known, seen.task_class, seen.task or "", vectors.get(seen.task or ""), keep=seen.observations > 1)
         return known
 
     def shrink(self) -> None:
@@ -143,11 +146,10 @@ class Ledger:
             self.classes = dict(list(self.classes.items())[-MOST_BOOKS:])
 
 
-def note_class(known: KnownTexts, seen: Evidence, vector: bytes | None) -> None:
+def note_class(known: KnownTexts, task_class: str, task: str, vector: bytes | None, *, keep: bool) -> None:
     """Makes a class known by the task that stands for it, or the newest of those that are; not one that its type names."""
-    key = seen.task_class.removeprefix(STEP)
-    keep = seen.observations > 1
+    key = task_class.removeprefix(STEP)
     if key in known:
         known.touch(key, keep=keep)
     elif key.startswith(BY_TASK):
-        known.add(key, seen.task or "", vector, keep=keep)
+        known.add(key, task, vector, keep=keep)

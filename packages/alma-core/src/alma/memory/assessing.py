@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.evidence import Interval, Tally
-from alma.learning.ledger import BY_TASK, BY_TYPE, STEP
 from alma.learning.matching import same_strategy
 from alma.learning.records import counted, ranged, record_of, verdict_of
 from alma.learning.standing import EVEN
@@ -17,7 +16,7 @@ from alma.memory.nearby import LEARNED_KINDS, Near, NearClass, near, near_classe
 from alma.memory.room import Room
 from alma.memory.strategies import NEAR_ENOUGH, class_of, type_of
 from alma.text import matched_text, normalised, spelt
-from alma.types.evidence import Evidence, text_key
+from alma.types.evidence import BY_TASK, BY_TYPE, STEP, Evidence, text_key
 from alma.types.memories import Outcome
 from alma.types.strategies import Assessment, Judgement, StrategyRecord
 

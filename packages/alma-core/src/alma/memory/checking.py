@@ -143,8 +143,7 @@ def _take(contents: Contents, line: ExportedMemory | ExportedRecord | ExportedEv
         case ExportedMemory():
             _distinct(line.id, contents.memories, f"memory {line.id!r}")
             contents.archived += line.archived_at is not None
-            check_memory(line, contents)
-            contents.links.take_memory(line)
+            contents.links.take_memory(line, checked_memory(line, contents))
         case ExportedRecord():
             _distinct((line.kind, line.key), contents.records, f"record {line.kind}/{line.key}")
             _check_record(line, contents)
@@ -179,8 +178,8 @@ def _check_record(line: ExportedRecord, contents: Contents) -> None:
         contents.definitions[line.key] = definition
 
 
-def check_memory(line: ExportedMemory, contents: Contents) -> None:
-    """`ValidationError` unless the memory is one that ALMA itself would have stored."""
+def checked_memory(line: ExportedMemory, contents: Contents) -> Memory:
+    """The memory of a line. `ValidationError` unless it is one that ALMA itself would have stored."""
     _check_json(line.body, f"memory {line.id}")
     memory = memory_of(line, contents)
     for name, value in checked_fields(memory).items():
@@ -194,6 +193,7 @@ def check_memory(line: ExportedMemory, contents: Contents) -> None:
         raise ValidationError(f"memory {line.id} has no passage, so nothing could find it")
     for passage in line.passages:
         _check_vector(passage, contents.header)
+    return memory
 
 
 def memory_of(line: ExportedMemory, contents: Contents) -> Memory:

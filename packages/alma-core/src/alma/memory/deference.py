@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from alma.learning.ledger import STEP
 from alma.learning.matching import same_strategy, same_task
 from alma.memory.nearby import Vectors, cosine_of, vectors_of
 from alma.memory.room import Room
 from alma.protocols import Candidate
 from alma.text import matched_text
-from alma.types.evidence import WHOLE_CLASS, Evidence
+from alma.types.evidence import STEP, WHOLE_CLASS, Evidence
 from alma.types.kinds import MemoryType
 from alma.types.partition import Partition
 

@@ -81,8 +81,10 @@ class _Touched:
     memories: dict[str, tuple[Change, Entry] | None] = field(default_factory=dict)
 
     def mine(self, change: Change) -> None:
-        """Notes a row of the actor."""
+        """Notes a row of the actor, and what counts it."""
         self.rows.setdefault((change.table, change.key), None)
+        for evidence_id in _rests_on(change):
+            self.rows.setdefault(("evidence", evidence_id), None)
         self.memories.setdefault(entity(change.table, change.key), None)
 
     def others(self, change: Change, entry: Entry) -> None:
@@ -98,6 +100,10 @@ class _Touched:
         for change in changes:
             if (entry := self.rows.get((change.table, change.key))) is not None:
                 raise _conflict(change, entry)
+            if change.table == "memory" and change.after is None:
+                counted = (self.rows.get(("evidence", evidence_id)) for evidence_id in _rests_on(change))
+                if entry := next(filter(None, counted), None):
+                    raise _conflict(change, entry)
             hanging = self.memories.get(change.key) if change.table == "memory" and change.after is None else None
             if hanging is not None:
                 raise _conflict(*hanging)
@@ -106,6 +112,14 @@ class _Touched:
 def _conflict(change: Change, entry: Entry) -> ConflictError:
     who = f"by {entry.actor!r} " if entry.actor else ""
     return ConflictError(f"{change.table} {change.key!r} was changed {who}in record {entry.seq} since; nothing was undone")
+
+
+def _rests_on(change: Change) -> set[str]:
+    """The evidence that a memory rests on, before or after a change of it, and evidence itself."""
+    if change.table == "evidence":
+        return {change.key}
+    rows = (change.before, change.after) if change.table == "memory" else ()
+    return {row["evidence"] for row in rows if row and row.get("evidence")}
 
 
 def _vectors(room: Room, plan: _Plan) -> Mapping[str, bytes]:
@@ -118,6 +132,11 @@ def _carried_out(write: Write, plan: _Plan, vectors: Mapping[str, bytes], actor:
     if not plan.changes:
         return report
     write.apply(plan.changes, vectors)
+    uncounted = write.learned.uncounted(evidence_id for change in plan.changes for evidence_id in _rests_on(change))
+    if uncounted:
+        raise ConflictError(
+            f"evidence {uncounted!r} would not be of all its outcomes, for others came up since; nothing was undone"
+        )
     return report.model_copy(update={"seq": write.seq})
 
 

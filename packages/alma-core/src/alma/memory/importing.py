@@ -18,7 +18,7 @@ from alma.memory.checking import Contents, checked_file, decoded_vector, line_fr
 from alma.memory.export import TELL_EVERY, Progress, Target
 from alma.memory.files import checked_path, opened_file
 from alma.memory.progress import telling
-from alma.memory.resting import Links, Place, place_of, with_rules_at_hand
+from alma.memory.resting import Links, with_rules_at_hand
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.storage.transfer import changes_for
@@ -47,6 +47,11 @@ class _Present:
     evidence: set[str] = field(default_factory=set)
     grown: list[Change] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
+
+    def leave_out_evidence(self, evidence_id: str) -> None:
+        """Notes evidence on a class on which the project has its own."""
+        self.evidence.add(evidence_id)
+        self.conflicts.append(f"evidence {evidence_id}")
 
     def leave_out_rules(self, links: Links) -> None:
         """Has the rules that rest on evidence that is left out be left out, too: the project has made its own of what it knows."""
@@ -150,18 +155,24 @@ def _present(room: Room, file: BinaryIO, contents: Contents) -> _Present:
         if room.project.find(memory_id) is not None:
             present.memories.add(memory_id)
             present.conflicts.append(f"memory {memory_id}")
-    here: dict[Place, str] = {}
-    if contents.evidence:
-        with room.project.snapshot() as stored:
-            here = {place_of(line): line.id for line in stored.evidence()}
-    known = set(here.values())
+    for memory_id, (agent, task_class) in contents.links.alone.items():
+        if memory_id not in present.memories and room.project.learned.of_class(agent, task_class, most=1):
+            present.leave_out_evidence(contents.links.memories[memory_id].evidence)
     for line in _lines(file):
         if isinstance(line, ExportedRecord):
             _look_at_record(room, line, present)
-        elif isinstance(line, ExportedEvidence) and (place_of(line) in here or line.id in known):
-            present.evidence.add(line.id)
-            present.conflicts.append(f"evidence {line.id}")
+        elif isinstance(line, ExportedEvidence) and _is_known(room, line):
+            present.leave_out_evidence(line.id)
     return present
+
+
+def _is_known(room: Room, line: ExportedEvidence) -> bool:
+    """Whether the project has evidence of its own on the same; of a class of a single outcome it counts nothing yet, so that stands for all."""
+    learned = room.project.learned
+    here = learned.of_class(line.agent, line.task_class, most=1)
+    if here and here[0].row is not None:
+        return learned.at(line.agent, line.task_class, line.strategy_hash) is not None
+    return bool(here)
 
 
 def _look_at_record(room: Room, line: ExportedRecord, present: _Present) -> None:
@@ -194,8 +205,8 @@ def _embed(room: Room, file: BinaryIO, contents: Contents, present: _Present, ve
     are_given = contents.header.has_vectors and contents.header.embedder == room.store.texts.fingerprint
     waiting: dict[str, None] = {}
     for line in _lines(file):
-        if isinstance(line, ExportedEvidence) and line.strategy and not present.has(line):
-            waiting[matched_text(line.strategy)] = None
+        if not present.has(line) and (strategy := _strategy(line, contents.links)):
+            waiting[matched_text(strategy)] = None
         if not isinstance(line, ExportedMemory):
             continue
         steps.one()
@@ -226,7 +237,7 @@ def _store(room: Room, file: BinaryIO, contents: Contents, present: _Present, ve
             write.apply(present.grown)
         while batch := list(itertools.islice(wanted, LINES_A_RECORD)):
             with next_write() as write:
-                _apply(write, batch, vectors)
+                _apply(write, batch, contents.links, vectors)
             for line in batch:
                 counts[_COUNTED[type(line)]] += 1
                 if isinstance(line, ExportedMemory):
@@ -240,13 +251,21 @@ def _store(room: Room, file: BinaryIO, contents: Contents, present: _Present, ve
 _COUNTED = {ExportedMemory: "memories", ExportedRecord: "records", ExportedEvidence: "evidence"}
 
 
-def _apply(write: Write, batch: list[Line], vectors: _Vectors) -> None:
+def _strategy(line: Line, links: Links) -> str | None:
+    """The strategy that others are compared with because of a line: that of evidence, and of an outcome that is alone in its class."""
+    if isinstance(line, ExportedEvidence):
+        return line.strategy or None
+    is_alone = isinstance(line, ExportedMemory) and line.evidence is not None and line.id in links.alone
+    return line.body.get("strategy_used") if is_alone else None
+
+
+def _apply(write: Write, batch: list[Line], links: Links, vectors: _Vectors) -> None:
     memories = [line for line in batch if isinstance(line, ExportedMemory)]
     texts = {passage.text for line in memories for passage in line.passages if passage.is_embedded}
     write.apply([change for line in batch for change in changes_for(line)], {text: vectors.get(text) for text in texts})
     for line in batch:
-        if isinstance(line, ExportedEvidence) and line.strategy:
-            write.keep_vector(text := matched_text(line.strategy), vectors.get(text))
+        if strategy := _strategy(line, links):
+            write.keep_vector(text := matched_text(strategy), vectors.get(text))
 
 
 def _digest(file: BinaryIO) -> str:

@@ -5,15 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from alma.learning.known_texts import KnownTexts
-from alma.learning.ledger import BY_TASK, BY_TYPE, MOST_CLASSES, MOST_STRATEGIES, STEP, ClassBook, Entry, Ledger, note_class
-from alma.learning.observing import Observation, counted, recounted, retold, until, with_observation
+from alma.learning.ledger import MOST_CLASSES, MOST_STRATEGIES, ClassBook, Entry, Ledger, note_class
 from alma.learning.rules import Setting
 from alma.memory.judging import judge
 from alma.memory.room import Room
+from alma.observing import Observation, counted, recounted, retold, until, with_observation
 from alma.protocols import Learned, StoredEvidence, Write
-from alma.text import matched_text, spelt
-from alma.types.evidence import WHOLE_CLASS, Evidence, text_key
-from alma.types.identity import short_id, to_micros
+from alma.text import matched_text
+from alma.types.evidence import STEP, WHOLE_CLASS, Evidence, evidence_id, own_class, text_key
+from alma.types.identity import to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Memory, Outcome
 from alma.types.passages import Passage
@@ -39,7 +39,10 @@ def writing(room: Room, *, actor: str, operation: str, at: int) -> "Iterator[Lea
 
 @dataclass(slots=True)
 class Learner:
-    """What one write observes. `ledger` is its alone while it lasts."""
+    """What one write observes. `ledger` is its alone while it lasts.
+
+    The first outcome of a class is all there is to know of it, so nothing is written but the outcome; with the second one, both are counted.
+    """
 
     room: Room
     write: Write
@@ -47,6 +50,7 @@ class Learner:
     at: int
     settings: dict[tuple[str, str], Setting] = field(default_factory=dict)
     learned: Learned = field(init=False)
+    _has_observed: bool = False
 
     def __post_init__(self) -> None:
         self.learned = self.write.learned
@@ -60,13 +64,17 @@ class Learner:
 
     def _observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes], is_step: bool) -> str:
         """Counts an outcome of a task, and gives the id of the evidence that it belongs to."""
+        self._has_observed = True
+        key, is_new = self._task_class(outcome, task, vectors.get(task), is_step=is_step)
+        book = None if is_new else self._book(outcome.agent, key)
+        if book is None:
+            return self._first(outcome, key, task, vectors)
         seen = Observation.of(outcome, told=self.at)
-        key, is_new = self._task_class(outcome, task, vectors.get(task), STEP if is_step else "")
-        book = self._book(outcome.agent, key, is_new=is_new)
         whole = self._whole(book, outcome.agent, key, task, vectors.get(task))
         whole.evidence = counted(until(whole.evidence, self.at), seen)
         if outcome.task_type is None:
-            note_class(self._classes(outcome.agent), whole.evidence, vectors.get(task))
+            keep = whole.evidence.observations > 1
+            note_class(self._classes(outcome.agent), key, whole.evidence.task or "", vectors.get(task), keep=keep)
         self.settings.setdefault(
             (outcome.agent, key), Setting(self.room.name, self.at, whole.evidence.task or "", outcome.task_type)
         )
@@ -77,6 +85,15 @@ class Learner:
         book.put(entry)
         return entry.evidence.id
 
+    def _first(self, outcome: Outcome, key: str, task: str, vectors: Mapping[str, bytes]) -> str:
+        """Notes a class by its first outcome, and gives the id that the evidence will have."""
+        if outcome.task_type is None:
+            note_class(self._classes(outcome.agent), key, task, vectors.get(task), keep=False)
+        strategy = matched_text(outcome.strategy_used)
+        if vector := vectors.get(strategy):
+            self.write.keep_vector(strategy, vector)
+        return evidence_id(outcome.agent, key, text_key(outcome.strategy_used) if outcome.strategy_used else WHOLE_CLASS)
+
     def correct(self, outcome: Outcome, was: Verdict, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
         """Puts an outcome in the place of the one with its id, and has the evidence follow; `was` is the verdict of that one."""
         evidence_id = self.write.find(outcome.id)["evidence"]
@@ -86,12 +103,13 @@ class Learner:
             return
         seen, now = stored.evidence, outcome.outcome
         book = self._book(seen.agent, seen.task_class)
+        assert book is not None  # there is evidence on it
         whole = self._whole(book, seen.agent, seen.task_class, passages[0].text, None)
         if was is not now:
             whole.evidence = recounted(whole.evidence, was, now)
             book.put(whole)
         if not seen.is_whole_class:
-            entry = book.strategies.get(seen.strategy_hash) or Entry(stored, seen, None)
+            entry = book.strategies.get(seen.strategy_hash) or Entry.of(stored, None)
             entry.evidence = retold(recounted(entry.evidence, was, now), self._newest(evidence_id, outcome))
             book.put(entry)
         place = seen.agent, seen.task_class
@@ -108,6 +126,8 @@ class Learner:
 
     def settled(self) -> Ledger:
         """Writes the evidence and the rules that follow from it, and gives the ledger as it is when this write has landed."""
+        if self._has_observed:
+            self.ledger.upto = self.write.seq
         for place, setting in self.settings.items():
             book = self.ledger.books[place]
             judge(self.room, self.write, book, setting)
@@ -123,11 +143,11 @@ class Learner:
             self.write.keep_vector(matched_text(entry.evidence.strategy), entry.vector)
         return self.write.put_evidence(entry.stored, entry.evidence)
 
-    def _task_class(self, outcome: Outcome, task: str, vector: bytes | None, step: str) -> tuple[str, bool]:
+    def _task_class(self, outcome: Outcome, task: str, vector: bytes | None, *, is_step: bool) -> tuple[str, bool]:
         """The name of the class that a task belongs to: by its type, else that of an equal or near task, else its own; and whether that is new."""
+        exact, step = own_class(outcome.task_type, task, is_step=False), STEP if is_step else ""
         if outcome.task_type is not None:
-            return f"{step}{BY_TYPE}{spelt(outcome.task_type)}", False
-        exact = f"{BY_TASK}{text_key(task)}"
+            return step + exact, False
         known = self._classes(outcome.agent)
         if exact in known or self._is_stored(outcome.agent, exact, known):
             return step + exact, False
@@ -136,7 +156,7 @@ class Learner:
 
     def _is_stored(self, agent: str, key: str, known: KnownTexts) -> bool:
         """Whether a class that is not in hand is there all the same."""
-        return known.is_full and self.learned.has_class(agent, key, STEP + key)
+        return known.is_full and self.learned.has_class(agent, key)
 
     def _classes(self, agent: str) -> KnownTexts:
         known = self.ledger.classes.get(agent)
@@ -146,10 +166,13 @@ class Learner:
             known = self.ledger.take_classes(agent, found, vectors)
         return known
 
-    def _book(self, agent: str, key: str, *, is_new: bool = False) -> ClassBook:
-        book = self.ledger.books.pop((agent, key), None) or (ClassBook.of((), {}) if is_new else None)
+    def _book(self, agent: str, key: str) -> ClassBook | None:
+        """The evidence on a class; `None` if there is none."""
+        book = self.ledger.books.pop((agent, key), None)
         if book is None:
             found = self.learned.of_class(agent, key, most=MOST_STRATEGIES + 1)
+            if not found:
+                return None
             vectors = self.room.project.vectors([matched_text(stored.evidence.strategy) for stored in found])
             book = ClassBook.of(found, vectors)
         self.ledger.books[agent, key] = book
@@ -158,7 +181,7 @@ class Learner:
     def _whole(self, book: ClassBook, agent: str, key: str, task: str, vector: bytes | None) -> Entry:
         if book.whole is None:
             stored = None if book.is_whole else self.learned.at(agent, key, WHOLE_CLASS)
-            book.put(Entry(stored, stored.evidence, None) if stored else _new(agent, key, WHOLE_CLASS, "", task, vector))
+            book.put(Entry.of(stored, None) if stored else _new(agent, key, WHOLE_CLASS, "", task, vector))
         assert book.whole is not None
         return book.whole
 
@@ -168,7 +191,7 @@ class Learner:
         hashed, vector = text_key(strategy), vectors.get(text)
         found = book.strategies.get(hashed)
         if found is None and not book.is_whole and (stored := self.learned.at(outcome.agent, key, hashed)):
-            found = Entry(stored, stored.evidence, vector)
+            found = Entry.of(stored, vector)
         if found is None and vector is not None and text == strategy:
             near = book.known.best(text, vector)
             found = book.strategies[near] if near else None
@@ -180,4 +203,4 @@ class Learner:
 
 
 def _new(agent: str, key: str, hashed: str, text: str, task: str | None, vector: bytes | None) -> Entry:
-    return Entry(None, Evidence(short_id(), agent, key, hashed, text, task=task), vector)
+    return Entry(None, Evidence(evidence_id(agent, key, hashed), agent, key, hashed, text, task=task), vector)

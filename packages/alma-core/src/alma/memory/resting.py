@@ -5,10 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from alma.errors import ValidationError
+from alma.observing import only
 from alma.storage.evidence import evidence_from
+from alma.types.evidence import class_in, is_of_steps
 from alma.types.exported import ExportedEvidence, ExportedMemory
 from alma.types.identity import to_micros
 from alma.types.kinds import MemoryType
+from alma.types.memories import Memory, Outcome
 from alma.types.soundness import fault_in_evidence
 
 CLOCKS_DIFFER = 86_400_000_000
@@ -16,9 +19,6 @@ CLOCKS_DIFFER = 86_400_000_000
 
 RULES = {"heuristic": MemoryType.HEURISTIC.value, "anti_pattern": MemoryType.ANTI_PATTERN.value}
 """The columns of evidence that name a rule, with the kind of memory that it is."""
-
-Place = tuple[str, str, str]
-"""Agent, class of tasks and strategy: where no two pieces of evidence are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +37,29 @@ class Resting:
 
 @dataclass(slots=True)
 class Links:
-    """The links that a file holds: what rests on evidence, and the evidence, by their ids."""
+    """The links that a file holds: what rests on evidence, and the evidence, by their ids.
+
+    Of an outcome that is alone in its class there is no evidence in the file, for it says all there is: `alone` has the agent and the class.
+    """
 
     memories: dict[str, Resting] = field(default_factory=dict)
     agents: dict[str, str] = field(default_factory=dict)
     rules: dict[str, tuple[str, str]] = field(default_factory=dict)
-    places: set[Place] = field(default_factory=set)
+    alone: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def take_memory(self, line: ExportedMemory) -> None:
-        """Notes a memory."""
-        if line.evidence is not None:
-            self.memories[line.id] = Resting(line.kind, line.agent, line.evidence)
+    def take_memory(self, line: ExportedMemory, memory: Memory) -> None:
+        """Notes a memory, as a line tells of it and as what it is."""
+        if line.evidence is None:
+            return
+        self.memories[line.id] = Resting(line.kind, line.agent, line.evidence)
+        if isinstance(memory, Outcome):
+            first = min(line.passages, key=lambda passage: passage.position)
+            seen = only(memory, first.text, is_step=is_of_steps(line.evidence))
+            if seen.id == line.evidence:
+                self.alone[line.id] = seen.agent, seen.task_class
 
     def take_evidence(self, line: ExportedEvidence) -> None:
-        """Notes evidence. `ValidationError` if there is other evidence on the same, or two name one rule."""
-        if place_of(line) in self.places:
-            raise ValidationError(f"evidence {line.id!r} is on what other evidence is on")
-        self.places.add(place_of(line))
+        """Notes evidence. `ValidationError` if two name one rule."""
         self.agents[line.id] = line.agent
         for column, kind in RULES.items():
             rule = getattr(line, column)
@@ -62,18 +68,19 @@ class Links:
 
     def check(self) -> None:
         """`ValidationError` unless all that rests on evidence rests on such as is in the file, of the same agent, and rules on their own."""
+        classes = set(map(class_in, self.agents))
         for memory_id, memory in self.memories.items():
+            if memory.evidence in self.agents:
+                self.alone.pop(memory_id, None)
+            elif memory_id in self.alone and class_in(memory.evidence) not in classes:
+                classes.add(class_in(memory.evidence))
+                continue
             if self.agents.get(memory.evidence) != memory.agent:
                 raise ValidationError(f"memory {memory_id!r} rests on evidence that is not there or of another agent")
         for rule, (evidence, kind) in self.rules.items():
             known = self.memories.get(rule)
             if known is not None and (known.evidence, known.kind) != (evidence, kind):
                 raise ValidationError(f"evidence {evidence!r} names a rule, {rule!r}, that does not rest on it")
-
-
-def place_of(line: ExportedEvidence) -> Place:
-    """What the evidence is on."""
-    return line.agent, line.task_class, line.strategy_hash
 
 
 def check_evidence(line: ExportedEvidence, exported_at: datetime) -> None:

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from alma.errors import ValidationError
-from alma.learning.ledger import BY_TYPE, MOST_CLASSES, MOST_STRATEGIES, STEP
+from alma.learning.ledger import MOST_CLASSES, MOST_STRATEGIES
 from alma.learning.records import record_of
 from alma.memory import arguments as args
 from alma.memory.nearby import LEARNED_KINDS, NearClass, near, near_classes, place_of
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.text import spelt
-from alma.types.evidence import WHOLE_CLASS, Evidence
+from alma.types.evidence import BY_TYPE, STEP, WHOLE_CLASS, Evidence
 from alma.types.kinds import MemoryType
 from alma.types.strategies import StrategyRecord, StrategyTable
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from alma.errors import MemoryNotFoundError
 from alma.evidence import Tally
-from alma.learning.ledger import MOST_CLASSES, STEP
+from alma.learning.ledger import MOST_CLASSES
 from alma.learning.records import ranged
 from alma.memory.history import history
 from alma.memory.nearby import NearClass, place_of
 from alma.memory.room import Room
 from alma.memory.strategies import class_of, records, surest_first, type_of
 from alma.protocols import Candidate
+from alma.types.evidence import STEP
 from alma.types.history import HistoryEntry
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType

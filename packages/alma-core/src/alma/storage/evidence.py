@@ -2,19 +2,25 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from alma.errors import CorruptStoreError
 from alma.evidence import Tally
 from alma.journal import Change
+from alma.observing import only
 from alma.storage import compiled
 from alma.storage.logical import TABLES, View
-from alma.storage.rows import Row, named, text_hash
+from alma.storage.rows import Row, memory_from, named, text_hash
 from alma.storage.seal import Seal
 from alma.text import matched_text
-from alma.types.evidence import Evidence, StoredEvidence
+from alma.types.evidence import Evidence, StoredEvidence, class_id, class_in, evidence_id, is_of_steps, tasks_id
+from alma.types.kinds import MemoryType
+from alma.types.memories import Outcome
+
+LOOKED_AT = 4
+"""Among so many times as many outcomes as classes are wanted, those are looked for that are alone in theirs."""
 
 RECOUNTED = ("confidence", "successes", "trials", "seen_at", "updated_at")
 """The columns of a rule's row that follow its evidence."""
@@ -54,6 +60,17 @@ def _stored(view: View, raw: Row) -> StoredEvidence:
         raise CorruptStoreError(f"evidence {raw['id']} is not readable: {error}; see `alma verify`") from error
 
 
+def _first(view: View, raw: Row) -> StoredEvidence | None:
+    """The evidence that the only outcome of its class is; `None` for one that belongs to a class of another, of which nothing is left."""
+    task = view.seal.open(raw.pop("task"), place="passage.text").decode()
+    evidence, body = raw.pop("evidence"), view.seal.open(raw.pop("body"), place="memory.body")
+    del raw["row"]
+    outcome = memory_from(project="", kind=MemoryType.OUTCOME, body=body, **raw)
+    assert isinstance(outcome, Outcome)
+    seen = only(outcome, task, is_step=is_of_steps(evidence))
+    return StoredEvidence(None, seen) if seen.id == evidence else None
+
+
 def put(view: View, before: StoredEvidence | None, after: Evidence) -> tuple[StoredEvidence, Change]:
     """Stores evidence, new or in place of what was there, and gives it with the change. The caller holds the newest state."""
     table, row = TABLES["evidence"], evidence_row(after)
@@ -61,6 +78,7 @@ def put(view: View, before: StoredEvidence | None, after: Evidence) -> tuple[Sto
         number = table.insert(view, table.encoded(view, after.id, row))
         return StoredEvidence(number, after), Change("evidence", after.id, None, row)
     was = evidence_row(before.evidence)
+    assert before.row is not None
     changed = [name for name in row if row[name] != was[name]]
     table.update(view, {"row": before.row}, table.encoded(view, after.id, row))
     change = Change("evidence", after.id, {name: was[name] for name in changed}, {name: row[name] for name in changed})
@@ -80,10 +98,30 @@ def recount(view: View, memory_id: str, columns: Mapping[str, Any], *, seq: int)
     return Change("memory", memory_id, {name: raw[name] for name in changed}, {name: columns[name] for name in changed})
 
 
+def counted_strategies(connection: sqlite3.Connection, seal: Seal) -> Iterator[tuple[int, str]]:
+    """The texts by which strategies are compared of which there is evidence, by project."""
+    for project, strategy in connection.execute("SELECT DISTINCT project, strategy FROM evidence WHERE strategy_hash <> x''"):
+        yield project, matched_text(seal.open(strategy, place="evidence.strategy").decode())
+
+
+def strategies(connection: sqlite3.Connection, seal: Seal) -> Iterator[tuple[int, str]]:
+    """The texts by which strategies are compared, by project: also those of outcomes, which may be all that is known of a class."""
+    yield from counted_strategies(connection, seal)
+    for project, body in connection.execute("SELECT project, body FROM memory WHERE evidence IS NOT NULL"):
+        if strategy := json.loads(seal.open(body, place="memory.body")).get("strategy_used"):
+            yield project, matched_text(strategy)
+
+
 def compared(connection: sqlite3.Connection, seal: Seal) -> Iterator[tuple[int, bytes]]:
     """The hashes of the texts by which strategies are compared, by project."""
-    for project, strategy in connection.execute("SELECT project, strategy FROM evidence"):
-        yield project, text_hash(matched_text(seal.open(strategy, place="evidence.strategy").decode()))
+    return ((project, text_hash(text)) for project, text in strategies(connection, seal))
+
+
+def tried(view: View) -> set[str]:
+    """The hashes of the strategies that outcomes name, as `Evidence.strategy_hash` has them."""
+    statement = "SELECT DISTINCT substr(evidence, :end) FROM memory WHERE project = :project AND evidence IS NOT NULL"
+    given = {"project": view.project, "end": len(class_id("", "")) + 1}
+    return {strategy_hash for (strategy_hash,) in view.connection.execute(statement, given)}
 
 
 class EvidenceReader:
@@ -93,8 +131,11 @@ class EvidenceReader:
         self._opened = opened
 
     def classes(self, agent: str, *, most: int) -> list[StoredEvidence]:
-        """The first evidence on each of the newest classes of an agent's tasks, newest first."""
-        return self._read(compiled.EVIDENCE_CLASSES, agent=agent, most=most)
+        """The first evidence on each of the newest classes of an agent's tasks, newest first. Classes of a single outcome are looked for among
+        the newest outcomes alone."""
+        counted = self._read(compiled.EVIDENCE_CLASSES, agent=agent, most=most)
+        firsts = self._firsts(compiled.EVIDENCE_NEWEST_FIRSTS, agent=agent, looked_at=LOOKED_AT * most, most=most)
+        return sorted([*counted, *firsts.values()], key=lambda found: -found.evidence.observed_at)[:most]
 
     def largest_classes(self, agent: str, *, most: int) -> list[StoredEvidence]:
         """The first evidence on each of the classes of an agent's tasks in which most was tried and judged, those first; of some the whole, too."""
@@ -107,24 +148,45 @@ class EvidenceReader:
                 return Tally()
             return Tally(*view.connection.execute(compiled.EVIDENCE_TOTAL, {"project": view.project, "agent": agent}).fetchone())
 
-    def has_class(self, agent: str, *task_classes: str) -> bool:
-        """Whether there is evidence on one of the classes."""
+    def has_class(self, agent: str, task_class: str) -> bool:
+        """Whether anything is known of tasks of a class, or of steps of them."""
         with self._opened() as view:
-            given = {"project": view.project if view else None, "agent": agent, "task_classes": json.dumps(task_classes)}
-            return view is not None and view.connection.execute(compiled.EVIDENCE_CLASS_EXISTS, given).fetchone() is not None
+            if view is None:
+                return False
+            given = {"project": view.project, **_beginning(tasks_id(agent, task_class))}
+            return bool(view.connection.execute(compiled.EVIDENCE_CLASS_EXISTS, given).fetchone()[0])
 
     def of_class(self, agent: str, task_class: str, *, most: int) -> list[StoredEvidence]:
         """The class and the strategies that were tried in it, those tried most often first."""
-        return self._read(compiled.EVIDENCE_OF_CLASS, agent=agent, task_class=task_class, most=most)
+        counted = self._read(compiled.EVIDENCE_OF_CLASS, agent=agent, task_class=task_class, most=most)
+        return counted or list(self._firsts(compiled.EVIDENCE_FIRST_OF_CLASS, **_beginning(class_id(agent, task_class))).values())
 
     def at(self, agent: str, task_class: str, strategy_hash: str) -> StoredEvidence | None:
         """The evidence of one key."""
         place = {"agent": agent, "task_class": task_class, "strategy_hash": bytes.fromhex(strategy_hash)}
-        return next(iter(self._read(compiled.EVIDENCE_AT, **place)), None)
+        counted = self._read(compiled.EVIDENCE_AT, **place)
+        wanted = evidence_id(agent, task_class, strategy_hash)
+        return next(iter(counted or (one for one in self.of_class(agent, task_class, most=1) if one.evidence.id == wanted)), None)
 
     def of(self, evidence_id: str) -> StoredEvidence | None:
-        """The evidence of an id."""
+        """The evidence of an id, if it is stored: not that of the only outcome of its class."""
         return next(iter(self._read(compiled.EVIDENCE_BY_ID, id=evidence_id)), None)
+
+    def uncounted(self, evidence_ids: Iterable[str]) -> str | None:
+        """One of the ids that outcomes rest on of whom evidence takes no notice, though it should; `None` if all is as learning leaves it.
+
+        Evidence is stored of all strategies of a class as soon as the class has two outcomes, and then counts each of them.
+        """
+        with self._opened() as view:
+            classes = dict.fromkeys(map(class_in, evidence_ids)) if view else ()
+            for name in classes:
+                given = {"project": view.project if view else None, **_beginning(name)}
+                rows = view.connection.execute(compiled.EVIDENCE_COUNTED, given).fetchall() if view else []
+                alone = sum(count for _, count, _ in rows) == 1
+                for evidence_id, count, counted in rows:
+                    if (counted is None and not alone) or (counted is not None and count > counted):
+                        return str(evidence_id)
+        return None
 
     def behind(self, memories: Sequence[int]) -> dict[int, StoredEvidence]:
         """The evidence that outcomes belong to or rules rest on, by their rows."""
@@ -135,7 +197,8 @@ class EvidenceReader:
                 compiled.EVIDENCE_BEHIND, {"project": view.project, "rows": json.dumps(list(memories))}
             )
             rows = [named(cursor, values) for values in cursor]
-            return {row["memory"]: _stored(view, row) for row in rows}
+            firsts = self._firsts(compiled.EVIDENCE_FIRSTS, rows=json.dumps(list(memories)))
+            return {**firsts, **{row["memory"]: _stored(view, row) for row in rows}}
 
     def overruled(self, memories: Sequence[int], *, reader: str, trials: int) -> set[int]:
         """Those of the rules, of other agents, on whose class and strategy the reader has so many trials of its own."""
@@ -163,3 +226,17 @@ class EvidenceReader:
                 return []
             cursor = view.connection.execute(statement, {"project": view.project, **given})
             return [_stored(view, named(cursor, values)) for values in cursor]
+
+    def _firsts(self, statement: str, **given: Any) -> dict[int, StoredEvidence]:
+        """The evidence that outcomes are which are the only ones of their classes, by their rows."""
+        with self._opened() as view:
+            if view is None:
+                return {}
+            cursor = view.connection.execute(statement, {"project": view.project, **given})
+            rows = [named(cursor, values) for values in cursor.fetchall()]
+            return {row["row"]: found for row in rows if (found := _first(view, {**row}))}
+
+
+def _beginning(start: str) -> dict[str, str]:
+    """The texts between which all lie that begin so, of letters and digits."""
+    return {"first": start, "last": f"{start}~"}

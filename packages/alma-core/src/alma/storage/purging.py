@@ -6,7 +6,7 @@ history, undo and `verify` read it. When a purge record itself names what is pur
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from alma import journal
@@ -14,12 +14,13 @@ from alma.journal import PURGE, Change, entity
 from alma.protocols import Erased
 from alma.storage import compiled
 from alma.storage.applying import apply_changes
-from alma.storage.evidence import compared
+from alma.storage.evidence import counted_strategies, tried
 from alma.storage.logical import TABLES, View, passages_of
 from alma.storage.readback import purges
 from alma.storage.rows import text_hash
 from alma.storage.unlearning import EVIDENCE, Log, unlearned
 from alma.text import matched_text
+from alma.types.evidence import text_key
 
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""
@@ -87,10 +88,12 @@ def _names(view: View, records: Sequence[str]) -> Iterator[str]:
                 yield key
 
 
-def _contents(view: View, doomed: Iterable[str]) -> tuple[set[str], set[bytes]]:
-    """The texts of the memories as they are now, and the hashes of those."""
+def _contents(view: View, doomed: Iterable[str]) -> tuple[set[str], dict[bytes, str]]:
+    """The texts of the memories as they are now, and for the hashes of those the key that each would have as a strategy."""
     rows = [row for name in doomed for row in passages_of(view, name).values()]
-    return {row["text"] for row in rows}, {bytes.fromhex(row["text_hash"]) for row in rows if row["text_hash"]}
+    return {row["text"] for row in rows}, {
+        bytes.fromhex(row["text_hash"]): text_key(row["text"]) for row in rows if row["text_hash"]
+    }
 
 
 def _erase_payloads(
@@ -99,7 +102,7 @@ def _erase_payloads(
     doomed: set[str],
     seqs: set[int],
     texts: set[str],
-    hashes: set[bytes],
+    hashes: dict[bytes, str],
     found: _Counts,
 ) -> list[Change]:
     """Erases the records that changed what is doomed, and gives what has to be kept of them. Adds texts and hashes of former passages.
@@ -128,14 +131,17 @@ def _erase_payloads(
     return [*moved, *tombs]
 
 
-def _note(change: Change, texts: set[str], hashes: set[bytes]) -> None:
+def _note(change: Change, texts: set[str], hashes: dict[bytes, str]) -> None:
     for row in (change.before, change.after):
         if change.table == "passage" and row and row.get("text"):
             texts.add(row["text"])
         if change.table == "passage" and row and row.get("text_hash"):
-            hashes.add(bytes.fromhex(row["text_hash"]))
-        if change.table == EVIDENCE and row and row.get("strategy"):
-            hashes.add(text_hash(matched_text(row["strategy"])))
+            hashes.setdefault(bytes.fromhex(row["text_hash"]), text_key(row.get("text", "")))
+        strategy = (
+            (row.get("strategy") if change.table == EVIDENCE else row.get("body", {}).get("strategy_used")) if row else None
+        )
+        if strategy:
+            hashes[text_hash(matched_text(strategy))] = text_key(strategy)
 
 
 def _delete_rows(view: View, doomed: set[str], seq: int, found: _Counts) -> None:
@@ -165,11 +171,12 @@ def _deletions(view: View, name: str) -> list[Change]:
     ]
 
 
-def _drop_vectors(view: View, hashes: Iterable[bytes], found: _Counts) -> None:
+def _drop_vectors(view: View, hashes: Mapping[bytes, str], found: _Counts) -> None:
     """Deletes the vectors of the texts, where no other memory says the same and no strategy is compared by it."""
     used = {digest for (digest,) in view.connection.execute(compiled.HASHES, {"project": view.project})}
-    used |= {digest for project, digest in compared(view.connection, view.seal) if project == view.project}
-    for digest in set(hashes) - used:
+    used |= {text_hash(text) for project, text in counted_strategies(view.connection, view.seal) if project == view.project}
+    strategies = tried(view)
+    for digest in [digest for digest, key in hashes.items() if digest not in used and key not in strategies]:
         place = {"of_project": view.project, "of_text_hash": digest}
         found.add("vectors", view.connection.execute(compiled.VECTOR_DROP, place).rowcount)
     found.add("vectors", 0)

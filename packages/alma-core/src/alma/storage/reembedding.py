@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from alma.errors import ConflictError
 from alma.protocols import Unembedded
 from alma.storage.database import Database
+from alma.storage.evidence import strategies
 from alma.storage.rows import text_hash, vector_checksum
 from alma.storage.seal import Seal
-from alma.text import matched_text
 from alma.types.embedding import Fingerprint
 
 SERVING = ("embedder", "embedder_number")
@@ -98,8 +98,7 @@ class NextVectors:
     def compared(self) -> Sequence[tuple[int, str]]:
         """The texts by which strategies are compared, each with its project, that have no vector yet. They may be done without."""
         with self.database.reading() as connection:
-            rows = connection.execute("SELECT DISTINCT project, strategy FROM evidence WHERE strategy_hash <> x''").fetchall()
-            texts = {(project, matched_text(self._opened(strategy))) for project, strategy in rows}
+            texts = set(strategies(connection, self.seal))
             given = (
                 (place, {"project": place[0], "text_hash": text_hash(place[1]), "embedder": self.number})
                 for place in sorted(texts)
@@ -121,9 +120,6 @@ class NextVectors:
         with self.database.transaction() as connection:
             self._check(connection)
             connection.executemany(_PUT_COMPARED, rows)
-
-    def _opened(self, strategy: bytes) -> str:
-        return self.seal.open(strategy, place="evidence.strategy").decode()
 
     def switch(self) -> bool:
         """Makes this the embedder of the database, in one transaction; `False`, and nothing done, while any text lacks its vector."""

@@ -18,6 +18,7 @@ from sqlalchemy import (
     case,
     cast,
     delete,
+    exists,
     func,
     insert,
     literal_column,
@@ -212,12 +213,32 @@ def _logical() -> dict[str, ClauseElement]:
     own = _EVIDENCE.alias("own")
     of_agent = (_EVIDENCE.c.project == _given("project"), _EVIDENCE.c.agent == _given("agent"))
     of_class = (*of_agent, _EVIDENCE.c.task_class == _given("task_class"))
-    sizes = (  # of a class there may be the whole and its first strategy: SQLite takes the other columns from the row with the maximum
-        select(_EVIDENCE.c.successes, func.max(_EVIDENCE.c.trials).label("trials"))
-        .where(*of_agent, _EVIDENCE.c.task.is_not(None), _EVIDENCE.c.task_class.not_like(literal_column("'step:%'")))
-        .group_by(_EVIDENCE.c.task_class)
-        .subquery("sizes")
+    of_outcomes = _PARTITION.c.kind == literal_column("'outcome'")
+    outcomes = _MEMORY.join(_PARTITION, _PARTITION.c.row == _m.partition)
+    outcomes_of_agent = (
+        select(_PARTITION.c.row)
+        .where(_PARTITION.c.project == _given("project"), _PARTITION.c.is_user == literal_column("0"))
+        .where(_PARTITION.c.owner == _given("agent"), of_outcomes)
+        .scalar_subquery()
     )
+    first_passage = (
+        select(_p.text)
+        .where(_p.memory == _m.row)
+        .order_by(_p.position)
+        .limit(literal_column("1"))
+        .offset(literal_column("0"))
+        .correlate(_MEMORY)
+        .scalar_subquery()
+    )
+    firsts = (
+        select(
+            *(_m.row, _m.id, _m.agent, _m.body, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.created_at),
+            *(_m.updated_at, _m.evidence, first_passage.label("task")),
+        )
+        .select_from(outcomes)
+        .where(of_outcomes)
+    )
+    is_uncounted = ~exists().where(_EVIDENCE.c.project == _m.project, _EVIDENCE.c.id == _m.evidence).correlate(_MEMORY)
     record_key = [_RECORD.c[name] == _given(f"of_{name}") for name in ("project", "kind", "key")]
     return {
         "PARTITION_OF": select(_PARTITION.c.is_user, _PARTITION.c.owner, _PARTITION.c.kind).where(
@@ -263,24 +284,48 @@ def _logical() -> dict[str, ClauseElement]:
         .order_by(_EVIDENCE.c.trials.desc(), _EVIDENCE.c.row.desc())
         .limit(_given("most"))
         .offset(literal_column("0")),
-        "EVIDENCE_TOTAL": select(
-            *(func.coalesce(func.sum(column), literal_column("0.0")) for column in (sizes.c.successes, sizes.c.trials))
+        "EVIDENCE_TOTAL": select(func.total(_m.successes), func.total(_m.trials)).where(
+            _m.partition == outcomes_of_agent,
+            _m.evidence.is_not(None),
+            func.substr(_m.evidence, literal_column("17"), literal_column("1")) != literal_column("'s'"),
         ),
         "EVIDENCE_OUTCOMES": select(_m.row)
-        .select_from(_MEMORY.join(_PARTITION, _PARTITION.c.row == _m.partition))
-        .where(
-            _m.project == _given("project"), _m.evidence == _given("evidence"), _PARTITION.c.kind == literal_column("'outcome'")
-        )
+        .select_from(outcomes)
+        .where(_m.project == _given("project"), _m.evidence == _given("evidence"), of_outcomes)
         .order_by(_m.seen_at.desc(), _m.row.desc())
         .limit(_given("most"))
         .offset(literal_column("0")),
-        "EVIDENCE_CLASS_EXISTS": select(_EVIDENCE.c.row)
-        .where(*of_agent, _EVIDENCE.c.task_class.in_(_given_in("task_classes")))
+        "EVIDENCE_CLASS_EXISTS": select(
+            or_(
+                exists().where(_m.project == _given("project"), *_begins(_m.evidence)),
+                exists().where(_EVIDENCE.c.project == _given("project"), *_begins(_EVIDENCE.c.id)),
+            )
+        ),
+        "EVIDENCE_FIRST_OF_CLASS": firsts.where(_m.project == _given("project"), *_begins(_m.evidence))
+        .order_by(_m.row)
         .limit(literal_column("1"))
         .offset(literal_column("0")),
+        "EVIDENCE_FIRSTS": firsts.where(_m.row.in_(_rows_given()), _m.evidence.is_not(None), is_uncounted),
+        "EVIDENCE_NEWEST_FIRSTS": firsts.where(
+            _m.row.in_(
+                select(_m.row)
+                .where(_m.partition == outcomes_of_agent)
+                .order_by(_m.row.desc())
+                .limit(_given("looked_at"))
+                .offset(literal_column("0"))
+            ),
+            *(_m.evidence.is_not(None), is_uncounted),
+        )
+        .order_by(_m.row.desc())
+        .limit(_given("most"))
+        .offset(literal_column("0")),
+        "EVIDENCE_COUNTED": select(_m.evidence, func.count(), func.max(_EVIDENCE.c.trials + _EVIDENCE.c.unverified))
+        .select_from(outcomes.outerjoin(_EVIDENCE, and_(_EVIDENCE.c.project == _m.project, _EVIDENCE.c.id == _m.evidence)))
+        .where(_m.project == _given("project"), *_begins(_m.evidence), of_outcomes)
+        .group_by(_m.evidence),
         "EVIDENCE_BEHIND": select(_m.row.label("memory"), _EVIDENCE)
         .select_from(_MEMORY.join(_EVIDENCE, and_(_EVIDENCE.c.project == _m.project, _EVIDENCE.c.id == _m.evidence)))
-        .where(_m.project == _given("project"), _m.row.in_(_rows_given())),
+        .where(_m.row.in_(_rows_given())),
         "EVIDENCE_OVERRULED": select(_m.row)
         .select_from(
             _MEMORY.join(_EVIDENCE, and_(_EVIDENCE.c.project == _m.project, _EVIDENCE.c.id == _m.evidence)).join(
@@ -288,7 +333,7 @@ def _logical() -> dict[str, ClauseElement]:
             )
         )
         .where(
-            *(_m.project == _given("project"), _m.row.in_(_rows_given()), _EVIDENCE.c.agent != _given("agent")),
+            *(_m.row.in_(_rows_given()), _EVIDENCE.c.agent != _given("agent")),
             *(own.c.agent == _given("agent"), own.c.trials >= _given("trials")),
         ),
         "EVIDENCE_OF_RULES": select(_EVIDENCE).where(
@@ -351,6 +396,11 @@ def _insight() -> dict[str, ClauseElement]:
 
 def _given(name: str) -> Any:
     return bindparam(name)
+
+
+def _begins(column: Any) -> tuple[Any, Any]:
+    """The condition of beginning as all texts do that come after the first one given and before the last."""
+    return column >= _given("first"), column < _given("last")
 
 
 def _number(name: str) -> Any:

@@ -54,7 +54,8 @@ class MemoryTable(SQLModel, table=True):
     __tablename__ = "memory"
     __table_args__ = (
         UniqueConstraint("project", "id"),
-        Index("memory_evidence", "evidence", sqlite_where=text("evidence IS NOT NULL")),
+        Index("memory_partition", "partition"),
+        Index("memory_evidence", "project", "evidence", sqlite_where=text("evidence IS NOT NULL")),
     )
     row: int = Field(primary_key=True)
     project: int

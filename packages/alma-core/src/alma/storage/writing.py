@@ -10,7 +10,7 @@ from typing import Any
 
 from alma import journal
 from alma.errors import ConflictError, MemoryNotFoundError
-from alma.journal import Change, entity
+from alma.journal import PURGE, Change, entity
 from alma.storage import compiled, fulltext
 from alma.storage.applying import apply_changes, searchable, store_vector
 from alma.storage.evidence import EvidenceReader, put, recount
@@ -190,8 +190,6 @@ class Write:
         made = purge(self._view(), memory_ids, records, seq=self.seq)
         if made is not None:
             self.changes += made.changes
-            if made.erased.counts["evidence"]:
-                self.learned_seq = self.seq
         return made
 
     def find(self, memory_id: str) -> Row:
@@ -213,7 +211,7 @@ class Write:
             return None
         head = self._journalled()
         self._touch()
-        if any(change.table == "evidence" for change in self.changes):
+        if any(map(_is_of_evidence, self.changes)):
             self.learned_seq = self.seq
         advanced = {
             "of_row": self.row,
@@ -324,6 +322,13 @@ class Write:
 
     def _sealed(self, data: bytes, place: str) -> bytes:
         return self.seal.seal(data, place=place)
+
+
+def _is_of_evidence(change: Change) -> bool:
+    """Whether what is known of classes of tasks may be another after a change."""
+    if change.table != "memory":
+        return change.table in ("evidence", PURGE)
+    return any(row is not None and row.get("evidence") is not None for row in (change.before, change.after))
 
 
 def _one(cursor: sqlite3.Cursor) -> Row | None:

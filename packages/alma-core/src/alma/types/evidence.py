@@ -9,6 +9,12 @@ from alma.text import spelt
 WHOLE_CLASS = ""
 """The strategy hash of the evidence on a class as a whole, whatever was tried."""
 
+BY_TYPE, BY_TASK, STEP = "type:", "task:", "step:"
+"""How a class of tasks is named: by its type, or by the first task of it. Steps of an attempt make a class apart from the attempts."""
+
+_OF_STEPS, _OF_TASKS = "s", "t"
+_DIGITS = 16
+
 Happening = tuple[str, int, int]
 """Something that repeats: what it was, how often, and since when or when last, in microseconds."""
 
@@ -56,10 +62,41 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class StoredEvidence:
-    """Evidence with the row that it is kept in."""
+    """Evidence with the row that it is kept in; without one it is that of the only outcome of its class, from which it can be told at any time."""
 
-    row: int
+    row: int | None
     evidence: Evidence
+
+
+def own_class(task_type: str | None, task: str, *, is_step: bool) -> str:
+    """The class that a task makes if it belongs to no other: by its type, if it has one."""
+    name = f"{BY_TASK}{text_key(task)}" if task_type is None else f"{BY_TYPE}{spelt(task_type)}"
+    return f"{STEP}{name}" if is_step else name
+
+
+def tasks_id(agent: str, task_class: str) -> str:
+    """What the ids of all evidence on an agent's tasks of a class begin with, and on steps of them: 16 hexadecimal digits."""
+    return sha256(f"{agent}\0{task_class.removeprefix(STEP)}".encode()).hexdigest()[:_DIGITS]
+
+
+def class_id(agent: str, task_class: str) -> str:
+    """What the ids of all evidence on a class begin with; that on the class as a whole has no more."""
+    return tasks_id(agent, task_class) + (_OF_STEPS if task_class.startswith(STEP) else _OF_TASKS)
+
+
+def evidence_id(agent: str, task_class: str, strategy_hash: str) -> str:
+    """The id of evidence: the same whoever asks and whenever, before there is any."""
+    return class_id(agent, task_class) + strategy_hash
+
+
+def class_in(evidence: str) -> str:
+    """The `class_id` that an id of evidence begins with."""
+    return evidence[: _DIGITS + 1]
+
+
+def is_of_steps(evidence: str) -> bool:
+    """Whether an id is that of evidence on steps of attempts."""
+    return class_in(evidence).endswith(_OF_STEPS)
 
 
 def text_key(text: str) -> str:

@@ -46,10 +46,5 @@ def new_id(moment: datetime | None = None) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def short_id() -> str:
-    """A fresh id that is told apart inside one project: 64 random bits as 16 hexadecimal digits."""
-    return os.urandom(8).hex()
-
-
 UtcDatetime = Annotated[datetime, AfterValidator(as_utc)]
 """A datetime that is always aware UTC; a naive one is taken as UTC."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from alma.evidence import Tally
 from alma.text import fault_in, one_line
-from alma.types.evidence import WHOLE_CLASS, Evidence, Happening, text_key
+from alma.types.evidence import WHOLE_CLASS, Evidence, Happening, evidence_id, text_key
 from alma.types.kinds import Standing
 
 MOST_TRIALS = 1e9
@@ -28,6 +28,8 @@ def _faults(seen: Evidence) -> Iterator[str]:
         yield f"the counts that decide, {seen.operative.successes} of {seen.operative.trials}, are none"
     if seen.strategy_hash != (text_key(seen.strategy) if seen.strategy else WHOLE_CLASS):
         yield "its hash is not that of its strategy"
+    if seen.id != evidence_id(seen.agent, seen.task_class, seen.strategy_hash):
+        yield "its id is not that of its agent, class and strategy"
     if not seen.agent or not seen.task_class:
         yield "it is of no agent or of no class"
     for rule, status in ((seen.heuristic, seen.heuristic_status), (seen.anti_pattern, seen.anti_pattern_status)):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from alma import Outcome
 from alma.evidence import Tally
-from alma.learning.observing import BURST, MOST_REASONS, Observation, noted_reason, recounted, retold, with_observation
+from alma.observing import BURST, MOST_REASONS, Observation, noted_reason, recounted, retold, with_observation
 from alma.types.evidence import Evidence
 from alma.types.kinds import Verdict
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from alma.evidence import Tally, observed
 from alma.text import cleaned
-from alma.types.evidence import Evidence, Happening
+from alma.types.evidence import WHOLE_CLASS, Evidence, Happening, evidence_id, own_class, text_key
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Outcome
@@ -41,6 +41,16 @@ class Observation:
         event = sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         at = min(to_micros(outcome.timestamp), told)
         return cls(outcome.outcome, event, error if outcome.outcome is not Verdict.SUCCESS else None, at)
+
+
+def only(outcome: Outcome, task: str, *, is_step: bool) -> Evidence:
+    """The evidence that the first outcome of a class is. Nothing is stored of it until there is another, for the outcome says it all."""
+    task_class = own_class(outcome.task_type, task, is_step=is_step)
+    hashed = text_key(outcome.strategy_used) if outcome.strategy_used else WHOLE_CLASS
+    evidence = evidence_id(outcome.agent, task_class, hashed)
+    blank = Evidence(evidence, outcome.agent, task_class, hashed, outcome.strategy_used, task=task)
+    seen = Observation.of(outcome, told=to_micros(outcome.created_at))
+    return with_observation(blank, seen) if hashed else counted(blank, seen)
 
 
 def until(evidence: Evidence, now: int) -> Evidence:
