@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from alma.evidence import Interval, Tally, rest
 from alma.learning.known_texts import KnownTexts
-from alma.learning.matching import least_for_task, same_strategy, same_task
+from alma.learning.matching import least_for_task, may_be_same_task, same_strategy, same_task
 from alma.text import matched_text
 from alma.types.evidence import BY_TASK, STEP, WHOLE_CLASS, Evidence, StoredEvidence, Told, evidence_id
 
@@ -132,7 +132,7 @@ class Ledger:
 
     def take_classes(self, agent: str, found: Sequence[StoredEvidence], vectors: Vectors) -> KnownTexts:
         """Takes in the classes of an agent, newest first as they are read, by the tasks that stand for them."""
-        known = self.classes[agent] = KnownTexts(same_task, capacity=MOST_CLASSES, least=least_for_task)
+        known = self.classes[agent] = KnownTexts(same_task, capacity=MOST_CLASSES, least=least_for_task, may_be=may_be_same_task)
         for stored in reversed(found):
             seen = stored.evidence
             note_class(known, seen.task_class, seen.task or "", vectors.get(seen.task or ""), keep=seen.observations > 1)

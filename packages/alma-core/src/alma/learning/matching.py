@@ -6,7 +6,7 @@ decide what vectors blur, and vectors decide where words only differ a little. H
 """
 
 from alma.learning.stems import mean_the_same, opposites, stem, unmatched
-from alma.learning.wording import Stems, Wording, wording
+from alma.learning.wording import Stems, Wording, action, wording
 
 NEAR_STRATEGY = 0.75
 """Two strategies that name the same things are one from this cosine on."""
@@ -69,6 +69,11 @@ def same_task(a: str | Wording, b: str | Wording, cosine: float) -> bool:
     if _is_among(mine.action, {theirs.action}):
         return cosine >= NEAR_TASK or (_is_short(mine) and _is_short(theirs) and _are_alike(mine.telling, theirs.telling))
     return cosine >= NEAR_REWORDED_TASK and _is_among(mine.action, theirs.telling) and _is_among(theirs.action, mine.telling)
+
+
+def may_be_same_task(a: str, b: str, cosine: float) -> bool:
+    """Whether `same_task` may say so of two tasks in other words: mostly told by their first words."""
+    return cosine >= NEAR_REWORDED_TASK or _is_among(action(a), {action(b)})
 
 
 def least_for_task(text: str) -> float:
