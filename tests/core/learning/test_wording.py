@@ -3,10 +3,12 @@
 from time import thread_time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from alma.learning.reading import words_and_numbers
 from alma.learning.stems import mean_the_same, opposites, stem
-from alma.learning.wording import wording
+from alma.learning.wording import action, wording
 
 
 @pytest.mark.parametrize(
@@ -83,3 +85,33 @@ def test_reading_takes_as_long_as_the_text_is(word: str) -> None:
 def test_the_action_of_a_task_stands_after_the_greeting() -> None:
     assert wording("Hi there! I'd like to cancel my flight, please").action == "cancel"
     assert wording("").action == ""
+
+
+PIECES = [
+    "roll",
+    "out",
+    "please",
+    "the",
+    "do",
+    "not",
+    "deploy",
+    "5",
+    "five",
+    "%",
+    "s",
+    "#12",
+    ",",
+    "-",
+    "don't",
+    "set",
+    "up",
+    "Ünïcode",
+    "ﬁx",
+    "\n",
+]
+
+
+@settings(max_examples=1_000)
+@given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from(PIECES), max_size=80).map(" ".join)))
+def test_the_action_is_told_from_the_first_words_as_from_all(text: str) -> None:
+    assert action(text) == wording(text).action

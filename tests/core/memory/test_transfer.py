@@ -22,10 +22,9 @@ from alma.types import Verdict
 from alma.types.changes import Change
 from alma.types.evidence import evidence_id, text_key
 from facade import ManualClock, OpenStore, held, refused
+from lines import Line, lines_of, write_lines
 from meetings import FIELDS, MEETING, notes
 from memory_strategies import memories
-
-Line = dict[str, Any]
 
 
 def fill(alma: ALMA, clock: ManualClock) -> ALMA:
@@ -77,18 +76,6 @@ def file(whole: bytes, tmp_path: Path) -> Path:
 @pytest.fixture
 def empty(open_store: OpenStore) -> ALMA:
     return open_store("empty", project_id="elsewhere")
-
-
-def lines_of(file: Path) -> list[Line]:
-    return [json.loads(line) for line in file.read_bytes().splitlines()]
-
-
-def write_lines(file: Path, lines: list[Line]) -> Path:
-    """The lines as a file whose closing line fits them."""
-    body = [json.dumps(line).encode() + b"\n" for line in lines[:-1]]
-    end = {**lines[-1], "lines": len(body), "sha256": hashlib.sha256(b"".join(body)).hexdigest()}
-    file.write_bytes(b"".join(body) + json.dumps(end).encode() + b"\n")
-    return file
 
 
 @pytest.mark.parametrize("vectors", [False, True])

@@ -1,7 +1,5 @@
 """Evidence and rules from a file: what no learning would have left is refused, and what the project knows itself stays as it is."""
 
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,8 +11,7 @@ import pytest
 from alma import ALMA, ValidationError
 from facade import ManualClock, OpenStore, refused
 from learned import anti_patterns, counts, evidence, heuristics
-
-Line = dict[str, Any]
+from lines import Line, lines_of, write_lines
 
 
 def learn(alma: ALMA, clock: ManualClock, number: int, outcome: str, strategy: str = "by hand", agent: str = "dev") -> None:
@@ -32,18 +29,6 @@ def file(open_store: OpenStore, clock: ManualClock, tmp_path: Path) -> Path:
     assert (len(heuristics(alma)), len(anti_patterns(alma))) == (1, 1)
     alma.export(tmp_path / "x.jsonl")
     return tmp_path / "x.jsonl"
-
-
-def lines_of(file: Path) -> list[Line]:
-    return [json.loads(line) for line in file.read_bytes().splitlines()]
-
-
-def write_lines(file: Path, lines: list[Line]) -> Path:
-    """The lines as a file whose closing line fits them."""
-    body = [json.dumps(line).encode() + b"\n" for line in lines[:-1]]
-    end = {**lines[-1], "lines": len(body), "sha256": hashlib.sha256(b"".join(body)).hexdigest()}
-    file.write_bytes(b"".join(body) + json.dumps(end).encode() + b"\n")
-    return file
 
 
 def on(lines: list[Line], strategy: str = "by hand") -> Line:

@@ -66,13 +66,18 @@ _SIGNS = (
 """Of each sign, words one of which stands in any text that bears it, which is looked for first and cheaply; and what the sign is."""
 
 
+_HINTS = tuple(dict.fromkeys(hint for hints, _ in _SIGNS for hint in hints))
+
+
 def reads_like_an_instruction(text: str) -> bool:
     """Whether a text addresses the model: sets its rules aside, gives it a role, asks for its prompt, hides from the user, or apes its markup.
 
     A look at the words, no more: it warns of the plain cases, and is no wall against the clever ones.
     """
-    lowered = text.lower()
-    return any(_compiled(sign).search(text) for hints, sign in _SIGNS if any(hint in lowered for hint in hints))
+    is_in_text = text.lower().__contains__
+    if not any(map(is_in_text, _HINTS)):
+        return False
+    return any(_compiled(sign).search(text) for hints, sign in _SIGNS if any(map(is_in_text, hints)))
 
 
 @cache

@@ -82,13 +82,18 @@ class TextVectors:
             raise EmbeddingError(
                 f"{self.fingerprint.model} gave vectors of shape {vectors.shape}, not {expected}; nothing was stored"
             )
-        lengths = np.linalg.norm(vectors, axis=1)
+        squares = np.einsum("ij,ij->i", vectors, vectors)
+        if not (np.abs(squares - 1.0) <= UNIT_TOLERANCE).all():  # also where they are no numbers
+            self._refuse(np.sqrt(squares))
+        return [row.tobytes() for row in vectors.astype("<f2")]
+
+    def _refuse(self, lengths: NDArray[np.float32]) -> None:
+        """`EmbeddingError` for vectors that are too long or too short, or none at all."""
         if not np.isfinite(lengths).all():
             raise EmbeddingError(f"{self.fingerprint.model} gave a vector with values that are not finite; nothing was stored")
         worst = lengths[np.abs(lengths - 1.0).argmax()]
         if abs(worst - 1.0) > UNIT_TOLERANCE:
             raise EmbeddingError(f"{self.fingerprint.model} gave a vector of length {worst:.3g}, not 1; nothing was stored")
-        return [row.tobytes() for row in vectors.astype("<f2")]
 
     def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """What the model gave, as an array. An embedder is somebody's code: whatever it raises is told as one kind of error."""

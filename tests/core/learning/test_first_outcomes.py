@@ -1,0 +1,197 @@
+"""The first outcome of a class is all there is to know of it: nothing is stored beside it, and nothing is lost of it when others come."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alma import ALMA, ConflictError, ValidationError
+from facade import ManualClock, OpenStore, refused
+from learned import counts, evidence, heuristics
+from lines import lines_of, write_lines
+
+
+def stored(alma: ALMA) -> int:
+    """The pieces of evidence that are rows of their own."""
+    return sum(row.table == "evidence" for row in alma._room.project.rows())
+
+
+@pytest.mark.parametrize("task_type", [None, "deploying"])
+def test_nothing_is_counted_before_there_is_a_second_outcome(alma: ALMA, task_type: str | None) -> None:
+    alma.learn("dev", "Deploy", "success", "by hand", task_type=task_type)
+    assert stored(alma) == 0
+    assert counts(alma) == {"by hand": (1, 1)}
+    (row,) = alma.strategies("Deploy", "dev")
+    assert (row.strategy, row.successes, row.trials) == ("by hand", 1, 1)
+
+    alma.learn("dev", "deploy!", "failure", "by guessing", task_type=task_type)
+    assert stored(alma) == 3  # two strategies, and the class as a whole
+    assert counts(alma) == {"by hand": (1, 1), "by guessing": (0, 1)}
+
+
+def test_the_first_outcome_counts_with_all_that_it_says(alma: ALMA, clock: ManualClock) -> None:
+    happened = clock.now
+    clock.advance(days=3)
+    alma.learn("dev", "Deploy", "failure", "by hand", error_message="port 8443 is taken", timestamp=happened)
+    (alone,) = evidence(alma)
+    alma.learn("dev", "Deploy", "unverified", "by hand")
+    (both,) = evidence(alma)
+    assert (both.reasons, both.lifetime, both.operative, both.observed_at, both.task, both.id) == (
+        *(alone.reasons, alone.lifetime, alone.operative, alone.observed_at, "Deploy", alone.id),
+    )
+    assert (alone.unverified, both.unverified) == (0, 1)
+
+
+def test_an_outcome_that_names_no_strategy_counts_in_its_class(alma: ALMA) -> None:
+    alma.learn("dev", "Deploy", "failure")
+    alma.learn("dev", "Deploy", "success", "by hand")
+    (row,) = alma.strategies("Deploy", "dev")
+    assert (row.trials, row.others) == (1, 1)
+
+
+def test_steps_and_attempts_at_one_task_are_first_outcomes_of_their_own(alma: ALMA) -> None:
+    for number in range(2):
+        with alma.episode("dev", "Deploy", episode_id=f"run-{number}") as episode:
+            episode.step("pull", error="lost")
+            episode.succeed(strategy="by hand")
+        assert stored(alma) == 4 * number
+    assert counts(alma) == {"pull": (0, 2), "by hand": (2, 2)}
+
+
+def test_a_first_outcome_is_found_by_another_process_and_after_many_others(open_store: OpenStore) -> None:
+    one, other = open_store(), open_store()
+    one.learn("dev", "Deploy", "success", "by hand")
+    one.learn_many({"agent": "dev", "task": f"Chore {number} of the {number}th day", "outcome": True} for number in range(600))
+    other.learn("dev", "DEPLOY", "success", "by hand")
+    one.learn("dev", "Deploy", "success", "by hand")
+    assert [(rule.strategy, rule.success_count) for rule in heuristics(other)] == [("by hand", 3)]
+    assert one.verify().ok
+
+
+def test_of_two_first_outcomes_at_once_both_count(open_store: OpenStore) -> None:
+    one, other = open_store(), open_store()
+    for alma in (one, other):  # neither knows of a class when it begins
+        alma.learn("eve", "Something else", True)
+    one.learn("dev", "Deploy", "success", "by hand")
+    other.learn("dev", "Deploy", "failure", "by hand")
+    assert counts(one, "dev") == {"by hand": (1, 2)}
+
+
+def test_a_verdict_that_comes_late_is_that_of_the_first_outcome(alma: ALMA) -> None:
+    with alma.episode("dev", "Deploy", episode_id="run") as episode:
+        episode.end("unverified", strategy="by hand")
+    alma.settle("run", "failure", reason="it was rolled back")
+    assert (counts(alma), stored(alma)) == ({"by hand": (0, 1)}, 0)
+    alma.learn("dev", "Deploy", "failure", "by hand")
+    assert counts(alma) == {"by hand": (0, 2)}
+
+
+def test_a_forgotten_first_outcome_still_counts(alma: ALMA) -> None:
+    first = alma.learn("dev", "Deploy", "success", "by hand")
+    alma.forget(memory_ids=[first.id])
+    assert counts(alma) == {"by hand": (1, 1)}
+    alma.learn("dev", "Deploy", "success", "by hand")
+    assert counts(alma) == {"by hand": (2, 2)}
+
+
+def test_a_purged_first_outcome_leaves_nothing(alma: ALMA) -> None:
+    first = alma.learn("dev", "Deploy", "success", "by hand")
+    alma.purge([first.id])
+    assert counts(alma) == {}
+    alma.learn("dev", "Deploy", "failure", "by hand")
+    assert (counts(alma), stored(alma)) == ({"by hand": (0, 1)}, 0)
+
+
+def test_what_evidence_counts_is_not_undone_behind_its_back(alma: ALMA) -> None:
+    alma.learn("dev", "Deploy", "success", "by hand")
+    alma.learn_many({"agent": agent, "task": "Deploy", "outcome": True, "strategy_used": "by hand"} for agent in ("dev", "eve"))
+    with refused(alma, ConflictError, "was changed in record 2 since"):
+        alma.undo(0, actor="dev")
+    alma.undo(0)
+    assert counts(alma) == {}
+
+
+def test_the_strategy_of_a_first_outcome_is_compared_after_compaction_and_a_purge_of_another(alma: ALMA) -> None:
+    alma.learn("dev", "Deploy", "success", "Take it live with a green twin beside the blue one")
+    other = alma.learn("eve", "Feed the animals", "success", "Take it live with a green twin beside the blue one")
+    alma.purge([other.id])
+    alma.compact()
+    vectors = alma._room.project.vectors(["Take it live with a green twin beside the blue one"])
+    assert len(vectors) == 1
+
+
+def test_it_comes_along_in_an_export_and_goes_on_to_count(open_store: OpenStore, tmp_path: Path) -> None:
+    alma, other = open_store("giver"), open_store("taker")
+    alma.learn("dev", "Deploy", "success", "by hand")
+    alma.export(tmp_path / "x.jsonl")
+    other.import_from(tmp_path / "x.jsonl")
+    assert other.content_hash() == alma.content_hash()
+    for each in (alma, other):
+        each.learn("dev", "Deploy", "failure", "by hand")
+        assert counts(each) == {"by hand": (1, 2)}
+        assert each.verify().ok
+
+
+@pytest.mark.parametrize("known", [1, 2])
+def test_an_imported_first_outcome_of_a_class_that_the_project_knows_counts_nothing(
+    open_store: OpenStore, tmp_path: Path, known: int
+) -> None:
+    alma, other = open_store("giver"), open_store("taker")
+    alma.learn("dev", "Deploy", "success", "by hand")
+    alma.export(tmp_path / "x.jsonl")
+    for _ in range(known):
+        other.learn("dev", "Deploy", "failure", "by hand")
+    with refused(other, ConflictError, "has already evidence"):
+        other.import_from(tmp_path / "x.jsonl")
+    assert other.import_from(tmp_path / "x.jsonl", on_conflict="skip").stored.memories == 1
+    other.learn("dev", "Deploy", "failure", "by hand")
+    assert counts(other) == {"by hand": (0, known + 1)}
+
+
+def test_imported_evidence_does_not_hide_a_first_outcome_of_the_project(open_store: OpenStore, tmp_path: Path) -> None:
+    alma, other = open_store("giver"), open_store("taker")
+    for _ in range(2):
+        alma.learn("dev", "Deploy", "success", "by hand")
+    alma.export(tmp_path / "x.jsonl")
+    other.learn("dev", "Deploy", "failure", "by guessing")
+    assert other.import_from(tmp_path / "x.jsonl", on_conflict="skip").stored.evidence == 0
+    assert counts(other) == {"by guessing": (0, 1)}
+
+
+def another(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """A second outcome in a file of one."""
+    made = {**lines[1], "id": lines[1]["id"][:-4] + "beef"}
+    lines.insert(2, made)
+    lines[0]["counts"]["memories"] += 1
+    return made
+
+
+HOSTILE: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
+    "two that claim to be the only one of a class": another,
+    "one of another agent's class": lambda lines: lines[1].update(agent="eve"),
+    "one of another class": lambda lines: lines[1]["body"].update(task_type="testing"),
+    "one of another strategy": lambda lines: lines[1]["body"].update(strategy_used="by guessing"),
+    "one of no class at all": lambda lines: lines[1].update(evidence="0"),
+}
+
+
+@pytest.mark.parametrize("spoil", HOSTILE.values(), ids=HOSTILE)
+def test_an_outcome_that_rests_on_what_it_is_not_is_refused(
+    open_store: OpenStore, tmp_path: Path, spoil: Callable[[list[dict[str, Any]]], Any]
+) -> None:
+    alma, other = open_store("giver"), open_store("taker")
+    alma.learn("dev", "Deploy", "success", "by hand")
+    alma.export(tmp_path / "x.jsonl")
+    lines = lines_of(tmp_path / "x.jsonl")
+    spoil(lines)
+    with refused(other, ValidationError, "rests on"):
+        other.import_from(write_lines(tmp_path / "x.jsonl", lines))
+
+
+def test_what_is_expected_of_an_unknown_task_is_what_became_of_all_the_others(alma: ALMA) -> None:
+    alma.learn_many(
+        {"agent": "dev", "task": f"Chore {number} of the {number}th day", "outcome": number % 4 > 0} for number in range(40)
+    )
+    seen = alma.assess(context="Translate the letter of the notary", agent="dev")
+    assert 0.7 < seen.confidence_score < 0.8
