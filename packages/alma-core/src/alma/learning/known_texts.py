@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +35,6 @@ class _Entry:
     normal: str
     core: Stems | None
     row: int | None
-    is_kept: bool
 
 
 class KnownTexts:
@@ -53,6 +53,7 @@ class KnownTexts:
         self._capacity = capacity
         self._least = least
         self._entries: dict[str, _Entry] = {}  # oldest first
+        self._loose: dict[str, None] = {}  # those that need not be kept, oldest first
         self._by_words: dict[str, dict[str, None]] = {}
         self._by_core: dict[Stems, dict[str, None]] = {}
         self._keys: list[str | None] = []
@@ -72,9 +73,10 @@ class KnownTexts:
 
     def touch(self, key: str, *, keep: bool) -> None:
         """Makes a known text the newest."""
-        entry = self._entries.pop(key)
-        entry.is_kept = keep
-        self._entries[key] = entry
+        self._entries[key] = self._entries.pop(key)
+        self._loose.pop(key, None)
+        if not keep:
+            self._loose[key] = None
 
     def add(self, key: str, text: str, vector: bytes | None, *, keep: bool) -> str | None:
         """Takes in a text with its float16 vector as the newest, in place of what has this key; the key that had to go for it, if any.
@@ -87,7 +89,9 @@ class KnownTexts:
             self.discard(gone)
         normal = spelt(text)
         core = wording(text).core if self._least is None else None
-        self._entries[key] = _Entry(text, normal, core, None if vector is None else self._placed(key, unpacked(vector)), keep)
+        self._entries[key] = _Entry(text, normal, core, None if vector is None else self._placed(key, unpacked(vector)))
+        if not keep:
+            self._loose[key] = None
         self._by_words.setdefault(normal, {})[key] = None
         if core is not None:
             self._by_core.setdefault(core, {})[key] = None
@@ -113,6 +117,7 @@ class KnownTexts:
         entry = self._entries.pop(key, None)
         if entry is None:
             return
+        self._loose.pop(key, None)
         _drop(self._by_words, entry.normal, key)
         if entry.core is not None:
             _drop(self._by_core, entry.core, key)
@@ -139,7 +144,7 @@ class KnownTexts:
         return sorted((cosine, key) for key, cosine in found.items())
 
     def _oldest(self) -> str:
-        return next((key for key, entry in self._entries.items() if not entry.is_kept), next(iter(self._entries)))
+        return next(iter(self._loose or self._entries))
 
     def _placed(self, key: str, vector: "Vectors") -> int:
         if not self._free:
@@ -159,8 +164,9 @@ class KnownTexts:
         self._free = list(range(held, size))[::-1]
 
 
+@lru_cache(maxsize=8)
 def unpacked(vector: bytes) -> "Vectors":
-    """A float16 vector as it is computed with."""
+    """A float16 vector as it is computed with. Not to be written to."""
     return np.frombuffer(vector, dtype="<f2").astype(np.float32)
 
 

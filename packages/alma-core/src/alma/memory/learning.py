@@ -51,6 +51,7 @@ class Learner:
     settings: dict[tuple[str, str], Setting] = field(default_factory=dict)
     learned: Learned = field(init=False)
     _has_observed: bool = False
+    _compared: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.learned = self.write.learned
@@ -90,8 +91,9 @@ class Learner:
         if outcome.task_type is None:
             note_class(self._classes(outcome.agent), key, task, vectors.get(task), keep=False)
         strategy = matched_text(outcome.strategy_used)
-        if vector := vectors.get(strategy):
+        if strategy not in self._compared and (vector := vectors.get(strategy)):
             self.write.keep_vector(strategy, vector)
+            self._compared.add(strategy)
         return evidence_id(outcome.agent, key, text_key(outcome.strategy_used) if outcome.strategy_used else WHOLE_CLASS)
 
     def correct(self, outcome: Outcome, was: Verdict, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
