@@ -32,7 +32,11 @@ def executor(model: Any, memory: Any, tools: Any = (deploy,), **given: Any) -> A
 
 
 @colours
-def test_by_its_one_line_an_executor_learns_a_failure_and_a_success(alma: ALMA, is_async: bool) -> None:
+def test_by_its_one_line_an_executor_learns_a_failure_and_a_success(
+    alma: ALMA, caplog: pytest.LogCaptureFixture, is_async: bool
+) -> None:
+    caplog.set_level(logging.INFO, "alma")
+
     def learning(*replies: Any) -> AgentExecutor:
         return executor(scripted(*replies), ALMAMemory(alma, agent="dev", outcome_from=tools_succeeded))
 
@@ -48,6 +52,10 @@ def test_by_its_one_line_an_executor_learns_a_failure_and_a_success(alma: ALMA, 
     (second,) = [run for run in alma.recent_episodes() if run.outcome == "success"]
     assert [shown.used for shown in second.shown if shown.tag == "O1"] == [True]
     assert {run.task for run in alma.recent_episodes()} == {TASK}
+    assert [record.message for record in caplog.records if record.message.startswith("run of")] == [
+        "run of dev: retrieved 0, cited none, learned 1 failure, 1 step, failure",
+        "run of dev: retrieved 1, cited O1, learned no step, 1 step, success",
+    ]
 
 
 @colours

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 
 from alma_langchain.attempt import Attempt
 from alma_langchain.choices import ToolUse, used
@@ -173,9 +173,11 @@ def _returned(attempt: Attempt, outputs: Any) -> None:
         attempt.suspend()
         return
     messages = last_exchange(outputs)
+    asked = {call["id"]: call["args"] for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
     for message in messages:
         if isinstance(message, ToolMessage) and message.status == "error" and message.tool_call_id not in attempt.calls:
-            attempt.tool_returned(ToolUse(message.name or "tool", {}), message, 0.0, message.tool_call_id)  # it told no callback
+            use = used(message.name or "tool", asked.get(message.tool_call_id, {}), {})
+            attempt.tool_returned(use, message, 0.0, message.tool_call_id)  # it told no callback
     attempt.observe(said_by_model(messages) or final_answer(outputs))
     given = dict(outputs) if isinstance(outputs, Mapping) else {}
     attempt.recorder.end(attempt, attempt.finished(answer=final_answer(outputs), messages=messages, outputs=given))
