@@ -1,6 +1,7 @@
 """`ALMAMemory` in the chains of langchain-classic, by the one line `memory=ALMAMemory(…)`."""
 
 import asyncio
+import contextlib
 import logging
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from langchain_classic.chains import ConversationChain, LLMChain
 from langchain_classic.memory import CombinedMemory, ConversationBufferMemory
 from langchain_core.load import dumps
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+from langchain_core.tools import tool
 
 from alma import ALMA
 from alma_langchain import ALMACallbackHandler, ALMAMemory, AsyncALMACallbackHandler, tools_succeeded
@@ -142,6 +144,51 @@ def test_an_error_of_the_model_and_a_limit_of_iterations_are_no_success(alma: AL
     result = invoke(limited, {"input": TASK}, is_async=is_async)
     assert "max iterations" in result["output"]
     assert sorted(outcome for _, outcome in runs(alma)) == ["failure", "unverified"]
+
+
+@colours
+def test_a_stream_that_is_given_up_is_no_failure(alma: ALMA, is_async: bool) -> None:
+    memory = ALMAMemory(alma, agent="dev")
+    agent = executor(scripted(call("deploy", way="blue-green"), call("deploy", way="canary"), "Done."), memory)
+
+    async def give_up() -> None:
+        async with contextlib.aclosing(agent.astream({"input": TASK})) as parts:
+            async for part in parts:
+                if "steps" in part:
+                    break
+
+    if is_async:
+        asyncio.run(give_up())
+    else:
+        with contextlib.closing(agent.stream({"input": TASK})) as parts:
+            next(part for part in parts if "steps" in part)
+    assert runs(alma) == [("dev", "abandoned")]
+    assert steps(alma) == [('deploy(way="blue-green")', True, None)]
+    assert (alma.list_memories(), memory.errors, memory.recorder.live) == ([], [], 0)
+
+
+def test_a_run_that_is_cancelled_is_no_failure(alma: ALMA) -> None:
+    entered = asyncio.Event()
+
+    @tool
+    async def wait() -> str:
+        """Waits for ever."""
+        entered.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    memory = ALMAMemory(alma, agent="dev")
+    agent = executor(scripted(call("wait")), memory, [wait])
+
+    async def cancel() -> None:
+        running = asyncio.create_task(agent.ainvoke({"input": TASK}))
+        await entered.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(cancel())
+    assert (runs(alma), alma.list_memories(), memory.errors, memory.recorder.live) == ([], [], [], 0)
 
 
 @colours
