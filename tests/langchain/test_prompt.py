@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import dynamic_prompt
-from langchain_core.messages import SystemMessage
+from langchain.agents.middleware import AgentMiddleware, dynamic_prompt, wrap_model_call
+from langchain_core.messages import HumanMessage, SystemMessage
 
 from alma import ALMA
-from alma_langchain import ALMAMiddleware
+from alma_langchain import ALMACallbackHandler, ALMAMiddleware, AsyncALMACallbackHandler
 from alma_langchain.testing import ScriptedChatModel
 from scripted import TASK, call, deploy, invoke, only_run, scripted, steps, system_text
 
@@ -135,6 +135,56 @@ def test_a_pair_puts_notes_behind_what_others_write_into_the_prompt(alma: ALMA) 
     assert FENCE in system_text(model.prompts[0])
     assert [shown.used for shown in only_run(alma).shown] == [True]
     assert steps(alma) == [('deploy(way="blue-green")', True, None)]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("with_handler", [False, True])
+def test_notes_that_another_middleware_writes_over_are_missed_and_nothing_of_them_counts_as_used(
+    alma: ALMA, caplog: pytest.LogCaptureFixture, with_handler: bool, is_async: bool
+) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+
+    @dynamic_prompt
+    def rules(request: Any) -> str:
+        return "Rules of today."
+
+    model = scripted(call("deploy", way="blue-green"), "As [H1] says.")
+    handlers = [(AsyncALMACallbackHandler if is_async else ALMACallbackHandler)(alma, agent="dev")] if with_handler else []
+    invoke(agent(model, [ALMAMiddleware(alma, agent="dev"), rules]), is_async=is_async, config={"callbacks": handlers})
+    assert FENCE not in system_text(model.prompts[0])
+    assert [shown.used for shown in only_run(alma).shown] == [None]
+    assert [record.message for record in caplog.records if "did not reach the model" in record.message] == [
+        "the notes did not reach the model: another middleware wrote the prompt anew; use split(), its second part last"
+    ]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_model_that_another_middleware_asks_need_not_see_the_notes(
+    alma: ALMA, caplog: pytest.LogCaptureFixture, is_async: bool
+) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    other = scripted("Yes.")
+
+    @wrap_model_call
+    def ask_another(request: Any, handler: Any) -> Any:
+        other.invoke([HumanMessage("Which tools?")])
+        response = handler(request)
+        other.invoke([HumanMessage("Is that good?")])
+        return response
+
+    class AskAnother(AgentMiddleware[Any, Any, Any]):
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            await other.ainvoke([HumanMessage("Which tools?")])
+            response = await handler(request)
+            await other.ainvoke([HumanMessage("Is that good?")])
+            return response
+
+    invoke(
+        agent(scripted("As [H1] says."), [ALMAMiddleware(alma, agent="dev"), AskAnother() if is_async else ask_another]),
+        is_async=is_async,
+    )
+    assert [shown.used for shown in only_run(alma).shown] == [True]
+    assert "did not reach" not in caplog.text
 
 
 def test_what_a_tool_says_comes_back_only_inside_the_fence_and_shortened(alma: ALMA) -> None:

@@ -44,6 +44,10 @@ class Attempt:
         """The ids of the tool calls that are settled: recorded, or refused before they were made."""
         self.made: dict[str, tuple[str, Mapping[str, Any]]] = {}
         """The tool and the arguments by which a call was made at last, by its id: middleware may change what the model asked for."""
+        self.notes = ""
+        """What its hooks write into each prompt."""
+        self.is_told: bool | None = None
+        """Whether that stood in anything that a model was asked; `None` before one was asked."""
         self._begin: Callable[[], Episode] | None = begin
         self._episode: Episode | None = None
         self._said: list[str] = []

@@ -60,6 +60,17 @@ class RunEvents(RunListener):
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         do(self.runs.tool_failed(run_id, error))
 
+    def on_chat_model_start(
+        self,
+        serialized: Any,
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        look_for_notes(self.runs, messages, parent_run_id)
+
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         read_citations(self.runs, response, parent_run_id)
 
@@ -141,6 +152,13 @@ def begin_tool(runs: Runs, serialized: Any, run_id: UUID, parent: UUID | None, t
     inputs = told.get("inputs")
     if OWN_TOOLS not in (told.get("tags") or ()):
         runs.tool_started(run_id, parent, name, inputs if isinstance(inputs, Mapping) else {}, told.get("tool_call_id"))
+
+
+def look_for_notes(runs: Runs, messages: Sequence[Sequence[BaseMessage]], parent: UUID | None) -> None:
+    """Sees whether the notes of hooks reach a model: middleware further in may have written the prompt anew."""
+    for attempt in runs.followed(parent):
+        if attempt.notes and not attempt.is_told:
+            attempt.is_told = any(attempt.notes in str(message.text) for batch in messages for message in batch)
 
 
 def read_citations(runs: Runs, response: LLMResult, parent: UUID | None) -> None:

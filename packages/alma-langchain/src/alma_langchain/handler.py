@@ -6,11 +6,22 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
+from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from alma import ALMA
 from alma_langchain.attempt import Attempt
-from alma_langchain.events import RUNS, RunEvents, RunListener, begin_chain, begin_tool, done, read_citations, watch
+from alma_langchain.events import (
+    RUNS,
+    RunEvents,
+    RunListener,
+    begin_chain,
+    begin_tool,
+    done,
+    look_for_notes,
+    read_citations,
+    watch,
+)
 from alma_langchain.recorder import Recorder
 from alma_langchain.run import RunReport
 from alma_langchain.settings import Options, RunContext, Settings
@@ -225,6 +236,17 @@ class AsyncALMACallbackHandler(_Handler, RunListener, AsyncCallbackHandler, Grap
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self._roots.ended(run_id)
         await done(RUNS.tool_failed(run_id, error))
+
+    async def on_chat_model_start(
+        self,
+        serialized: Any,
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        look_for_notes(RUNS, messages, parent_run_id)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         read_citations(RUNS, response, parent_run_id)

@@ -97,16 +97,18 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Shows the notes to the model, and finds what it cites."""
+        attempt = self._at_model(request)
         response = handler(self._with_notes(request))
-        self._observe(request, response)
+        self._observe(attempt, response)
         return response
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """As `wrap_model_call`."""
+        attempt = self._at_model(request)
         response = await handler(self._with_notes(request))
-        self._observe(request, response)
+        self._observe(attempt, response)
         return response
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
@@ -198,9 +200,18 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
     def _with_notes(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         return with_notes(request, self._name) if self._inject == "system" else request
 
-    def _observe(self, request: ModelRequest[Any], response: Any) -> None:
-        attempt = self._current(cast(Mapping[str, Any], request.state), getattr(request.runtime, "context", None))
+    def _at_model(self, request: ModelRequest[Any]) -> Attempt | None:
+        state = cast(Mapping[str, Any], request.state)
+        attempt = self._current(state, getattr(request.runtime, "context", None))
         if attempt is not None:
+            attempt.notes = entry_of(state, self._name)["notes"]
+        return attempt
+
+    def _observe(self, attempt: Attempt | None, response: Any) -> None:
+        """Finds what is cited of the notes, if the model was ever told them."""
+        if attempt is not None and attempt.is_told is False:
+            self.recorder.say_unseen()
+        elif attempt is not None:
             attempt.observe(said_by_model(_messages_of(response)))
 
     def _finished(self, attempt: Attempt, state: ALMAState) -> FinishedRun:

@@ -44,6 +44,7 @@ class Recorder:
         self._live: dict[str, Attempt] = {}
         self._after: OrderedDict[str, str] = OrderedDict()  # the episode that goes on, by the one that it goes on after
         self._choices: dict[str, tuple[BaseTool, dict[str, list[Any]]]] = {}
+        self._has_said_unseen = False
         self._lock = threading.RLock()
 
     def project(self, context: RunContext) -> ALMA:
@@ -153,6 +154,14 @@ class Recorder:
         """Says what was taken from a run: in `last_run` and in one line of the log."""
         self.last_run = report
         _LOG.info("run of %s: %s", report.agent, report)
+
+    def say_unseen(self) -> None:
+        """Says once that the notes are lost on the way to the model."""
+        if not self._has_said_unseen:
+            self._has_said_unseen = True
+            _LOG.warning(
+                "the notes did not reach the model: another middleware wrote the prompt anew; use split(), its second part last"
+            )
 
     @contextmanager
     def guard(self, what: str, attempt: Attempt | None = None) -> Iterator[None]:
