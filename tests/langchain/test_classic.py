@@ -13,6 +13,7 @@ from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
 from langchain_classic.base_memory import BaseMemory
 from langchain_classic.chains import ConversationChain, LLMChain
 from langchain_classic.memory import CombinedMemory, ConversationBufferMemory
+from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.load import dumps
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from langchain_core.tools import tool
@@ -270,6 +271,24 @@ def test_a_run_that_no_callback_told_of_is_recorded_and_said_so_once(alma: ALMA,
     assert [record.message for record in caplog.records] == [
         "no callbacks told of this run's steps; add callbacks=[memory.callback_handler()] to the chain"
     ]
+
+
+@colours
+@pytest.mark.parametrize("with_handler", [True, False])
+@pytest.mark.parametrize("is_named", [True, False])
+@pytest.mark.parametrize("model", [scripted("As [H1] says."), FakeListLLM(responses=["As [H1] says."])], ids=["chat", "text"])
+def test_notes_that_the_prompt_does_not_name_are_missed_and_nothing_of_them_counts_as_used(
+    alma: ALMA, caplog: pytest.LogCaptureFixture, model: Any, is_named: bool, with_handler: bool, is_async: bool
+) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    prompt = PromptTemplate.from_template("{alma_memory}\n{input}" if is_named else "{input}")
+    memory = ALMAMemory(alma, agent="dev", input_key="input")
+    handler = memory.async_callback_handler() if is_async else memory.callback_handler()
+    config = {"callbacks": [handler] if with_handler else []}
+    invoke(LLMChain(llm=model, prompt=prompt, memory=memory), {"input": TASK}, is_async=is_async, config=config)
+    assert [shown.used for shown in only_run(alma).shown] == [True if is_named else None]
+    missed = "the notes did not reach the model; name them in the prompt, as {alma_memory}"
+    assert [record.message for record in caplog.records] == ([] if is_named else [missed])
 
 
 def test_looking_alone_records_nothing(alma: ALMA) -> None:

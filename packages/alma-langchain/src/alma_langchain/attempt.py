@@ -45,7 +45,7 @@ class Attempt:
         self.made: dict[str, tuple[str, Mapping[str, Any]]] = {}
         """The tool and the arguments by which a call was made at last, by its id: middleware may change what the model asked for."""
         self.notes = ""
-        """What its hooks write into each prompt."""
+        """What is to stand in its prompts."""
         self.is_told: bool | None = None
         """Whether that stood in anything that a model was asked; `None` before one was asked."""
         self._begin: Callable[[], Episode] | None = begin
@@ -112,9 +112,9 @@ class Attempt:
                 self._step(use, False, left.error, seconds, call_id)
 
     def observe(self, text: str) -> None:
-        """Finds citations in what the model said; later, if the episode has not begun."""
+        """Finds citations in what the model said; later, if the episode has not begun. None, if it was never told the notes."""
         with self._lock, self.recorder.guard("citations were not read", self):
-            if not text or self.is_over:
+            if not text or self.is_over or self.is_told is False:
                 return
             if self._begin is not None:
                 self._said.append(text)

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -69,7 +69,12 @@ class RunEvents(RunListener):
         parent_run_id: UUID | None = None,
         **kwargs: Any,
     ) -> None:
-        look_for_notes(self.runs, messages, parent_run_id)
+        look_for_notes(self.runs, (str(message.text) for batch in messages for message in batch), parent_run_id)
+
+    def on_llm_start(
+        self, serialized: Any, prompts: list[str], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        look_for_notes(self.runs, prompts, parent_run_id)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         read_citations(self.runs, response, parent_run_id)
@@ -154,11 +159,12 @@ def begin_tool(runs: Runs, serialized: Any, run_id: UUID, parent: UUID | None, t
         runs.tool_started(run_id, parent, name, inputs if isinstance(inputs, Mapping) else {}, told.get("tool_call_id"))
 
 
-def look_for_notes(runs: Runs, messages: Sequence[Sequence[BaseMessage]], parent: UUID | None) -> None:
-    """Sees whether the notes of hooks reach a model: middleware further in may have written the prompt anew."""
-    for attempt in runs.followed(parent):
-        if attempt.notes and not attempt.is_told:
-            attempt.is_told = any(attempt.notes in str(message.text) for batch in messages for message in batch)
+def look_for_notes(runs: Runs, asked: Iterable[str], parent: UUID | None) -> None:
+    """Sees whether the notes reach a model: a prompt may not name them, or middleware further in may have written it anew."""
+    attempts = [attempt for attempt in runs.followed(parent) if attempt.notes and not attempt.is_told]
+    texts = list(asked) if attempts else []
+    for attempt in attempts:
+        attempt.is_told = any(attempt.notes in text for text in texts)
 
 
 def read_citations(runs: Runs, response: LLMResult, parent: UUID | None) -> None:

@@ -246,7 +246,12 @@ class AsyncALMACallbackHandler(_Handler, RunListener, AsyncCallbackHandler, Grap
         parent_run_id: UUID | None = None,
         **kwargs: Any,
     ) -> None:
-        look_for_notes(RUNS, messages, parent_run_id)
+        look_for_notes(RUNS, (str(message.text) for batch in messages for message in batch), parent_run_id)
+
+    async def on_llm_start(
+        self, serialized: Any, prompts: list[str], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        look_for_notes(RUNS, prompts, parent_run_id)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         read_citations(RUNS, response, parent_run_id)

@@ -132,6 +132,8 @@ class ALMAMemory(BaseMemory):
             return
         if not attempt.is_listened_to:
             self._warn("no callbacks told of this run's steps; add callbacks=[memory.callback_handler()] to the chain")
+        if attempt.is_told is False:
+            self._warn(f"the notes did not reach the model; name them in the prompt, as {{{self.memory_key}}}")
         answer = self._answer(outputs)
         attempt.observe(answer)
         self._recorder.end(attempt, attempt.finished(answer=answer, outputs=dict(outputs)))
@@ -171,7 +173,10 @@ class ALMAMemory(BaseMemory):
     def _shown(self, found: MemorySlice, attempt: Attempt | None) -> Any:
         if self.return_docs:
             return NotedDocuments(memory_to_documents(found), attempt)
-        return Notes.of(self._recorder.notes(found), attempt)
+        text = self._recorder.notes(found)
+        if attempt is not None:
+            attempt.notes = text
+        return Notes.of(text, attempt)
 
     def _forget_all(self) -> None:
         while ids := [memory.id for memory in self.alma.list_memories(agent=self.agent, limit=1000)]:

@@ -208,11 +208,11 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
         return attempt
 
     def _observe(self, attempt: Attempt | None, response: Any) -> None:
-        """Finds what is cited of the notes, if the model was ever told them."""
-        if attempt is not None and attempt.is_told is False:
+        if attempt is None:
+            return
+        if attempt.is_told is False:
             self.recorder.say_unseen()
-        elif attempt is not None:
-            attempt.observe(said_by_model(_messages_of(response)))
+        attempt.observe(said_by_model(_messages_of(response)))
 
     def _finished(self, attempt: Attempt, state: ALMAState) -> FinishedRun:
         entry = entry_of(state, self._name)
