@@ -5,6 +5,7 @@ Subjects take turns in small blocks, so that whatever else the machine does hits
 """
 
 import argparse
+import gc
 import os
 import platform
 import sqlite3
@@ -86,6 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     before = _load()
     try:
         plan = _plan(options)
+        gc.collect()
+        gc.freeze()  # the reference has no such heap of texts in its process, which a collection would have to walk through
         with tempfile.TemporaryDirectory(prefix="speed-", dir=options.dir) as folder, Progress(console=console) as progress:
             result = measure(plan, Path(folder), progress)
     except (DataError, PeerError) as error:
