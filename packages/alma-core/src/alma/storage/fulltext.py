@@ -5,7 +5,7 @@ whose words they are.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,14 @@ def create(connection: sqlite3.Connection, project: int) -> None:
 
 def insert(connection: sqlite3.Connection, project: int, memory: int, passages: Sequence[Passage]) -> None:
     """Makes a memory searchable."""
+    insert_all(connection, project, [(memory, passages)])
+
+
+def insert_all(connection: sqlite3.Connection, project: int, memories: Iterable[tuple[int, Sequence[Passage]]]) -> None:
+    """Makes memories searchable, each with its passages."""
     connection.executemany(
         f"INSERT INTO text_{project:d} (rowid, text) VALUES (?, ?)",  # noqa: S608 - a number
-        documents_of(memory, passages),
+        (document for memory, passages in memories for document in documents_of(memory, passages)),
     )
 
 

@@ -7,7 +7,7 @@ passages when it first searches, and finds them like all others.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from alma.storage import compiled, fulltext
@@ -24,11 +24,12 @@ def may_wait(passages: Sequence[Passage]) -> bool:
     return sum(len(passage.text) + len(passage.keywords) for passage in passages) <= LONGEST_WAITING
 
 
-def take_in(view: View, memories: Sequence[int]) -> None:
-    """Puts memories that waited into the full text. None waits any more then."""
+def take_in(view: View, memories: Sequence[int], known: Mapping[int, Sequence[Passage]] | None = None) -> None:
+    """Puts memories that waited into the full text. None waits any more then. Passages that are `known` are not read again."""
     if memories:
-        for memory, passages in searched(view, memories):
-            fulltext.insert(view.connection, view.project, memory, passages)
+        in_hand = {memory: passages for memory, passages in (known or {}).items() if memory in memories}
+        read = list(searched(view, [memory for memory in memories if memory not in in_hand]))
+        fulltext.insert_all(view.connection, view.project, [*read, *in_hand.items()])
         view.connection.execute(compiled.PROJECT_INDEXED, {"of_row": view.project, "unindexed": "[]"})
 
 

@@ -56,6 +56,7 @@ class Write:
     partitions: Mapping[PartitionKey, int]
     new_partitions: dict[PartitionKey, int] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
+    waiting: dict[int, Sequence[Passage]] = field(default_factory=dict)
 
     @property
     def learned(self) -> EvidenceReader:
@@ -246,13 +247,15 @@ class Write:
     def _make_searchable(self, memory_number: int, passages: Sequence[Passage]) -> None:
         if may_wait(passages) and len(self.unindexed) < MOST_WAITING:
             self.unindexed.append(memory_number)
+            self.waiting[memory_number] = passages
             return
         self._index_waiting()
         fulltext.insert(self.connection, self.row, memory_number, passages)
 
     def _index_waiting(self) -> None:
-        take_in(self._view(), self.unindexed)
+        take_in(self._view(), self.unindexed, self.waiting)
         self.unindexed.clear()
+        self.waiting.clear()
 
     def _view(self) -> View:
         return View(self.connection, self.row, self.seal, self._partition)
