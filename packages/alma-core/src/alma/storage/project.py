@@ -32,7 +32,7 @@ from alma.storage.bm25 import TextQuery
 from alma.storage.database import Database
 from alma.storage.evidence import EvidenceReader
 from alma.storage.logical import PartitionKey, View, read_rows
-from alma.storage.rows import memory_from, text_hash
+from alma.storage.rows import VECTORS_AT_ONCE, memory_from, text_hash
 from alma.storage.seal import Seal
 from alma.storage.traces import traces
 from alma.storage.transfer import Snapshot, listed
@@ -157,10 +157,11 @@ class SQLProject:
             project = self._find(connection)
             if project is None:
                 return found
-            for text in texts:
-                row = connection.execute(compiled.VECTOR_BY_HASH, {"project": project, "text_hash": text_hash(text)}).fetchone()
-                if row is not None:
-                    found[text] = self._seal.open(row[0], place="vector.vector")
+            hashes = {text_hash(text): text for text in texts}
+            for batch in _in_batches(hashes):
+                statement = compiled.VECTOR_BY_HASH if len(batch) == 1 else compiled.VECTORS_BY_HASH
+                for digest, vector in connection.execute(statement, {"project": project, **batch}):
+                    found[hashes[digest]] = self._seal.open(vector, place="vector.vector")
         return found
 
     def counts(self) -> list[PartitionCount]:
@@ -418,6 +419,16 @@ class SQLProject:
                 f"the vector of passage {row[1]} in project {self.name!r} has {len(vector)} bytes; see `alma verify`"
             )
         return vector
+
+
+def _in_batches(hashes: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
+    """The hashes as what a statement is given that looks for so many at once; the last one fills up what is left."""
+    left = list(hashes)
+    while len(left) > 1:
+        batch, left = left[:VECTORS_AT_ONCE], left[VECTORS_AT_ONCE:]
+        yield {f"hash_{number}": batch[min(number, len(batch) - 1)] for number in range(VECTORS_AT_ONCE)}
+    if left:
+        yield {"hash_0": left[0]}
 
 
 def _integers(values: Iterator[int]) -> NDArray[np.int64]:

@@ -17,6 +17,9 @@ from alma.types.passages import Passage
 
 Row = dict[str, Any]
 
+VECTORS_AT_ONCE = 64
+"""So many vectors one statement looks up by the hashes of their texts."""
+
 _CONTENT = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _BODY = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _COLUMNS = frozenset(Memory.model_fields)

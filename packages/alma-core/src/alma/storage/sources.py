@@ -33,6 +33,7 @@ from sqlalchemy.sql import ClauseElement
 from alma.storage import tables
 from alma.storage.evidence import RECOUNTED
 from alma.storage.lengths import OTHER_WEIGHT
+from alma.storage.rows import VECTORS_AT_ONCE
 
 _STORE, _PROJECT, _PARTITION, _MEMORY, _PASSAGE, _VECTOR, _USAGE, _RECORD, _JOURNAL = (
     tables.metadata.tables[name]
@@ -84,8 +85,12 @@ def sources() -> dict[str, ClauseElement]:
         .where(_p.memory.in_(_rows_given()))
         .order_by(_p.memory, _p.position),
         "VECTOR_INSERT": _inserting(_VECTOR, "row", "embedder").values(embedder=_embedder()).prefix_with("OR IGNORE"),
-        "VECTOR_BY_HASH": select(_v.vector).where(
-            _v.project == _given("project"), _v.text_hash == _given("text_hash"), _v.embedder == _embedder()
+        "VECTOR_BY_HASH": select(_v.text_hash, _v.vector).where(
+            _v.project == _given("project"), _v.text_hash == _given("hash_0"), _v.embedder == _embedder()
+        ),
+        "VECTORS_BY_HASH": select(_v.text_hash, _v.vector).where(
+            *(_v.project == _given("project"), _v.embedder == _embedder()),
+            _v.text_hash.in_([_given(f"hash_{number}") for number in range(VECTORS_AT_ONCE)]),
         ),
         "LENGTHS": select(
             _p.memory,

@@ -128,7 +128,7 @@ class Snapshot:
         )
 
     def _vector(self, text: str) -> str:
-        row = self.view.one(compiled.VECTOR_BY_HASH, text_hash=text_hash(text))
+        row = self.view.one(compiled.VECTOR_BY_HASH, hash_0=text_hash(text))
         if row is None:
             raise CorruptStoreError(f"the vector of {text[:60]!r} is missing; see `alma verify`")
         return base64.b64encode(self.view.seal.open(row["vector"], place="vector.vector")).decode()
