@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_mock import MockerFixture
 
 from alma import ALMA, ConflictError, ValidationError
+from alma.storage.evidence import EvidenceReader
 from facade import ManualClock, OpenStore, refused
 from learned import counts, evidence, heuristics
 from lines import lines_of, write_lines
@@ -195,3 +197,35 @@ def test_what_is_expected_of_an_unknown_task_is_what_became_of_all_the_others(al
     )
     seen = alma.assess(context="Translate the letter of the notary", agent="dev")
     assert 0.7 < seen.confidence_score < 0.8
+
+
+def test_what_others_learned_meanwhile_is_taken_in_without_reading_all_anew(open_store: OpenStore, mocker: MockerFixture) -> None:
+    one, other = open_store(), open_store()
+    for hand in (one, other):
+        hand.learn("dev", "Feed the animals", True, "by hand")
+    reading = mocker.spy(EvidenceReader, "classes")
+    for number, chore in enumerate(["Translate a letter", "Count votes", "Paint walls", "Water flowers", "Audit books"]):
+        (one, other)[number % 2].learn("dev", "Deploy", number % 4 > 0, "by hand", error_message="it broke")
+        (one, other)[number % 2].learn("dev", chore, True, "by hand")
+    other.learn("dev", "Audit books", True, "by hand")
+    one.learn("dev", "Water flowers", True, "by hand")
+    assert reading.call_count == 0
+    assert {(row.task, row.trials) for row in one.strategies(agent="dev", limit=100) if row.trials > 1} == {
+        *(("Feed the animals", 2), ("Deploy", 5), ("Audit books", 2), ("Water flowers", 2)),
+    }
+
+
+@pytest.mark.parametrize("taken_back", ["undo", "purge"])
+def test_what_others_took_back_meanwhile_is_not_counted(open_store: OpenStore, taken_back: str) -> None:
+    one, other = open_store(), open_store()
+    first = one.learn("dev", "Deploy", True, "by hand")
+    other.learn("dev", "Feed the animals", True, "by hand")
+    one.learn("dev", "Deploy", True, "by hand")
+    if taken_back == "undo":
+        other.undo(2)
+    else:
+        other.purge([first.id])
+    one.learn("dev", "Deploy", False, "by guessing")
+    (row,) = [row for row in one.strategies("Deploy", "dev") if row.strategy == "by hand"]
+    assert (row.successes, row.trials) == ((1, 1) if taken_back == "undo" else (2, 2))
+    assert one.verify().ok

@@ -13,6 +13,7 @@ from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
 from alma.errors import AlmaError, StorageError
 from alma.forking import renewed_in_children
+from alma.learning.catching_up import catch_up
 from alma.learning.ledger import Ledger
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
@@ -198,8 +199,11 @@ class Room:
     ledger: Ledger | None = None
 
     def take_ledger(self, learned_seq: int) -> Ledger:
-        """The evidence in hand, if it is that of this record, else none; nobody else has it until it is given back by `keep_ledger`."""
+        """The evidence in hand, as of this record; nobody else has it until it is given back by `keep_ledger`."""
         ledger, self.ledger = self.ledger, None
+        if ledger is not None and ledger.upto < learned_seq:
+            entries = self.project.entries(after=ledger.upto)
+            ledger = ledger if catch_up(ledger, entries, upto=learned_seq, vectors_of=self.project.vectors) else None
         return ledger if ledger is not None and ledger.upto == learned_seq else Ledger(upto=learned_seq)
 
     def keep_ledger(self, ledger: Ledger) -> None:
