@@ -134,13 +134,13 @@ def search(
 
 
 def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
-    """What is nearest in the portions of a scope that no other thread has taken yet."""
+    """What is nearest in the portions of a scope that no other thread has taken yet, all in one; nothing if all are taken."""
     found: list[PassageScores] = []
     while True:
         try:
             portion = portions.popleft()
         except IndexError:
-            return found
+            return [_joined(found)] if found else []
         found.append(index.search(question.vector, partitions=portion, limit=limit))
 
 
@@ -189,6 +189,8 @@ def _together(parts: Sequence[Scored]) -> Scored:
 
 def _joined(parts: Sequence[PassageScores]) -> PassageScores:
     """One behind the other."""
+    if len(parts) == 1:
+        return parts[0]
     return PassageScores(
         passages=np.concatenate([part.passages for part in parts]),
         memories=np.concatenate([part.memories for part in parts]),

@@ -138,7 +138,8 @@ class TextQuery:
 
     def _waiting_entries(self, term: str) -> Integers:
         """The documents that a word stands in of memories that are not in the index yet, ascending, one entry each time."""
-        documents = [document for documents in self._waiting for document, words in documents for _ in range(words.get(term, 0))]
+        held = [(document, words[term]) for documents in self._waiting for document, words in documents if term in words]
+        documents = [document for document, count in held for _ in range(count)]
         return np.array(documents, dtype=np.int64)
 
     def _listed(self, query: str, *values: str) -> Integers:
