@@ -57,8 +57,7 @@ CREATE TABLE memory (
     updated_at INTEGER NOT NULL, archived_at INTEGER, content_hash BLOB NOT NULL, evidence TEXT, seq INTEGER NOT NULL,
     UNIQUE (project, id)
 ) STRICT;
-CREATE INDEX memory_partition ON memory (partition);
-CREATE INDEX memory_evidence ON memory (project, evidence) WHERE evidence IS NOT NULL;
+CREATE INDEX memory_evidence ON memory (project, evidence, partition, successes) WHERE evidence IS NOT NULL;
 CREATE TABLE passage (
     row INTEGER PRIMARY KEY, project INTEGER NOT NULL, memory INTEGER NOT NULL, position INTEGER NOT NULL, speaker BLOB NOT NULL,
     time INTEGER, is_own INTEGER NOT NULL, text BLOB NOT NULL, keywords BLOB NOT NULL, text_hash BLOB, is_live INTEGER NOT NULL,

@@ -289,7 +289,8 @@ def _logical() -> dict[str, ClauseElement]:
         .order_by(_EVIDENCE.c.trials.desc(), _EVIDENCE.c.row.desc())
         .limit(_given("most"))
         .offset(literal_column("0")),
-        "EVIDENCE_TOTAL": select(func.total(_m.successes), func.total(_m.trials)).where(
+        "EVIDENCE_TOTAL": select(func.total(_m.successes), func.total(_m.successes.is_not(None))).where(
+            *(_m.project == _given("project"), _m.evidence.is_not(None)),
             _m.partition == outcomes_of_agent,
             _m.evidence.is_not(None),
             func.substr(_m.evidence, literal_column("17"), literal_column("1")) != literal_column("'s'"),
@@ -314,7 +315,7 @@ def _logical() -> dict[str, ClauseElement]:
         "EVIDENCE_NEWEST_FIRSTS": firsts.where(
             _m.row.in_(
                 select(_m.row)
-                .where(_m.partition == outcomes_of_agent)
+                .where(_m.project == _given("project"), _m.evidence.is_not(None), _m.partition == outcomes_of_agent)
                 .order_by(_m.row.desc())
                 .limit(_given("looked_at"))
                 .offset(literal_column("0"))

@@ -49,13 +49,15 @@ class PartitionTable(SQLModel, table=True):
 
 
 class MemoryTable(SQLModel, table=True):
-    """A memory: what ranking needs in columns of its own, the rest as JSON in `body`. Times in microseconds."""
+    """A memory: what ranking needs in columns of its own, the rest as JSON in `body`. Times in microseconds.
+
+    The index of evidence answers by itself how all that an agent tried went, and which of its outcomes are the newest.
+    """
 
     __tablename__ = "memory"
     __table_args__ = (
         UniqueConstraint("project", "id"),
-        Index("memory_partition", "partition"),
-        Index("memory_evidence", "project", "evidence", sqlite_where=text("evidence IS NOT NULL")),
+        Index("memory_evidence", "project", "evidence", "partition", "successes", sqlite_where=text("evidence IS NOT NULL")),
     )
     row: int = Field(primary_key=True)
     project: int
