@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from alma.text import (
@@ -71,6 +71,12 @@ def test_one_line_has_no_control_line_separating_or_direction_changing_character
 
 
 TURNING = {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
+
+
+@given(_texts | _prose)
+@example(" two  spaces ")
+def test_one_line_is_the_same_whether_all_of_it_can_be_printed_or_not(text: str) -> None:
+    assert one_line(text) == one_line(f"{text}\x00")
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,8 @@ def signs(text: str) -> tuple[str, ...]:
 
 def one_line(text: str) -> str:
     """The text on one line, without control, line-separating or direction-changing characters, or such as cannot be seen at all."""
+    if text.isprintable():  # then a space is all that may stand there too often
+        return " ".join(text.split())
     return _SPACE.sub(" ", _UNSAFE.sub(" ", text)).strip()
 
 

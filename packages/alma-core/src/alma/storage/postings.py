@@ -1,7 +1,7 @@
 """Where the words stand that were asked for: read from full text once, and kept up to date as memories are added."""
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,10 +79,10 @@ class Postings:
 
     def add(self, pieces: Iterable[Piece], *, upto: int) -> None:
         """Brings all lists up to date: memories were added since, each of a greater number than any before, and nothing else was changed."""
-        added = _postings(pieces)
+        added = _postings(pieces, self._is_growing)
         self.upto = HALF_DONE
-        for word in self._lists.keys() & added.keys():
-            self._put(word, self._lists[word].followed_by(added[word]))
+        for word, newer in added.items():
+            self._put(word, self._lists[word].followed_by(newer))
         self._drop_oldest()
         self.upto = upto
 
@@ -90,6 +90,11 @@ class Postings:
         """Forgets all lists."""
         self._lists.clear()
         self._bytes, self.upto = 0, upto
+
+    def _is_growing(self, word: str) -> bool:
+        """Whether there is a list of it that was read to its end."""
+        posting = self._lists.get(word)
+        return posting is not None and posting.limit is None
 
     def _put(self, word: str, posting: Posting) -> None:
         before = self._lists.get(word)
@@ -102,11 +107,13 @@ class Postings:
             self._bytes -= dropped.size
 
 
-def _postings(pieces: Iterable[Piece]) -> dict[str, Posting]:
+def _postings(pieces: Iterable[Piece], is_wanted: Callable[[str], bool]) -> dict[str, Posting]:
+    """The lists of these pieces for the words that are wanted."""
     found: defaultdict[str, list[tuple[int, float, int]]] = defaultdict(list)
     for memory, weight, words in pieces:
         for word, count in words.items():
-            found[word].append((memory, weight * count, count))
+            if is_wanted(word):
+                found[word].append((memory, weight * count, count))
     return {word: _posting(entries) for word, entries in found.items()}
 
 
