@@ -43,14 +43,17 @@ class TextLengths:
     def take(self, rows: Sequence[LengthRow], *, upto: int) -> None:
         """Takes in the lengths of new and changed memories. A memory whose text is gone has the length 0."""
         if rows:
-            memories, inverse = np.unique(np.fromiter((row[0] for row in rows), dtype=np.int64), return_inverse=True)
-            lengths = np.bincount(inverse, weights=np.fromiter((row[1] for row in rows), dtype=np.float64))
-            self._reserve(int(memories[-1]) + 1)
+            parts: dict[int, float] = {}
+            for memory, length in rows:
+                parts[memory] = parts.get(memory, 0.0) + length
+            memories, lengths = np.fromiter(parts, dtype=np.int64), np.fromiter(parts.values(), dtype=np.float64)
+            newest = max(parts)
+            self._reserve(newest + 1)
             before = self._lengths[memories]
             self._sum += float(lengths.sum() - before.sum(dtype=np.float64))
             self.count += int(np.count_nonzero(lengths) - np.count_nonzero(before))
             self._lengths[memories] = lengths
-            self.newest = max(self.newest, int(memories[-1]))
+            self.newest = max(self.newest, newest)
         self.upto = upto
 
     def _reserve(self, size: int) -> None:
