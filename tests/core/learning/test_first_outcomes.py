@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pytest_mock import MockerFixture
 
-from alma import ALMA, ConflictError, ValidationError
+from alma import ALMA, ConflictError, Draft, Outcome, Passage, ValidationError
 from alma.storage.evidence import EvidenceReader
+from alma.types import Verdict
 from facade import ManualClock, OpenStore, refused
 from learned import counts, evidence, heuristics
 from lines import lines_of, write_lines
@@ -69,6 +70,26 @@ def test_a_first_outcome_is_found_by_another_process_and_after_many_others(open_
     one.learn("dev", "Deploy", "success", "by hand")
     assert [(rule.strategy, rule.success_count) for rule in heuristics(other)] == [("by hand", 3)]
     assert one.verify().ok
+
+
+def test_a_first_outcome_is_found_behind_many_that_make_no_class(open_store: OpenStore) -> None:
+    one = open_store()
+    one.learn("dev", "Deploy", "success", "by hand")
+    one.learn_many({"agent": "dev", "task": f"Chore {number}", "outcome": True, "task_type": "chore"} for number in range(1_100))
+    for known in (2, 3):
+        open_store().learn("dev", "Deploy", "success", "by hand")
+        assert counts(one)["by hand"] == (known, known)
+
+
+def test_the_first_passage_tells_the_task_wherever_it_stands(alma: ALMA, clock: ManualClock) -> None:
+    passages = Passage(text="and look after it", position=7), Passage(text="Deploy", position=3)
+    for number in range(2):
+        told = {"id": f"outcome-{number}", "agent": "dev", "project_id": "shop", "created_at": clock.now, "updated_at": clock.now}
+        outcome = Outcome(**told, task_description="Deploy it", outcome=Verdict.SUCCESS, strategy_used="by hand")
+        alma.add_many([Draft(memory=outcome, passages=passages)])
+        assert counts(alma) == {"by hand": (number + 1, number + 1)}
+    alma.learn("dev", "Deploy", "failure", "by hand")
+    assert counts(alma) == {"by hand": (2, 3)}
 
 
 def test_of_two_first_outcomes_at_once_both_count(open_store: OpenStore) -> None:

@@ -61,7 +61,7 @@ class Learner:
         if not isinstance(memory, Outcome):
             self.write.add(memory, passages, vectors)
             return
-        self.write.add(memory, passages, vectors, evidence=self._observe(memory, passages[0].text, vectors, is_step))
+        self.write.add(memory, passages, vectors, evidence=self._observe(memory, _task(passages), vectors, is_step))
 
     def _observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes], is_step: bool) -> str:
         """Counts an outcome of a task, and gives the id of the evidence that it belongs to."""
@@ -106,7 +106,7 @@ class Learner:
         seen, now = stored.evidence, outcome.outcome
         book = self._book(seen.agent, seen.task_class)
         assert book is not None  # there is evidence on it
-        whole = self._whole(book, seen.agent, seen.task_class, passages[0].text, None)
+        whole = self._whole(book, seen.agent, seen.task_class, _task(passages), None)
         if was is not now:
             whole.evidence = recounted(whole.evidence, was, now)
             book.put(whole)
@@ -151,14 +151,10 @@ class Learner:
         if outcome.task_type is not None:
             return step + exact, False
         known = self._classes(outcome.agent)
-        if exact in known or self._is_stored(outcome.agent, exact, known):
+        if exact in known or self.learned.has_class(outcome.agent, exact):
             return step + exact, False
         near = None if vector is None else known.best(task, vector)
         return step + (near or exact), near is None
-
-    def _is_stored(self, agent: str, key: str, known: KnownTexts) -> bool:
-        """Whether a class that is not in hand is there all the same."""
-        return known.is_full and self.learned.has_class(agent, key)
 
     def _classes(self, agent: str) -> KnownTexts:
         known = self.ledger.classes.get(agent)
@@ -202,6 +198,11 @@ class Learner:
             task = book.whole.evidence.task if is_first and book.whole else None
             return _new(outcome.agent, key, hashed, strategy, task, vector)
         return found
+
+
+def _task(passages: Sequence[Passage]) -> str:
+    """The passage that tells the task: the first one by its position, however they were given."""
+    return min(passages, key=lambda passage: passage.position).text
 
 
 def _new(agent: str, key: str, hashed: str, text: str, task: str | None, vector: bytes | None) -> Entry:
