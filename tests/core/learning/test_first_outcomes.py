@@ -9,10 +9,13 @@ from pytest_mock import MockerFixture
 
 from alma import ALMA, ConflictError, Draft, Outcome, Passage, ValidationError
 from alma.storage.evidence import EvidenceReader
+from alma.text import matched_text
 from alma.types import Verdict
+from alma.types.evidence import evidence_id, own_class, text_key
 from facade import ManualClock, OpenStore, refused
 from learned import counts, evidence, heuristics
 from lines import lines_of, write_lines
+from purged import SECRET, traces
 
 
 def stored(alma: ALMA) -> int:
@@ -142,6 +145,31 @@ def test_the_strategy_of_a_first_outcome_is_compared_after_compaction_and_a_purg
     alma.compact()
     vectors = alma._room.project.vectors(["Take it live with a green twin beside the blue one"])
     assert len(vectors) == 1
+
+
+def test_a_long_strategy_of_a_first_outcome_is_compared_after_the_purge_of_one_that_begins_alike(alma: ALMA) -> None:
+    beginning = "with care " * 100
+    alma.learn("dev", "Deploy", "success", f"{beginning} and a net")
+    other = alma.learn("eve", "Feed the animals", "success", f"{beginning} and gloves")
+    alma.purge([other.id])
+    assert len(alma._room.project.vectors([matched_text(beginning)])) == 1
+
+
+def test_a_purge_names_the_evidence_that_only_an_undo_brings_back(open_store: OpenStore, tmp_path: Path) -> None:
+    alma = open_store()
+    first = alma.learn("dev", SECRET, "success", "by hand")
+    alma.learn("dev", SECRET.upper(), "success", "by hand")
+    alma.undo(1)
+    receipt = alma.purge([first.id]).receipt
+    assert receipt is not None
+    key = evidence_id("dev", own_class(None, SECRET, is_step=False), text_key("by hand"))
+    assert f"evidence {key}" in receipt.left  # it holds the task
+
+    alma.undo(2)
+    assert counts(alma) == {"by hand": (2, 2)}
+    alma.purge([memory.id for memory in alma.list_memories("outcome")])
+    alma.compact()
+    assert traces(tmp_path / "store") == []
 
 
 def test_it_comes_along_in_an_export_and_goes_on_to_count(open_store: OpenStore, tmp_path: Path) -> None:

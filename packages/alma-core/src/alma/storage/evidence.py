@@ -14,7 +14,7 @@ from alma.storage import compiled
 from alma.storage.logical import TABLES, View
 from alma.storage.rows import Row, memory_from, named, text_hash
 from alma.storage.seal import Seal
-from alma.text import matched_text
+from alma.text import PASSAGE_CHARS, matched_text
 from alma.types.evidence import Evidence, StoredEvidence, class_id, class_in, evidence_id, is_of_steps, tasks_id
 from alma.types.kinds import MemoryType
 from alma.types.memories import Outcome
@@ -122,6 +122,15 @@ def tried(view: View) -> set[str]:
     statement = "SELECT DISTINCT substr(evidence, :end) FROM memory WHERE project = :project AND evidence IS NOT NULL"
     given = {"project": view.project, "end": len(class_id("", "")) + 1}
     return {strategy_hash for (strategy_hash,) in view.connection.execute(statement, given)}
+
+
+def tried_in_part(view: View) -> Iterator[bytes]:
+    """The hashes of the texts by which the strategies are compared that outcomes name and that are too long to be compared whole."""
+    statement = "SELECT body FROM memory WHERE project = :project AND evidence IS NOT NULL AND length(body) > :most"
+    for (body,) in view.connection.execute(statement, {"project": view.project, "most": PASSAGE_CHARS}):
+        strategy = json.loads(view.seal.open(body, place="memory.body")).get("strategy_used", "")
+        if (compared_by := matched_text(strategy)) != strategy:
+            yield text_hash(compared_by)
 
 
 class EvidenceReader:

@@ -14,7 +14,7 @@ from alma.journal import PURGE, Change, entity
 from alma.protocols import Erased
 from alma.storage import compiled
 from alma.storage.applying import apply_changes
-from alma.storage.evidence import counted_strategies, tried
+from alma.storage.evidence import counted_strategies, tried, tried_in_part
 from alma.storage.logical import TABLES, View, passages_of
 from alma.storage.readback import purges
 from alma.storage.rows import text_hash
@@ -175,6 +175,7 @@ def _drop_vectors(view: View, hashes: Mapping[bytes, str], found: _Counts) -> No
     """Deletes the vectors of the texts, where no other memory says the same and no strategy is compared by it."""
     used = {digest for (digest,) in view.connection.execute(compiled.HASHES, {"project": view.project})}
     used |= {text_hash(text) for project, text in counted_strategies(view.connection, view.seal) if project == view.project}
+    used |= set(tried_in_part(view))
     strategies = tried(view)
     for digest in [digest for digest, key in hashes.items() if digest not in used and key not in strategies]:
         place = {"of_project": view.project, "of_text_hash": digest}

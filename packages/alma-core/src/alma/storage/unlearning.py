@@ -66,7 +66,7 @@ def unlearned(log: Log, doomed: Collection[str]) -> Unlearned:
         if not looked[whole].has_others(gone):
             gone.add(whole)
     rules = {rule for evidence_id in gone for rule in looked[evidence_id].rules()}
-    staying = [one for evidence_id, one in looked.items() if evidence_id not in gone and one.is_there]
+    staying = [one for evidence_id, one in looked.items() if evidence_id not in gone and one.is_known]
     left = [name for one in staying for name in (f"{EVIDENCE} {one.id}", *(f"memory {rule}" for rule in one.present_rules()))]
     return Unlearned(gone, rules - set(doomed), left)
 
@@ -93,6 +93,11 @@ class _Evidence:
     def is_there(self) -> bool:
         """Whether there is such a row now."""
         return self._raw is not None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is such a row, or was one that an undo may bring back."""
+        return bool(self._row)
 
     @property
     def is_whole(self) -> bool:
