@@ -210,6 +210,37 @@ def test_imported_evidence_does_not_hide_a_first_outcome_of_the_project(open_sto
     assert counts(other) == {"by guessing": (0, 1)}
 
 
+def test_what_became_of_a_first_outcome_elsewhere_comes_along_with_it(open_store: OpenStore, tmp_path: Path) -> None:
+    alma, other = open_store("giver"), open_store("taker")
+    alma.learn("dev", "Deploy", "success", "by hand")
+    alma.export(tmp_path / "x.jsonl")
+    other.import_from(tmp_path / "x.jsonl")
+    for strategy in ("by hand", "by guessing"):
+        alma.learn("dev", "Deploy", "failure", strategy)
+    alma.export(tmp_path / "x.jsonl")
+
+    for stored_evidence in (3, 0):  # two strategies and the class as a whole, once
+        report = other.import_from(tmp_path / "x.jsonl", on_conflict="skip")
+        assert report.stored.evidence == stored_evidence
+        assert counts(other) == {"by hand": (1, 2), "by guessing": (0, 1)}
+    other.learn("dev", "Deploy", "failure", "by guessing")
+    assert counts(other) == {"by hand": (1, 2), "by guessing": (0, 2)}
+    assert other.verify().ok
+
+
+def test_evidence_that_does_not_count_the_first_outcome_of_the_project_is_left_out(open_store: OpenStore, tmp_path: Path) -> None:
+    alma, other, third = open_store("giver"), open_store("taker"), open_store("third")
+    alma.learn("dev", "Deploy", "success", "by hand")
+    alma.export(tmp_path / "x.jsonl")
+    other.import_from(tmp_path / "x.jsonl")
+    third.learn("dev", "Deploy", "failure", "by guessing")
+    third.import_from(tmp_path / "x.jsonl", on_conflict="skip")  # there it counts nothing
+    third.learn("dev", "Deploy", "failure", "by guessing")
+    third.export(tmp_path / "x.jsonl")
+    assert other.import_from(tmp_path / "x.jsonl", on_conflict="skip").stored.evidence == 0
+    assert counts(other) == {"by hand": (1, 1)}
+
+
 def another(lines: list[dict[str, Any]]) -> dict[str, Any]:
     """A second outcome in a file of one."""
     made = {**lines[1], "id": lines[1]["id"][:-4] + "beef"}

@@ -161,18 +161,23 @@ def _present(room: Room, file: BinaryIO, contents: Contents) -> _Present:
     for line in _lines(file):
         if isinstance(line, ExportedRecord):
             _look_at_record(room, line, present)
-        elif isinstance(line, ExportedEvidence) and _is_known(room, line):
+        elif isinstance(line, ExportedEvidence) and _is_known(room, line, contents.links):
             present.leave_out_evidence(line.id)
     return present
 
 
-def _is_known(room: Room, line: ExportedEvidence) -> bool:
-    """Whether the project has evidence of its own on the same; of a class of a single outcome it counts nothing yet, so that stands for all."""
+def _is_known(room: Room, line: ExportedEvidence, links: Links) -> bool:
+    """Whether the project has evidence of its own on the same; of a class of a single outcome it counts nothing yet, so that stands for all,
+    unless the file counts that very outcome."""
     learned = room.project.learned
     here = learned.of_class(line.agent, line.task_class, most=1)
-    if here and here[0].row is not None:
+    if not here:
+        return False
+    if here[0].row is not None:
         return learned.at(line.agent, line.task_class, line.strategy_hash) is not None
-    return bool(here)
+    (only,) = room.project.memories(learned.outcomes(here[0].evidence.id, newest=1)).values()
+    in_file = links.memories.get(only.id)
+    return in_file is None or in_file.evidence != here[0].evidence.id
 
 
 def _look_at_record(room: Room, line: ExportedRecord, present: _Present) -> None:
