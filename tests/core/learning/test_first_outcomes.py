@@ -65,6 +65,22 @@ def test_steps_and_attempts_at_one_task_are_first_outcomes_of_their_own(alma: AL
     assert counts(alma) == {"pull": (0, 2), "by hand": (2, 2)}
 
 
+def test_first_steps_of_an_attempt_at_a_near_task_are_counted_at_once(open_store: OpenStore, tmp_path: Path) -> None:
+    alma, other = open_store(), open_store("other")
+    alma.learn("dev", "Deploy the shop to production", "success", "by hand")
+    for number, near in enumerate(("Deploy the shop to production now", "Now deploy the shop to production")):
+        with alma.episode("dev", near, episode_id=f"run-{number}") as episode:
+            episode.step("pull", error="lost")
+            episode.succeed(strategy="by hand")
+        assert counts(alma) == {"by hand": (number + 2, number + 2), "pull": (0, number + 1)}
+        assert len({seen.task_class.removeprefix("step:") for seen in evidence(alma)}) == 1
+    alma.export(tmp_path / "x.jsonl")
+    other.import_from(tmp_path / "x.jsonl")
+    assert counts(other) == counts(alma)
+    alma.undo(0)
+    assert stored(alma) == 0
+
+
 def test_a_first_outcome_is_found_by_another_process_and_after_many_others(open_store: OpenStore) -> None:
     one, other = open_store(), open_store()
     one.learn("dev", "Deploy", "success", "by hand")

@@ -42,6 +42,7 @@ class Learner:
     """What one write observes. `ledger` is its alone while it lasts.
 
     The first outcome of a class is all there is to know of it, so nothing is written but the outcome; with the second one, both are counted.
+    Where another task names the class, say that of attempts at it while these are the first steps, the first one is counted at once.
     """
 
     room: Room
@@ -68,8 +69,10 @@ class Learner:
         self._has_observed = True
         key, is_new = self._task_class(outcome, task, vectors.get(task), is_step=is_step)
         book = None if is_new else self._book(outcome.agent, key)
-        if book is None:
+        if book is None and key == own_class(outcome.task_type, task, is_step=is_step):
             return self._first(outcome, key, task, vectors)
+        if book is None:  # the class is named by another task, which the outcome does not tell
+            book = self.ledger.books[outcome.agent, key] = ClassBook(None, {}, is_whole=True)
         seen = Observation.of(outcome, told=self.at)
         whole = self._whole(book, outcome.agent, key, task, vectors.get(task))
         whole.evidence = counted(until(whole.evidence, self.at), seen)
