@@ -1,4 +1,4 @@
-"""One SQLite file: made whole or not at all, opened with the settings that durability needs, a connection for each thread."""
+"""One SQLite file: made whole or not at all, opened with the settings that durability needs, a connection for each use."""
 
 import os
 import sqlite3
@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -14,6 +15,8 @@ from alma.forking import renewed_in_children
 
 OLDEST_SQLITE = (3, 37, 0)
 BUSY_SECONDS = 30.0
+MOST_FREE = 8
+"""So many connections are kept for later, each with the pages that it holds."""
 
 _HEADER = b"SQLite format 3\x00"
 _SIGNS_OF_DAMAGE = ("malformed", "not a database", "no such ", "Could not decode")
@@ -31,17 +34,26 @@ _LEFT_OPEN: list[tuple[Path, Sequence[sqlite3.Connection]]] = []
 locks of its parent. The connections are kept, for to close them would touch the parent's work."""
 
 
+@dataclass(slots=True)
+class _Use:
+    """A connection while a thread uses it, by so many `with` blocks inside each other."""
+
+    connection: sqlite3.Connection
+    blocks: int = 0
+
+
 class Database:
-    """Connections to one file. Every thread gets its own; a new thread takes over that of an ended one, all of them are closed by `close`."""
+    """Connections to one file. A use has one for itself; the one that was given back last is taken next, whatever the thread, for the pages that it
+    holds are the newest. All are closed by `close`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = _file_at(path)
         self.writing = threading.Lock()
-        self._local = threading.local()
-        self._all: list[tuple[threading.Thread, sqlite3.Connection]] = []
-        self._guard = threading.Lock()
+        self._mine = threading.local()
+        self._free: list[sqlite3.Connection] = []
         self._in_use: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
         self._is_closed = False
         self._writer: int | None = None
         self._writing_by: sqlite3.Connection | None = None
@@ -50,61 +62,63 @@ class Database:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """This thread's connection, in autocommit."""
-        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if found is None:
-            found = self._local.connection = self._connect()
-        elif self._is_closed:
-            raise StorageError(f"{self.path} was closed; open ALMA again")
+        """The connection that this thread is using, else the one that will be taken next."""
+        use: _Use | None = getattr(self._mine, "use", None)
+        if use is not None:
+            return use.connection
+        self._give_back(found := self._take())
         return found
 
-    def _connect(self) -> sqlite3.Connection:
+    def _take(self) -> sqlite3.Connection:
+        """A connection that nobody uses, noted as in use."""
         with self._guard, storage_errors(self.path):
             if self._is_closed:
                 raise StorageError(f"{self.path} was closed; open ALMA again")
-            if any(path.samefile(self.path) for path, _ in _LEFT_OPEN):
+            if not self._free and any(path.samefile(self.path) for path, _ in _LEFT_OPEN):
                 raise StorageError(
                     f"{self.path} cannot be used here: this process was forked while its parent was using it; fork when nothing is under way, "
                     "or start processes by 'spawn'"
                 )
-            connection = self._taken_over() or connect(self.path)
-            self._all.append((threading.current_thread(), connection))
+            connection = self._free.pop() if self._free else connect(self.path)
+            self._in_use.append(connection)
             return connection
 
-    def _taken_over(self) -> sqlite3.Connection | None:
-        """A connection whose thread has ended, since making one takes longer than a write; further such ones are closed."""
-        ended = [connection for thread, connection in self._all if not thread.is_alive()]
-        self._all = [(thread, connection) for thread, connection in self._all if thread.is_alive()]
-        kept = next((each for each in ended if not each.in_transaction and each not in self._in_use), None)
-        for connection in ended:
-            if connection is not kept:
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._guard:
+            if connection not in self._in_use:  # it was closed, or is that of a parent
+                return
+            self._in_use.remove(connection)
+            if len(self._free) < MOST_FREE and not connection.in_transaction:
+                self._free.append(connection)
+            else:
                 connection.close()
-        return kept
 
     @contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection, noted as in use."""
-        connection, in_use = self.connection, self._in_use
-        in_use.append(connection)
+        """A connection for this thread: the same in a block inside another."""
+        mine = self._mine
+        use: _Use = getattr(mine, "use", None) or _Use(self._take())
+        mine.use = use
+        use.blocks += 1
         try:
-            yield connection
+            yield use.connection
         finally:
-            in_use.remove(connection)
+            use.blocks -= 1
+            if not use.blocks:
+                if getattr(mine, "use", None) is use:
+                    mine.use = None
+                self._give_back(use.connection)
 
     @contextmanager
     def _apart(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection, for this use alone: what the thread does meanwhile, in a callback say, gets another."""
-        connection, local, in_use = self.connection, self._local, self._in_use
-        spares: list[sqlite3.Connection] = local.__dict__.setdefault("spares", [])
-        local.connection = spares.pop() if spares else None
-        in_use.append(connection)
+        """A connection for this use alone: what the thread does meanwhile, in a callback say, gets another."""
+        mine, connection = self._mine, self._take()
+        before, mine.use = getattr(mine, "use", None), None
         try:
             yield connection
         finally:
-            in_use.remove(connection)
-            if local.connection is not None:
-                spares.append(local.connection)
-            local.connection = connection
+            mine.use = before
+            self._give_back(connection)
 
     def _check_in_place(self) -> None:
         """`StorageError` if the file was moved, replaced or deleted: what is written to it now would be lost, or would damage what took its place."""
@@ -141,7 +155,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection, with driver errors translated."""
+        """A connection, with driver errors translated."""
         with self._errors, self._using() as connection:
             yield connection
 
@@ -186,22 +200,22 @@ class Database:
 
     def renew_in_child(self) -> None:
         """Closes the inherited connections, for SQLite would take the parent's locks for this process's own; the parent's stay as they are."""
-        connections = [connection for _, connection in self._all]
+        connections = [*self._free, *self._in_use]
         if self._in_use or self.writing.locked() or self._guard.locked():
             _LEFT_OPEN.append((self.path, connections))
         else:
             for connection in connections:
                 connection.close()
-        self.writing, self._guard, self._local = threading.Lock(), threading.Lock(), threading.local()
-        self._all, self._in_use, self._writer, self._writing_by = [], [], None, None
+        self.writing, self._guard, self._mine = threading.Lock(), threading.Lock(), threading.local()
+        self._free, self._in_use, self._writer, self._writing_by = [], [], None, None
 
     def close(self) -> None:
-        """Closes the connections of all threads, after a write under way has landed."""
+        """Closes all connections, also those in use, after a write under way has landed."""
         with self.writing, self._guard:
             self._is_closed = True
-            for _, connection in self._all:
+            for connection in (*self._free, *self._in_use):
                 connection.close()
-            self._all.clear()
+            self._free, self._in_use = [], []
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
