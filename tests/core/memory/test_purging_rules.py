@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA, MemoryNotFoundError
@@ -189,6 +189,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ALMA]:
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(acts, min_size=3, max_size=14))
+@example([*[("learn", 0, "success")] * 3, ("learn", 1, "success"), ("undo", 2, None), ("purge", 0, 3)])
 def test_whatever_is_learned_undone_and_purged_nothing_hangs_in_the_air(zoo: ALMA, done: list[tuple[str, int, Any]]) -> None:
     """No rule without evidence, no evidence without an outcome that an undo could bring back, and at the end nothing of nobody."""
     alma = zoo.for_project(f"project {next(NUMBERS)}")

@@ -8,7 +8,7 @@ from alma.journal import Change, entity
 from alma.storage import compiled
 from alma.storage.logical import TABLES, View
 from alma.storage.readback import Redactions, changes_of, record_from
-from alma.types.evidence import WHOLE_CLASS
+from alma.types.evidence import WHOLE_CLASS, class_in
 from alma.types.kinds import MemoryType
 
 EVIDENCE = "evidence"
@@ -60,8 +60,7 @@ def unlearned(log: Log, doomed: Collection[str]) -> Unlearned:
     linked = dict.fromkeys(evidence_id for memory_id in doomed for evidence_id in _linked(log, memory_id))
     looked = {evidence_id: _Evidence(log, evidence_id, doomed) for evidence_id in linked}
     gone = {evidence_id for evidence_id, one in looked.items() if not one.is_whole and not one.has_others(())}
-    wholes = {whole for one in looked.values() for whole in one.wholes()}
-    for whole in sorted(wholes):
+    for whole in sorted(set(map(class_in, linked))):
         looked[whole] = looked.get(whole) or _Evidence(log, whole, doomed)
         if not looked[whole].has_others(gone):
             gone.add(whole)
@@ -102,19 +101,13 @@ class _Evidence:
     @property
     def is_whole(self) -> bool:
         """Whether it is about a class as a whole."""
-        return self._row.get("strategy_hash") == WHOLE_CLASS
+        return self.id == class_in(self.id)
 
     def _found(self) -> Mapping[str, Any]:
         if self._raw is not None:
             return TABLES[EVIDENCE].decoded(self._log.view, self._raw)
         told = self._log.rows(entity(EVIDENCE, self.id), EVIDENCE)
         return next((row for key, row in told if key == self.id and "task_class" in row), {})
-
-    def wholes(self) -> set[str]:
-        """The evidence on its class as a whole, itself if it is that."""
-        if self.is_there:
-            return {row["id"] for row in self._class_now() if row["is_whole"]}
-        return {key for key, row in self._class_then() if row["strategy_hash"] == WHOLE_CLASS}
 
     def has_others(self, gone: Collection[str]) -> bool:
         """Whether anything else rests on it, or may again after an undo: an outcome, or on a whole class a strategy that is not gone."""
