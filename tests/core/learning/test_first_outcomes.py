@@ -16,6 +16,7 @@ from facade import ManualClock, OpenStore, refused
 from learned import counts, evidence, heuristics
 from lines import lines_of, write_lines
 from purged import SECRET, traces
+from stores import execute
 
 
 def stored(alma: ALMA) -> int:
@@ -186,6 +187,25 @@ def test_a_purge_names_the_evidence_that_only_an_undo_brings_back(open_store: Op
     alma.purge([memory.id for memory in alma.list_memories("outcome")])
     alma.compact()
     assert traces(tmp_path / "store") == []
+
+
+DAMAGED = {"half an object": b'{"strategy_used": "by', "no object": b"[]" + b" " * 900, "very deep": b"[" * 100_000}
+
+
+@pytest.mark.parametrize("body", DAMAGED.values(), ids=DAMAGED)
+def test_a_first_outcome_whose_body_is_damaged_stops_no_compaction(open_store: OpenStore, tmp_path: Path, body: bytes) -> None:
+    alma = open_store()
+    alma.learn("dev", "Deploy", "success", "by hand")
+    execute(tmp_path / "store" / "alma.db", f"UPDATE memory SET body = x'{body.hex()}'")
+    assert alma.compact().is_whole
+
+
+def test_a_first_outcome_whose_body_is_damaged_stops_no_purge_of_another(open_store: OpenStore, tmp_path: Path) -> None:
+    alma = open_store()
+    first, other = alma.learn("dev", "Deploy", "success", "by hand"), alma.learn("eve", "Feed the animals", "success", "by hand")
+    damaged = DAMAGED["no object"].hex()
+    execute(tmp_path / "store" / "alma.db", f"UPDATE memory SET body = x'{damaged}' WHERE id = '{first.id}'")
+    assert alma.purge([other.id]).receipt is not None
 
 
 def test_it_comes_along_in_an_export_and_goes_on_to_count(open_store: OpenStore, tmp_path: Path) -> None:

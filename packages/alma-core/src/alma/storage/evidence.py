@@ -108,8 +108,16 @@ def strategies(connection: sqlite3.Connection, seal: Seal) -> Iterator[tuple[int
     """The texts by which strategies are compared, by project: also those of outcomes, which may be all that is known of a class."""
     yield from counted_strategies(connection, seal)
     for project, body in connection.execute("SELECT project, body FROM memory WHERE evidence IS NOT NULL"):
-        if strategy := json.loads(seal.open(body, place="memory.body")).get("strategy_used"):
+        if strategy := _named_in(body, seal):
             yield project, matched_text(strategy)
+
+
+def _named_in(body: bytes, seal: Seal) -> str:
+    """The strategy that an outcome names; none if its body is damaged, of which `verify` tells."""
+    try:
+        return str(json.loads(seal.open(body, place="memory.body")).get("strategy_used", ""))
+    except (ValueError, AttributeError, RecursionError):
+        return ""
 
 
 def compared(connection: sqlite3.Connection, seal: Seal) -> Iterator[tuple[int, bytes]]:
@@ -128,8 +136,8 @@ def tried_in_part(view: View) -> Iterator[bytes]:
     """The hashes of the texts by which the strategies are compared that outcomes name and that are too long to be compared whole."""
     statement = "SELECT body FROM memory WHERE project = :project AND evidence IS NOT NULL AND length(body) > :most"
     for (body,) in view.connection.execute(statement, {"project": view.project, "most": PASSAGE_CHARS}):
-        strategy = json.loads(view.seal.open(body, place="memory.body")).get("strategy_used", "")
-        if (compared_by := matched_text(strategy)) != strategy:
+        strategy = _named_in(body, view.seal)
+        if strategy and (compared_by := matched_text(strategy)) != strategy:
             yield text_hash(compared_by)
 
 
