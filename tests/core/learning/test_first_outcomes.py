@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pytest_mock import MockerFixture
 
-from alma import ALMA, ConflictError, Draft, Outcome, Passage, ValidationError
+from alma import ALMA, ConflictError, CorruptStoreError, Draft, Outcome, Passage, ValidationError
 from alma.storage.evidence import EvidenceReader
 from alma.text import matched_text
 from alma.types import Verdict
@@ -206,6 +206,15 @@ def test_a_first_outcome_whose_body_is_damaged_stops_no_purge_of_another(open_st
     damaged = DAMAGED["no object"].hex()
     execute(tmp_path / "store" / "alma.db", f"UPDATE memory SET body = x'{damaged}' WHERE id = '{first.id}'")
     assert alma.purge([other.id]).receipt is not None
+
+
+def test_a_first_outcome_whose_body_is_damaged_stops_only_what_would_count_it(open_store: OpenStore, tmp_path: Path) -> None:
+    open_store().learn("dev", "Deploy", "success", "by hand")
+    execute(tmp_path / "store" / "alma.db", "UPDATE memory SET body = x'7b'")
+    alma = open_store()
+    alma.learn("dev", "Feed the animals", "success", "with a fork")
+    with refused(alma, CorruptStoreError, "is damaged"):
+        alma.learn("dev", "Deploy", "success", "by hand")
 
 
 def test_it_comes_along_in_an_export_and_goes_on_to_count(open_store: OpenStore, tmp_path: Path) -> None:

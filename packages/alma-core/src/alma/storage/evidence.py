@@ -71,6 +71,13 @@ def _first(view: View, raw: Row) -> StoredEvidence | None:
     return StoredEvidence(None, seen) if seen.id == evidence else None
 
 
+def _first_if_sound(view: View, raw: Row) -> StoredEvidence | None:
+    try:
+        return _first(view, raw)
+    except CorruptStoreError:
+        return None
+
+
 def put(view: View, before: StoredEvidence | None, after: Evidence) -> tuple[StoredEvidence, Change]:
     """Stores evidence, new or in place of what was there, and gives it with the change. The caller holds the newest state."""
     table, row = TABLES["evidence"], evidence_row(after)
@@ -141,6 +148,9 @@ def tried_in_part(view: View) -> Iterator[bytes]:
             yield text_hash(compared_by)
 
 
+_Reading = Callable[[View, Row], StoredEvidence | None]
+
+
 class EvidenceReader:
     """The evidence of one project, for who learns and for who asks."""
 
@@ -149,9 +159,11 @@ class EvidenceReader:
 
     def classes(self, agent: str, *, most: int) -> list[StoredEvidence]:
         """The first evidence on each of the newest classes of an agent's tasks, newest first. Classes of a single outcome are looked for among
-        the newest outcomes alone."""
+        the newest outcomes alone; a damaged one is passed over, for others are learned from all the same."""
         counted = self._read(compiled.EVIDENCE_CLASSES, agent=agent, most=most)
-        firsts = self._firsts(compiled.EVIDENCE_NEWEST_FIRSTS, agent=agent, looked_at=LOOKED_AT * most, most=most)
+        firsts = self._firsts(
+            compiled.EVIDENCE_NEWEST_FIRSTS, _first_if_sound, agent=agent, looked_at=LOOKED_AT * most, most=most
+        )
         return sorted([*counted, *firsts.values()], key=lambda found: -found.evidence.observed_at)[:most]
 
     def largest_classes(self, agent: str, *, most: int) -> list[StoredEvidence]:
@@ -244,14 +256,14 @@ class EvidenceReader:
             cursor = view.connection.execute(statement, {"project": view.project, **given})
             return [_stored(view, named(cursor, values)) for values in cursor]
 
-    def _firsts(self, statement: str, **given: Any) -> dict[int, StoredEvidence]:
+    def _firsts(self, statement: str, read: _Reading = _first, /, **given: Any) -> dict[int, StoredEvidence]:
         """The evidence that outcomes are which are the only ones of their classes, by their rows."""
         with self._opened() as view:
             if view is None:
                 return {}
             cursor = view.connection.execute(statement, {"project": view.project, **given})
             rows = [named(cursor, values) for values in cursor.fetchall()]
-            return {row["row"]: found for row in rows if (found := _first(view, {**row}))}
+            return {row["row"]: found for row in rows if (found := read(view, {**row}))}
 
 
 def _beginning(start: str) -> dict[str, str]:
