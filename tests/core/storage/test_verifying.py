@@ -444,3 +444,14 @@ def test_every_record_has_a_salt_of_its_own(filled: Filled) -> None:
     assert len({record.salt for record in found}) == len(found)
     assert all(len(record.salt or b"") == 16 for record in found)
     assert [record.digest for record in found] == [payload_digest(record.salt or b"", record.payload or b"") for record in found]
+
+
+def test_an_outcome_that_its_evidence_does_not_count_is_named(tmp_path: Path) -> None:
+    with open_alma(tmp_path, dimension=16) as shop:
+        for _ in range(2):
+            shop.learn("helena", TASK, "success", "Empty fields first")
+    path = tmp_path / "alma.db"
+    ((link,),) = rows(path, "SELECT DISTINCT evidence FROM memory")
+    assert verified(path).ok
+    execute(path, f"UPDATE evidence SET trials = 1 WHERE id = '{link}'")
+    assert f"evidence {link} does not count all outcomes that rest on it" in told(path).replace(":", "")

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import groupby
 from typing import Any
 
 from alma.errors import CorruptStoreError
@@ -151,6 +152,18 @@ def tried_in_part(view: View) -> Iterator[bytes]:
 _Reading = Callable[[View, Row], StoredEvidence | None]
 
 
+def uncounted(connection: sqlite3.Connection, project: int, beginning: str = "") -> Iterator[str]:
+    """The ids that begin so, that outcomes rest on, and of whom evidence takes no notice, though it should: of more than one outcome of a class, what
+    is stored counts each."""
+    rows = connection.execute(compiled.EVIDENCE_COUNTED, {"project": project, **_beginning(beginning)})
+    for _, found in groupby(rows.fetchall(), key=lambda row: class_in(row[0])):
+        resting = list(found)
+        is_alone = sum(outcomes for _, outcomes, _ in resting) == 1
+        for resting_on, outcomes, counted in resting:
+            if (counted is None and not is_alone) or (counted is not None and outcomes > counted):
+                yield resting_on
+
+
 class EvidenceReader:
     """The evidence of one project, for who learns and for who asks."""
 
@@ -207,15 +220,10 @@ class EvidenceReader:
         Evidence is stored of all strategies of a class as soon as the class has two outcomes, and then counts each of them.
         """
         with self._opened() as view:
-            classes = dict.fromkeys(map(class_in, evidence_ids)) if view else ()
-            for name in classes:
-                given = {"project": view.project if view else None, **_beginning(name)}
-                rows = view.connection.execute(compiled.EVIDENCE_COUNTED, given).fetchall() if view else []
-                alone = sum(count for _, count, _ in rows) == 1
-                for evidence_id, count, counted in rows:
-                    if (counted is None and not alone) or (counted is not None and count > counted):
-                        return str(evidence_id)
-        return None
+            if view is None:
+                return None
+            classes = dict.fromkeys(map(class_in, evidence_ids))
+            return next((found for name in classes for found in uncounted(view.connection, view.project, name)), None)
 
     def behind(self, memories: Sequence[int]) -> dict[int, StoredEvidence]:
         """The evidence that outcomes belong to or rules rest on, by their rows."""

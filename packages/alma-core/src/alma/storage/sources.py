@@ -328,7 +328,8 @@ def _logical() -> dict[str, ClauseElement]:
         "EVIDENCE_COUNTED": select(_m.evidence, func.count(), func.max(_EVIDENCE.c.trials + _EVIDENCE.c.unverified))
         .select_from(outcomes.outerjoin(_EVIDENCE, and_(_EVIDENCE.c.project == _m.project, _EVIDENCE.c.id == _m.evidence)))
         .where(_m.project == _given("project"), *_begins(_m.evidence), of_outcomes)
-        .group_by(_m.evidence),
+        .group_by(_m.evidence)
+        .order_by(_m.evidence),
         "EVIDENCE_BEHIND": select(_m.row.label("memory"), _EVIDENCE)
         .select_from(_MEMORY.join(_EVIDENCE, and_(_EVIDENCE.c.project == _m.project, _EVIDENCE.c.id == _m.evidence)))
         .where(_m.row.in_(_rows_given())),

@@ -12,7 +12,7 @@ from alma.journal import BrokenChainError, JournalRecord, ReplayError, State, en
 from alma.protocols import StoredRow
 from alma.storage import compiled, fulltext
 from alma.storage.database import Database
-from alma.storage.evidence import compared, evidence_from
+from alma.storage.evidence import compared, evidence_from, uncounted
 from alma.storage.logical import View, read_rows
 from alma.storage.migrations import migrate
 from alma.storage.readback import Redactions, record_from, touching
@@ -125,6 +125,8 @@ class _Project:
             self._compare(stored, state.pop((stored.table, stored.key), None))
         for table, key in state:
             self._report(f"{table} {key}", "is in the journal, but its row is gone")
+        for evidence_id in uncounted(self.connection, self.row):
+            self._report(f"evidence {evidence_id}", "does not count all outcomes that rest on it")
         self._check_vectors()
         self._check_full_text()
 
