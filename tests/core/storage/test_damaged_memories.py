@@ -1,6 +1,7 @@
 """A memory whose body is not what was written."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,27 @@ BODIES = {
 }
 
 
+def damage(folder: Path, body: bytes) -> None:
+    with closing(sqlite3.connect(folder / "alma.db")) as connection, connection:
+        connection.execute("UPDATE memory SET body = ?", (body,))
+
+
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_damaged_memory_is_told_as_one(tmp_path: Path, body: bytes) -> None:
     with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
         memory = alma.learn("a", "Deploy the service", "success")
-        connection = sqlite3.connect(tmp_path / "alma.db")
-        connection.execute("UPDATE memory SET body = ?", (body,))
-        connection.commit()
-        connection.close()
+        damage(tmp_path, body)
         with pytest.raises(CorruptStoreError, match=f"memory {memory.id} is damaged"):
             alma.retrieve("Deploy the service", "a")
+        assert [problem.place for problem in alma.verify().problems][:1] == [f"memory {memory.id}"]
+
+
+@pytest.mark.parametrize("body", [BODIES["half an object"], BODIES["very deep"]])
+def test_a_purge_that_cannot_read_what_it_shall_erase_says_so_and_erases_nothing(tmp_path: Path, body: bytes) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        memory = alma.learn("a", "Deploy the service", "success")
+        damage(tmp_path, body)
+        records = alma.get_stats().journal_records
+        with pytest.raises(CorruptStoreError, match="what is to be purged is damaged"):
+            alma.purge([memory.id])
+        assert alma.get_stats().journal_records == records

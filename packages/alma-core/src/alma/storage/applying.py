@@ -34,7 +34,7 @@ def apply_changes(view: View, changes: Iterable[Change], vectors: Mapping[str, b
             _make(view, change, vectors, seq)
     except LookupError as error:
         raise ConflictError(f"{change.table} {change.key!r} cannot be changed: {error}") from error
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         raise CorruptStoreError(f"{change.table} {change.key!r} is damaged: {error}; see `alma verify`") from error
     for memory_id in affected:
         _index(view, memory_id)

@@ -13,7 +13,7 @@ from alma.journal import Change
 from alma.observing import only
 from alma.storage import compiled
 from alma.storage.logical import TABLES, View
-from alma.storage.rows import Row, memory_from, named, text_hash
+from alma.storage.rows import UNREADABLE, Row, memory_from, named, text_hash
 from alma.storage.seal import Seal
 from alma.text import PASSAGE_CHARS, matched_text
 from alma.types.evidence import Evidence, StoredEvidence, class_id, class_in, evidence_id, is_of_steps, tasks_id
@@ -57,7 +57,7 @@ def evidence_from(row: Mapping[str, Any]) -> Evidence:
 def _stored(view: View, raw: Row) -> StoredEvidence:
     try:
         return StoredEvidence(raw["row"], evidence_from(TABLES["evidence"].decoded(view, raw)))
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
+    except UNREADABLE as error:
         raise CorruptStoreError(f"evidence {raw['id']} is not readable: {error}; see `alma verify`") from error
 
 
@@ -124,7 +124,7 @@ def _named_in(body: bytes, seal: Seal) -> str:
     """The strategy that an outcome names; none if its body is damaged, of which `verify` tells."""
     try:
         return str(json.loads(seal.open(body, place="memory.body")).get("strategy_used", ""))
-    except (ValueError, AttributeError, RecursionError):
+    except UNREADABLE:
         return ""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from alma.protocols import StoredRow
 from alma.storage import compiled
-from alma.storage.rows import Row, dump_body, named, passage_key, text_hash
+from alma.storage.rows import UNREADABLE, Row, dump_body, named, passage_key, text_hash
 from alma.storage.seal import Seal
 from alma.types.identity import from_micros
 from alma.types.passages import Passage
@@ -110,7 +110,7 @@ class LogicalTable(ABC):
             seq = raw["seq"] if self.is_numbered else None
             try:
                 yield StoredRow(self.name, self.key(raw), self.decoded(view, raw), seq)
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
+            except UNREADABLE as error:
                 yield StoredRow(self.name, self.key(raw), None, seq, f"is not readable: {error}")
 
 

@@ -17,6 +17,9 @@ from alma.types.passages import Passage
 
 Row = dict[str, Any]
 
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What comes of taking a damaged row apart."""
+
 VECTORS_AT_ONCE = 64
 """So many vectors one statement looks up by the hashes of their texts."""
 
@@ -118,7 +121,7 @@ def memory_from(
             fields[name] = int(counts[column] or 0)
         fields[_TIMES[kind]] = from_micros(seen_at)
         return MEMORY_CLASSES[kind](**shared, **fields)  # type: ignore[return-value] # the classes are the members of the union
-    except (ValueError, KeyError, TypeError) as error:
+    except UNREADABLE as error:
         raise CorruptStoreError(f"memory {id} is damaged: {error}; see `alma verify`") from error
 
 

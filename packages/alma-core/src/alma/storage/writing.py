@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma import journal
-from alma.errors import ConflictError, MemoryNotFoundError
+from alma.errors import AlmaError, ConflictError, CorruptStoreError, MemoryNotFoundError
 from alma.journal import PURGE, Change, entity
 from alma.storage import compiled, fulltext
 from alma.storage.applying import apply_changes, searchable, store_vector
@@ -17,6 +17,7 @@ from alma.storage.evidence import EvidenceReader, put, recount
 from alma.storage.logical import NO_USAGE, TABLES, PartitionKey, View, passages_of
 from alma.storage.purging import Purged, purge
 from alma.storage.rows import (
+    UNREADABLE,
     Row,
     content_hash,
     dump_body,
@@ -186,9 +187,14 @@ class Write:
         self.apply(changes, vectors)
 
     def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Purged | None:
-        """Erases memories and small records for good; this write's journal record says that, and no more."""
+        """Erases memories and small records for good; this write's journal record says that, and no more. `CorruptStoreError` if one is damaged."""
         self._index_waiting()
-        made = purge(self._view(), memory_ids, records, seq=self.seq)
+        try:
+            made = purge(self._view(), memory_ids, records, seq=self.seq)
+        except AlmaError:
+            raise
+        except UNREADABLE as error:
+            raise CorruptStoreError(f"what is to be purged is damaged: {error}; nothing was erased, see `alma verify`") from error
         if made is not None:
             self.changes += made.changes
         return made
