@@ -134,7 +134,6 @@ def test_the_test_is_asked_nearest_first_with_true_cosines() -> None:
 
 def test_a_text_that_is_touched_is_the_newest() -> None:
     among = known("Use apples", "Use bananas", capacity=2)
-    assert among.is_full
     among.touch("Use apples", keep=False)
 
     assert among.add("c", "Use cherries", None, keep=False) == "Use bananas"

@@ -66,11 +66,6 @@ class KnownTexts:
     def __contains__(self, key: object) -> bool:
         return key in self._entries
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the next one makes another go, or one had to go already."""
-        return len(self._entries) == self._capacity
-
     def touch(self, key: str, *, keep: bool) -> None:
         """Makes a known text the newest."""
         self._entries[key] = self._entries.pop(key)

@@ -175,8 +175,8 @@ def _is_known(room: Room, line: ExportedEvidence, links: Links) -> bool:
         return False
     if here[0].row is not None:
         return learned.at(line.agent, line.task_class, line.strategy_hash) is not None
-    (only,) = room.project.memories(learned.outcomes(here[0].evidence.id, newest=1)).values()
-    in_file = links.memories.get(only.id)
+    (first,) = room.project.memories(learned.outcomes(here[0].evidence.id, newest=1)).values()
+    in_file = links.memories.get(first.id)
     return in_file is None or in_file.evidence != here[0].evidence.id
 
 

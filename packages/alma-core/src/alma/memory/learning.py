@@ -67,10 +67,12 @@ class Learner:
     def _observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes], is_step: bool) -> str:
         """Counts an outcome of a task, and gives the id of the evidence that it belongs to."""
         self._has_observed = True
-        key, is_new = self._task_class(outcome, task, vectors.get(task), is_step=is_step)
-        book = None if is_new else self._book(outcome.agent, key)
-        if book is None and key == own_class(outcome.task_type, task, is_step=is_step):
-            return self._first(outcome, key, task, vectors)
+        own = own_class(outcome.task_type, task, is_step=is_step)
+        key = own if outcome.task_type is not None else self._known_class(outcome.agent, task, vectors.get(task), own)
+        book = None if key is None else self._book(outcome.agent, key)
+        if book is None and key in (own, None):
+            return self._first(outcome, own, task, vectors)
+        assert key is not None
         if book is None:  # the class is named by another task, which the outcome does not tell
             book = self.ledger.books[outcome.agent, key] = ClassBook(None, {}, is_whole=True)
         seen = Observation.of(outcome, told=self.at)
@@ -148,16 +150,14 @@ class Learner:
             self.write.keep_vector(matched_text(entry.evidence.strategy), entry.vector)
         return self.write.put_evidence(entry.stored, entry.evidence)
 
-    def _task_class(self, outcome: Outcome, task: str, vector: bytes | None, *, is_step: bool) -> tuple[str, bool]:
-        """The name of the class that a task belongs to: by its type, else that of an equal or near task, else its own; and whether that is new."""
-        exact, step = own_class(outcome.task_type, task, is_step=False), STEP if is_step else ""
-        if outcome.task_type is not None:
-            return step + exact, False
-        known = self._classes(outcome.agent)
-        if exact in known or self.learned.has_class(outcome.agent, exact):
-            return step + exact, False
+    def _known_class(self, agent: str, task: str, vector: bytes | None, own: str) -> str | None:
+        """The name of the class that a task without a type belongs to, of its own or of a near task; `None` if it belongs to none yet."""
+        exact, step = own.removeprefix(STEP), STEP if own.startswith(STEP) else ""
+        known = self._classes(agent)
+        if exact in known or self.learned.has_class(agent, exact):
+            return own
         near = None if vector is None else known.best(task, vector)
-        return step + (near or exact), near is None
+        return None if near is None else step + near
 
     def _classes(self, agent: str) -> KnownTexts:
         known = self.ledger.classes.get(agent)
