@@ -81,12 +81,13 @@ WAYS: dict[str, tuple[dict[str, object], Callable[[Crew], object]]] = {
 def learned(alma: ALMA, folder: Path) -> list[object]:
     """The memories of what happened, the evidence made of them, and how shown memories were used, oldest first."""
     whole = folder / "alma" / "alma.db"
+    outcomes = alma.list_memories("outcome", newest_first=False)
+    project = alma._room.project
+    behind = project.learned.behind([place.memory for made in outcomes if (place := project.find(made.id))])
+    seen = [behind[row].evidence for row in sorted(behind)]
     return [
-        [
-            (made.agent, made.task_description, made.outcome, made.strategy_used, made.error_message)
-            for made in alma.list_memories("outcome", newest_first=False)
-        ],
-        rows(whole, "SELECT agent, strategy, successes, trials, unverified FROM evidence ORDER BY row"),
+        [(made.agent, made.task_description, made.outcome, made.strategy_used, made.error_message) for made in outcomes],
+        [(one.agent, one.strategy, one.lifetime.successes, one.lifetime.trials, one.unverified) for one in seen],
         rows(whole, "SELECT used, ignored, credited_successes, credited_trials FROM usage ORDER BY memory"),
     ]
 
@@ -107,7 +108,7 @@ def test_every_way_to_start_a_crew_keeps_the_same(alma: ALMA, memory: ALMAMemory
             ("Coder", DEPLOY, "partial", *boom),
             ("Coder", "Write about penguins", "unverified", "", None),
         ],
-        [("Coder", boom[0].encode(), 0, 1, 0), ("Coder", boom[0].encode(), 0.5, 1, 0), ("Coder", b"", 0, 0, 1)],
+        [("Coder", boom[0], 0, 1, 0), ("Coder", boom[0], 0.5, 1, 0), ("Coder", "", 0, 0, 1)],
         [(1, 0, 0.5, 1)],
     ]
     assert memory.errors == ()
