@@ -19,15 +19,21 @@ from alma_llamaindex.testing import ScriptedLLM
 from llama_index.core.agent.workflow import FunctionAgent
 
 recording.SETTLING_SECONDS = 60
-may_end = threading.Event()
+is_ending, may_end = threading.Event(), threading.Event()
+
+def judge(run):
+    is_ending.set()
+    return may_end.wait(60)
+
 alma = ALMA.open(sys.argv[1], project_id="shop", embedding_provider="hash")
-learner = ALMALearner(alma, evaluator=lambda run: may_end.wait(60)).install()
+learner = ALMALearner(alma, evaluator=judge).install()
 
 async def go():
     agent = FunctionAgent(name="dev", llm=ScriptedLLM(["done"]))
     await asyncio.wait_for(agent.run(user_msg="Deploy", memory=ALMAMemory.from_defaults(alma, agent="dev")), 20)
 
 asyncio.run(go())
+is_ending.wait(60)  # a store cannot be used in a child that was forked in the middle of a read or a write
 child = os.fork()
 may_end.set()
 if child == 0:
