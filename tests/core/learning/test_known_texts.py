@@ -3,7 +3,7 @@
 import numpy as np
 
 from alma.embedding import create_embedder
-from alma.learning.known_texts import KnownTexts
+from alma.learning.known_texts import KnownTexts, unpacked
 from alma.learning.matching import same_strategy
 from alma.learning.wording import Wording
 
@@ -130,6 +130,10 @@ def test_the_test_is_asked_nearest_first_with_true_cosines() -> None:
 
     assert among.best("new", np.array([1.0, 0.0], "<f2").tobytes()) is None
     assert [(text, round(cosine, 2)) for text, cosine in asked] == [("near", 1.0), ("middle", 0.6), ("far", -1.0)]
+
+
+def test_a_vector_that_others_are_given_too_cannot_be_written_to() -> None:
+    assert not unpacked(np.array([1.0, 0.0], "<f2").tobytes()).flags.writeable
 
 
 def test_a_text_that_is_touched_is_the_newest() -> None:

@@ -161,8 +161,10 @@ class KnownTexts:
 
 @lru_cache(maxsize=8)
 def unpacked(vector: bytes) -> "Vectors":
-    """A float16 vector as it is computed with. Not to be written to."""
-    return np.frombuffer(vector, dtype="<f2").astype(np.float32)
+    """A float16 vector as it is computed with. It cannot be written to, for whoever asks next gets the same one."""
+    found = np.frombuffer(vector, dtype="<f2").astype(np.float32)
+    found.flags.writeable = False
+    return found
 
 
 def _drop(index: dict[Stems, dict[str, None]] | dict[str, dict[str, None]], place: object, key: str) -> None:
