@@ -217,3 +217,19 @@ def test_whatever_is_learned_undone_and_purged_nothing_hangs_in_the_air(zoo: ALM
 def links_of(alma: ALMA) -> list[str | None]:
     """The evidence that each memory names, archived ones too."""
     return [stored.row["evidence"] for stored in alma._room.project.rows() if stored.table == "memory" and stored.row]
+
+
+@pytest.mark.parametrize("by_purging", [True, False])
+def test_after_its_vector_went_a_strategy_gets_it_again_with_its_next_outcome(alma: ALMA, by_purging: bool) -> None:
+    ids = learn(alma, 1)
+    vector = vector_of(alma, SECRET)
+    if by_purging:
+        alma.purge(ids)
+    else:
+        alma.undo(0)
+    alma.compact()
+    with pytest.raises(KeyError):
+        vector_of(alma, SECRET)
+
+    learn(alma, 1)
+    assert vector_of(alma, SECRET) == vector

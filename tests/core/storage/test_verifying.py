@@ -279,11 +279,11 @@ TAMPERINGS = {
         "trigger sneak: is none of ALMA's",
     ),
     "a line of a history taken away": (
-        ["DELETE FROM touched WHERE key = '{outcome}' AND seq = 1"],
-        "shop: history of {outcome}: does not list record 1",
+        ["DELETE FROM touched WHERE key = '{outcome}'"],
+        "shop: history of {outcome}: does not list record",
     ),
     "a line of a history that is none": (
-        ["INSERT INTO touched SELECT project, key, 8 FROM touched WHERE key = '{heuristic}' AND seq = 2"],
+        ["INSERT INTO touched SELECT project, id, 8 FROM memory WHERE id = '{heuristic}'"],
         "shop: history of {heuristic}: lists record 8, which did not change it",
     ),
     "a payload erased by no purge": (

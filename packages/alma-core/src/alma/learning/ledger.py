@@ -18,6 +18,9 @@ MOST_CLASSES = 256
 MOST_BOOKS = 64
 """So many classes, and so many agents, are kept in hand between two calls, twice as many at times."""
 
+MOST_COMPARED = 4_096
+"""Of so many strategies it is remembered that their vectors are stored."""
+
 WORTH_JUDGING = 2
 """With fewer successes and failures than this, a strategy is no rule yet."""
 
@@ -124,11 +127,15 @@ def _whole(only: Evidence) -> Entry:
 
 @dataclass(slots=True)
 class Ledger:
-    """The evidence of a project as of the newest record that changed any, `upto`; read class by class, as it is asked for."""
+    """The evidence of a project as of the newest record that changed any, `upto`; read class by class, as it is asked for.
+
+    `compared` are texts of strategies whose vectors are stored.
+    """
 
     upto: int
     books: dict[tuple[str, str], ClassBook] = field(default_factory=dict)
     classes: dict[str, KnownTexts] = field(default_factory=dict)
+    compared: set[str] = field(default_factory=set)
 
     def take_classes(self, agent: str, found: Sequence[StoredEvidence], vectors: Vectors) -> KnownTexts:
         """Takes in the classes of an agent, newest first as they are read, by the tasks that stand for them."""
@@ -144,6 +151,8 @@ class Ledger:
             self.books = dict(list(self.books.items())[-MOST_BOOKS:])
         if len(self.classes) > 2 * MOST_BOOKS:
             self.classes = dict(list(self.classes.items())[-MOST_BOOKS:])
+        if len(self.compared) > MOST_COMPARED:
+            self.compared.clear()
 
 
 def note_class(known: KnownTexts, task_class: str, task: str, vector: bytes | None, *, keep: bool) -> None:

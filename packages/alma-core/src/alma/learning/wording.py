@@ -67,17 +67,19 @@ class Wording:
     """Stems that stand beside a comma, an "and" or an "or"."""
 
 
-OPENING = 96
-"""In so many characters most texts say what is to be done."""
+OPENINGS = (32, 96)
+"""In so many characters many texts say what is to be done, and most."""
 
 
 @lru_cache(maxsize=1_024)
 def action(text: str) -> str:
     """The action of a text, as `Wording.action` has it, for the price of its first words."""
-    end = text.rfind(" ", 0, OPENING)
-    words, _ = words_and_numbers(text[:end] if len(text) > OPENING and end > 0 else text)
-    place = next((place for place, word in enumerate(words[:-1]) if _is_action(word)), None)
-    return wording(text).action if place is None else stem(words[place])  # the last word may be half of a longer one
+    for opening in OPENINGS:
+        words, _ = words_and_numbers(text if len(text) <= opening else text[: max(text.rfind(" ", 0, opening), 0)])
+        found = next((word for word in words[:-1] if _is_action(word)), None)  # the last word may be half of a longer one
+        if found is not None:
+            return stem(found)
+    return wording(text).action
 
 
 def _is_action(word: str) -> bool:

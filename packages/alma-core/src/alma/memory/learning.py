@@ -52,7 +52,6 @@ class Learner:
     settings: dict[tuple[str, str], Setting] = field(default_factory=dict)
     learned: Learned = field(init=False)
     _has_observed: bool = False
-    _compared: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.learned = self.write.learned
@@ -95,11 +94,14 @@ class Learner:
         """Notes a class by its first outcome, and gives the id that the evidence will have."""
         if outcome.task_type is None:
             note_class(self._classes(outcome.agent), key, task, vectors.get(task), keep=False)
-        strategy = matched_text(outcome.strategy_used)
-        if strategy not in self._compared and (vector := vectors.get(strategy)):
-            self.write.keep_vector(strategy, vector)
-            self._compared.add(strategy)
+        self._keep_vector(matched_text(outcome.strategy_used), vectors)
         return evidence_id(outcome.agent, key, text_key(outcome.strategy_used) if outcome.strategy_used else WHOLE_CLASS)
+
+    def _keep_vector(self, strategy: str, vectors: Mapping[str, bytes]) -> None:
+        compared = self.ledger.compared
+        if strategy not in compared and (vector := vectors.get(strategy)):
+            self.write.keep_vector(strategy, vector)
+            compared.add(strategy)
 
     def correct(self, outcome: Outcome, was: Verdict, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
         """Puts an outcome in the place of the one with its id, and has the evidence follow; `was` is the verdict of that one."""

@@ -83,7 +83,7 @@ class TextVectors:
                 f"{self.fingerprint.model} gave vectors of shape {vectors.shape}, not {expected}; nothing was stored"
             )
         squares = np.einsum("ij,ij->i", vectors, vectors)
-        if not (np.abs(squares - 1.0) <= UNIT_TOLERANCE).all():  # also where they are no numbers
+        if not all(abs(square - 1.0) <= UNIT_TOLERANCE for square in squares.tolist()):  # also where they are no numbers
             self._refuse(np.sqrt(squares))
         return [row.tobytes() for row in vectors.astype("<f2")]
 

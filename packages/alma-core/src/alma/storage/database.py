@@ -71,17 +71,21 @@ class Database:
 
     def _take(self) -> sqlite3.Connection:
         """A connection that nobody uses, noted as in use."""
-        with self._guard, storage_errors(self.path):
+        with self._guard:
+            connection = self._free.pop() if self._free else self._made()
+            self._in_use.append(connection)
+            return connection
+
+    def _made(self) -> sqlite3.Connection:
+        with storage_errors(self.path):
             if self._is_closed:
                 raise StorageError(f"{self.path} was closed; open ALMA again")
-            if not self._free and any(path.samefile(self.path) for path, _ in _LEFT_OPEN):
+            if any(path.samefile(self.path) for path, _ in _LEFT_OPEN):
                 raise StorageError(
                     f"{self.path} cannot be used here: this process was forked while its parent was using it; fork when nothing is under way, "
                     "or start processes by 'spawn'"
                 )
-            connection = self._free.pop() if self._free else connect(self.path)
-            self._in_use.append(connection)
-            return connection
+            return connect(self.path)
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         with self._guard:

@@ -12,7 +12,7 @@ from alma.evidence import Tally
 from alma.journal import Change
 from alma.observing import only
 from alma.storage import compiled
-from alma.storage.logical import TABLES, View
+from alma.storage.logical import TABLES, View, note_last_record
 from alma.storage.rows import UNREADABLE, Row, memory_from, named, text_hash
 from alma.storage.seal import Seal
 from alma.text import PASSAGE_CHARS, matched_text
@@ -101,6 +101,7 @@ def recount(view: View, memory_id: str, columns: Mapping[str, Any], *, seq: int)
     changed = [name for name in RECOUNTED if raw[name] != columns[name]]
     if not changed:
         return None
+    note_last_record(view, raw)
     place = {"of_row": raw["row"], "seq": seq}
     view.connection.execute(compiled.MEMORY_RECOUNT, {**place, **{name: columns[name] for name in RECOUNTED}})
     return Change("memory", memory_id, {name: raw[name] for name in changed}, {name: columns[name] for name in changed})

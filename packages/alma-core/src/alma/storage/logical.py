@@ -143,9 +143,11 @@ class _Memories(LogicalTable):
         }
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
+        note_last_record(view, raw)
         view.connection.execute(compiled.MEMORY_UPDATE, {**columns, "of_row": raw["row"]})
 
     def delete(self, view: View, raw: Row) -> None:
+        note_last_record(view, raw)
         view.connection.execute(compiled.MEMORY_LET_GO, {"of_row": raw["row"]})
         view.connection.execute(compiled.MEMORY_DELETE, {"of_row": raw["row"]})
 
@@ -283,6 +285,11 @@ TABLES: Mapping[str, LogicalTable] = {
     table.name: table for table in (_Memories(), _Passages(), _Usages(), _Records(), _Evidence())
 }
 """Every table that the journal speaks of, those that others hang on first."""
+
+
+def note_last_record(view: View, raw: Row) -> None:
+    """Notes the record that a memory's row names, before the row names another or goes: until then the row is the note."""
+    view.connection.execute(compiled.TOUCHED_INSERT, {"project": view.project, "key": raw["id"], "seq": raw["seq"]})
 
 
 def read_rows(view: View) -> Iterator[StoredRow]:

@@ -46,6 +46,9 @@ from alma.types.passages import Passage
 
 CHUNK = 4096
 
+FEW = 4
+"""So many vectors are read sooner one by one than by the statement that looks for many."""
+
 NOTHING = TextScores(np.empty(0, dtype=np.int64), np.empty(0))
 
 ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None]
@@ -153,12 +156,14 @@ class SQLProject:
     def vectors(self, texts: Sequence[str]) -> dict[str, bytes]:
         """The stored float16 vectors of those of the texts that have one."""
         found: dict[str, bytes] = {}
+        if not texts:
+            return found
         with self._database.reading() as connection:
             project = self._find(connection)
             if project is None:
                 return found
             hashes = {text_hash(text): text for text in texts}
-            for batch in _in_batches(hashes):
+            for batch in _in_batches(list(hashes)):
                 statement = compiled.VECTOR_BY_HASH if len(batch) == 1 else compiled.VECTORS_BY_HASH
                 for digest, vector in connection.execute(statement, {"project": project, **batch}):
                     found[hashes[digest]] = self._seal.open(vector, place="vector.vector")
@@ -421,14 +426,15 @@ class SQLProject:
         return vector
 
 
-def _in_batches(hashes: Iterable[bytes]) -> Iterator[dict[str, bytes]]:
-    """The hashes as what a statement is given that looks for so many at once; the last one fills up what is left."""
-    left = list(hashes)
-    while len(left) > 1:
-        batch, left = left[:VECTORS_AT_ONCE], left[VECTORS_AT_ONCE:]
+def _in_batches(hashes: Sequence[bytes]) -> Iterator[dict[str, bytes]]:
+    """The hashes as what a statement is given: a few one by one, more of them many at once, where the last one fills up what is left."""
+    whole = len(hashes) - len(hashes) % VECTORS_AT_ONCE
+    few = whole if len(hashes) - whole <= FEW else len(hashes)
+    for start in range(0, few, VECTORS_AT_ONCE):
+        batch = hashes[start : start + VECTORS_AT_ONCE]
         yield {f"hash_{number}": batch[min(number, len(batch) - 1)] for number in range(VECTORS_AT_ONCE)}
-    if left:
-        yield {"hash_0": left[0]}
+    for digest in hashes[few:]:
+        yield {"hash_0": digest}
 
 
 def _integers(values: Iterator[int]) -> NDArray[np.int64]:

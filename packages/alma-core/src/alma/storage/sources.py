@@ -6,7 +6,7 @@ two together.
 
 from pathlib import Path
 
-from sqlalchemy import Integer, and_, case, delete, func, literal_column, null, or_, select, update
+from sqlalchemy import Integer, and_, case, delete, func, literal_column, null, or_, select, union, union_all, update
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
@@ -49,12 +49,12 @@ USAGE_COUNTS = tuple(column.name for column in _u if column.name != "memory")
 
 def sources() -> dict[str, ClauseElement]:
     """Every statement by the name of its constant."""
-    touching = (
-        select(TOUCHED.c.seq)
-        .distinct()
-        .where(TOUCHED.c.project == given("project"), TOUCHED.c.key.in_(given_in("keys")), TOUCHED.c.seq > given("after"))
-        .subquery("touching")
-    )
+    touching = union(
+        select(TOUCHED.c.seq).where(
+            TOUCHED.c.project == given("project"), TOUCHED.c.key.in_(given_in("keys")), TOUCHED.c.seq > given("after")
+        ),
+        select(_m.seq).where(_m.project == given("project"), _m.id.in_(given_in("keys")), _m.seq > given("after")),
+    ).subquery("touching")
     return {
         "STORE_VALUES": select(STORE.c.key, STORE.c.value),
         "STORE_INSERT": inserting(STORE),
@@ -167,10 +167,14 @@ def sources() -> dict[str, ClauseElement]:
         "JOURNAL_ERASE": update(JOURNAL)
         .values(payload=null(), salt=null())
         .where(JOURNAL.c.place == place(number("of_project"), given("of_seq"))),
-        "TOUCHED_SEQS": select(TOUCHED.c.seq)
-        .where(TOUCHED.c.project == given("project"), TOUCHED.c.key == given("key"))
-        .order_by(TOUCHED.c.seq),
-        "TOUCHED_ALL": select(TOUCHED.c.key, TOUCHED.c.seq).where(TOUCHED.c.project == given("project")),
+        "TOUCHED_SEQS": union(
+            select(TOUCHED.c.seq).where(TOUCHED.c.project == given("project"), TOUCHED.c.key == given("key")),
+            select(_m.seq).where(_m.project == given("project"), _m.id == given("key")),
+        ).order_by("seq"),
+        "TOUCHED_ALL": union_all(
+            select(TOUCHED.c.key, TOUCHED.c.seq).where(TOUCHED.c.project == given("project")),
+            select(_m.id, _m.seq).where(_m.project == given("project")),
+        ),
         "TOUCHED_DELETE": delete(TOUCHED).where(TOUCHED.c.project == given("of_project"), TOUCHED.c.key == given("of_key")),
         "TOUCHED_DROP": delete(TOUCHED).where(
             TOUCHED.c.project == given("of_project"), TOUCHED.c.key == given("of_key"), TOUCHED.c.seq == given("of_seq")

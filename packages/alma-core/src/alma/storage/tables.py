@@ -196,7 +196,10 @@ class JournalTable(SQLModel, table=True):
 
 
 class TouchedTable(SQLModel, table=True):
-    """Which records changed what hangs on a key (see `journal.entity`): the way from a memory to its history."""
+    """Which records changed what hangs on a key (see `journal.entity`): the way from a memory to its history.
+
+    The record that a memory's row names as its last one need not be here.
+    """
 
     __tablename__ = "touched"
     project: int = Field(primary_key=True)

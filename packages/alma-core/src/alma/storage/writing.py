@@ -225,7 +225,7 @@ class Write:
             "head_seq": self.seq,
             "head_hash": head,
             "learned_seq": self.learned_seq,
-            "unindexed": json.dumps(self.unindexed),
+            "unindexed": str(self.unindexed),  # a list of whole numbers is written as JSON writes it
         }
         self.connection.execute(compiled.PROJECT_ADVANCE, advanced)
         return head
@@ -245,10 +245,12 @@ class Write:
         return head
 
     def _touch(self) -> None:
-        """Notes what the record changed, by which history finds it."""
+        """Notes what the record changed, by which history finds it; of a memory whose row names the record, that is enough."""
+        named = {change.key: change.after is not None for change in self.changes if change.table == "memory"}
         keys = dict.fromkeys(entity(change.table, change.key) for change in self.changes)
-        rows = [{"project": self.row, "key": key, "seq": self.seq} for key in keys]
-        self.connection.executemany(compiled.TOUCHED_INSERT, rows)
+        rows = [{"project": self.row, "key": key, "seq": self.seq} for key in keys if not named.get(key)]
+        if rows:
+            self.connection.executemany(compiled.TOUCHED_INSERT, rows)
 
     def _make_searchable(self, memory_number: int, passages: Sequence[Passage]) -> None:
         if may_wait(passages) and len(self.unindexed) < MOST_WAITING:
