@@ -249,3 +249,14 @@ def test_an_episode_whose_beginning_was_undone_is_no_longer_open(alma: ALMA, way
     }
     with pytest.raises(ConflictError, match="is no longer open: its beginning was undone"):
         ways[way]()
+
+
+def test_an_episode_whose_resumption_was_undone_can_be_ended_all_the_same(alma: ALMA) -> None:
+    episode = alma.episode("dev", TASK)
+    episode.suspend()
+    before = alma._room.project.head()
+    resumed = alma.resume_episode(episode.id)
+    alma.undo(before)
+    assert resumed.succeed().outcome == "success"
+    assert list(alma._room.project.records("episode_lease")) == []
+    assert alma.verify().ok

@@ -85,8 +85,9 @@ _ENDED = ("ended_at", "settled_at")
 
 def ending_body(ended: EpisodeRecord) -> dict[str, Any]:
     """How it ended, and what was settled since."""
+    said = {name: getattr(ended, name) for name in _SAID}
     times = {name: None if (at := getattr(ended, name)) is None else to_micros(at) for name in _ENDED}
-    return {**ended.model_dump(include=set(_SAID), mode="json"), **times}
+    return {**said, **times}
 
 
 _Micros = Annotated[int, Field(ge=to_micros(datetime.min.replace(tzinfo=UTC)), le=to_micros(datetime.max.replace(tzinfo=UTC)))]

@@ -1,7 +1,7 @@
 """Episodes over a room: begun, kept step by step, ended, settled, and closed for a process that died."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -32,7 +32,7 @@ from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Step
 from alma.types.identity import new_id, to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Outcome
-from alma.types.passages import embedded, passages_of
+from alma.types.passages import Passage, embedded, passages_of
 from alma.types.reports import UsageReport
 from alma.types.slice import MemorySlice
 
@@ -79,13 +79,14 @@ def begin(
         shown=exposures(shown),
     )
     at = to_micros(now)
+    lease = lease_body(room.store.presence.id, at)
     try:
         with room.project.write(actor=opened.agent, operation="episode_begin", at=at) as write:
             write.put_record(EPISODE, key, opening_body(opened), version=0)
-            write.put_record(LEASE, key, lease_body(room.store.presence.id, at), version=0)
+            write.put_record(LEASE, key, lease, version=0)
     except ConflictError as error:
         raise ConflictError(f"there is an episode {key!r} already: {_standing(room, key)}") from error
-    return Episode(RoomRecorder(room, opened), opened, shown)
+    return Episode(RoomRecorder(room, opened, (1, lease)), opened, shown)
 
 
 def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> Episode:
@@ -97,10 +98,11 @@ def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> E
     if lease.get("holder") and room.store.presence.is_there(lease["holder"]):
         raise ConflictError(f"episode {found.id!r} is held by a running process; suspend it there first")
     at = room.now()
+    taken = lease_body(room.store.presence.id, at)
     with room.project.write(actor=found.agent, operation="episode_resume", at=at) as write:
-        write.put_record(LEASE, found.id, lease_body(room.store.presence.id, at), version=version)
+        write.put_record(LEASE, found.id, taken, version=version)
     kept = memories if memories is not None else MemorySlice(query=found.task, agent=found.agent, project_id=room.name)
-    return Episode(RoomRecorder(room, found), found, kept)
+    return Episode(RoomRecorder(room, found, (version + 1, taken)), found, kept)
 
 
 def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -> EpisodeRecord:
@@ -124,20 +126,21 @@ def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -
 def recovered(room: Room) -> Room:
     """The room, after closing as abandoned the episodes that were left open by processes that are gone."""
     try:
-        for key, _, lease in list(room.project.records(LEASE)):
-            _recover(room, key, lease.get("holder"))
+        for key, version, lease in list(room.project.records(LEASE)):
+            _recover(room, key, (version, lease))
         room.store.presence.sweep()
     except AlmaError as problem:
         _LOG.warning("episodes left open by a crash were not closed: %s", problem)
     return room
 
 
-def _recover(room: Room, key: str, holder: Any) -> None:
+def _recover(room: Room, key: str, lease: _Lease) -> None:
     """Closes an episode whose holder is gone; one that cannot be read is left as it is."""
     try:
+        holder = lease[1].get("holder")
         if not holder or room.store.presence.is_there(holder):
             return
-        RoomRecorder(room, get(room, key)).end(Ending(outcome=None, feedback=CRASHED, at=room.store.clock()))
+        RoomRecorder(room, get(room, key), lease).end(Ending(outcome=None, feedback=CRASHED, at=room.store.clock()))
     except ConflictError:  # another process did it meanwhile
         return
     except AlmaError as problem:
@@ -148,10 +151,11 @@ def _recover(room: Room, key: str, holder: Any) -> None:
 
 @dataclass(slots=True)
 class RoomRecorder:
-    """Writes one episode into its room."""
+    """Writes one episode into its room, as whoever holds it by this lease."""
 
     room: Room
     opened: EpisodeRecord
+    lease: _Lease
 
     def now(self) -> datetime:
         """The present."""
@@ -162,29 +166,42 @@ class RoomRecorder:
         self._check_held()
         lesson = self._lesson(step) if is_lesson else None
         kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
-        vectors = _vectors(self.room, lesson)
+        passages = passages_of(lesson) if lesson else ()
+        vectors = _vectors(self.room, lesson, passages)
         with writing(self.room, actor=self.opened.agent, operation="episode_step", at=to_micros(step.at)) as learner:
             learner.write.put_record(STEP, step_key(self.opened.id, step.number), step_body(kept), version=0)
             if lesson:
-                learner.add(lesson, passages_of(lesson), vectors, is_step=True)
+                learner.add(lesson, passages, vectors, is_step=True)
         self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
         return kept
 
     def end(self, ending: Ending) -> EpisodeRecord:
         """Keeps the ending, the memory of it and what was used, in one transaction, and lets go of the episode."""
-        lease = self._check_held()
+        self.room = self.room.latest
+        try:
+            return self._end(ending)
+        except ConflictError:  # somebody closed it, or changed its lease
+            self.lease = self._check_held()
+            return self._end(ending)
+
+    def _end(self, ending: Ending) -> EpisodeRecord:
+        """The write tells whether it is held: letting go of a lease that is not there is a `ConflictError`."""
         is_judged = ending.outcome is not None
         ended = self.opened.model_copy(
             update={
                 "status": EpisodeStatus.ENDED if is_judged else EpisodeStatus.ABANDONED,
-                **ending.model_dump(include={"outcome", "strategy", "error", "feedback", "used"}),
-                **({} if is_judged else {"feedback": None, "reason": ending.feedback}),
+                "outcome": ending.outcome,
+                "strategy": ending.strategy,
+                "error": ending.error,
+                "feedback": ending.feedback if is_judged else None,
+                "reason": self.opened.reason if is_judged else ending.feedback,
+                "used": ending.used,
                 "ended_at": ending.at,
                 "shown": with_use(self.opened.shown, ending.used),
             }
         )
         operation = "episode_end" if is_judged else "episode_abandon"
-        return _close(self.room, ended, operation=operation, at=ending.at, version=0, lease=lease)
+        return _close(self.room, ended, operation=operation, at=ending.at, version=0, lease=self.lease)
 
     def suspend(self) -> None:
         """Gives the lease back."""
@@ -238,7 +255,8 @@ def _close(
     outcome, was = _outcome(room, ended, at)
     if outcome is not None:
         ended = ended.model_copy(update={"outcome_id": outcome.id})
-    vectors = _vectors(room, outcome)
+    passages = () if outcome is None else passages_of(outcome)
+    vectors = _vectors(room, outcome, passages)
     use = _use(room, ended) if _is_judged(ended) and not _is_judged(before) and ended.used is not None else None
     if use is not None:
         ended = ended.model_copy(update={"credited": use.used})
@@ -250,9 +268,9 @@ def _close(
             write.count_usage(memory_id, added)
         if outcome is not None:
             if was is None:
-                learner.add(outcome, passages_of(outcome), vectors)
+                learner.add(outcome, passages, vectors)
             else:
-                learner.correct(outcome, was, passages_of(outcome), vectors)
+                learner.correct(outcome, was, passages, vectors)
         _release(write, ended.id, lease)
     return ended
 
@@ -303,10 +321,10 @@ def _checked_slice(room: Room, memories: object, agent: str) -> MemorySlice:
     return memories
 
 
-def _vectors(room: Room, memory: Outcome | None) -> Mapping[str, bytes]:
+def _vectors(room: Room, memory: Outcome | None, passages: Sequence[Passage]) -> Mapping[str, bytes]:
     if memory is None:
         return {}
-    texts = [passage.text for passage in embedded(passages_of(memory))]
+    texts = [passage.text for passage in embedded(passages)]
     return room.store.texts.of([*texts, *strategy_texts(memory)], room.project)
 
 
