@@ -18,7 +18,7 @@ GENESIS = bytes(32)
 
 SALT_BYTES = 16
 
-_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 State = dict[tuple[str, str], dict[str, Any]]
 """Rows by table and key."""

@@ -94,7 +94,7 @@ def fault_in(text: str) -> str | None:
     """Why a text cannot be stored, or `None`: NUL characters and lone surrogates survive neither UTF-8 nor SQL."""
     if "\x00" in text:
         return "it holds a NUL character"
-    if _SURROGATE.search(text):
+    if not text.isascii() and _SURROGATE.search(text):
         return "it holds half of a surrogate pair, which is not valid Unicode"
     return None
 

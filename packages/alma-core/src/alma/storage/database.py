@@ -144,7 +144,9 @@ class Database:
         """
         if self._writer == threading.get_ident():
             raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
-        with self.writing, self._errors, self._apart() as connection:
+        with self.writing, self._errors:
+            mine, connection = self._mine, self._take()
+            before, mine.use = getattr(mine, "use", None), None
             self._writer, self._writing_by = threading.get_ident(), connection
             try:
                 self._check_in_place()
@@ -157,6 +159,8 @@ class Database:
                 raise
             finally:
                 self._writer = self._writing_by = None
+                mine.use = before
+                self._give_back(connection)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

@@ -24,7 +24,7 @@ VECTORS_AT_ONCE = 64
 """So many vectors one statement looks up by the hashes of their texts."""
 
 _CONTENT = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
-_BODY = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_BODY = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False)
 _COLUMNS = frozenset(Memory.model_fields)
 _TIMES = {
     "heuristic": "last_validated",
