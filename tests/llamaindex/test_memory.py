@@ -326,6 +326,26 @@ def test_what_made_way_for_the_chat_was_not_shown(taught: ALMA, tokenizer: Any, 
     assert [exposure.tag for exposure in record.shown] == [note[1:3] for note in notes]
 
 
+@pytest.mark.parametrize(("priorities", "is_counted"), [((0, 0), False), ((1, 0), True), ((0, 1), True)])
+def test_the_tokens_of_notes_are_counted_only_where_a_block_may_have_to_make_way(
+    taught: ALMA, priorities: tuple[int, int], is_counted: bool
+) -> None:
+    counted: list[str] = []
+
+    def tokenizer(text: str) -> list[str]:
+        counted.append(text)
+        return text.split()
+
+    mine, other = priorities
+    blocks = [StaticMemoryBlock(name="other", static_content="static words", priority=other)]
+    run(
+        agent_of(["done"]),
+        ALMAMemory.from_defaults(taught, agent="dev", priority=mine, memory_blocks=blocks, tokenizer_fn=tokenizer),
+    )
+    assert TASK in counted
+    assert any("ALMA" in text for text in counted) is is_counted
+
+
 def test_a_memory_made_without_alma_says_so() -> None:
     with pytest.raises(ConfigurationError, match="from_defaults"):
         _ = ALMAMemory(token_limit=100).block

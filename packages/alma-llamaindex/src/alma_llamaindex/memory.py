@@ -91,6 +91,12 @@ class ALMAMemory(Memory):
         self._begin_anew()
         await super().areset(status)
 
+    def _estimate_token_count(self, message_or_blocks: Any) -> int:
+        """As of any memory; 0 for what a block says where no block makes way, since LlamaIndex compares it with nothing then."""
+        if isinstance(message_or_blocks, str) and not any(block.priority for block in self.memory_blocks):
+            return 0
+        return super()._estimate_token_count(message_or_blocks)
+
     def _begin_anew(self) -> None:
         for block in self.memory_blocks:
             if isinstance(block, ALMAMemoryBlock):
