@@ -208,16 +208,16 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         Memory blocks choose the learner of their run, so any may follow it until its first turn. What is learned from without a block, the last
         one installed takes.
         """
-        around = self.open_spans.get(parent_id or "")
-        begun = self._watcher.begun(id_, instance, bound_args, is_inside=around is not None)
-        if begun is not None and (self._watcher.waits_for_blocks or in_charge(self.alma) is self):
+        around, watcher = self.open_spans.get(parent_id or ""), self._watcher
+        begun = watcher.begun(id_, instance, bound_args, is_inside=around is not None) if spans.may_begin(id_) else None
+        if begun is not None and (watcher.waits_for_blocks or in_charge(self.alma) is self):
             return RunSpan(id_=id_, parent_id=parent_id, run=begun, started=time.monotonic(), is_whole=True)
         if around is None:
             return None
-        if around.is_whole and spans.is_turn(id_) and self._watcher.is_done_with(around.run):
+        if around.is_whole and spans.is_turn(id_) and watcher.is_done_with(around.run):
             self.open_spans.pop(around.id_, None)
             return None
-        self._watcher.follow(around.run, bound_args)
+        watcher.follow(around.run, bound_args)
         is_in_tool = around.is_in_tool or spans.is_tool_call(id_)
         return RunSpan(id_=id_, parent_id=parent_id, run=around.run, started=time.monotonic(), is_in_tool=is_in_tool)
 
