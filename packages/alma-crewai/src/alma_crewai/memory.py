@@ -10,6 +10,7 @@ from crewai.memory.unified_memory import Memory
 from pydantic import PrivateAttr
 
 from alma import ALMA, EpisodeRecord, MemorySlice
+from alma.episode import showing
 from alma_crewai import copies, watching
 from alma_crewai.asking import NOBODY, Asker, agent_name, asker
 from alma_crewai.listener import ALMACrewListener
@@ -208,12 +209,11 @@ class ALMAMemory(Memory):
 
     def _for_prompt(self, who: Asker, query: str, keep: Callable[[MemorySlice], MemorySlice]) -> list[MemoryMatch]:
         run = self._run_of(who, query)
-        found = (
-            self._retrieved(query, self._name(who.role), keep)
-            if run is None
-            else run.recalled(lambda memories: keep(memories).fitting(self._max_tokens))
-        )
-        text = found.to_prompt(self._max_tokens)
+        if run is None:
+            found = self._retrieved(query, self._name(who.role), keep)
+            text = found.to_prompt(self._max_tokens)
+        else:
+            found, text = run.recalled(lambda memories: showing(keep(memories), self._max_tokens))
         if not text:
             return []
         record = MemoryRecord(

@@ -50,16 +50,16 @@ class Run:
         self._lock = threading.RLock()
         practice.open_runs.add(self)
 
-    def recalled(self, keep: Callable[[MemorySlice], MemorySlice]) -> MemorySlice:
-        """What matters for the task, as far as `keep` lets it through."""
+    def recalled(self, show: Callable[[MemorySlice], tuple[MemorySlice, str]]) -> tuple[MemorySlice, str]:
+        """What matters for the task, as far as it is shown, and the notes that `show` makes of it."""
         with self._lock:
             if self._found is None:
                 self._found = self.practice.retrieve(self.task, self.agent, user_id=self.user)
-            kept = keep(self._found)
+            shown, notes = show(self._found)
             if self._shown is None:
-                self._shown = kept
+                self._shown = shown
                 self._begun()
-            return kept
+            return shown, notes
 
     def take(self, event: object) -> None:
         """Keeps what an event says about how the work goes, if it is this run's."""

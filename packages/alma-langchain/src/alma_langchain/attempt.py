@@ -44,6 +44,8 @@ class Attempt:
         """The ids of the tool calls that are settled: recorded, or refused before they were made."""
         self.made: dict[str, tuple[str, Mapping[str, Any]]] = {}
         """The tool and the arguments by which a call was made at last, by its id: middleware may change what the model asked for."""
+        self.prompt = ""
+        """What the memories that were found say, once it has begun; "" where they were given, or none were asked for."""
         self.notes = ""
         """What is to stand in its prompts."""
         self.is_told: bool | None = None

@@ -111,13 +111,14 @@ class ALMAMemory(BaseMemory):
         """The notes for the task in `inputs`; none if ALMA cannot read."""
         task = self._task(inputs)
         context = run_context()
-        found = MemorySlice()
+        found, text = MemorySlice(), ""
         attempt: Attempt | None = None
         with self._recorder.guard("memory could not be read"):
             found = self._recorder.retrieve(task, context)
-            found = found if self.return_docs else self._recorder.fitting(found)
+            if not self.return_docs:
+                found, text = self._recorder.showing(found)
             attempt = self._recorder.follow(task, context, memories=partial(_given, found))
-        return {self.memory_key: self._shown(found, attempt)}
+        return {self.memory_key: self._shown(found, text, attempt)}
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """As `load_memory_variables`."""
@@ -170,10 +171,9 @@ class ALMAMemory(BaseMemory):
             return str(outputs[self.output_key])
         return final_answer(outputs) or next((value for value in outputs.values() if isinstance(value, str)), "")
 
-    def _shown(self, found: MemorySlice, attempt: Attempt | None) -> Any:
+    def _shown(self, found: MemorySlice, text: str, attempt: Attempt | None) -> Any:
         if self.return_docs:
             return NotedDocuments(memory_to_documents(found), attempt)
-        text = self._recorder.notes(found)
         if attempt is not None:
             attempt.notes = text
         return Notes.of(text, attempt)

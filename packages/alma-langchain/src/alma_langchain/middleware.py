@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, Unpack, cast
 from uuid import UUID
 
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import var_child_runnable_config
 
 from alma import ALMA, ConfigurationError
 from alma_langchain.attempt import Attempt
@@ -174,7 +174,7 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
             entry = {
                 "episode": attempt.episode.id,
                 "task": attempt.task,
-                "notes": self.recorder.notes(attempt.memories),
+                "notes": attempt.prompt,
                 "after": state["messages"][-1].id if state["messages"] else None,
             }
         return {"alma_runs": {**state.get("alma_runs", {}), self._name: entry}}
@@ -187,9 +187,10 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
         entry = entry_of(state, self._name)
         if not entry:
             return None
-        found: Attempt | None = None
+        found = self.recorder.going_on(entry["episode"])
         with self.recorder.guard("a run could not be taken up again"):
-            found = self.recorder.resumed(entry["episode"], entry["task"], run_context(context), has_hooks=True)
+            if found is None:
+                found = self.recorder.resumed(entry["episode"], entry["task"], run_context(context), has_hooks=True)
             _listen(found)
         return found
 
@@ -223,8 +224,8 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
 
 def _listen(attempt: Attempt) -> None:
     """Has the callbacks of the run that this hook belongs to tell how it ends."""
-    callbacks = ensure_config().get("callbacks")
-    node: UUID | None = getattr(callbacks, "parent_run_id", None)
+    config = var_child_runnable_config.get() or {}
+    node: UUID | None = getattr(config.get("callbacks"), "parent_run_id", None)
     root = RUNS.parent(node)
     if root is not None:
         RUNS.follow(root, attempt)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from langchain_core.tools import BaseTool
 
 from alma import ALMA, Episode, MemorySlice
+from alma.episode import showing
 from alma.errors import ConfigurationError, ConflictError
 from alma.memory.arguments import checked_name
 from alma_langchain.attempt import Attempt, kept_task
@@ -62,25 +63,27 @@ class Recorder:
     def follow(
         self, task: str, context: RunContext, *, memories: Callable[[], MemorySlice] | None = None, has_hooks: bool = False
     ) -> Attempt:
-        """A run on a task, whose episode begins when it is needed. `memories` gives what is shown; by default that is what `notes` tells."""
+        """A run on a task, whose episode begins when it is needed. `memories` gives what is shown; by default that is what its prompt says."""
         said = kept_task(self.settings.told(task))
 
         def begin() -> Episode:
-            return self._new(said, context, memories() if memories else self.fitting(self.retrieve(task, context)))
+            shown, attempt.prompt = (memories(), "") if memories else self.showing(self.retrieve(task, context))
+            return self._new(said, context, shown)
 
-        return Attempt(self, begin, task=said, has_hooks=has_hooks)
+        attempt = Attempt(self, begin, task=said, has_hooks=has_hooks)
+        return attempt
 
-    def fitting(self, found: MemorySlice) -> MemorySlice:
-        """What of it has room in the prompt: nobody may be said to have passed over what was left out."""
-        return found.fitting(self.settings.max_tokens)
-
-    def notes(self, shown: MemorySlice) -> str:
-        """What the prompt says of it."""
-        return shown.to_prompt(self.settings.max_tokens)
+    def showing(self, found: MemorySlice) -> tuple[MemorySlice, str]:
+        """What of it has room in the prompt, for nobody may be said to have passed over what was left out, and what the prompt says."""
+        return showing(found, self.settings.max_tokens)
 
     def nothing_shown(self, context: RunContext) -> MemorySlice:
         """The slice of a run that was shown nothing."""
         return MemorySlice(agent=self.agent, project_id=self.project(context).project_id)
+
+    def going_on(self, episode_id: str) -> Attempt | None:
+        """The run of an episode, if it goes on here."""
+        return self._live.get(episode_id)
 
     def resumed(self, episode_id: str, task: str, context: RunContext, *, has_hooks: bool) -> Attempt:
         """The run of an episode: the one that goes on, or taken up again where it was interrupted, perhaps in another process."""

@@ -12,6 +12,7 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import Field, PrivateAttr
 
 from alma import ALMA, ConfigurationError, MemorySlice
+from alma.episode import showing
 from alma.memory.arguments import checked_count, checked_name
 from alma_llamaindex.attachment import Attachment, Tokenizer
 from alma_llamaindex.given import checked_alma, checked_call, checked_tokens, checked_user
@@ -151,15 +152,19 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
     def _rendered(self, memories: MemorySlice) -> str:
         """The slice as notes. In a run it is the same slice each time."""
         last = self._last  # read once, since another thread may ask meanwhile
-        if last is None or last[0] is not memories:
-            last = self._last = (memories, memories.to_prompt(self.max_tokens))
-            _keep(self._shown, last[1], memories)
-        return last[1]
+        return last[1] if last is not None and last[0] is memories else self._noted(memories, memories.to_prompt(self.max_tokens))
+
+    def _noted(self, memories: MemorySlice, text: str) -> str:
+        self._last = (memories, text)
+        _keep(self._shown, text, memories)
+        return text
 
     async def _retrieved(self, task: str, agent: str) -> MemorySlice:
         """What is found and has room in the notes: nobody may be said to have passed over what was left out."""
         found = await asyncio.to_thread(self.alma.retrieve, task=task, agent=agent, user_id=self.user_id, top_k=self.top_k)
-        return found.fitting(self.max_tokens)
+        memories, text = showing(found, self.max_tokens)
+        self._noted(memories, text)
+        return memories
 
 
 def _place(messages: Sequence[ChatMessage]) -> int:

@@ -4,5 +4,6 @@ from alma.episode.endings import Leaving, leaving
 from alma.episode.episode import Episode
 from alma.episode.lessons import MOST_LESSONS, Lessons
 from alma.episode.recorder import Recorder
+from alma.episode.showing import showing
 
-__all__ = ["MOST_LESSONS", "Episode", "Leaving", "Lessons", "Recorder", "leaving"]
+__all__ = ["MOST_LESSONS", "Episode", "Leaving", "Lessons", "Recorder", "leaving", "showing"]
