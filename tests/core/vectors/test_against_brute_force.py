@@ -137,7 +137,7 @@ def test_every_answer_is_that_of_a_search_through_all_passages(
             history.take(kind, what)
             same_search(history, query, limit)
             same_scores(history, query)
-            same_sample(history, count)
+            same_sample(history, query, count)
             assert len(history.index) == len(history.passages)
 
     holds()
@@ -162,7 +162,7 @@ def same_scores(history: History, query: tuple[int, ...]) -> None:
     assert rows_of(history.index.score(np.array(query, dtype=np.float32), memories=wanted, found=near)) == found
 
 
-def same_sample(history: History, count: int) -> None:
+def same_sample(history: History, query: tuple[int, ...], count: int) -> None:
     memories = {p.memory: p.tie for p in history.passages.values() if p.partition in (0, 2)}
     for all_up_to, otherwise in ((count, count // 2), (100, 1)):
         sample, total = history.index.sample(partitions=[0, 2], all_up_to=all_up_to, otherwise=otherwise)
@@ -170,3 +170,7 @@ def same_sample(history: History, count: int) -> None:
         size = len(memories) if len(memories) <= all_up_to else otherwise
         assert [memories[memory] for memory in sample.tolist()] == sorted(memories.values())[:size]
         assert len(set(sample.tolist())) == size
+        for asked in (sample, sample, sample.copy()):  # what is known of the shared array from now on, and what is not
+            found = rows_of(history.index.score(np.array(query, dtype=np.float32), memories=asked))
+            assert_true(found, history, query)
+            assert {row[0] for row in found} == {number for number, p in history.passages.items() if p.memory in sample}

@@ -1,6 +1,7 @@
 """Changes that fit together."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from alma.errors import ValidationError
 from alma.protocols import VectorChanges
 from alma.vectors.blocks import Halves
+from alma.vectors.columns import Scalar
 
 EXPONENT = 0x7C00
 
@@ -22,21 +24,25 @@ def checked(changes: VectorChanges, dimension: int) -> VectorChanges:
         raise ValidationError(f"{count} passages need vectors of shape {(count, dimension)}, not {vectors.shape}")
     if np.ndim(changes.removed) != 1:
         raise ValidationError(f"removed passages need one dimension, not shape {np.shape(changes.removed)}")
-    for name in ("passages", "memories", "partitions", "is_own", "ties"):
-        if np.shape(getattr(changes, name)) != (count,):
-            raise ValidationError(f"{count} passages need as many {name}, not shape {np.shape(getattr(changes, name))}")
     if not _is_finite(vectors):
         raise ValidationError("a vector has a number that is not finite")
     return VectorChanges(
         upto=changes.upto,
-        passages=np.asarray(changes.passages, dtype=np.int64),
-        memories=np.asarray(changes.memories, dtype=np.int64),
-        partitions=np.asarray(changes.partitions, dtype=np.int64),
-        is_own=np.asarray(changes.is_own, dtype=np.bool_),
-        ties=np.asarray(changes.ties, dtype=np.int64),
+        passages=_column(changes.passages, "passages", np.int64, count),
+        memories=_column(changes.memories, "memories", np.int64, count),
+        partitions=_column(changes.partitions, "partitions", np.int64, count),
+        is_own=_column(changes.is_own, "is_own", np.bool_, count),
+        ties=_column(changes.ties, "ties", np.int64, count),
         vectors=vectors,
         removed=np.asarray(changes.removed, dtype=np.int64),
     )
+
+
+def _column(values: NDArray[Any], name: str, dtype: type[Scalar], count: int) -> NDArray[Scalar]:
+    column = np.asarray(values, dtype=dtype)
+    if column.shape != (count,):
+        raise ValidationError(f"{count} passages need as many {name}, not shape {column.shape}")
+    return column
 
 
 def without_repeats(changes: VectorChanges) -> VectorChanges:

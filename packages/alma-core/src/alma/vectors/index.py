@@ -17,7 +17,7 @@ from alma.vectors.groups import best_of_each, groups
 from alma.vectors.kept import Gathered, KeptVectors
 from alma.vectors.locks import SharedLock
 from alma.vectors.partition import Partition
-from alma.vectors.smallest import smallest
+from alma.vectors.sample import Held, Sample
 from alma.vectors.table import PassageTable
 
 Integers = NDArray[np.int64]
@@ -124,7 +124,7 @@ class ProjectIndex:
             if found is not None and len(found.passages):
                 return self._completed(query, self._table.of_memories(memories), found)
             gathered = self._gathered(memories)
-            return replace(gathered.passages, scores=gathered.compare(query))
+            return gathered.scored(query)
 
     def among(self, memories: Integers, /, *, partitions: Sequence[int]) -> NDArray[np.bool_]:
         """Which of the memories, which ascend, have a live passage in the partitions."""
@@ -145,11 +145,15 @@ class ProjectIndex:
         """
         key = (tuple(partitions), all_up_to, otherwise)
         with self._lock.reading(), self._sampling:
-            if key not in self._samples:
+            known = self._known(partitions)
+            count = sum(partition.memory_count for partition in known)
+            wanted = count if count <= all_up_to else min(otherwise, count)
+            sample = self._samples.get(key)
+            if sample is None or len(sample.memories) != wanted:
                 if len(self._samples) >= SAMPLES_KEPT:
                     self._samples.clear()
-                self._samples[key] = self._sample(self._known(partitions), all_up_to, otherwise)
-            return self._samples[key]
+                sample = self._samples[key] = Sample.of(known, wanted, self._table)
+            return sample.memories, count
 
     def compact(self) -> None:
         """Gives back the memory of removed passages, and goes back to numpy when the project has become small."""
@@ -189,23 +193,34 @@ class ProjectIndex:
         self._slots: list[Partition] = []
         self._numbers = Column(np.int64)
         self._slot_of: dict[int, int] = {}
-        self._samples: dict[tuple[tuple[int, ...], int, int], tuple[Integers, int]] = {}
+        self._samples: dict[tuple[tuple[int, ...], int, int], Sample] = {}
         self._kept = KeptVectors()
 
     def _take(self, changes: VectorChanges) -> None:
         added = without_repeats(changes)
-        leaving = self._table.of_passages(np.concatenate([changes.removed, added.passages]))
+        is_news = not len(changes.removed) and self._table.are_newer(added.passages, added.memories)
+        gone, held = self._added(added) if is_news else self._replaced(added, changes.removed)
+        self._recount(gone, held)
+        if self._table.dead_count > max(COMPACT_ABOVE, len(self._table) // 4):
+            self._drop_removed()
+        self._samples = {key: sample for key, sample in self._samples.items() if sample.outlasts(gone, held)}
+        self._kept.let_go({id(sample.memories) for sample in self._samples.values()})
+        self._upto = changes.upto
+
+    def _added(self, added: VectorChanges) -> tuple[Held, Held]:
+        """Adds passages of memories that are newer than all others. Which memories leave, and which come."""
+        self._fit(self._table.live_count + len(added.passages))
+        return Held.nothing(), Held.of(self._add(added), added.memories, added.ties)
+
+    def _replaced(self, added: VectorChanges, removed: Integers) -> tuple[Held, Held]:
+        """Puts passages in the place of others. Which of the memories concerned were held, and which are."""
+        leaving = self._table.of_passages(np.concatenate([removed, added.passages]))
         touched = np.concatenate([added.memories, self._table.memory.values[leaving]])
-        before = self._memories(touched)
+        before = self._held(touched)
         self._remove(leaving)
         self._fit(self._table.live_count + len(added.passages))
         self._add(added)
-        self._recount(before, self._memories(touched))
-        if self._table.dead_count > max(COMPACT_ABOVE, len(self._table) // 4):
-            self._drop_removed()
-        self._samples = {}
-        self._kept.let_go()
-        self._upto = changes.upto
+        return before, self._held(touched)
 
     def _remove(self, rows: Integers) -> None:
         self._table.bury(rows)
@@ -213,7 +228,8 @@ class ProjectIndex:
         for slot, chosen in groups(self._table.slot.values[rows]):
             self._slots[slot].remove(positions[chosen], self._table)
 
-    def _add(self, added: VectorChanges) -> None:
+    def _add(self, added: VectorChanges) -> Integers:
+        """Adds passages, and tells their slots."""
         rows = np.arange(len(self._table), len(self._table) + len(added.passages))
         slots, positions = np.empty_like(rows), np.empty_like(rows)
         for number, chosen in groups(added.partitions):
@@ -228,24 +244,20 @@ class ProjectIndex:
             slots=slots,
             positions=positions,
         )
+        return slots
 
-    def _memories(self, memories: Integers) -> tuple[Integers, Integers, Integers]:
-        """Slot, memory and tie of those that have a live passage, once for each slot, in no order."""
+    def _held(self, memories: Integers) -> Held:
+        """Those of the memories that have a live passage."""
         rows = self._table.of_memories(memories)
-        slot, memory = self._table.slot.values[rows], self._table.memory.values[rows]
-        order = np.lexsort((memory, slot))
-        slot, memory = slot[order], memory[order]
-        is_first = np.ones(len(order), dtype=np.bool_)
-        is_first[1:] = (slot[1:] != slot[:-1]) | (memory[1:] != memory[:-1])
-        return slot[is_first].astype(np.int64), memory[is_first], self._table.tie.values[rows[order[is_first]]]
+        return Held.of(
+            self._table.slot.values[rows].astype(np.int64), self._table.memory.values[rows], self._table.tie.values[rows]
+        )
 
-    def _recount(self, before: tuple[Integers, Integers, Integers], after: tuple[Integers, Integers, Integers]) -> None:
-        slots_before, memories_before, _ = before
-        slots_after, memories_after, ties_after = after
-        for slot in np.union1d(slots_before, slots_after).tolist():
-            stays = slots_after == slot
+    def _recount(self, gone: Held, held: Held) -> None:
+        for slot in sorted({*gone.slots.tolist(), *held.slots.tolist()}):
+            stays = held.slots == slot
             self._slots[slot].count_memories(
-                gone=memories_before[slots_before == slot], memories=memories_after[stays], ties=ties_after[stays]
+                gone=gone.memories[gone.slots == slot], memories=held.memories[stays], ties=held.ties[stays]
             )
 
     def _fit(self, count: int) -> None:
@@ -284,8 +296,8 @@ class ProjectIndex:
     def _completed(self, query: Vector, rows: Integers, found: PassageScores) -> PassageScores:
         """The passages of these rows with their scores: those that were found, and for all others new ones."""
         passages = self._table.passage.values[rows]
-        order = np.argsort(found.passages)
-        places = order[np.searchsorted(found.passages, passages, sorter=order).clip(max=len(order) - 1)]
+        order = found.passages.argsort()
+        places = order[np.minimum(found.passages.searchsorted(passages, sorter=order), len(order) - 1)]
         is_new = found.passages[places] != passages
         scores = found.scores[places]
         if is_new.any():
@@ -318,16 +330,6 @@ class ProjectIndex:
         self._kept = KeptVectors()
         for partition in self._slots:
             partition.rows.replace(new_rows[partition.rows.values])
-
-    def _sample(self, partitions: list[Partition], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
-        count = sum(partition.memory_count for partition in partitions)
-        wanted = count if count <= all_up_to else min(otherwise, count)
-        nearest = [partition.smallest_ties(wanted, self._table) for partition in partitions]
-        ties = np.concatenate([np.empty(0, dtype=np.int64), *(near.ties[:wanted] for near in nearest)])
-        memories = np.concatenate([np.empty(0, dtype=np.int64), *(near.memories[:wanted] for near in nearest)])
-        chosen, _ = smallest(memories, ties, count=wanted)
-        chosen.flags.writeable = False
-        return chosen, count
 
     def _known(self, partitions: Sequence[int]) -> list[Partition]:
         return [self._slots[self._slot_of[number]] for number in dict.fromkeys(partitions) if number in self._slot_of]

@@ -1,11 +1,12 @@
 """The vectors of the samples that were asked for last, side by side: they are compared with every question, and lie far apart in their blocks."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from alma.protocols import PassageScores
-from alma.vectors.blocks import Comparison, Integers
+from alma.vectors.blocks import Comparison, Integers, Vector
 
 SAMPLES = 4
 """A sample of a thousand vectors takes about a megabyte."""
@@ -18,6 +19,11 @@ class Gathered:
     rows: Integers
     passages: PassageScores
     compare: Comparison
+
+    def scored(self, query: Vector) -> PassageScores:
+        """The passages with their scores."""
+        found = self.passages
+        return PassageScores(found.passages, found.memories, found.partitions, found.ties, found.is_own, self.compare(query))
 
 
 class KeptVectors:
@@ -39,6 +45,6 @@ class KeptVectors:
         others = [(known, kept) for known, kept in self._kept if kept is not found]
         self._kept = [(memories, found), *others][:SAMPLES]
 
-    def let_go(self) -> None:
-        """Something was changed: the memories of an array may have other rows now."""
-        self._kept = [(None, found) for _, found in self._kept]
+    def let_go(self, unchanged: Collection[int]) -> None:
+        """Something was changed: the memories of an array may have other rows now, unless its `id` is among those of the unchanged ones."""
+        self._kept = [(known if id(known) in unchanged else None, found) for known, found in self._kept]

@@ -25,6 +25,10 @@ class RowLookup:
         self._late_keys: Integers = np.empty(0, dtype=np.int64)
         self._late_rows: Integers = np.empty(0, dtype=np.int64)
 
+    def are_newer(self, keys: Integers) -> bool:
+        """Whether all rows have smaller keys."""
+        return not len(keys) or not len(self._keys) or bool(keys.min() > self._keys.values[-1])
+
     def add(self, keys: Integers, rows: Integers) -> None:
         """Adds one row a key. A key may have many rows."""
         if not len(keys):
@@ -79,8 +83,9 @@ def _sorted(keys: Integers, rows: Integers) -> tuple[Integers, Integers]:
 
 
 def _matches(keys: Integers, rows: Integers, wanted: Integers) -> Integers:
-    first = np.searchsorted(keys, wanted, side="left")
-    counts = np.searchsorted(keys, wanted, side="right") - first
-    before = np.cumsum(counts) - counts
-    total = int(counts.sum())
-    return rows[np.repeat(first - before, counts) + np.arange(total)]
+    first = keys.searchsorted(wanted, side="left")
+    counts = keys.searchsorted(wanted, side="right") - first
+    ends = counts.cumsum()
+    total = int(ends[-1]) if len(ends) else 0
+    found: Integers = rows[(first - ends + counts).repeat(counts) + np.arange(total)]
+    return found

@@ -53,6 +53,10 @@ class PassageTable:
         self._by_passage.add(passages, rows)
         self._by_memory.add(memories, rows)
 
+    def are_newer(self, passages: Integers, memories: Integers) -> bool:
+        """Whether all rows, also those of removed passages, are of smaller numbers."""
+        return self._by_passage.are_newer(passages) and self._by_memory.are_newer(memories)
+
     def bury(self, rows: Integers) -> None:
         """Marks live rows as removed."""
         self.live.values[rows] = False

@@ -1,0 +1,64 @@
+"""Samples of memories, and what a change of the index means for them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.vectors.partition import Partition
+from alma.vectors.smallest import smallest
+from alma.vectors.table import PassageTable
+
+Integers = NDArray[np.int64]
+
+_NONE: Integers = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Memories that have a live passage: slot, number and tie of each, as parallel arrays, once for each slot, in no order."""
+
+    slots: Integers
+    memories: Integers
+    ties: Integers
+
+    @classmethod
+    def nothing(cls) -> "Held":
+        """No memory."""
+        return cls(_NONE, _NONE, _NONE)
+
+    @classmethod
+    def of(cls, slots: Integers, memories: Integers, ties: Integers) -> "Held":
+        """The memories of some passages, of each its slot, memory and tie."""
+        if len(slots) < 2:
+            return cls(slots, memories, ties)
+        order = np.lexsort((memories, slots))
+        slots, memories = slots[order], memories[order]
+        is_first = np.ones(len(order), dtype=np.bool_)
+        is_first[1:] = (slots[1:] != slots[:-1]) | (memories[1:] != memories[:-1])
+        return cls(slots[is_first], memories[is_first], ties[order[is_first]])
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The memories of some partitions with the smallest ties, by ascending tie. The array cannot be written to. `last` is the greatest tie."""
+
+    memories: Integers
+    last: int | None
+
+    @classmethod
+    def of(cls, partitions: Sequence[Partition], count: int, table: PassageTable) -> "Sample":
+        """The `count` memories that have the smallest ties."""
+        nearest = [partition.smallest_ties(count, table) for partition in partitions]
+        ties = np.concatenate([_NONE, *(near.ties[:count] for near in nearest)])
+        memories = np.concatenate([_NONE, *(near.memories[:count] for near in nearest)])
+        chosen, ties = smallest(memories, ties, count=count)
+        chosen.flags.writeable = False
+        return cls(chosen, int(ties[-1]) if count else None)
+
+    def outlasts(self, gone: Held, held: Held) -> bool:
+        """Whether memories may leave and others come, of any partition, and the sample stays as it is, as long as it is to be of this size."""
+        if self.last is None or bool((held.ties <= self.last).any()):
+            return False
+        return not len(gone.memories) or not np.isin(gone.memories, self.memories).any()
