@@ -121,3 +121,13 @@ def test_what_is_remembered_stays_within_its_bytes_and_the_words_asked_last_stay
         postings.keep({word: nowhere}, upto=0)
         postings.known(words[:1], upto=0)
     assert list(postings.known(words, upto=0)) == [words[0], *words[-5:]]
+
+
+def test_what_is_added_to_remembered_words_counts_among_their_bytes() -> None:
+    postings = Postings(most_bytes=4 * OVERHEAD)
+    nowhere = Posting(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32), entries=0, held_by=0)
+    postings.keep({"everywhere": nowhere, "rare": nowhere}, upto=0)
+    postings.known(["rare"], upto=0)
+    for seq in range(1, 100):
+        postings.add([(seq, 1.0, {"everywhere": 1})], upto=seq)
+    assert list(postings.known(["everywhere", "rare"], upto=99)) == ["rare"]

@@ -11,7 +11,7 @@ BM25 and beyond").
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,6 @@ from alma.protocols import TextScores
 from alma.storage.lengths import OTHER_WEIGHT
 from alma.storage.logical import View
 from alma.storage.postings import Posting
-from alma.storage.stems import stemmer
 from alma.storage.words import KnownWords
 
 K1 = 1.2
@@ -44,20 +43,14 @@ Floats = NDArray[np.float64]
 class TextQuery:
     """The words of one question, put to one project, or to a few memories of it: those of `within`, ascending."""
 
-    def __init__(
-        self,
-        view: View,
-        words: Sequence[str],
-        known: KnownWords,
-        within: Integers | None = None,
-    ) -> None:
+    def __init__(self, view: View, words: Sequence[str], remembered: KnownWords, within: Integers | None = None) -> None:
         self._connection, self._project = view.connection, view.project
-        self._known = known
-        self._upto, self._lengths, self._waiting = known.brought_up_to_date(view)
+        self._remembered = remembered
+        self._known = remembered.brought_up_to_date(view, words)
+        self._lengths = self._known.lengths
         self._within = None if within is None or len(within) >= self._lengths.count else within
         lenience = min(max(self._lengths.mean / LONG_TEXT, 1.0), MOST_LENIENCE)
         self._common_from = int(max(COMMON_FROM, COMMON_SHARE * self._lengths.count) * lenience)
-        self._terms = stemmer().of_words(words)
 
     def scores(self) -> TextScores:
         """Every memory that holds a telling word of the question, ascending, with its share of what could be scored.
@@ -92,12 +85,13 @@ class TextQuery:
 
     def _standing(self) -> dict[str, Posting]:
         """Where each word stands: what is remembered of that, and what has to be read."""
-        known = self._known.postings(self._terms, upto=self._upto)
-        usable = {term: posting for term, posting in known.items() if self._is_usable(posting)}
-        read = {term: self._read(term) for term in self._terms if term not in usable}
-        if read:
-            self._known.keep(read, upto=self._upto)
-        return {term: usable.get(term) or read[term] for term in self._terms}
+        standing = {term: posting for term, posting in self._known.lists.items() if self._is_usable(posting)}
+        missing = [term for term in self._known.terms if term not in standing]
+        if missing:
+            read = dict(zip(missing, self._read(missing), strict=True))
+            self._remembered.keep(read, upto=self._known.upto)
+            standing |= read
+        return {term: standing[term] for term in self._known.terms}
 
     def _is_usable(self, posting: Posting) -> bool:
         """Whether it says what reading would: that a word is common if it is that now, and all else of one that is not."""
@@ -105,15 +99,20 @@ class TextQuery:
             return posting.entries <= self._common_from
         return posting.limit == self._common_from if self._within is not None else posting.limit >= self._common_from
 
-    def _read(self, term: str) -> Posting:
-        """Where a word stands, read no further than just beyond what is common."""
-        inner = f"SELECT doc FROM words_{self._project:d} WHERE term = ? LIMIT {self._common_from + 1}"  # noqa: S608 - numbers
-        documents = self._listed(f"SELECT group_concat(doc) FROM ({inner})", term)  # noqa: S608 - the query above
-        documents = np.concatenate([documents, self._waiting_entries(term)])[: self._common_from + 1]
+    def _read(self, terms: Sequence[str]) -> Iterator[Posting]:
+        """Where words stand, read no further than just beyond what is common."""
+        inner = f"SELECT doc FROM words_{self._project:d} WHERE term = value LIMIT {self._common_from + 1}"  # noqa: S608 - numbers
+        query = f"SELECT (SELECT group_concat(doc) FROM ({inner})) FROM json_each(?)"  # noqa: S608 - the query above
+        listed = self._connection.execute(query, (json.dumps(terms),)).fetchall()
+        for term, (documents,) in zip(terms, listed, strict=True):
+            yield self._posting(np.concatenate([_numbers(documents), self._waiting_entries(term)]))
+
+    def _posting(self, documents: Integers) -> Posting:
+        """Where a word stands that stands in these documents."""
         if len(documents) <= self._common_from:
             return _posting(documents)
-        held_by = len(_runs(documents >> 1)[0])
-        return Posting(_NO_MEMORIES, _NO_FREQUENCIES, len(documents), held_by, limit=self._common_from)
+        held_by = len(_runs(documents[: self._common_from + 1] >> 1)[0])
+        return Posting(_NO_MEMORIES, _NO_FREQUENCIES, self._common_from + 1, held_by, limit=self._common_from)
 
     def _newest(self, term: str) -> Posting:
         """The newest documents that a common word stands in."""
@@ -138,13 +137,17 @@ class TextQuery:
 
     def _waiting_entries(self, term: str) -> Integers:
         """The documents that a word stands in of memories that are not in the index yet, ascending, one entry each time."""
-        held = [(document, words[term]) for documents in self._waiting for document, words in documents if term in words]
-        documents = [document for document, count in held for _ in range(count)]
-        return np.array(documents, dtype=np.int64)
+        held = [
+            document
+            for documents in self._known.waiting
+            for document, words in documents
+            if term in words
+            for _ in range(words[term])
+        ]
+        return np.array(held, dtype=np.int64)
 
     def _listed(self, query: str, *values: str) -> Integers:
-        listed = self._connection.execute(query, values).fetchone()[0]
-        return np.fromstring(listed or "", dtype=np.int64, sep=",")
+        return _numbers(self._connection.execute(query, values).fetchone()[0])
 
     def _telling(self, standing: Mapping[str, Posting]) -> Mapping[str, Posting]:
         """The words that are not common; if none of them occurs, the first common one, where it stands newest."""
@@ -157,6 +160,11 @@ class TextQuery:
 
 _NO_MEMORIES = np.empty(0, dtype=np.int32)
 _NO_FREQUENCIES = np.empty(0, dtype=np.float32)
+
+
+def _numbers(listed: str | None) -> Integers:
+    """The whole numbers of a list with commas."""
+    return np.fromstring(listed or "", dtype=np.int64, sep=",")
 
 
 def _posting(documents: Integers) -> Posting:

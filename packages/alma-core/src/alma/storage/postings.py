@@ -1,7 +1,7 @@
 """Where the words stand that were asked for: read from full text once, and kept up to date as memories are added."""
 
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,9 +34,7 @@ class Posting:
         return OVERHEAD + self.memories.nbytes + self.frequencies.nbytes
 
     def followed_by(self, newer: "Posting") -> "Posting":
-        """This and that of newer memories. One that was not read to its end stays as it is."""
-        if self.limit is not None:
-            return self
+        """This and that of newer memories."""
         return Posting(
             np.concatenate([self.memories, newer.memories]),
             np.concatenate([self.frequencies, newer.frequencies]),
@@ -48,15 +46,24 @@ class Posting:
 Piece = tuple[int, float, Mapping[str, int]]
 """A memory, what a word weighs in this text of it, the words with how often they stand there. Memories ascend."""
 
+Entry = tuple[int, float, int]
+"""A memory, what a word weighs in one text of it, how often it stands there."""
+
+ENTRY_BYTES = 160
+
 
 class Postings:
-    """Lists by word, those asked for last. A cache: `upto` is the newest journal `seq` in all of them. Not thread-safe."""
+    """Lists by word, those asked for last. A cache: `upto` is the newest journal `seq` in all of them. Not thread-safe.
+
+    What is added since a word was asked for waits beside its list, for most words are not asked for again.
+    """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self.upto = 0
         self._most_bytes = most_bytes
         self._bytes = 0
         self._lists: OrderedDict[str, Posting] = OrderedDict()
+        self._newer: dict[str, list[Entry]] = {}
 
     def __len__(self) -> int:
         return len(self._lists)
@@ -65,7 +72,7 @@ class Postings:
         """The lists that there are, as of `upto`: none, if these are older or newer."""
         if self.upto != upto:
             return {}
-        found = {word: self._lists[word] for word in words if word in self._lists}
+        found = {word: self._whole(word) for word in words if word in self._lists}
         for word in found:
             self._lists.move_to_end(word)
         return found
@@ -74,50 +81,48 @@ class Postings:
         """Takes lists that were read as of `upto`; they are dropped if these here are older or newer."""
         if self.upto == upto:
             for word, posting in read.items():
-                self._put(word, posting)
+                self._drop(word)
+                self._lists[word] = posting
+                self._bytes += posting.size
             self._drop_oldest()
 
     def add(self, pieces: Iterable[Piece], *, upto: int) -> None:
         """Brings all lists up to date: memories were added since, each of a greater number than any before, and nothing else was changed."""
-        added = _postings(pieces, self._is_growing)
         self.upto = HALF_DONE
-        for word, newer in added.items():
-            self._put(word, self._lists[word].followed_by(newer))
+        for memory, weight, words in pieces:
+            for word in words.keys() & self._lists.keys():
+                if self._lists[word].limit is None:
+                    self._newer.setdefault(word, []).append((memory, weight * words[word], words[word]))
+                    self._bytes += ENTRY_BYTES
         self._drop_oldest()
         self.upto = upto
 
     def clear(self, *, upto: int) -> None:
         """Forgets all lists."""
         self._lists.clear()
+        self._newer.clear()
         self._bytes, self.upto = 0, upto
 
-    def _is_growing(self, word: str) -> bool:
-        """Whether there is a list of it that was read to its end."""
-        posting = self._lists.get(word)
-        return posting is not None and posting.limit is None
+    def _whole(self, word: str) -> Posting:
+        """The list of a word with what was added since."""
+        entries = self._newer.pop(word, None)
+        if entries:
+            before = self._lists[word]
+            self._lists[word] = before.followed_by(_posting(entries))
+            self._bytes += self._lists[word].size - before.size - ENTRY_BYTES * len(entries)
+        return self._lists[word]
 
-    def _put(self, word: str, posting: Posting) -> None:
-        before = self._lists.get(word)
-        self._bytes += posting.size - (before.size if before else 0)
-        self._lists[word] = posting
+    def _drop(self, word: str) -> None:
+        posting = self._lists.pop(word, None)
+        if posting is not None:
+            self._bytes -= posting.size + ENTRY_BYTES * len(self._newer.pop(word, ()))
 
     def _drop_oldest(self) -> None:
         while self._bytes > self._most_bytes:
-            _, dropped = self._lists.popitem(last=False)
-            self._bytes -= dropped.size
+            self._drop(next(iter(self._lists)))
 
 
-def _postings(pieces: Iterable[Piece], is_wanted: Callable[[str], bool]) -> dict[str, Posting]:
-    """The lists of these pieces for the words that are wanted."""
-    found: defaultdict[str, list[tuple[int, float, int]]] = defaultdict(list)
-    for memory, weight, words in pieces:
-        for word, count in words.items():
-            if is_wanted(word):
-                found[word].append((memory, weight * count, count))
-    return {word: _posting(entries) for word, entries in found.items()}
-
-
-def _posting(entries: Sequence[tuple[int, float, int]]) -> Posting:
+def _posting(entries: Sequence[Entry]) -> Posting:
     frequencies: dict[int, float] = {}
     for memory, frequency, _ in entries:
         frequencies[memory] = frequencies.get(memory, 0.0) + frequency

@@ -20,19 +20,15 @@ class Stemmer:
         self._open()
         renewed_in_children(self)
 
-    def of_words(self, words: Sequence[str]) -> list[str]:
-        """The stems of the words of a question, each once, in order."""
+    def stems(self, words: Sequence[str], texts: Sequence[str] = ()) -> tuple[Sequence[str], Sequence[Mapping[str, int]]]:
+        """The stems of the words of a question, each once, in order; and those of each text, with how often each stands there."""
         with self._lock:
             missing = [word for word in dict.fromkeys(words) if word not in self.remembered]
             if len(self.remembered) + len(missing) > REMEMBERED:
                 self.remembered, missing = {}, list(dict.fromkeys(words))
-            self.remembered.update(zip(missing, self._counted(missing), strict=True))
-            return list(dict.fromkeys(stem for word in words for stem in self.remembered[word]))
-
-    def of_texts(self, texts: Sequence[str]) -> Sequence[Mapping[str, int]]:
-        """The stems of each text, and how often each stands there."""
-        with self._lock:
-            return self._counted(texts)
+            counted = self._counted([*texts, *missing])
+            self.remembered.update(zip(missing, counted[len(texts) :], strict=True))
+            return list(dict.fromkeys(stem for word in words for stem in self.remembered[word])), counted[: len(texts)]
 
     def forget(self) -> None:
         """Lets go of all words."""

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from alma.forking import renewed_in_children
 from alma.storage import compiled
@@ -20,6 +21,20 @@ Documents = Sequence[tuple[int, Mapping[str, int]]]
 """The documents of a memory: the number of each, and its words with how often they stand there."""
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known as of the journal `seq` of `upto`: the lengths of texts (as of then or later), and the memories that full text lacks.
+
+    Of a question it is the words without endings, and where those of them stand that were asked for before.
+    """
+
+    upto: int
+    lengths: TextLengths
+    waiting: Sequence[Documents]
+    terms: Sequence[str]
+    lists: Mapping[str, Posting]
+
+
 class KnownWords:
     """Caches of one project, which may be dropped at any time. Thread-safe."""
 
@@ -29,22 +44,19 @@ class KnownWords:
         self._start()
         renewed_in_children(self)
 
-    def brought_up_to_date(self, view: View) -> tuple[int, TextLengths, Sequence[Documents]]:
-        """The newest journal `seq` that the view sees, the lengths of texts as of then or later, and the memories that full text lacks then."""
+    def brought_up_to_date(self, view: View, asked: Sequence[str]) -> Known:
+        """What is known as of the newest journal `seq` that the view sees, of the words of a question too."""
         head, unindexed = view.connection.execute(compiled.PROJECT_TEXT, {"project": view.project}).fetchone()
         waiting = json.loads(unindexed)
         with self._lock:
             if self._lengths.upto < head:
-                self._catch_up(view, {"project": view.project, "after": self._lengths.upto, "upto": head}, waiting)
-            known = self._waiting
-            if any(memory not in known for memory in waiting):
-                known = _words_of(view, waiting)
-            return head, self._lengths, [known[memory] for memory in waiting]
-
-    def postings(self, words: Iterable[str], *, upto: int) -> dict[str, Posting]:
-        """Where those of the words stand of which it is known, as of `upto`."""
-        with self._lock:
-            return self._postings.known(words, upto=upto)
+                terms = self._catch_up(view, asked, waiting, head)
+                words = self._waiting
+            else:
+                terms, cut = _cut(view, asked, [memory for memory in waiting if memory not in self._waiting])
+                words = {**self._waiting, **cut}
+            lists = self._postings.known(terms, upto=head)
+            return Known(head, self._lengths, [words[memory] for memory in waiting], terms, lists)
 
     def keep(self, read: Mapping[str, Posting], *, upto: int) -> None:
         """Remembers where words stand as of `upto`, if that is the newest moment known."""
@@ -67,23 +79,25 @@ class KnownWords:
     def _start(self) -> None:
         self._lengths, self._postings, self._waiting = TextLengths(), Postings(), {}
 
-    def _catch_up(self, view: View, span: Mapping[str, int], waiting: Sequence[int]) -> None:
+    def _catch_up(self, view: View, asked: Sequence[str], waiting: Sequence[int], head: int) -> Sequence[str]:
+        """Takes in what was written since, and gives the words of a question without endings: all are cut in one go."""
+        span = {"project": view.project, "after": self._lengths.upto, "upto": head}
         if view.connection.execute(compiled.REMOVED_ANY, span).fetchone():
             self._start()
-            span = {**span, "after": 0}
+            span["after"] = 0
         rows = view.connection.execute(compiled.LENGTHS, span).fetchall()
-        if self._postings.upto == span["after"] and _are_new(rows, self._lengths):
-            self._add({memory for memory, length in rows if length}, view, waiting, upto=span["upto"])
+        is_growing = self._postings.upto == span["after"] and _are_new(rows, self._lengths)
+        known = self._waiting if is_growing else {}
+        added = {memory for memory, length in rows if length} if is_growing and len(self._postings) else set()
+        terms, cut = _cut(view, asked, sorted(added.union(waiting).difference(known)))
+        words = {**known, **cut}
+        if is_growing:
+            self._postings.add(_pieces(words[memory] for memory in sorted(added)), upto=head)
         else:
-            self._waiting = _words_of(view, waiting)
-            self._postings.clear(upto=span["upto"])
-        self._lengths.take(rows, upto=span["upto"])
-
-    def _add(self, added: set[int], view: View, waiting: Sequence[int], *, upto: int) -> None:
-        wanted = added.union(waiting) if len(self._postings) else set(waiting)
-        words = {**self._waiting, **_words_of(view, sorted(wanted - self._waiting.keys()))}
+            self._postings.clear(upto=head)
         self._waiting = {memory: words[memory] for memory in waiting}
-        self._postings.add(_pieces(words[memory] for memory in sorted(added & words.keys())), upto=upto)
+        self._lengths.take(rows, upto=head)
+        return terms
 
 
 def _are_new(rows: Sequence[LengthRow], lengths: TextLengths) -> bool:
@@ -91,16 +105,15 @@ def _are_new(rows: Sequence[LengthRow], lengths: TextLengths) -> bool:
     return len(rows) <= FEW and all(memory > lengths.newest for memory, _ in rows)
 
 
-def _words_of(view: View, memories: Sequence[int]) -> dict[int, Documents]:
-    """The words of memories, as full text has them or would have them."""
-    if not memories:
-        return {}
-    documents = [found for memory, passages in searched(view, memories) for found in documents_of(memory, passages)]
-    words = stemmer().of_texts([text for _, text in documents])
+def _cut(view: View, asked: Sequence[str], memories: Sequence[int]) -> tuple[Sequence[str], dict[int, Documents]]:
+    """The words of a question, and those of memories as full text has them or would have them."""
+    passages = searched(view, memories) if memories else ()
+    documents = [found for memory, said in passages for found in documents_of(memory, said)]
+    terms, words = stemmer().stems(asked, [text for _, text in documents])
     result: dict[int, list[tuple[int, Mapping[str, int]]]] = {memory: [] for memory in memories}
     for (document, _), found in zip(documents, words, strict=True):
         result[document >> 1].append((document, found))
-    return dict(result)
+    return terms, dict(result)
 
 
 def _pieces(memories: Iterable[Documents]) -> Iterator[Piece]:
