@@ -89,6 +89,7 @@ STORES = {
         "test_a_small_record_that_another_process_changed_is_a_conflict",
     ],
     "ForgetsTombstones": ["test_any_history_gives_an_index_the_same_passages_at_once_or_bit_by_bit"],
+    "ReadsInManyMoments": ["test_a_moment_stays_as_it_is_whatever_is_written_meanwhile"],
     "ReadsTheJournalPieceByPiece": ["test_what_is_written_during_a_reading_is_not_in_it[entries]"],
     "TakesRowsForTies": ["test_equal_contents_have_equal_hashes_and_ties_whoever_owns_them"],
     "PurgesNoJournal": [

@@ -268,6 +268,15 @@ class ReadsTheJournalPieceByPiece(_Broken):
     made = _ReadsLate
 
 
+class _ManyMoments(_Project):
+    def moment(self) -> Any:
+        return nullcontext()
+
+
+class ReadsInManyMoments(_Broken):
+    made = _ManyMoments
+
+
 class _NoTies(_Project):
     def changes(self, *, after: int) -> Any:
         for each in super().changes(after=after):

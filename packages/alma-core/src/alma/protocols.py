@@ -187,6 +187,9 @@ class Memories(Protocol):
 class Searchable(Protocol):
     """What a project holds, for retrieval."""
 
+    def moment(self) -> AbstractContextManager[object]:
+        """Inside, all that this thread reads is of one moment, and the store is looked at once instead of each time. Not for long work."""
+
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """What a vector index must take in that holds everything up to `after`, in journal order, all of one moment."""
 

@@ -107,9 +107,10 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     vector = room.store.texts.query(without_names(asked.task, names), room.project)
     question = Question(vector, query_words(asked.task), asked.arms)
     kinds = {partition.row: partition.kind for partition in scope}
-    found, chosen = _enough(room, question, scope, kinds, asked.top_k)
-    ranking = scored(room, asked, chosen, kinds, top_k=asked.top_k)
-    memories = room.project.memories([item.memory for item in ranking])
+    with room.project.moment():
+        found, chosen = _enough(room, question, scope, kinds, asked.top_k)
+        ranking = scored(room, asked, chosen, kinds, top_k=asked.top_k)
+        memories = room.project.memories([item.memory for item in ranking])
     doubles = folded(ranking, memories)
     order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
     return Answer(question, scope, kinds, found, chosen, order, memories, doubles)

@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +104,7 @@ class Found:
 
 
 _NONE = np.empty(0, dtype=np.int64)
+_NOTHING = PassageScores(_NONE, _NONE, _NONE, _NONE, np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.float32))
 
 
 def search(
@@ -126,21 +126,23 @@ def search(
     text = room.project.text_scores(words, within=np.sort(sample) if is_all else None)
     parts = [_scored(index.score(question.vector, memories=sample), text)]
     backgrounds = _backgrounds(question, parts[0])
-    others = also if is_all else np.concatenate([also, _best(text, index, partitions, 2 * hits)])
-    parts += _further(index, question, others, parts, text)
-    for near in chain(_nearest(index, question, portions, hits), _by_the_other(beside)):
-        parts += _further(index, question, near.memories, parts, text, found=near)
+    best = _NONE if is_all else _best(text, index, partitions, 2 * hits)
+    near = _joined([*_nearest(index, question, portions, hits), *_by_the_other(beside)])
+    others = ascending(np.concatenate([also, best, near.memories]))
+    others = others[~_are_among(others, parts[0].memories)]
+    if len(others):
+        parts.append(_scored(index.score(question.vector, memories=others, found=near), text))
     return _judged(question, _together(parts), backgrounds, scope, is_all)
 
 
 def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
-    """What is nearest in the portions of a scope that no other thread has taken yet, all in one; nothing if all are taken."""
+    """What is nearest in each of the portions of a scope that no other thread has taken yet."""
     found: list[PassageScores] = []
     while True:
         try:
             portion = portions.popleft()
         except IndexError:
-            return [_joined(found)] if found else []
+            return found
         found.append(index.search(question.vector, partitions=portion, limit=limit))
 
 
@@ -148,22 +150,6 @@ def _by_the_other(thread: Future[list[PassageScores]] | None) -> Iterator[Passag
     """What the other thread found. One that is too busy to have begun has taken nothing, and need not be waited for."""
     if thread and not thread.cancel():
         yield from thread.result()
-
-
-def _further(
-    index: ProjectIndex,
-    question: Question,
-    memories: Integers,
-    known: Sequence[Scored],
-    text: TextScores,
-    *,
-    found: PassageScores | None = None,
-) -> list[Scored]:
-    """The scores of those of the memories that are not scored yet: while the other search goes on, all but what it finds can be scored."""
-    wanted = ascending(memories)
-    for part in known:
-        wanted = wanted[~_are_among(wanted, part.memories)]
-    return [_scored(index.score(question.vector, memories=wanted, found=found), text)] if len(wanted) else []
 
 
 def _scored(passages: PassageScores, text: TextScores) -> Scored:
@@ -189,8 +175,8 @@ def _together(parts: Sequence[Scored]) -> Scored:
 
 def _joined(parts: Sequence[PassageScores]) -> PassageScores:
     """One behind the other."""
-    if len(parts) == 1:
-        return parts[0]
+    if len(parts) < 2:
+        return parts[0] if parts else _NOTHING
     return PassageScores(
         passages=np.concatenate([part.passages for part in parts]),
         memories=np.concatenate([part.memories for part in parts]),
@@ -249,7 +235,7 @@ def _are_among(memories: Integers, known: Integers) -> NDArray[np.bool_]:
     """Which of the memories are among known ones, which ascend."""
     if not len(known):
         return np.zeros(len(memories), dtype=np.bool_)
-    are: NDArray[np.bool_] = known[np.searchsorted(known, memories).clip(max=len(known) - 1)] == memories
+    are: NDArray[np.bool_] = known[np.minimum(known.searchsorted(memories), len(known) - 1)] == memories
     return are
 
 
@@ -271,5 +257,5 @@ def _aligned(text: TextScores, memories: Integers) -> Floats:
     """The text scores of the memories, 0 where nothing matched. Memories that the vector index has not seen yet are left out."""
     if not len(text.memories):
         return np.zeros(len(memories))
-    places = np.searchsorted(text.memories, memories).clip(max=len(text.memories) - 1)
+    places = np.minimum(text.memories.searchsorted(memories), len(text.memories) - 1)
     return np.where(text.memories[places] == memories, text.scores[places], 0.0)

@@ -79,6 +79,10 @@ class SQLProject:
         self._defined: dict[str, tuple[bytes, CustomMemoryType]] = {}
         self._words = KnownWords()
 
+    def moment(self) -> AbstractContextManager[object]:
+        """Inside, all that this thread reads is of one moment."""
+        return self._database.snapshot()
+
     def head(self) -> int:
         """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
         with self._database.reading() as connection:

@@ -146,6 +146,24 @@ class StoreKeeps(WithStore):
         assert len(list(reading)) == whole - 1
         assert project.head() == 8
 
+    def test_a_moment_stays_as_it_is_whatever_is_written_meanwhile(self, store: Store, project: Project, again: Store) -> None:
+        def told() -> tuple[object, ...]:
+            taken_in = [each.passages.tolist() for each in project.changes(after=0)]
+            return (
+                project.head(),
+                found_by_words(project, "ledger"),
+                taken_in,
+                project.candidates([1, 2]),
+                len(project.memories([1, 2])),
+            )
+
+        add(store, project, make_outcome(task_description="Ledger of today"))
+        with project.moment():
+            before = told()
+            add(again, again.project("shop"), make_outcome(task_description="Ledger of tomorrow"))
+            assert told() == before
+        assert all(one != other for one, other in zip(told(), before, strict=True))
+
     def test_any_history_gives_an_index_the_same_passages_at_once_or_bit_by_bit(self, store: Store) -> None:
         steps = st.lists(
             st.tuples(st.sampled_from(["add", "archive", "restore", "replace"]), st.integers(0, 5)), min_size=1, max_size=8
