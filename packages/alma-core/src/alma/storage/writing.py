@@ -62,7 +62,8 @@ class Write:
     @property
     def learned(self) -> EvidenceReader:
         """The evidence as this write sees it."""
-        return EvidenceReader(lambda: nullcontext(self._view()))
+        seen = nullcontext(self._view())
+        return EvidenceReader(lambda: seen)
 
     def add(
         self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
