@@ -11,7 +11,7 @@ BM25 and beyond").
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -99,28 +99,31 @@ class TextQuery:
             return posting.entries <= self._common_from
         return posting.limit == self._common_from if self._within is not None else posting.limit >= self._common_from
 
-    def _read(self, terms: Sequence[str]) -> Iterator[Posting]:
+    def _read(self, terms: Sequence[str]) -> list[Posting]:
         """Where words stand, read no further than just beyond what is common."""
         inner = f"SELECT doc FROM words_{self._project:d} WHERE term = value LIMIT {self._common_from + 1}"  # noqa: S608 - numbers
         query = f"SELECT (SELECT group_concat(doc) FROM ({inner})) FROM json_each(?)"  # noqa: S608 - the query above
         listed = self._connection.execute(query, (json.dumps(terms),)).fetchall()
-        for term, (documents,) in zip(terms, listed, strict=True):
-            yield self._posting(np.concatenate([_numbers(documents), self._waiting_entries(term)]))
+        waiting = self._waiting_entries(terms)
+        documents = [
+            np.concatenate([_numbers(found), waiting[term]])[: self._common_from + 1]
+            for term, (found,) in zip(terms, listed, strict=True)
+        ]
+        return [self._unless_common(posting) for posting in _postings(documents)]
 
-    def _posting(self, documents: Integers) -> Posting:
-        """Where a word stands that stands in these documents."""
-        if len(documents) <= self._common_from:
-            return _posting(documents)
-        held_by = len(_runs(documents[: self._common_from + 1] >> 1)[0])
-        return Posting(_NO_MEMORIES, _NO_FREQUENCIES, self._common_from + 1, held_by, limit=self._common_from)
+    def _unless_common(self, posting: Posting) -> Posting:
+        """Where a word stands; of one that is common only how often that was found."""
+        if posting.entries <= self._common_from:
+            return posting
+        return replace(posting, memories=_NO_MEMORIES, frequencies=_NO_FREQUENCIES, limit=self._common_from)
 
     def _newest(self, term: str) -> Posting:
         """The newest documents that a common word stands in."""
         table = f"text_{self._project:d}"
         inner = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT {self._common_from + 1}"  # noqa: S608
         found = self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"')[::-1]  # noqa: S608 - the query above
-        waiting, _ = _runs(self._waiting_entries(term))
-        return _posting(np.concatenate([found, waiting])[-self._common_from - 1 :])
+        waiting, _ = _runs(self._waiting_entries([term])[term])
+        return _postings([np.concatenate([found, waiting])[-self._common_from - 1 :]])[0]
 
     def _inside(self, term: str, posting: Posting) -> Posting:
         """Where a word stands in the few memories that matter; it counts as held by as many as were counted in all."""
@@ -131,20 +134,18 @@ class TextQuery:
         few = json.dumps(np.stack([2 * self._within, 2 * self._within + 1]).ravel().tolist())
         inner = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND +rowid IN (SELECT value FROM json_each(?))"  # noqa: S608
         found = self._listed(f"SELECT group_concat(rowid) FROM ({inner})", f'"{term}"', few)  # noqa: S608 - the query above
-        waiting, _ = _runs(self._waiting_entries(term))
+        waiting, _ = _runs(self._waiting_entries([term])[term])
         inside = np.concatenate([found, waiting[np.isin(waiting >> 1, self._within)]])
-        return replace(_posting(np.sort(inside)), held_by=posting.held_by)
+        return replace(_postings([np.sort(inside)])[0], held_by=posting.held_by)
 
-    def _waiting_entries(self, term: str) -> Integers:
-        """The documents that a word stands in of memories that are not in the index yet, ascending, one entry each time."""
-        held = [
-            document
-            for documents in self._known.waiting
-            for document, words in documents
-            if term in words
-            for _ in range(words[term])
-        ]
-        return np.array(held, dtype=np.int64)
+    def _waiting_entries(self, terms: Sequence[str]) -> Mapping[str, Integers]:
+        """The documents that words stand in of memories that are not in the index yet, ascending, one entry each time."""
+        held: dict[str, list[int]] = {term: [] for term in terms}
+        for documents in self._known.waiting:
+            for document, words in documents:
+                for term in held.keys() & words.keys():
+                    held[term] += [document] * words[term]
+        return {term: np.array(entries, dtype=np.int64) for term, entries in held.items()}
 
     def _listed(self, query: str, *values: str) -> Integers:
         return _numbers(self._connection.execute(query, values).fetchone()[0])
@@ -167,12 +168,22 @@ def _numbers(listed: str | None) -> Integers:
     return np.fromstring(listed or "", dtype=np.int64, sep=",")
 
 
-def _posting(documents: Integers) -> Posting:
-    """The memories of documents, which ascend, one entry each time that the word stands there."""
-    memories, starts = _runs(documents >> 1)
+def _postings(listed: Sequence[Integers]) -> list[Posting]:
+    """The memories of lists of documents, each ascending, with one entry each time that a word stands there."""
+    documents = np.concatenate(listed)
+    ends = np.cumsum([len(each) for each in listed])
+    is_first = np.ones(len(documents), dtype=np.bool_)
+    is_first[1:] = documents[1:] >> 1 != documents[:-1] >> 1
+    is_first[ends[:-1][ends[:-1] < len(documents)]] = True
+    starts = is_first.nonzero()[0]
     weights = np.where(documents & 1, OTHER_WEIGHT, 1.0)
-    frequencies = np.add.reduceat(weights, starts) if len(starts) else weights
-    return Posting(memories.astype(np.int32), frequencies.astype(np.float32), len(documents), len(memories))
+    memories = (documents[starts] >> 1).astype(np.int32)
+    frequencies = (np.add.reduceat(weights, starts) if len(starts) else weights).astype(np.float32)
+    borders = [0, *starts.searchsorted(ends).tolist()]
+    return [
+        Posting(memories[first:last].copy(), frequencies[first:last].copy(), len(each), last - first)
+        for each, first, last in zip(listed, borders, borders[1:], strict=False)
+    ]
 
 
 def _runs(ascending: NDArray[Any]) -> tuple[NDArray[Any], Integers]:
