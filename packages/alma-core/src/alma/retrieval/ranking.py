@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ LOOK_AHEAD = 4
 """So many times as many as are wanted are looked at first; only where copies of one content crowd them out are all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
+class Contender(NamedTuple):
     """A memory that may be returned: its similarity, and how many equal ones it stands for."""
 
     memory: int
@@ -104,28 +103,32 @@ def ranked(
 ) -> list[Ranked]:
     """The contenders that still exist, scored, at most `top_k` of each kind, best first. `kinds` tells the kind of each partition."""
     stored = {candidate.memory: candidate for candidate in candidates}
-    scored = [
-        _scored(contender, stored[contender.memory], kinds[stored[contender.memory].partition], profile, now)
-        for contender in found
-        if contender.memory in stored
-    ]
-    scored.sort(key=lambda item: (-item.score, item.tie, item.memory))
-    taken: dict[str, int] = {}
+    scored = []
+    for contender in found:
+        candidate = stored.get(contender.memory)
+        if candidate is not None:
+            kind = kinds[candidate.partition]
+            factors, useful = _factors(contender, candidate, kind, profile, now)
+            score = useful * profile.score(factors, kind)
+            scored.append((-score, candidate.content_hash, contender.memory, kind, factors, useful, contender.copies))
+    scored.sort()  # no two are of one memory, so nothing behind it is compared
+    taken: Counter[str] = Counter()
     result = []
-    for item in scored:
-        taken[item.kind] = taken.get(item.kind, 0) + 1
-        if taken[item.kind] <= top_k:
-            result.append(item)
+    for negative, tie, memory, kind, factors, useful, copies in scored:
+        taken[kind] += 1
+        if taken[kind] <= top_k:
+            result.append(Ranked(memory, kind, -negative, factors, useful, copies, tie))
     return result
 
 
-def _scored(contender: Contender, candidate: Candidate, kind: str, profile: scoring.Profile, now: int) -> Ranked:
+def _factors(
+    contender: Contender, candidate: Candidate, kind: str, profile: scoring.Profile, now: int
+) -> tuple[Mapping[str, float], float]:
+    """The factors of a score, and the multiplier that measured usefulness gives."""
     factors = {
         "similarity": contender.similarity,
         "recency": scoring.recency(candidate.seen_at, now, profile.half_life_days),
         "success": scoring.success(kind, candidate.successes, candidate.trials),
         "confidence": candidate.confidence,
     }
-    useful = scoring.usefulness(*candidate.usage) if profile.counts_usefulness else 1.0
-    score = useful * profile.score(factors, kind)
-    return Ranked(contender.memory, kind, score, factors, useful, contender.copies, candidate.content_hash)
+    return factors, scoring.usefulness(*candidate.usage) if profile.counts_usefulness else 1.0
