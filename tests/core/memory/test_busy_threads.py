@@ -7,11 +7,17 @@ from contextlib import contextmanager
 import pytest
 
 from alma import ALMA, DomainKnowledge, Heuristic
+from alma.memory import search
 from alma.memory.pool import WORKERS
 from alma.vectors.index import SMALL
 from facade import ManualClock
 
 QUESTIONS = ("How is part3 of the pump mended?", "valve7", "What about lamps?")
+
+
+@pytest.fixture(autouse=True)
+def _large_is_less_than_this_scope(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "BESIDE_ABOVE", 2 * SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +66,14 @@ def test_a_retrieval_does_not_wait_for_threads_that_are_busy_and_finds_the_same(
         assert still_busy()
     assert found.recalled == usual.recalled
     assert len(found.recalled) > 20
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_scope_finds_the_same_however_large_it_is_taken_to_be(
+    works: ALMA, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    by_two = works.retrieve(question, "ann", top_k=20)
+    monkeypatch.setattr(search, "BESIDE_ABOVE", 4 * SMALL)
+    by_one = works.retrieve(question, "ann", top_k=20)
+    assert by_one.recalled == by_two.recalled
+    assert len(by_one.recalled) > 20

@@ -23,6 +23,9 @@ SAMPLE = 1_000
 HITS = 100
 """How many candidates each arm of a larger scope contributes at least."""
 
+BESIDE_ABOVE = 20_000
+"""A smaller scope is searched sooner than another thread has begun with it."""
+
 ALWAYS_HOLD = frozenset({MemoryType.USER_PREFERENCE.value})
 """What a user wants holds for every task: such memories are ranked, but never left out as beside the point."""
 
@@ -121,7 +124,8 @@ def search(
     sample, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
     is_all = population <= ALL_UP_TO
     portions = deque(index.portions(partitions) if not is_all and DENSE in question.arms else ())
-    beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions else None
+    is_large = population > BESIDE_ABOVE
+    beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions and is_large else None
     words = question.words if TEXT in question.arms else ()
     text = room.project.text_scores(words, within=np.sort(sample) if is_all else None)
     parts = [_scored(index.score(question.vector, memories=sample), text)]
@@ -224,7 +228,10 @@ def _judged(
     z = fusion.fused([(arm.z_scores, arm.weight) for arm in arms])
     memories, partitions, ties = scored.memories, scored.partitions, scored.ties
     told = scored.cosines if DENSE in question.arms else np.zeros(len(memories))
-    kept = fusion.relevant(told, scored.shares) | _within(partitions, [p.row for p in scope if p.kind in ALWAYS_HOLD])
+    kept = fusion.relevant(told, scored.shares)
+    always = [partition.row for partition in scope if partition.kind in ALWAYS_HOLD]
+    if always:
+        kept |= _within(partitions, always)
     kept &= _within(partitions, [partition.row for partition in scope])
     similarities = fusion.similarity(z)
     evidence = Evidence(scored.passages, memories, partitions, ties, scored.cosines, scored.shares, arms, z, similarities, kept)
