@@ -70,6 +70,19 @@ def test_a_hand_off_to_nobody_changes_nobody(taught: ALMA) -> None:
     assert [(record.agent, steps(record)) for record in episodes(taught)] == [("triage", [])]
 
 
+def test_an_agent_alone_is_nobody_else_whoever_spoke_last_in_its_context(taught: ALMA, retrievals: list[tuple[str, str]]) -> None:
+    agent = agent_of(["done"], name="triage")
+
+    async def go() -> None:
+        context = Context(agent)
+        await context.store.set("current_agent_name", "fixer")
+        await agent.run(user_msg=TASK, memory=ALMAMemory.from_defaults(taught, agent="triage"), ctx=context)
+
+    asyncio.run(go())
+    assert retrievals == [("triage", TASK)]
+    assert [record.agent for record in episodes(taught)] == ["triage"]
+
+
 def test_a_workflow_that_goes_on_begins_where_it_was(taught: ALMA) -> None:
     workflow, _, fixer = two_agents([to("fixer")], ["done", "done again"])
 

@@ -117,7 +117,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         for learner in watching:
             span = learner.current_span()
             if span is not None and not span.run.is_query:
-                name = await next_speaker(span.run.context) or span.run.first
+                name = (await next_speaker(span.run.context) if span.run.is_workflow else None) or span.run.first
                 shown: MemorySlice | None = span.run.shown.get((name, self._held))
                 if shown is not None:
                     return shown

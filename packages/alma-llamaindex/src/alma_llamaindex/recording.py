@@ -115,7 +115,7 @@ class Recording:
     def _close(self, parts: list[Part], run: AgentRun, verdict: Verdict | None, reason: str | None) -> None:
         records = [record for part in parts if (record := self._closed(part, run, verdict, reason)) is not None]
         self.last_run = replace(run, episodes=tuple(records))
-        if records:
+        if records and _LOG.isEnabledFor(logging.INFO):
             _LOG.info("%s", _told(self.last_run))
 
     def _closed(self, part: Part, run: AgentRun, verdict: Verdict | None, reason: str | None) -> EpisodeRecord | None:

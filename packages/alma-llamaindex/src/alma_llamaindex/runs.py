@@ -112,13 +112,14 @@ class Part:
 class Run:
     """A run that is going on. `first` is the agent it began with and `speaking` the one whose turn it is, by LlamaIndex's names.
 
-    `shown` has what each agent was shown by each memory block, `unbegun` the parts whose episodes are still to be opened. What an evaluator
-    runs to come to its verdict `is_judging`.
+    Of a workflow of agents it `is_workflow`, and may go from one to another. `shown` has what each agent was shown by each memory block, `unbegun`
+    the parts whose episodes are still to be opened. What an evaluator runs to come to its verdict `is_judging`.
     """
 
     first: str
     task: str
     is_query: bool = False
+    is_workflow: bool = False
     is_judging: bool = False
     speaking: str = ""
     context: Any = None

@@ -32,6 +32,11 @@ def first_agent(span_id: str, instance: object) -> str | None:
     return instance.name if isinstance(instance, BaseWorkflowAgent) else None
 
 
+def is_workflow(instance: object) -> bool:
+    """Whether a run of it may go from one agent to another."""
+    return isinstance(instance, AgentWorkflow)
+
+
 def may_begin(span_id: str) -> bool:
     """Whether a run can begin with this span, by its name alone."""
     return _method(span_id) in _BEGINNINGS

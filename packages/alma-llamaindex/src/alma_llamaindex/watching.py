@@ -34,7 +34,8 @@ class Watcher:
         """The run that begins with a span, if one does. Of a query engine inside of another run, none does."""
         first = spans.first_agent(span_id, instance)
         if first is not None:
-            return Run(first, as_task(spans.asked(bound_args)), is_judging=self._recording.is_at_work)
+            task, is_workflow = as_task(spans.asked(bound_args)), spans.is_workflow(instance)
+            return Run(first, task, is_workflow=is_workflow, is_judging=self._recording.is_at_work)
         question = None if is_inside or not self._learns_queries else spans.query(span_id, instance, bound_args)
         return (
             None
