@@ -160,6 +160,9 @@ def same_scores(history: History, query: tuple[int, ...]) -> None:
     assert {row[0] for row in found} == {number for number, p in history.passages.items() if p.memory in wanted}
     near = history.index.search(np.array(query, dtype=np.float32), partitions=[1, 2], limit=2)
     assert rows_of(history.index.score(np.array(query, dtype=np.float32), memories=wanted, found=near)) == found
+    both = np.union1d(wanted, near.memories)
+    around = history.index.around(np.array(query, dtype=np.float32), partitions=[1, 2], limit=2, memories=wanted)
+    assert rows_of(around) == rows_of(history.index.score(np.array(query, dtype=np.float32), memories=both))
 
 
 def same_sample(history: History, query: tuple[int, ...], count: int) -> None:

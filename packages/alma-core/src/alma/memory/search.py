@@ -123,20 +123,24 @@ def search(
     partitions = [partition.row for partition in scope]
     sample, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
     is_all = population <= ALL_UP_TO
-    portions = deque(index.portions(partitions) if not is_all and DENSE in question.arms else ())
-    is_large = population > BESIDE_ABOVE
-    beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions and is_large else None
+    is_scanned = not is_all and DENSE in question.arms
+    is_large = is_scanned and population > BESIDE_ABOVE
+    portions = deque(index.portions(partitions) if is_large else ())
+    beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions else None
     words = question.words if TEXT in question.arms else ()
     text = room.project.text_scores(words, within=np.sort(sample) if is_all else None)
+    others = also if is_all else np.concatenate([also, _best(text, index, partitions, 2 * hits)])
+    if is_scanned and not is_large:
+        memories = np.concatenate([sample, others])
+        scored = _scored(index.around(question.vector, partitions=partitions, limit=hits, memories=memories), text)
+        return _judged(question, scored, _backgrounds(question, scored, _places(sample, scored.memories)), scope, is_all)
     parts = [_scored(index.score(question.vector, memories=sample), text)]
-    backgrounds = _backgrounds(question, parts[0])
-    best = _NONE if is_all else _best(text, index, partitions, 2 * hits)
     near = _joined([*_nearest(index, question, portions, hits), *_by_the_other(beside)])
-    others = ascending(np.concatenate([also, best, near.memories]))
+    others = ascending(np.concatenate([others, near.memories]))
     others = others[~_are_among(others, parts[0].memories)]
     if len(others):
         parts.append(_scored(index.score(question.vector, memories=others, found=near), text))
-    return _judged(question, _together(parts), backgrounds, scope, is_all)
+    return _judged(question, _together(parts), _backgrounds(question, parts[0]), scope, is_all)
 
 
 def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
@@ -211,10 +215,10 @@ def _greatest(scores: Floats, count: int) -> Integers:
     return np.flatnonzero(scores >= least)
 
 
-def _backgrounds(question: Question, sample: Scored) -> dict[str, fusion.Background]:
-    """What the scores of each arm are judged against."""
-    scores = {DENSE: sample.cosines, TEXT: sample.shares}
-    return {name: fusion.Background.of(scores[name], arm) for name, arm in _USUAL.items() if name in question.arms}
+def _backgrounds(question: Question, scored: Scored, places: Integers | slice = slice(None)) -> dict[str, fusion.Background]:
+    """What the scores of each arm are judged against: the scores of the sample, which stand at these places."""
+    scores = {DENSE: scored.cosines, TEXT: scored.shares}
+    return {name: fusion.Background.of(scores[name][places], arm) for name, arm in _USUAL.items() if name in question.arms}
 
 
 def _judged(
@@ -244,6 +248,12 @@ def _are_among(memories: Integers, known: Integers) -> NDArray[np.bool_]:
         return np.zeros(len(memories), dtype=np.bool_)
     are: NDArray[np.bool_] = known[np.minimum(known.searchsorted(memories), len(known) - 1)] == memories
     return are
+
+
+def _places(sample: Integers, memories: Integers) -> Integers:
+    """Where the sample stands among memories, which ascend; one that was removed meanwhile stands nowhere."""
+    wanted = np.sort(sample)
+    return memories.searchsorted(wanted[_are_among(wanted, memories)])
 
 
 def _within(partitions: Integers, rows: Sequence[int]) -> NDArray[np.bool_]:

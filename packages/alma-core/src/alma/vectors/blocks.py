@@ -18,6 +18,17 @@ Comparison = Callable[[Vector], Vector]
 """Gives the inner products of a query with some vectors, by their order."""
 
 
+class Scan(Protocol):
+    """A query compared with the vectors of a block, valid until the block's next change."""
+
+    def best(self, limit: int, /) -> tuple[Integers, Vector]:
+        """Positions, in no order, and inner products of every vector that is not beaten by `limit` others; so more than `limit` when the
+        last place is shared. `limit` is at least 1."""
+
+    def at(self, positions: Integers, /) -> Vector:
+        """The inner products of the vectors at these positions, bit by bit as `best` finds them."""
+
+
 class Block(Protocol):
     """Dense vectors that can be searched. Equal vectors get equal scores, bit by bit, wherever they stand. Not thread-safe."""
 
@@ -30,9 +41,8 @@ class Block(Protocol):
     def refill(self, holes: Integers, movers: Integers, /, *, length: int) -> None:
         """Copies the vectors at `movers` over those at `holes` and forgets all positions from `length` on."""
 
-    def best(self, query: Vector, /, *, limit: int) -> tuple[Integers, Vector]:
-        """Positions, in no order, and inner products of every vector that is not beaten by `limit` others; so more than `limit` when the
-        last place is shared. `limit` is at least 1."""
+    def scan(self, query: Vector, /) -> Scan:
+        """Compares a query with the vectors."""
 
     def stored(self) -> Stored:
         """All vectors by position: not a copy, and only valid until the next change."""
@@ -49,6 +59,25 @@ class Method(Protocol):
 
     def comparison(self, stored: Stored, /) -> Comparison:
         """Inner products with rows of what its blocks store, bit by bit as their `best` finds them. The rows must not change afterwards."""
+
+
+class ExactScan:
+    """All inner products, by position."""
+
+    __slots__ = ("_products",)
+
+    def __init__(self, products: Vector) -> None:
+        self._products = products
+
+    def best(self, limit: int, /) -> tuple[Integers, Vector]:
+        products, count = self._products, len(self._products)
+        if count <= limit:
+            return np.arange(count), products
+        positions = np.flatnonzero(products >= np.partition(products, count - limit)[count - limit])
+        return positions, products[positions]
+
+    def at(self, positions: Integers, /) -> Vector:
+        return self._products[positions]
 
 
 class ExactBlock:
@@ -74,13 +103,8 @@ class ExactBlock:
         self._matrix[holes] = self._matrix[movers]
         self._length = length
 
-    def best(self, query: Vector, /, *, limit: int) -> tuple[Integers, Vector]:
-        scores: Vector = np.vecdot(self._matrix[: self._length], query)
-        if self._length <= limit:
-            return np.arange(self._length), scores
-        last_place = self._length - limit
-        positions = np.flatnonzero(scores >= np.partition(scores, last_place)[last_place])
-        return positions, scores[positions]
+    def scan(self, query: Vector, /) -> Scan:
+        return ExactScan(np.vecdot(self._matrix[: self._length], query))
 
     def stored(self) -> Stored:
         return self._matrix[: self._length]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from alma.errors import MissingDependencyError
-from alma.vectors.blocks import Block, Comparison, Halves, Integers, Stored, Vector
+from alma.vectors.blocks import Block, Comparison, Halves, Integers, Scan, Stored, Vector
 
 SPARE_PLACES = 16
 COMPARED_AT_ONCE = 2048
@@ -90,17 +90,8 @@ class FlatFaissBlock:
         self._index.codes.resize(length * self._index.code_size)
         self._index.ntotal = self._length = length
 
-    def best(self, query: Vector, /, *, limit: int) -> tuple[Integers, Vector]:
-        fetched = min(self._length, limit + SPARE_PLACES)
-        if not fetched:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
-        products, positions = self._method.search(self._index, query, fetched)
-        while fetched < self._length and products[-1] == products[limit - 1]:
-            fetched = min(self._length, 8 * fetched)
-            products, positions = self._method.search(self._index, query, fetched)
-        if fetched > limit:
-            fetched = int(np.count_nonzero(products >= products[limit - 1]))
-        return positions[:fetched], products[:fetched]
+    def scan(self, query: Vector, /) -> Scan:
+        return FlatFaissScan(self._method, self, self._index, query)
 
     def stored(self) -> Halves:
         if self._view is None:
@@ -118,6 +109,31 @@ class FlatFaissBlock:
         self._index = self._method.new_index(self._dimension)
         self._length = self._peak = 0
         self._view = np.empty((0, self._dimension), dtype=np.float16)
+
+
+class FlatFaissScan:
+    """Compares when it is asked: to order all products would take longer than to find the greatest."""
+
+    __slots__ = ("_block", "_index", "_method", "_query")
+
+    def __init__(self, method: FlatFaiss, block: FlatFaissBlock, index: Any, query: Vector) -> None:
+        self._method, self._block, self._index, self._query = method, block, index, query
+
+    def best(self, limit: int, /) -> tuple[Integers, Vector]:
+        count = len(self._block)
+        fetched = min(count, limit + SPARE_PLACES)
+        if not fetched:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+        products, positions = self._method.search(self._index, self._query, fetched)
+        while fetched < count and products[-1] == products[limit - 1]:
+            fetched = min(count, 8 * fetched)
+            products, positions = self._method.search(self._index, self._query, fetched)
+        if fetched > limit:
+            fetched = int(np.count_nonzero(products >= products[limit - 1]))
+        return positions[:fetched], products[:fetched]
+
+    def at(self, positions: Integers, /) -> Vector:
+        return self._method.comparison(self._block.stored()[positions])(self._query)
 
 
 def _as_codes(vectors: Stored) -> Any:

@@ -1,6 +1,6 @@
 """The vector index of one project: exact in numpy while it is small, flat float16 FAISS above."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.protocols import PassageScores, VectorChanges
-from alma.vectors.blocks import Exact, Method, Stored, Vector
+from alma.vectors.blocks import Exact, Method, Scan, Stored, Vector
 from alma.vectors.changes import checked, without_repeats
 from alma.vectors.columns import Column
 from alma.vectors.groups import best_of_each, groups
@@ -93,17 +93,21 @@ class ProjectIndex:
         if limit < 0:
             raise ValidationError(f"limit must not be negative: {limit}")
         with self._lock.reading():
-            found = [partition for partition in self._known(partitions) if len(partition.block)] if limit else []
-            hits = [partition.block.best(query, limit=limit) for partition in found]
-            if not hits:
-                return self._scored(np.empty(0, dtype=np.int64), NO_SCORES)
-            rows = np.concatenate(
-                [partition.rows.values[positions] for partition, (positions, _) in zip(found, hits, strict=True)]
-            )
-            scores = np.concatenate([scores for _, scores in hits])
-            counts = np.array([len(positions) for positions, _ in hits])
-            best = best_of_each(counts, scores, self._table.tie.values[rows], limit=limit)
-            return self._scored(rows[best], scores[best])
+            return self._scored(*self._nearest(self._scans(query, partitions), limit))
+
+    def around(self, query: Vector, /, *, partitions: Sequence[int], limit: int, memories: Integers) -> PassageScores:
+        """All live passages of the given memories, and of those that `search` would find, with their cosine, as `search` gives it."""
+        query = self._checked_query(query)
+        with self._lock.reading():
+            scans = self._scans(query, partitions)
+            nearest, _ = self._nearest(scans, limit)
+            rows = self._table.of_memories(np.concatenate([memories, self._table.memory.values[nearest]]))
+            positions = self._table.position.values[rows].astype(np.int64)
+            scores = np.empty(len(rows), dtype=np.float32)
+            for slot, chosen in groups(self._table.slot.values[rows]):
+                scan = scans.get(slot) or self._slots[slot].block.scan(query)
+                scores[chosen] = scan.at(positions[chosen])
+            return self._scored(rows, scores)
 
     def portions(self, partitions: Sequence[int]) -> list[list[int]]:
         """The known ones of the partitions, so divided that each portion is worth a search of its own, those that take longest first."""
@@ -333,6 +337,24 @@ class ProjectIndex:
 
     def _known(self, partitions: Sequence[int]) -> list[Partition]:
         return [self._slots[self._slot_of[number]] for number in dict.fromkeys(partitions) if number in self._slot_of]
+
+    def _scans(self, query: Vector, partitions: Sequence[int]) -> dict[int, Scan]:
+        """The partitions that hold anything, by slot, in the given order, compared with a query."""
+        slots = [self._slot_of[number] for number in dict.fromkeys(partitions) if number in self._slot_of]
+        return {slot: self._slots[slot].block.scan(query) for slot in slots if len(self._slots[slot].block)}
+
+    def _nearest(self, scans: Mapping[int, Scan], limit: int) -> tuple[Integers, Vector]:
+        """The rows of the `limit` best of each scan, scans in order, best first, equal ones by smaller tie; and their scores."""
+        hits = [scan.best(limit) for scan in scans.values()] if limit else []
+        if not hits:
+            return np.empty(0, dtype=np.int64), NO_SCORES
+        rows = np.concatenate(
+            [self._slots[slot].rows.values[positions] for slot, (positions, _) in zip(scans, hits, strict=True)]
+        )
+        scores = np.concatenate([scores for _, scores in hits])
+        counts = np.array([len(positions) for positions, _ in hits])
+        best = best_of_each(counts, scores, self._table.tie.values[rows], limit=limit)
+        return rows[best], scores[best]
 
     def _scored(self, rows: Integers, scores: Vector) -> PassageScores:
         table = self._table
