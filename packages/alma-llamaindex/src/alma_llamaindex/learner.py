@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from inspect import BoundArguments
 from types import TracebackType
 from typing import Any, Self
 
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined] # it is documented there
-from llama_index.core.instrumentation.span import BaseSpan, active_span_id
+from llama_index.core.instrumentation.span import active_span_id
 from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
 from pydantic import PrivateAttr
 
@@ -26,16 +27,18 @@ CLOSING_SECONDS = 60.0
 """So long does taking it off, and closing its ALMA, wait for an evaluator that does not come back."""
 
 
-class RunSpan(BaseSpan):
+@dataclass(frozen=True, slots=True)
+class RunSpan:
     """A span inside of a run, or the run's own."""
 
-    run: Any
+    id_: str
+    run: Run
     started: float
     is_whole: bool = False
     is_in_tool: bool = False
 
 
-class ALMALearner(BaseSpanHandler[RunSpan]):
+class ALMALearner(BaseSpanHandler[Any]):
     """Makes an episode of each run of an agent: its tool calls as steps, its answer's citations as use, its end as the outcome.
 
     A run is learned from if its memory holds an ALMA block of the same `alma`, or if its agent is named in `agents`. Each agent that a
@@ -211,7 +214,7 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
         around, watcher = self.open_spans.get(parent_id or ""), self._watcher
         begun = watcher.begun(id_, instance, bound_args, is_inside=around is not None) if spans.may_begin(id_) else None
         if begun is not None and (watcher.waits_for_blocks or in_charge(self.alma) is self):
-            return RunSpan(id_=id_, parent_id=parent_id, run=begun, started=time.monotonic(), is_whole=True)
+            return RunSpan(id_, begun, time.monotonic(), is_whole=True)
         if around is None:
             return None
         if around.is_whole and spans.is_turn(id_) and watcher.is_done_with(around.run):
@@ -219,7 +222,7 @@ class ALMALearner(BaseSpanHandler[RunSpan]):
             return None
         watcher.follow(around.run, bound_args)
         is_in_tool = around.is_in_tool or spans.is_tool_call(id_)
-        return RunSpan(id_=id_, parent_id=parent_id, run=around.run, started=time.monotonic(), is_in_tool=is_in_tool)
+        return RunSpan(id_, around.run, time.monotonic(), is_in_tool=is_in_tool)
 
     def _left(self, id_: str, result: object, error: BaseException | None) -> RunSpan | None:
         span = self.open_spans.get(id_)
