@@ -59,8 +59,18 @@ def contenders(
         chosen = _chosen(similarities, memories, groups, ties, limit=limit)
         counts = Counter(groups[chosen].tolist())
     first = front[chosen]
-    copies = ((ties == ties[first, np.newaxis]) & (groups == groups[first, np.newaxis])).sum(axis=1)
+    copies = _copies(ties, groups, first)
     return list(map(Contender, memories[first].tolist(), similarities[first].tolist(), copies.tolist())), counts
+
+
+def _copies(ties: "Integers", groups: "Integers", places: "Integers") -> "Integers":
+    """How many there are of the content of each that stands at these places, in its group, itself included."""
+    ordered = np.sort(ties)
+    copies: Integers = ordered.searchsorted(ties[places], side="right") - ordered.searchsorted(ties[places])
+    for number in (copies > 1).nonzero()[0].tolist():
+        place = places[number]
+        copies[number] = np.count_nonzero((ties == ties[place]) & (groups == groups[place]))
+    return copies
 
 
 def _front(similarities: "Floats", groups: "Integers", held: Mapping[int, int], most: int) -> "Integers":

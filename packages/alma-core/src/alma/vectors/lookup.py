@@ -83,9 +83,15 @@ def _sorted(keys: Integers, rows: Integers) -> tuple[Integers, Integers]:
 
 
 def _matches(keys: Integers, rows: Integers, wanted: Integers) -> Integers:
-    first = keys.searchsorted(wanted, side="left")
-    counts = keys.searchsorted(wanted, side="right") - first
+    if not len(keys):
+        return rows
+    first = keys.searchsorted(wanted)
+    last = first + (keys.take(first, mode="clip") == wanted)
+    several = (keys.take(last, mode="clip") == wanted).nonzero()[0]
+    if len(several):
+        last[several] = keys.searchsorted(wanted[several], side="right")
+    counts = last - first
     ends = counts.cumsum()
     total = int(ends[-1]) if len(ends) else 0
-    found: Integers = rows[(first - ends + counts).repeat(counts) + np.arange(total)]
+    found: Integers = rows[(last - ends).repeat(counts) + np.arange(total)]
     return found
