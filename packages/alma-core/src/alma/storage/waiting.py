@@ -14,7 +14,7 @@ from alma.storage import compiled, fulltext
 from alma.storage.logical import View
 from alma.types.passages import Passage
 
-MOST_WAITING = 32
+MOST_WAITING = 64
 LONGEST_WAITING = 4_000
 """Characters of a memory. With the number of them it bounds what a process has to read before its first search."""
 
