@@ -12,8 +12,13 @@ from alma_llamaindex import ALMALearner
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """LlamaIndex leaves the in-memory database of a chat to the garbage collector; aiosqlite minds from 0.22 on."""
+    """LlamaIndex leaves the in-memory database of a chat to the garbage collector; aiosqlite minds from 0.22 on.
+
+    It closes such a one in the loop that runs just then, which may be that of another test and over before the thread has closed it.
+    """
     config.addinivalue_line("filterwarnings", "ignore:<aiosqlite:ResourceWarning")
+    thread = r"Exception in thread Thread-\d+ \(_connection_worker_thread\)"
+    config.addinivalue_line("filterwarnings", f"ignore:{thread}:pytest.PytestUnhandledThreadExceptionWarning")
 
 
 def installed() -> list[ALMALearner]:
