@@ -213,6 +213,27 @@ def put(storage: SQLStorage, body: dict[str, object], *, version: int) -> None:
         write.put_record("session", "s1", body, version=version)
 
 
+def test_a_small_record_is_compared_before_it_is_deleted(tmp_path: Path) -> None:
+    with closing(new_storage(tmp_path)) as storage:
+        put(storage, {"step": 1}, version=0)
+
+        for body, version in (({"step": 1}, 2), ({"step": 2}, 1), ({"step": 1}, 0)):
+            with pytest.raises(ConflictError, match="session 's1' was changed meanwhile"):
+                drop(storage, body, version=version)
+        assert storage.project("shop").record("session", "s1") == (1, {"step": 1})
+
+        drop(storage, {"step": 1}, version=1)
+        assert storage.project("shop").record("session", "s1") == (0, {})
+        with pytest.raises(ConflictError, match="session 's1' was changed meanwhile"):
+            drop(storage, {"step": 1}, version=1)
+        assert storage.verify().problems == ()
+
+
+def drop(storage: SQLStorage, body: dict[str, object], *, version: int) -> None:
+    with storage.project("shop").write(actor="", operation="drop", at=2) as write:
+        write.drop_record("session", "s1", body, version=version)
+
+
 def test_a_process_killed_before_any_statement_of_a_write_leaves_all_or_nothing(tmp_path: Path) -> None:
     open_alma(tmp_path).close()
     with worker("crash", tmp_path, 40) as process:

@@ -127,6 +127,9 @@ class Write(Protocol):
     def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now."""
 
+    def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
+        """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it is another by now, or gone."""
+
     def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
         """Makes changes to logical rows, each at most once, with all that hangs on them: full text, vectors, what indexes have to take in.
 

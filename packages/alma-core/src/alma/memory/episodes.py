@@ -27,7 +27,6 @@ from alma.memory.attempts import (
 from alma.memory.learning import strategy_texts, writing
 from alma.memory.room import Room
 from alma.protocols import Write
-from alma.types.changes import Change
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Step
 from alma.types.identity import new_id, to_micros
 from alma.types.kinds import Verdict
@@ -331,8 +330,7 @@ def _vectors(room: Room, memory: Outcome | None, passages: Sequence[Passage]) ->
 def _release(write: Write, key: str, lease: _Lease) -> None:
     version, body = lease
     if version:
-        before = {"version": version, "body": dict(body), "updated_at": body["at"]}
-        write.apply([Change("record", f"{LEASE}/{key}", before, None)])
+        write.drop_record(LEASE, key, body, version=version)
 
 
 def _standing(room: Room, key: str) -> str:

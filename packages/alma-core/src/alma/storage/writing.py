@@ -93,21 +93,33 @@ class Write:
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now."""
-        found = self.connection.execute(compiled.RECORD_BY_KEY, {"project": self.row, "kind": kind, "key": key}).fetchone()
-        if (found[0] if found else 0) != version:
-            raise ConflictError(
-                f"{kind} {key!r} was changed meanwhile: it is at version {found[0] if found else 0}, not {version}"
-            )
+        before = self._record(kind, key, version)
         after = {"version": version + 1, "body": dict(body), "updated_at": self.at}
         columns = {"version": version + 1, "body": self._sealed(dump_body(body), "record.body"), "updated_at": self.at}
-        if found is None:
+        if before is None:
             self.connection.execute(compiled.RECORD_INSERT, {"project": self.row, "kind": kind, "key": key, **columns})
-            self.changes.append(Change("record", f"{kind}/{key}", None, after))
-            return
-        place = {"of_project": self.row, "of_kind": kind, "of_key": key, "of_version": version}
-        self.connection.execute(compiled.RECORD_UPDATE, {**columns, **place})
-        before = {"version": version, "body": json.loads(self.seal.open(found[1], place="record.body")), "updated_at": found[2]}
+        else:
+            place = {"of_project": self.row, "of_kind": kind, "of_key": key, "of_version": version}
+            self.connection.execute(compiled.RECORD_UPDATE, {**columns, **place})
         self.changes.append(Change("record", f"{kind}/{key}", before, after))
+
+    def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
+        """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it is another by now, or gone."""
+        before = self._record(kind, key, version)
+        if before is None or before["body"] != body:
+            raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is not what was read")
+        self.connection.execute(compiled.RECORD_DELETE, {"of_project": self.row, "of_kind": kind, "of_key": key})
+        self.changes.append(Change("record", f"{kind}/{key}", before, None))
+
+    def _record(self, kind: str, key: str, version: int) -> Row | None:
+        """The logical row of a small record of this version; `None` for 0, if there is none. `ConflictError` if the version is another."""
+        found = self.connection.execute(compiled.RECORD_BY_KEY, {"project": self.row, "kind": kind, "key": key}).fetchone()
+        stored = found[0] if found else 0
+        if stored != version:
+            raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is at version {stored}, not {version}")
+        if found is None:
+            return None
+        return {"version": version, "body": json.loads(self.seal.open(found[1], place="record.body")), "updated_at": found[2]}
 
     def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
         """Makes changes to logical rows, with all that hangs on them: full text, vectors, what indexes have to take in. Each row at most once.
