@@ -1,4 +1,4 @@
-"""Two searches side by side, each candidate of one scored exactly in the other, and the background that both are judged against."""
+"""Two searches, each candidate of one scored exactly in the other, and the background that both are judged against."""
 
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
