@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from alma import ALMA, ConflictError, StorageError
+from alma import ALMA, ConflictError, Episode, EpisodeRecord, StorageError
 from alma.errors import CorruptStoreError
+from alma.memory.episodes import RoomRecorder
 from alma.memory.presence import Presence
 from alma.types import EpisodeStatus
+from alma.types.episodes import Ending
 from attempts import outcomes, told
 from other_process import OtherProcess
 
@@ -101,6 +103,26 @@ def test_only_the_episodes_of_the_process_that_is_gone_are_closed(folder: Path, 
         with _open(folder) as alma:
             assert alma.get_episode("mine").status == EpisodeStatus.ABANDONED
             assert alma.get_episode("of the living").status == EpisodeStatus.OPEN
+
+
+def test_an_episode_that_is_taken_up_while_another_process_means_to_close_it_goes_on(
+    folder: Path, other: OtherProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken_up: list[Episode] = []
+    with _open(folder) as alma:
+        other.ask("begin('run-7')")
+        other.kill()
+        close = RoomRecorder.close
+
+        def close_too_late(recorder: RoomRecorder, ending: Ending) -> EpisodeRecord:
+            if not taken_up:
+                taken_up.append(alma.resume_episode("run-7"))
+            return close(recorder, ending)
+
+        monkeypatch.setattr(RoomRecorder, "close", close_too_late)
+        with _open(folder) as another:
+            assert another.get_episode("run-7").status == EpisodeStatus.OPEN
+        assert taken_up[0].succeed().outcome == "success"
 
 
 def test_a_suspended_episode_outlives_its_process(folder: Path, other: OtherProcess) -> None:

@@ -139,8 +139,8 @@ def _recover(room: Room, key: str, lease: _Lease) -> None:
         holder = lease[1].get("holder")
         if not holder or room.store.presence.is_there(holder):
             return
-        RoomRecorder(room, get(room, key), lease).end(Ending(outcome=None, feedback=CRASHED, at=room.store.clock()))
-    except ConflictError:  # another process did it meanwhile
+        RoomRecorder(room, get(room, key), lease).close(Ending(outcome=None, feedback=CRASHED, at=room.store.clock()))
+    except ConflictError:  # another process did it meanwhile, or took the episode up
         return
     except AlmaError as problem:
         _LOG.warning("episode %r, left open, was not closed: %s", key, problem)
@@ -178,13 +178,13 @@ class RoomRecorder:
         """Keeps the ending, the memory of it and what was used, in one transaction, and lets go of the episode."""
         self.room = self.room.latest
         try:
-            return self._end(ending)
+            return self.close(ending)
         except ConflictError:  # somebody closed it, or changed its lease
             self.lease = self._check_held()
-            return self._end(ending)
+            return self.close(ending)
 
-    def _end(self, ending: Ending) -> EpisodeRecord:
-        """The write tells whether it is held: letting go of a lease that is not there is a `ConflictError`."""
+    def close(self, ending: Ending) -> EpisodeRecord:
+        """As `end`, by this lease alone: the write lets go of it, which is a `ConflictError` where it is another by now, or gone."""
         is_judged = ending.outcome is not None
         ended = self.opened.model_copy(
             update={
