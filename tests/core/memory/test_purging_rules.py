@@ -233,3 +233,14 @@ def test_after_its_vector_went_a_strategy_gets_it_again_with_its_next_outcome(al
 
     learn(alma, 1)
     assert vector_of(alma, SECRET) == vector
+
+
+def test_a_strategy_whose_outcome_was_undone_and_brought_back_has_its_vector_from_the_next_one_on(alma: ALMA) -> None:
+    learn(alma, 1)
+    vector = vector_of(alma, SECRET)
+    alma.undo(0)
+    alma.compact()
+    alma.undo(1)
+
+    learn(alma, 1)
+    assert vector_of(alma, SECRET) == vector

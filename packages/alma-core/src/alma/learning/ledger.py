@@ -18,7 +18,7 @@ MOST_CLASSES = 256
 MOST_BOOKS = 64
 """So many classes, and so many agents, are kept in hand between two calls, twice as many at times."""
 
-MOST_COMPARED = 4_096
+MOST_KEPT_VECTORS = 4_096
 """Of so many strategies it is remembered that their vectors are stored."""
 
 WORTH_JUDGING = 2
@@ -129,13 +129,13 @@ def _whole(only: Evidence) -> Entry:
 class Ledger:
     """The evidence of a project as of the newest record that changed any, `upto`; read class by class, as it is asked for.
 
-    `compared` are texts of strategies whose vectors are stored.
+    `kept_vectors` are texts of strategies whose vectors are stored.
     """
 
     upto: int
     books: dict[tuple[str, str], ClassBook] = field(default_factory=dict)
     classes: dict[str, KnownTexts] = field(default_factory=dict)
-    compared: set[str] = field(default_factory=set)
+    kept_vectors: set[str] = field(default_factory=set)
 
     def take_classes(self, agent: str, found: Sequence[StoredEvidence], vectors: Vectors) -> KnownTexts:
         """Takes in the classes of an agent, newest first as they are read, by the tasks that stand for them."""
@@ -151,8 +151,8 @@ class Ledger:
             self.books = dict(list(self.books.items())[-MOST_BOOKS:])
         if len(self.classes) > 2 * MOST_BOOKS:
             self.classes = dict(list(self.classes.items())[-MOST_BOOKS:])
-        if len(self.compared) > MOST_COMPARED:
-            self.compared.clear()
+        if len(self.kept_vectors) > MOST_KEPT_VECTORS:
+            self.kept_vectors.clear()
 
 
 def note_class(known: KnownTexts, task_class: str, task: str, vector: bytes | None, *, keep: bool) -> None:

@@ -98,10 +98,10 @@ class Learner:
         return evidence_id(outcome.agent, key, text_key(outcome.strategy_used) if outcome.strategy_used else WHOLE_CLASS)
 
     def _keep_vector(self, strategy: str, vectors: Mapping[str, bytes]) -> None:
-        compared = self.ledger.compared
-        if strategy not in compared and (vector := vectors.get(strategy)):
+        kept = self.ledger.kept_vectors
+        if strategy not in kept and (vector := vectors.get(strategy)):
             self.write.keep_vector(strategy, vector)
-            compared.add(strategy)
+            kept.add(strategy)
 
     def correct(self, outcome: Outcome, was: Verdict, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
         """Puts an outcome in the place of the one with its id, and has the evidence follow; `was` is the verdict of that one."""
@@ -195,7 +195,9 @@ class Learner:
         found = book.strategies.get(hashed)
         if found is None and not book.is_whole and (stored := self.learned.at(outcome.agent, key, hashed)):
             found = Entry.of(stored, vector)
-        if found is None and vector is not None and text == strategy:
+        if found is not None:
+            self._keep_vector(text, vectors)  # it may have gone while the outcomes were undone
+        elif vector is not None and text == strategy:
             near = book.known.best(text, vector)
             found = book.strategies[near] if near else None
         if found is None:

@@ -432,12 +432,12 @@ class SQLProject:
 
 def _in_batches(hashes: Sequence[bytes]) -> Iterator[dict[str, bytes]]:
     """The hashes as what a statement is given: a few one by one, more of them many at once, where the last one fills up what is left."""
-    whole = len(hashes) - len(hashes) % VECTORS_AT_ONCE
-    few = whole if len(hashes) - whole <= FEW else len(hashes)
-    for start in range(0, few, VECTORS_AT_ONCE):
+    left_over = len(hashes) % VECTORS_AT_ONCE
+    at_once = len(hashes) - left_over if left_over <= FEW else len(hashes)
+    for start in range(0, at_once, VECTORS_AT_ONCE):
         batch = hashes[start : start + VECTORS_AT_ONCE]
         yield {f"hash_{number}": batch[min(number, len(batch) - 1)] for number in range(VECTORS_AT_ONCE)}
-    for digest in hashes[few:]:
+    for digest in hashes[at_once:]:
         yield {"hash_0": digest}
 
 

@@ -259,9 +259,9 @@ class Write:
 
     def _touch(self) -> None:
         """Notes what the record changed, by which history finds it; of a memory whose row names the record, that is enough."""
-        named = {change.key: change.after is not None for change in self.changes if change.table == "memory"}
+        told_by_row = {change.key: change.after is not None for change in self.changes if change.table == "memory"}
         keys = dict.fromkeys(entity(change.table, change.key) for change in self.changes)
-        rows = [{"project": self.row, "key": key, "seq": self.seq} for key in keys if not named.get(key)]
+        rows = [{"project": self.row, "key": key, "seq": self.seq} for key in keys if not told_by_row.get(key)]
         if rows:
             self.connection.executemany(compiled.TOUCHED_INSERT, rows)
 
