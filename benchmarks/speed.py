@@ -1,7 +1,8 @@
 """How quick ALMA is, and beside it the public reference in the same run: `python -m benchmarks.speed --data FILE [--peer PYTHON]`.
 
 Texts are real (LongMemEval turns cut to the length of a task), vectors are hashed and the same for both, and making them is not counted.
-Subjects take turns in small blocks, so that whatever else the machine does hits all of them alike.
+Subjects take turns in small blocks, so that whatever else the machine does hits all of them alike. They learn, then they answer, then they do
+both in turn as an agent does, where each call finds the processor's caches full of what the other one needed.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from rich.progress import Progress
@@ -39,10 +41,12 @@ PROBES = 40
 
 @dataclass(slots=True)
 class Times:
-    """Milliseconds of each call that was measured on one subject."""
+    """Milliseconds of each call that was measured on one subject: of one sort in a row, and of both in turn."""
 
     learn: list[float] = field(default_factory=list)
     retrieve: list[float] = field(default_factory=list)
+    learn_between: list[float] = field(default_factory=list)
+    retrieve_between: list[float] = field(default_factory=list)
     encodes: int = 0
 
 
@@ -118,26 +122,32 @@ def measure(plan: Plan, folder: Path, progress: Progress) -> list[Gate]:
     result = _task_gates(plan, times, fillings)
     result += passages
     for size, filling in fillings.items():
-        result += _seen_from_outside(
-            stores[size].folder, size, filling.text_bytes + _bytes(plan.fresh[: plan.rounds * plan.block]), plan
-        )
+        result += _seen_from_outside(stores[size].folder, size, filling.text_bytes + _bytes(plan.fresh), plan)
     return result
 
 
 def _take_turns(plan: Plan, subjects: Mapping[str, Subject], progress: Progress) -> dict[str, Times]:
-    """Every subject learns a block and answers a block, round after round. The first answer of each is not counted: it loads an index."""
+    """Every subject has a block of each sort of calls, round after round. The first answer of each is not counted: it loads an index."""
     times = {name: Times() for name in subjects}
-    queries = plan.queries
+    queries, tasks = plan.queries, iter(plan.fresh)
     for subject in subjects.values():
         subject.retrieve(plan.texts.questions[:5])
-    for number in progress.track(range(plan.rounds), description="Taking turns"):
-        tasks = plan.fresh[number * plan.block : (number + 1) * plan.block]
-        asked = [next(queries) for _ in range(plan.block)]
+    for _ in progress.track(range(plan.rounds), description="learning"):
+        learned = list(islice(tasks, plan.block))
         for name, subject in subjects.items():
             before = subject.encodes
-            times[name].learn += subject.learn(tasks)
+            times[name].learn += subject.learn(learned)
             times[name].encodes += subject.encodes - before
+    for _ in progress.track(range(plan.rounds), description="answering"):
+        asked = list(islice(queries, plan.block))
+        for name, subject in subjects.items():
             times[name].retrieve += subject.retrieve(asked)
+    for _ in progress.track(range(plan.rounds), description="both in turn"):
+        pairs = list(zip(islice(queries, plan.block), islice(tasks, plan.block), strict=True))
+        for name, subject in subjects.items():
+            for query, task in pairs:
+                times[name].retrieve_between += subject.retrieve([query])
+                times[name].learn_between += subject.learn([task])
     return times
 
 
@@ -148,6 +158,7 @@ def _task_gates(plan: Plan, times: Mapping[str, Times], fillings: Mapping[int, F
         mine = times[str(size)]
         result += _retrieve_gates(size, mine, peer if size == plan.peer_size else None)
         result += _learn_gates(size, mine, peer if size == plan.peer_size else None)
+        result += _between_gates(size, mine, peer if size == plan.peer_size else None)
         filling = fillings[size]
         result.append(
             Gate(f"learn_many, up to {size:,}", filling.count / filling.seconds, "/s", limit=5_000, more_is_better=True)
@@ -205,6 +216,22 @@ def _learn_gates(size: int, mine: Times, peer: Times | None) -> list[Gate]:
     return result
 
 
+def _between_gates(size: int, mine: Times, peer: Times | None) -> list[Gate]:
+    return [
+        Gate(
+            f"{name} p50, both in turn, {size:,} memories",
+            percentile(ours, 0.5),
+            "ms",
+            reference=percentile(theirs, 0.5) if theirs else None,
+            is_same_run=theirs is not None,
+        )
+        for name, ours, theirs in (
+            ("retrieve", mine.retrieve_between, peer.retrieve_between if peer else None),
+            ("learn", mine.learn_between, peer.learn_between if peer else None),
+        )
+    ]
+
+
 def _passages(plan: Plan, folder: Path, progress: Progress) -> list[Gate]:
     """A store of facts, each one passage of up to 600 characters."""
     texts = plan.texts.passages(plan.passages)
@@ -230,7 +257,7 @@ def _seen_from_outside(folder: Path, size: int, text_bytes: int, plan: Plan) -> 
     taken = disk(folder, text_bytes)
     queries = plan.queries
     seen = probe(folder, [next(queries) for _ in range(PROBES)])
-    count = size + plan.rounds * plan.block
+    count = size + len(plan.fresh)
     return [
         Gate(f"open in a new process, {size:,} memories", seen.open_seconds, "s"),
         Gate(f"first retrieve there, {size:,} memories", seen.first_seconds, "s"),
@@ -284,7 +311,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     texts = RealTexts(options.data)
     sizes = sorted(set(options.sizes))
     most = max(*sizes, options.peer_size if options.peer else 0)
-    tasks = texts.tasks(most + options.rounds * options.block)
+    tasks = texts.tasks(most + 2 * options.rounds * options.block)
     return Plan(
         sizes=sizes,
         passages=options.passages,

@@ -28,6 +28,8 @@ def test_every_size_is_measured_and_looked_at_from_a_new_process(
     for size in ("20", "40"):
         assert measured[f"retrieve p50, {size} memories"] > 0
         assert measured[f"learn, {size} memories"] > 0
+        assert measured[f"learn p50, both in turn, {size} memories"] > 0
+        assert measured[f"retrieve p50, both in turn, {size} memories"] > 0
         assert measured[f"disk a memory, {size} memories"] > measured[f"of it neither text nor journal, {size} memories"] > 0
         assert measured[f"first retrieve there, {size} memories"] > 0
     assert any(what.startswith("retrieve p50, 10 passages") for what in measured)
