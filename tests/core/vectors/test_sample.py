@@ -78,6 +78,24 @@ def test_removed_memories_make_room_until_the_partition_must_be_read_again(make_
     assert index.sample(partitions=[0], all_up_to=10, otherwise=5)[1] == len(held)
 
 
+def test_copies_at_the_edge_of_a_sample_are_chosen_alike_by_an_old_index_and_by_a_new_one(make_changes: Make) -> None:
+    index, held, rng = ProjectIndex(8), np.arange(0, 1_200, 2), np.random.default_rng(7)
+    index.apply(make_changes(1, np.zeros((600, 8)), passages=held, memories=held, ties=held % 4))
+    for upto in range(2, 40):
+        before = sample(index, [0])
+        if upto % 3:
+            come = np.setdiff1d(rng.integers(0, 1_800, 7), held)
+            index.apply(make_changes(upto, np.zeros((len(come), 8)), passages=come, memories=come, ties=come % 4))
+            held = np.concatenate([held, come])
+        else:
+            gone = np.array(before[:: upto % 5 + 3])
+            index.apply(make_changes(upto, removed=gone))
+            held = np.setdiff1d(held, gone)
+        anew = ProjectIndex(8)
+        anew.apply(index.image())
+        assert sample(index, [0]) == sample(anew, [0]) == sorted(held.tolist(), key=lambda memory: (memory % 4, memory))[:100]
+
+
 def test_a_memory_counts_once_and_until_its_last_passage_is_gone(make_changes: Make) -> None:
     index = ProjectIndex(8)
     index.apply(changes(make_changes, 1, [1, 1, 1, 2], first=10))

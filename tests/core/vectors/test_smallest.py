@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.vectors.smallest import SmallestTies
+from alma.vectors.smallest import SmallestTies, smallest
 
-memories_with_ties = st.dictionaries(st.integers(0, 60), st.integers(-40, 40), max_size=25)
+memories_with_ties = st.dictionaries(st.integers(0, 60), st.integers(-6, 6), max_size=25)
 
 
 def columns(memories: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -18,7 +18,7 @@ def columns(memories: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
     updates=st.lists(st.tuples(st.sets(st.integers(0, 60)), memories_with_ties), max_size=8),
     capacity=st.integers(0, 12),
 )
-def test_what_it_holds_is_always_the_beginning_of_all_memories_by_tie(
+def test_what_it_holds_is_always_the_beginning_of_all_memories_by_tie_and_number(
     first: dict[int, int], updates: list[tuple[set[int], dict[int, int]]], capacity: int
 ) -> None:
     held = dict(first)
@@ -28,11 +28,17 @@ def test_what_it_holds_is_always_the_beginning_of_all_memories_by_tie(
         nearest.update(np.array(leaving, dtype=np.int64), *columns(come))
         held = {memory: tie for memory, tie in held.items() if memory not in leaving} | come
         count = len(nearest.ties)
-        assert nearest.ties.tolist() == sorted(held.values())[:count]
+        assert nearest.memories.tolist() == sorted(held, key=lambda memory: (held[memory], memory))[:count]
         assert [held[memory] for memory in nearest.memories.tolist()] == nearest.ties.tolist()
-        assert len(set(nearest.memories.tolist())) == count
         assert nearest.suffices(count)
         assert nearest.is_complete == nearest.suffices(count + 1)
         if nearest.is_complete:
             assert count == len(held)
         assert count <= max(2 * capacity, capacity)
+
+
+@given(memories=memories_with_ties, count=st.integers(0, 30))
+def test_of_equal_ties_the_smaller_numbers_are_chosen_in_whatever_order_they_come(memories: dict[int, int], count: int) -> None:
+    chosen, ties = smallest(*columns(memories), count=count)
+    assert chosen.tolist() == sorted(memories, key=lambda memory: (memories[memory], memory))[:count]
+    assert ties.tolist() == sorted(memories.values())[:count]

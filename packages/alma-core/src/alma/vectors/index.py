@@ -144,8 +144,8 @@ class ProjectIndex:
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
         """Memories of the partitions that stand for all of them, by ascending tie, and how many there are.
 
-        All, if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie. The array is shared: not to be written to. To
-        `score` this very array is quicker than another: its vectors are kept side by side.
+        All, if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie, of equal ones those of the smallest numbers. The
+        array is shared: not to be written to. To `score` this very array is quicker than another: its vectors are kept side by side.
         """
         key = (tuple(partitions), all_up_to, otherwise)
         with self._lock.reading(), self._sampling:

@@ -42,14 +42,14 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The memories of some partitions with the smallest ties, by ascending tie. The array cannot be written to. `last` is the greatest tie."""
+    """The memories of some partitions with the smallest ties, by ascending tie, equal ones by number. The array cannot be written to. `last` is the greatest tie."""
 
     memories: Integers
     last: int | None
 
     @classmethod
     def of(cls, partitions: Sequence[Partition], count: int, table: PassageTable) -> "Sample":
-        """The `count` memories that have the smallest ties."""
+        """The `count` memories that have the smallest ties; of equal ones those of the smallest numbers."""
         nearest = [partition.smallest_ties(count, table) for partition in partitions]
         ties = np.concatenate([_NONE, *(near.ties[:count] for near in nearest)])
         memories = np.concatenate([_NONE, *(near.memories[:count] for near in nearest)])

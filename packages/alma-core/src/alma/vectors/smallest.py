@@ -7,9 +7,9 @@ Integers = NDArray[np.int64]
 
 
 class SmallestTies:
-    """A prefix of the partition's memories in the order of their ties: any memory that is not in it has no smaller tie than its last.
+    """A prefix of the partition's memories in the order of their ties, equal ones by number: none that is not in it comes before its last.
 
-    `ties` and `memories` are parallel, ascending by tie. `is_complete` says that it holds all of them.
+    `ties` and `memories` are parallel. `is_complete` says that it holds all of them.
     """
 
     __slots__ = ("_capacity", "is_complete", "memories", "ties")
@@ -30,13 +30,19 @@ class SmallestTies:
             stays = ~np.isin(self.memories, gone)
             self.memories, self.ties = self.memories[stays], self.ties[stays]
         if not self.is_complete:
-            nearer = ties < self.ties[-1] if len(self.ties) else np.zeros(len(ties), dtype=np.bool_)
+            nearer = self._are_before_the_last(memories, ties)
             memories, ties = memories[nearer], ties[nearer]
         if len(memories):
-            memories, ties = smallest(memories, ties, count=len(ties))
-            places = np.searchsorted(self.ties, ties)
-            self.memories, self.ties = np.insert(self.memories, places, memories), np.insert(self.ties, places, ties)
+            self.memories, self.ties = smallest(
+                np.concatenate([self.memories, memories]), np.concatenate([self.ties, ties]), count=len(self.ties) + len(ties)
+            )
             self._trim(2 * self._capacity)
+
+    def _are_before_the_last(self, memories: Integers, ties: Integers) -> NDArray[np.bool_]:
+        if not len(self.ties):
+            return np.zeros(len(ties), dtype=np.bool_)
+        last = self.ties[-1]
+        return (ties < last) | ((ties == last) & (memories < self.memories[-1]))
 
     def _trim(self, most: int) -> None:
         if len(self.ties) > most:
@@ -45,9 +51,14 @@ class SmallestTies:
 
 
 def smallest(memories: Integers, ties: Integers, *, count: int) -> tuple[Integers, Integers]:
-    """The `count` memories with the smallest ties and these ties, ascending."""
-    if count < len(ties):
-        chosen = np.argpartition(ties, count)[:count]
+    """The `count` memories with the smallest ties and these ties, ascending, equal ones by number."""
+    if 0 < count < len(ties):
+        last = np.partition(ties, count - 1)[count - 1]
+        chosen = np.flatnonzero(ties <= last)
         memories, ties = memories[chosen], ties[chosen]
     order = np.argsort(ties, kind="stable")
+    ordered = ties[order]
+    if bool((ordered[1:] == ordered[:-1]).any()):
+        order = np.lexsort((memories, ties))
+    order = order[:count]
     return memories[order], ties[order]
