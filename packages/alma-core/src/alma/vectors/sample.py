@@ -42,7 +42,10 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The memories of some partitions with the smallest ties, by ascending tie, equal ones by number. The array cannot be written to. `last` is the greatest tie."""
+    """The memories of some partitions with the smallest ties, by ascending tie, equal ones by number.
+
+    The array cannot be written to. `last` is the greatest tie.
+    """
 
     memories: Integers
     last: int | None

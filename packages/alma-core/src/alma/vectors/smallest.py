@@ -42,7 +42,8 @@ class SmallestTies:
         if not len(self.ties):
             return np.zeros(len(ties), dtype=np.bool_)
         last = self.ties[-1]
-        return (ties < last) | ((ties == last) & (memories < self.memories[-1]))
+        are: NDArray[np.bool_] = (ties < last) | ((ties == last) & (memories < self.memories[-1]))
+        return are
 
     def _trim(self, most: int) -> None:
         if len(self.ties) > most:
