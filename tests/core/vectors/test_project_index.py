@@ -109,6 +109,13 @@ def test_search_and_score_agree_to_the_bit(index: ProjectIndex, make_changes: Ma
     assert dict(zip(searched.passages, searched.scores, strict=True)) == dict(zip(scored.passages, scored.scores, strict=True))
 
 
+def test_of_more_copies_than_are_wanted_the_newest_are_found_wherever_they_stand(index: ProjectIndex, make_changes: Make) -> None:
+    index.apply(make_changes(1, np.ones((300, 8)) / 4, ties=np.zeros(300)))
+    index.apply(make_changes(2, removed=np.arange(0, 300, 7)))
+    found = index.search(np.ones(8, dtype=np.float32), partitions=[0], limit=20)
+    assert found.passages.tolist() == [passage for passage in range(299, 270, -1) if passage % 7][:20]
+
+
 def test_what_was_found_is_taken_over_and_only_the_rest_compared(
     index: ProjectIndex, make_changes: Make, unit_vectors: Make
 ) -> None:

@@ -24,8 +24,8 @@ def groups(labels: NDArray[Any]) -> Iterator[tuple[int, Selection]]:
         yield int(ordered[start]), slice(start, stop) if order is None else order[start:stop]
 
 
-def best_of_each(counts: Integers, scores: NDArray[np.float32], ties: Integers, *, limit: int) -> Integers:
-    """Places of the first `limit` entries of each group, groups in order, best score first, equal ones by smaller tie.
+def best_of_each(counts: Integers, scores: NDArray[np.float32], ties: Integers, passages: Integers, *, limit: int) -> Integers:
+    """Places of the first `limit` entries of each group, groups in order, best score first, equal ones by smaller tie, newer passages first.
 
     The groups stand one behind the other and have `counts` entries.
     """
@@ -33,7 +33,7 @@ def best_of_each(counts: Integers, scores: NDArray[np.float32], ties: Integers, 
     order = np.argsort(keys)
     ordered = keys[order]
     if bool((ordered[1:] == ordered[:-1]).any()):
-        order = np.lexsort((ties, keys))
+        order = np.lexsort((-passages, ties, keys))
     rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     return order[rank < limit]
 

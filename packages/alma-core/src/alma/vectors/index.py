@@ -88,7 +88,7 @@ class ProjectIndex:
 
     def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
         """The `limit` live passages of *each* partition with the greatest cosine: partitions in the given order, within one best first,
-        equal ones by smaller tie. Unknown partitions are left out."""
+        equal ones by smaller tie, of copies the newest. Unknown partitions are left out."""
         query = self._checked_query(query)
         if limit < 0:
             raise ValidationError(f"limit must not be negative: {limit}")
@@ -353,7 +353,7 @@ class ProjectIndex:
         )
         scores = np.concatenate([scores for _, scores in hits])
         counts = np.array([len(positions) for positions, _ in hits])
-        best = best_of_each(counts, scores, self._table.tie.values[rows], limit=limit)
+        best = best_of_each(counts, scores, self._table.tie.values[rows], self._table.passage.values[rows], limit=limit)
         return rows[best], scores[best]
 
     def _scored(self, rows: Integers, scores: Vector) -> PassageScores:
