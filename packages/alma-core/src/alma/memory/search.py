@@ -106,8 +106,10 @@ class Found:
     evidence: Evidence
 
 
-_NONE = np.empty(0, dtype=np.int64)
-_NOTHING = PassageScores(_NONE, _NONE, _NONE, _NONE, np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.float32))
+_NO_MEMORIES = np.empty(0, dtype=np.int64)
+_NO_PASSAGES = PassageScores(
+    _NO_MEMORIES, _NO_MEMORIES, _NO_MEMORIES, _NO_MEMORIES, np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.float32)
+)
 
 
 def search(
@@ -117,30 +119,49 @@ def search(
     scope: Sequence[Partition],
     *,
     hits: int = HITS,
-    also: Integers = _NONE,
+    also: Integers = _NO_MEMORIES,
 ) -> Found:
     """The memories of the scope that say something on the question. Those of `also` are judged even where neither search finds them."""
     partitions = [partition.row for partition in scope]
     sample, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
     is_all = population <= ALL_UP_TO
     is_scanned = not is_all and DENSE in question.arms
-    is_large = is_scanned and population > BESIDE_ABOVE
-    portions = deque(index.portions(partitions) if is_large else ())
+    if is_scanned and population <= BESIDE_ABOVE:
+        return _found_by_one_scan(room, index, question, scope, sample=sample, hits=hits, also=also)
+    portions = deque(index.portions(partitions) if is_scanned else ())
     beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions else None
-    words = question.words if TEXT in question.arms else ()
-    text = room.project.text_scores(words, within=np.sort(sample) if is_all else None)
-    others = also if is_all else np.concatenate([also, _best(text, index, partitions, 2 * hits)])
-    if is_scanned and not is_large:
-        memories = np.concatenate([sample, others])
-        scored = _scored(index.around(question.vector, partitions=partitions, limit=hits, memories=memories), text)
-        return _judged(question, scored, _backgrounds(question, scored, _places(sample, scored.memories)), scope, is_all)
+    text = _by_words(room, question, within=np.sort(sample) if is_all else None)
+    best = _NO_MEMORIES if is_all else _best(text, index, partitions, 2 * hits)
     parts = [_scored(index.score(question.vector, memories=sample), text)]
     near = _joined([*_nearest(index, question, portions, hits), *_by_the_other(beside)])
-    others = ascending(np.concatenate([others, near.memories]))
+    others = ascending(np.concatenate([also, best, near.memories]))
     others = others[~_are_among(others, parts[0].memories)]
     if len(others):
         parts.append(_scored(index.score(question.vector, memories=others, found=near), text))
-    return _judged(question, _together(parts), _backgrounds(question, parts[0]), scope, is_all)
+    return _judged(question, _together(parts), _backgrounds(question, parts[0]), scope, is_all=is_all)
+
+
+def _found_by_one_scan(
+    room: Room,
+    index: ProjectIndex,
+    question: Question,
+    scope: Sequence[Partition],
+    *,
+    sample: Integers,
+    hits: int,
+    also: Integers,
+) -> Found:
+    """What `search` finds where the calling thread alone looks through the vectors, once for the sample, the hits and all other candidates."""
+    partitions = [partition.row for partition in scope]
+    text = _by_words(room, question)
+    memories = np.concatenate([sample, also, _best(text, index, partitions, 2 * hits)])
+    scored = _scored(index.around(question.vector, partitions=partitions, limit=hits, memories=memories), text)
+    return _judged(question, scored, _backgrounds(question, scored, _places(sample, scored.memories)), scope, is_all=False)
+
+
+def _by_words(room: Room, question: Question, *, within: Integers | None = None) -> TextScores:
+    """What the words of the question find; nothing if it is asked without them."""
+    return room.project.text_scores(question.words if TEXT in question.arms else (), within=within)
 
 
 def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
@@ -184,7 +205,7 @@ def _together(parts: Sequence[Scored]) -> Scored:
 def _joined(parts: Sequence[PassageScores]) -> PassageScores:
     """One behind the other."""
     if len(parts) < 2:
-        return parts[0] if parts else _NOTHING
+        return parts[0] if parts else _NO_PASSAGES
     return PassageScores(
         passages=np.concatenate([part.passages for part in parts]),
         memories=np.concatenate([part.memories for part in parts]),
@@ -222,7 +243,7 @@ def _backgrounds(question: Question, scored: Scored, places: Integers | slice = 
 
 
 def _judged(
-    question: Question, scored: Scored, backgrounds: Mapping[str, fusion.Background], scope: Sequence[Partition], is_all: bool
+    question: Question, scored: Scored, backgrounds: Mapping[str, fusion.Background], scope: Sequence[Partition], *, is_all: bool
 ) -> Found:
     scores = {DENSE: scored.cosines, TEXT: scored.shares}
     arms = [

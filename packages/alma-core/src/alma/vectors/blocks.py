@@ -58,7 +58,7 @@ class Method(Protocol):
         """An empty block."""
 
     def comparison(self, stored: Stored, /) -> Comparison:
-        """Inner products with rows of what its blocks store, bit by bit as their `best` finds them. The rows must not change afterwards."""
+        """Inner products with rows of what its blocks store, bit by bit as a scan of a block gives them. The rows must not change afterwards."""
 
 
 class ExactScan:
