@@ -43,11 +43,11 @@ Floats = NDArray[np.float64]
 class TextQuery:
     """The words of one question, put to one project, or to a few memories of it: those of `within`, ascending."""
 
-    def __init__(self, view: View, words: Sequence[str], remembered: KnownWords, within: Integers | None = None) -> None:
+    def __init__(self, view: View, words: Sequence[str], cache: KnownWords, within: Integers | None = None) -> None:
         self._connection, self._project = view.connection, view.project
-        self._remembered = remembered
-        self._known = remembered.brought_up_to_date(view, words)
-        self._lengths = self._known.lengths
+        self._cache = cache
+        self._texts, self._asked = cache.brought_up_to_date(view, words)
+        self._lengths = self._texts.lengths
         self._within = None if within is None or len(within) >= self._lengths.count else within
         lenience = min(max(self._lengths.mean / LONG_TEXT, 1.0), MOST_LENIENCE)
         self._common_from = int(max(COMMON_FROM, COMMON_SHARE * self._lengths.count) * lenience)
@@ -85,13 +85,13 @@ class TextQuery:
 
     def _standing(self) -> dict[str, Posting]:
         """Where each word stands: what is remembered of that, and what has to be read."""
-        standing = {term: posting for term, posting in self._known.lists.items() if self._is_usable(posting)}
-        missing = [term for term in self._known.terms if term not in standing]
+        standing = {term: posting for term, posting in self._asked.lists.items() if self._is_usable(posting)}
+        missing = [term for term in self._asked.terms if term not in standing]
         if missing:
             read = dict(zip(missing, self._read(missing), strict=True))
-            self._remembered.keep(read, upto=self._known.upto)
+            self._cache.keep(read, upto=self._texts.upto)
             standing |= read
-        return {term: standing[term] for term in self._known.terms}
+        return {term: standing[term] for term in self._asked.terms}
 
     def _is_usable(self, posting: Posting) -> bool:
         """Whether it says what reading would: that a word is common if it is that now, and all else of one that is not."""
@@ -141,7 +141,7 @@ class TextQuery:
     def _waiting_entries(self, terms: Sequence[str]) -> Mapping[str, Integers]:
         """The documents that words stand in of memories that are not in the index yet, ascending, one entry each time."""
         held: dict[str, list[int]] = {term: [] for term in terms}
-        for documents in self._known.waiting:
+        for documents in self._texts.waiting:
             for document, words in documents:
                 for term in held.keys() & words.keys():
                     held[term] += [document] * words[term]

@@ -14,7 +14,7 @@ from alma.storage.postings import Piece, Posting, Postings
 from alma.storage.stems import stemmer
 from alma.storage.waiting import searched
 
-FEW = 200
+MOST_ADDED = 200
 """So many passages since the last question are cut into words here; beyond, it is quicker to read the lists again."""
 
 Documents = Sequence[tuple[int, Mapping[str, int]]]
@@ -22,15 +22,18 @@ Documents = Sequence[tuple[int, Mapping[str, int]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known as of the journal `seq` of `upto`: the lengths of texts (as of then or later), and the memories that full text lacks.
-
-    Of a question it is the words without endings, and where those of them stand that were asked for before.
-    """
+class Texts:
+    """A project's texts as of the journal `seq` of `upto`: their lengths (as of then or later), and the memories that full text lacks."""
 
     upto: int
     lengths: TextLengths
     waiting: Sequence[Documents]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWords:
+    """The words of a question without endings, and where those of them stand that were asked for before."""
+
     terms: Sequence[str]
     lists: Mapping[str, Posting]
 
@@ -44,8 +47,8 @@ class KnownWords:
         self._start()
         renewed_in_children(self)
 
-    def brought_up_to_date(self, view: View, asked: Sequence[str]) -> Known:
-        """What is known as of the newest journal `seq` that the view sees, of the words of a question too."""
+    def brought_up_to_date(self, view: View, asked: Sequence[str]) -> tuple[Texts, AskedWords]:
+        """The texts as of the newest journal `seq` that the view sees, and what is known then of the words of a question."""
         head, unindexed = view.connection.execute(compiled.PROJECT_TEXT, {"project": view.project}).fetchone()
         waiting = json.loads(unindexed)
         with self._lock:
@@ -55,8 +58,8 @@ class KnownWords:
             else:
                 terms, cut = _cut(view, asked, [memory for memory in waiting if memory not in self._waiting])
                 words = {**self._waiting, **cut}
-            lists = self._postings.known(terms, upto=head)
-            return Known(head, self._lengths, [words[memory] for memory in waiting], terms, lists)
+            texts = Texts(head, self._lengths, [words[memory] for memory in waiting])
+            return texts, AskedWords(terms, self._postings.known(terms, upto=head))
 
     def keep(self, read: Mapping[str, Posting], *, upto: int) -> None:
         """Remembers where words stand as of `upto`, if that is the newest moment known."""
@@ -102,7 +105,7 @@ class KnownWords:
 
 def _are_new(rows: Sequence[LengthRow], lengths: TextLengths) -> bool:
     """Whether these are few memories that came after all others."""
-    return len(rows) <= FEW and all(memory > lengths.newest for memory, _ in rows)
+    return len(rows) <= MOST_ADDED and all(memory > lengths.newest for memory, _ in rows)
 
 
 def _cut(view: View, asked: Sequence[str], memories: Sequence[int]) -> tuple[Sequence[str], dict[int, Documents]]:
