@@ -10,7 +10,6 @@ from crewai.memory.unified_memory import Memory
 from pydantic import PrivateAttr
 
 from alma import ALMA, EpisodeRecord, MemorySlice
-from alma.episode import showing
 from alma_crewai import copies, watching
 from alma_crewai.asking import NOBODY, Asker, agent_name, asker
 from alma_crewai.listener import ALMACrewListener
@@ -213,7 +212,7 @@ class ALMAMemory(Memory):
             found = self._retrieved(query, self._name(who.role), keep)
             text = found.to_prompt(self._max_tokens)
         else:
-            found, text = run.recalled(lambda memories: showing(keep(memories), self._max_tokens))
+            found, text = run.recalled(lambda memories: keep(memories).fitted(self._max_tokens))
         if not text:
             return []
         record = MemoryRecord(

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from langchain_core.tools import BaseTool
 
 from alma import ALMA, Episode, MemorySlice
-from alma.episode import showing
 from alma.errors import ConfigurationError, ConflictError
 from alma.memory.arguments import checked_name
 from alma_langchain.attempt import Attempt, kept_task
@@ -75,7 +74,7 @@ class Recorder:
 
     def showing(self, found: MemorySlice) -> tuple[MemorySlice, str]:
         """What of it has room in the prompt, for nobody may be said to have passed over what was left out, and what the prompt says."""
-        return showing(found, self.settings.max_tokens)
+        return found.fitted(self.settings.max_tokens)
 
     def nothing_shown(self, context: RunContext) -> MemorySlice:
         """The slice of a run that was shown nothing."""

@@ -12,7 +12,6 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import Field, PrivateAttr
 
 from alma import ALMA, ConfigurationError, MemorySlice
-from alma.episode import showing
 from alma.memory.arguments import checked_count, checked_name
 from alma_llamaindex.attachment import Attachment, Tokenizer
 from alma_llamaindex.given import checked_alma, checked_call, checked_tokens, checked_user
@@ -162,7 +161,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
     async def _retrieved(self, task: str, agent: str) -> MemorySlice:
         """What is found and has room in the notes: nobody may be said to have passed over what was left out."""
         found = await asyncio.to_thread(self.alma.retrieve, task=task, agent=agent, user_id=self.user_id, top_k=self.top_k)
-        memories, text = showing(found, self.max_tokens)
+        memories, text = found.fitted(self.max_tokens)
         self._noted(memories, text)
         return memories
 

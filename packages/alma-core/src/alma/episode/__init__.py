@@ -4,6 +4,5 @@ from alma.episode.endings import Leaving, leaving
 from alma.episode.episode import Episode
 from alma.episode.lessons import MOST_LESSONS, Lessons
 from alma.episode.recorder import Recorder
-from alma.episode.showing import showing
 
-__all__ = ["MOST_LESSONS", "Episode", "Leaving", "Lessons", "Recorder", "leaving", "showing"]
+__all__ = ["MOST_LESSONS", "Episode", "Leaving", "Lessons", "Recorder", "leaving"]

@@ -145,10 +145,8 @@ class Database:
         if self._writer == threading.get_ident():
             raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
         with self.writing, self._errors:
-            mine, connection = (
-                self._mine,
-                self._take(),
-            )  # as `_apart`, without a frame of its own: every call that writes comes by here
+            # As `_apart`, without a frame of its own: every call that writes comes by here.
+            mine, connection = self._mine, self._take()
             before, mine.use = getattr(mine, "use", None), None
             self._writer, self._writing_by = threading.get_ident(), connection
             try:

@@ -63,7 +63,6 @@ def evidence_sources() -> dict[str, ClauseElement]:
         "EVIDENCE_TOTAL": select(func.total(_m.successes), func.total(_m.successes.is_not(None))).where(
             *(_m.project == given("project"), _m.evidence.is_not(None)),
             _m.partition == outcomes_of_agent,
-            _m.evidence.is_not(None),
             func.substr(_m.evidence, literal_column("17"), literal_column("1")) != literal_column("'s'"),
         ),
         "EVIDENCE_OUTCOMES": select(_m.row)

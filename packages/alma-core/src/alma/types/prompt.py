@@ -61,10 +61,12 @@ def render_prompt(items: Sequence[Recalled], *, now: datetime, max_tokens: int, 
     return _fitted(items, now, max_tokens, count_tokens)[1]
 
 
-def fitting(items: Sequence[Recalled], *, now: datetime, max_tokens: int, count_tokens: TokenCounter) -> tuple[Recalled, ...]:
-    """The items that `render_prompt` has a place for, in their order."""
-    kept, _ = _fitted(items, now, max_tokens, count_tokens)
-    return tuple(item for item in items if item.tag in kept)
+def fitted(
+    items: Sequence[Recalled], *, now: datetime, max_tokens: int, count_tokens: TokenCounter
+) -> tuple[tuple[Recalled, ...], str]:
+    """The items that `render_prompt` has a place for, in their order, and what it says."""
+    kept, text = _fitted(items, now, max_tokens, count_tokens)
+    return tuple(item for item in items if item.tag in kept), text
 
 
 def _fitted(items: Sequence[Recalled], now: datetime, max_tokens: int, count_tokens: TokenCounter) -> tuple[dict[str, str], str]:

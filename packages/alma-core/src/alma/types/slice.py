@@ -10,7 +10,7 @@ from alma.errors import ValidationError
 from alma.text import estimate_tokens, shortened
 from alma.types.identity import UtcDatetime, utc_now
 from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
-from alma.types.prompt import TokenCounter, cited_tags, fitting, note, render_prompt
+from alma.types.prompt import TokenCounter, cited_tags, fitted, note, render_prompt
 from alma.types.reading import read_json
 from alma.types.recalled import Recalled
 
@@ -95,8 +95,12 @@ class MemorySlice(BaseModel):
         An episode begun with it (`alma.episode(…, memories=found.fitting(500))`) holds as shown what reached the prompt and nothing else, so that
         nobody can be said to have cited or passed over what was never shown. Tags, scores and order stay as they are.
         """
-        kept = fitting(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
-        return self if len(kept) == len(self.recalled) else self.model_copy(update={"recalled": kept})
+        return self.fitted(max_tokens, count_tokens=count_tokens)[0]
+
+    def fitted(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> tuple["MemorySlice", str]:
+        """What `fitting` and `to_prompt` give with the same arguments, made at once."""
+        kept, notes = fitted(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
+        return self if len(kept) == len(self.recalled) else self.model_copy(update={"recalled": kept}), notes
 
     def notes(self) -> list[str]:
         """What a prompt says of each memory, one line each, in rank order, without tags: for places where nobody looks for citations."""

@@ -3,14 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.episode import showing
 from alma.types import MemorySlice
 from memory_strategies import slices
 
 
 @given(slices(), st.integers(0, 400) | st.just(10**9))
 def test_what_is_shown_is_what_fits_and_the_notes_are_its_prompt(found: MemorySlice, budget: int) -> None:
-    shown, notes = showing(found, budget)
+    shown, notes = found.fitted(budget)
 
     assert (shown, notes) == (found.fitting(budget), found.to_prompt(budget))
     assert (shown is found) is (len(shown) == len(found))
