@@ -84,6 +84,7 @@ STORES = {
     "CountsWithPartitionsReadBefore": ["test_a_reader_meets_a_write_whole_or_not_at_all_new_owners_too"],
     "RemembersItsHead": ["test_what_another_process_wrote_is_seen_at_once"],
     "RanksArchivedMemories": ["test_an_archived_memory_is_out_of_every_search_until_it_is_brought_back"],
+    "DatesSmallRecordsByTheirWrite": ["test_a_small_record_that_came_to_be_before_its_write_counts_from_then"],
     "OverwritesSmallRecords": [
         "test_a_small_record_is_put_only_over_the_version_that_was_read",
         "test_a_small_record_that_another_process_changed_is_a_conflict",

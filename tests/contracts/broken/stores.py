@@ -236,14 +236,33 @@ class _OverwritesRecords(_Project):
 class _Careless(Write):
     __slots__ = ()
 
-    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
         query = "SELECT version FROM record WHERE project = ? AND kind = ? AND key = ?"
         found = self.connection.execute(query, (self.row, kind, key)).fetchone()
-        Write.put_record(self, kind, key, body, version=found[0] if found else 0)
+        Write.put_record(self, kind, key, body, version=found[0] if found else 0, at=at)
 
 
 class OverwritesSmallRecords(_Broken):
     made = _OverwritesRecords
+
+
+class _DatesRecordsByTheirWrite(_Project):
+    @contextmanager
+    def write(self, **given: Any) -> Iterator[Write]:
+        with super().write(**given) as write:
+            write.__class__ = _Late
+            yield write
+
+
+class _Late(Write):
+    __slots__ = ()
+
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
+        Write.put_record(self, kind, key, body, version=version)
+
+
+class DatesSmallRecordsByTheirWrite(_Broken):
+    made = _DatesRecordsByTheirWrite
 
 
 class _ForgetsTombstones(_Project):

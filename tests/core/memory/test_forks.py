@@ -174,6 +174,33 @@ print(episode.succeed().outcome)
     assert _run(tmp_path, script).split() == ["success"]
 
 
+@pytest.mark.parametrize("look", ["", "alma.get_episode(episode.id)"], ids=["nobody-wrote-it", "the-parent-wrote-it"])
+def test_a_child_may_end_what_its_parent_has_begun_and_not_written(tmp_path: Path, look: str) -> None:
+    script = f"""
+from alma import ConflictError
+from alma.memory import openings
+openings.PATIENCE = 60
+episode = alma.episode(agent="dev", task="Deploy the service", deferred=True)
+(told, tell) = os.pipe()
+def end():
+    os.read(told, 1)
+    episode.step("docker push", ok=True)
+    episode.succeed()
+child = in_child(end)
+{look}
+os.write(tell, b"x")
+assert ended(child) == 0
+try:
+    episode.succeed()
+except ConflictError as error:
+    print(error)
+print(alma.get_episode(episode.id).outcome, alma.verify().ok)
+"""
+    refusal, *rest = _run(tmp_path, script).splitlines()
+    assert refusal.endswith("is no longer open: it ended as success")
+    assert rest == ["success True"]
+
+
 def test_async_calls_go_on_in_a_child(tmp_path: Path) -> None:
     script = """
 import asyncio

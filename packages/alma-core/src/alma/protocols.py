@@ -124,8 +124,11 @@ class Write(Protocol):
         `MemoryNotFoundError` if there is none.
         """
 
-    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
-        """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now."""
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
+        """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now.
+
+        `at` is when it came to be, in microseconds since 1970, if not with this write.
+        """
 
     def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it is another by now, or gone."""

@@ -115,7 +115,7 @@ class Practice:
 
     def begin(self, task: str, agent: str, *, user_id: str | None, memories: MemorySlice) -> Episode:
         """An episode on a task for which this was shown."""
-        return self.alma.episode(agent, task, user_id=user_id, task_type=self.task_type, memories=memories)
+        return self.alma.episode(agent, task, user_id=user_id, task_type=self.task_type, memories=memories, deferred=True)
 
     def judged(self, task: str, answer: str) -> tuple[Verdict | None, str | None]:
         """What the evaluator says, and why; `None` without one, or if it leaves it open."""

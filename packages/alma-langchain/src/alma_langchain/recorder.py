@@ -106,7 +106,9 @@ class Recorder:
 
     def _new(self, task: str, context: RunContext, shown: MemorySlice) -> Episode:
         user = self.scope.user(context)
-        return self.project(context).episode(self.agent, task, user_id=user, task_type=self.settings.task_type, memories=shown)
+        return self.project(context).episode(
+            self.agent, task, user_id=user, task_type=self.settings.task_type, memories=shown, deferred=True
+        )
 
     def keep(self, episode_id: str, attempt: Attempt) -> None:
         """Keeps a run findable by its episode, as long as it goes on."""

@@ -345,12 +345,15 @@ class ALMA(Upkeep):
         episode_id: str | None = None,
         top_k: int = 5,
         memories: MemorySlice | None = None,
+        deferred: bool = False,
     ) -> Episode:
         """Begins an attempt at a task: retrieves what matters for it, and keeps what was shown, done and achieved.
 
         `memories` is what was shown, if the caller has retrieved it for this agent before; nothing is retrieved then.
         Use it in a `with` block, or end it yourself. `ConflictError` if there is an episode of that `episode_id` already, `ScopeViolationError` if
-        the agent may not learn from the task. One that a crash left open is closed as abandoned when its project is next opened.
+        the agent may not learn from the task. One that a crash left open is closed as abandoned when its project is next opened. `deferred` spares
+        a write: the beginning lands with the first step or the ending, or after a fifth of a second at most; a crash before leaves no trace of it.
+        With an `episode_id` it lands at once all the same.
         """
         return episodes.begin(
             self._room,
@@ -361,6 +364,7 @@ class ALMA(Upkeep):
             episode_id=episode_id,
             top_k=top_k,
             memories=memories,
+            deferred=deferred,
         )
 
     def resume_episode(self, episode_id: str, *, memories: MemorySlice | None = None) -> Episode:

@@ -29,6 +29,11 @@ from alma.types.kinds import Verdict
 def get(room: Room, episode_id: object) -> EpisodeRecord:
     """What is kept of an episode. `MemoryNotFoundError` if there is none of that id."""
     (key,) = args.checked_ids([episode_id], "episode_id")
+    return room.store.openings.of(room.name).get(key) or stored(room, key)
+
+
+def stored(room: Room, key: str) -> EpisodeRecord:
+    """As `get`, of what is written."""
     version, opening = room.project.record(EPISODE, key)
     if not version:
         raise MemoryNotFoundError(f"project {room.name!r} has no episode {key!r}")
@@ -38,8 +43,11 @@ def get(room: Room, episode_id: object) -> EpisodeRecord:
 
 def recent(room: Room, *, limit: object) -> list[EpisodeRecord]:
     """The episodes that began last, newest first."""
-    newest = room.project.records(EPISODE, newest=args.checked_count(limit, "limit"))
-    return [_record_from(room, key, opening, room.project.record(END, key)[1]) for key, _, opening in newest]
+    most = args.checked_count(limit, "limit")
+    found = room.store.openings.of(room.name)
+    for key, _, opening in room.project.records(EPISODE, newest=most):
+        found[key] = _record_from(room, key, opening, room.project.record(END, key)[1])
+    return sorted(found.values(), key=lambda episode: (episode.started_at, episode.id), reverse=True)[:most]
 
 
 def with_use(shown: Sequence[Exposure], used: Sequence[str] | None) -> tuple[Exposure, ...]:

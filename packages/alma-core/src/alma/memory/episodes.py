@@ -1,10 +1,12 @@
 """Episodes over a room: begun, kept step by step, ended, settled, and closed for a process that died."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from alma.episode import Episode
 from alma.episode.episode import exposures
@@ -22,6 +24,7 @@ from alma.memory.attempts import (
     opening_body,
     step_body,
     step_key,
+    stored,
     with_use,
 )
 from alma.memory.learning import strategy_texts, writing
@@ -39,6 +42,8 @@ _LOG = logging.getLogger("alma")
 
 CRASHED = "the process that held it was gone"
 
+R = TypeVar("R")
+
 _Lease = tuple[int, Mapping[str, Any]]
 """Version and body of a lease; version 0 if there is none."""
 
@@ -53,9 +58,14 @@ def begin(
     episode_id: object,
     top_k: object,
     memories: object = None,
+    deferred: object = False,
 ) -> Episode:
-    """Opens an episode on a task, with what was retrieved for it or is retrieved now. `ScopeViolationError` if the agent may not learn from it."""
+    """Opens an episode on a task, with what was retrieved for it or is retrieved now. `ScopeViolationError` if the agent may not learn from it.
+
+    Its beginning is written at once or, `deferred`, with its first step or its ending, if one of them comes soon.
+    """
     now = room.store.clock()
+    waits = args.checked_flag(deferred, "deferred")
     name, asked = args.checked_name(agent, "agent"), args.checked_text(task, "task")
     kind = args.optional_label(task_type, "task_type")
     if name in room.store.agents:
@@ -77,15 +87,16 @@ def begin(
         started_at=now,
         shown=exposures(shown),
     )
-    at = to_micros(now)
-    lease = lease_body(room.store.presence.id, at)
-    try:
-        with room.project.write(actor=opened.agent, operation="episode_begin", at=at) as write:
-            write.put_record(EPISODE, key, opening_body(opened), version=0)
-            write.put_record(LEASE, key, lease, version=0)
-    except ConflictError as error:
-        raise ConflictError(f"there is an episode {key!r} already: {_standing(room, key)}") from error
-    return Episode(RoomRecorder(room, opened, (1, lease)), opened, shown)
+    lease = lease_body(room.store.presence.id, to_micros(now))
+    recorder = RoomRecorder(room, opened, (1, lease), is_written=False)
+    if waits and episode_id is None:  # another may have an id that was given
+        room.store.openings.add(recorder)
+    else:
+        try:
+            recorder.open()
+        except ConflictError as error:
+            raise ConflictError(f"there is an episode {key!r} already: {_standing(room, key)}") from error
+    return Episode(recorder, opened, shown)
 
 
 def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> Episode:
@@ -94,7 +105,8 @@ def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> E
     if found.status is not EpisodeStatus.OPEN:
         raise ConflictError(f"episode {found.id!r} cannot be resumed: {_told(found)}")
     version, lease = room.project.record(LEASE, found.id)
-    if lease.get("holder") and room.store.presence.is_there(lease["holder"]):
+    is_unwritten = not version and found.id in room.store.openings.of(room.name)
+    if is_unwritten or (lease.get("holder") and room.store.presence.is_there(lease["holder"])):
         raise ConflictError(f"episode {found.id!r} is held by a running process; suspend it there first")
     at = room.now()
     taken = lease_body(room.store.presence.id, at)
@@ -139,7 +151,7 @@ def _recover(room: Room, key: str, lease: _Lease) -> None:
         holder = lease[1].get("holder")
         if not holder or room.store.presence.is_there(holder):
             return
-        RoomRecorder(room, get(room, key), lease).close(Ending(outcome=None, feedback=CRASHED, at=room.store.clock()))
+        RoomRecorder(room, stored(room, key), lease).close(Ending(outcome=None, feedback=CRASHED, at=room.store.clock()))
     except ConflictError:  # another process did it meanwhile, or took the episode up
         return
     except AlmaError as problem:
@@ -150,35 +162,36 @@ def _recover(room: Room, key: str, lease: _Lease) -> None:
 
 @dataclass(slots=True)
 class RoomRecorder:
-    """Writes one episode into its room, as whoever holds it by this lease."""
+    """Writes one episode into its room, as whoever holds it by this lease, which is the one that its beginning gives it until that is written."""
 
     room: Room
     opened: EpisodeRecord
     lease: _Lease
+    is_written: bool = True
+    _lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
 
     def now(self) -> datetime:
         """The present."""
         return self.room.store.clock()
 
+    def open(self) -> None:
+        """Writes the beginning by itself, unless it is written."""
+        with self._lock:
+            if not self.is_written:
+                self.room = self.room.latest
+                with self._write("episode_begin", self.opened.started_at) as write:
+                    self._put_beginning(write)
+                self._is_now_written()
+
     def step(self, step: Step, *, is_lesson: bool) -> Step:
         """Keeps a step, and the memory made of it, in one transaction."""
-        self._check_held()
-        lesson = self._lesson(step) if is_lesson else None
-        kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
-        passages = passages_of(lesson) if lesson else ()
-        vectors = _vectors(self.room, lesson, passages)
-        with writing(self.room, actor=self.opened.agent, operation="episode_step", at=to_micros(step.at)) as learner:
-            learner.write.put_record(STEP, step_key(self.opened.id, step.number), step_body(kept), version=0)
-            if lesson:
-                learner.add(lesson, passages, vectors, is_step=True)
-        self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
-        return kept
+        return self._with_beginning(lambda: self._step(step, is_lesson))
 
     def end(self, ending: Ending) -> EpisodeRecord:
         """Keeps the ending, the memory of it and what was used, in one transaction, and lets go of the episode."""
         self.room = self.room.latest
         try:
-            return self.close(ending)
+            return self._with_beginning(lambda: self.close(ending))
         except ConflictError:  # somebody closed it, or changed its lease
             self.lease = self._check_held()
             return self.close(ending)
@@ -200,21 +213,59 @@ class RoomRecorder:
             }
         )
         operation = "episode_end" if is_judged else "episode_abandon"
-        return _close(self.room, ended, operation=operation, at=ending.at, version=0, lease=self.lease)
+        lease = self.lease if self.is_written else None
+        return _close(self.room, ended, operation=operation, at=ending.at, version=0, lease=lease)
 
     def suspend(self) -> None:
         """Gives the lease back."""
+        self.open()
         version, _ = self._check_held()
         at = self.now()
         with self._write("episode_suspend", at) as write:
             write.put_record(LEASE, self.opened.id, lease_body(None, to_micros(at)), version=version)
 
-    def _write(self, operation: str, at: datetime) -> Any:
+    def _step(self, step: Step, is_lesson: bool) -> Step:
+        self._check_held()
+        lesson = self._lesson(step) if is_lesson else None
+        kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
+        passages = passages_of(lesson) if lesson else ()
+        vectors = _vectors(self.room, lesson, passages)
+        with writing(self.room, actor=self.opened.agent, operation="episode_step", at=to_micros(step.at)) as learner:
+            if not self.is_written:
+                self._put_beginning(learner.write)
+            learner.write.put_record(STEP, step_key(self.opened.id, step.number), step_body(kept), version=0)
+            if lesson:
+                learner.add(lesson, passages, vectors, is_step=True)
+        self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
+        return kept
+
+    def _with_beginning(self, call: Callable[[], R]) -> R:
+        """Makes a write that the beginning goes with, unless that is written, by a forked child or its parent perhaps."""
+        with self._lock:
+            if not self.is_written:
+                with suppress(ConflictError):
+                    result = call()
+                    self._is_now_written()
+                    return result
+                self._is_now_written()
+        return call()
+
+    def _put_beginning(self, write: Write) -> None:
+        _put_opening(write, self.opened)
+        write.put_record(LEASE, self.opened.id, self.lease[1], version=0)
+
+    def _is_now_written(self) -> None:
+        self.is_written = True
+        self.room.store.openings.drop(self.opened.id)
+
+    def _write(self, operation: str, at: datetime) -> AbstractContextManager[Write]:
         return self.room.project.write(actor=self.opened.agent, operation=operation, at=to_micros(at))
 
     def _check_held(self) -> _Lease:
         """The lease. From here to the end of the call, the room is the one of the embedder that the store has now."""
         self.room = self.room.latest
+        if not self.is_written:
+            return self.lease
         version, lease = self.room.project.record(LEASE, self.opened.id)
         if not version:
             raise ConflictError(f"episode {self.opened.id!r} is no longer open: {_standing(self.room, self.opened.id)}")
@@ -244,12 +295,12 @@ def _close(
     operation: str,
     at: datetime,
     version: int,
-    lease: _Lease,
+    lease: _Lease | None,
     before: EpisodeRecord | None = None,
 ) -> EpisodeRecord:
     """Writes how an episode ended or was settled, with the memory of it, the credit for it and, at its first verdict, what was used.
 
-    `lease` is let go of; `before` is how it had ended before it was settled.
+    `lease` is let go of; without one nothing is written of the episode, which begins here, too. `before` is how it had ended before it was settled.
     """
     outcome, was = _outcome(room, ended, at)
     if outcome is not None:
@@ -270,7 +321,10 @@ def _close(
                 learner.add(outcome, passages, vectors)
             else:
                 learner.correct(outcome, was, passages, vectors)
-        _release(write, ended.id, lease)
+        if lease is None:
+            _put_opening(write, ended)
+        else:
+            _release(write, ended.id, lease)
     return ended
 
 
@@ -327,6 +381,10 @@ def _vectors(room: Room, memory: Outcome | None, passages: Sequence[Passage]) ->
     return room.store.texts.of([*texts, *strategy_texts(memory)], room.project)
 
 
+def _put_opening(write: Write, opened: EpisodeRecord) -> None:
+    write.put_record(EPISODE, opened.id, opening_body(opened), version=0, at=to_micros(opened.started_at))
+
+
 def _release(write: Write, key: str, lease: _Lease) -> None:
     version, body = lease
     if version:
@@ -335,7 +393,7 @@ def _release(write: Write, key: str, lease: _Lease) -> None:
 
 def _standing(room: Room, key: str) -> str:
     try:
-        return _told(get(room, key))
+        return _told(stored(room, key))
     except MemoryNotFoundError:
         return "its beginning was undone"
 

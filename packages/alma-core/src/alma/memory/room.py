@@ -15,6 +15,7 @@ from alma.errors import AlmaError, StorageError
 from alma.forking import renewed_in_children
 from alma.learning.catching_up import catch_up
 from alma.learning.ledger import Ledger
+from alma.memory.openings import Openings
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
 from alma.memory.texts import TextVectors
@@ -124,11 +125,13 @@ class OpenStore:
     closing: list[Callable[[], object]] = field(default_factory=list, init=False)
     is_closed: bool = field(default=False, init=False)
     presence: Presence = field(init=False)
+    openings: Openings = field(init=False)
     beside: Pool = field(init=False)
     """Where one search of a large scope runs beside the other."""
 
     def __post_init__(self) -> None:
         self.presence = Presence(self.folder)
+        self.openings = Openings()
         self.beside = Pool("alma-search", closed=f"the store in {self.folder} was closed; open ALMA again")
 
     def room(self, name: str) -> "Room":
@@ -180,6 +183,7 @@ class OpenStore:
                 self.closing.pop()()
             except Exception:  # noqa: BLE001 - somebody's work must not keep the store open
                 _LOG.exception("a call that was to be made before the store closed failed")
+        self.openings.close()
         self.is_closed = True
         for room in list(self.projects.values()):
             room.index.save()

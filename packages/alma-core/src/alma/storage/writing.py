@@ -91,11 +91,15 @@ class Write:
         self.connection.execute(compiled.USAGE_UPDATE, {**found, **changed, "of_memory": number})
         self.changes.append(Change("usage", memory_id, before, changed))
 
-    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
-        """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now."""
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
+        """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now.
+
+        `at` is when it came to be, if not with this write.
+        """
         before = self._record(kind, key, version)
-        after = {"version": version + 1, "body": dict(body), "updated_at": self.at}
-        columns = {"version": version + 1, "body": self._sealed(dump_body(body), "record.body"), "updated_at": self.at}
+        since = self.at if at is None else at
+        after = {"version": version + 1, "body": dict(body), "updated_at": since}
+        columns = {"version": version + 1, "body": self._sealed(dump_body(body), "record.body"), "updated_at": since}
         if before is None:
             self.connection.execute(compiled.RECORD_INSERT, {"project": self.row, "kind": kind, "key": key, **columns})
         else:

@@ -164,6 +164,12 @@ class StoreWrites(WithStore):
         assert [key for key, _, _ in project.records("session", newest=2)] == ["b", "c"]
         assert list(project.records("nothing")) == []
 
+    def test_a_small_record_that_came_to_be_before_its_write_counts_from_then(self, project: Project) -> None:
+        put(project, "session", "b", {"n": 2}, version=0, at=AT + 2)
+        with project.write(actor="agent", operation="save", at=AT + 3) as write:
+            write.put_record("session", "a", {"n": 1}, version=0, at=AT + 1)
+        assert [key for key, _, _ in project.records("session", newest=2)] == ["b", "a"]
+
     def test_an_archived_memory_is_out_of_every_search_until_it_is_brought_back(self, store: Store, project: Project) -> None:
         memory = make_outcome(task_description="Deploy the ledger")
         add(store, project, memory)

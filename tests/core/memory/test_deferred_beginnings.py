@@ -1,0 +1,230 @@
+"""Episodes whose beginning is written with what comes first."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA, AsyncALMA, ConflictError, Episode, MemoryNotFoundError, StorageError, ValidationError
+from alma.embedding import HashEmbedder
+from alma.storage.project import SQLProject
+from alma.types import EpisodeStatus
+from facade import ManualClock, OpenStore, held, refused
+from other_process import OtherProcess
+
+TASK = "Deploy auth service"
+SETUP = """
+import time
+from alma import ALMA
+from alma.memory import openings
+openings.PATIENCE = {patience}
+alma = ALMA.open({folder!r}, project_id="shop", embedding_provider="hash")
+"""
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, nothing is written by itself."""
+    monkeypatch.setattr("alma.memory.openings.PATIENCE", 60)
+
+
+@pytest.fixture
+def impatience(monkeypatch: pytest.MonkeyPatch, patience: None) -> None:
+    monkeypatch.setattr("alma.memory.openings.PATIENCE", 0.02)
+
+
+def _begun(alma: ALMA) -> Episode:
+    return alma.episode("dev", TASK, deferred=True)
+
+
+def _records(alma: ALMA) -> int:
+    return int(held(alma)["journal_records"])
+
+
+def _leases(alma: ALMA) -> int:
+    return len(list(alma._room.project.records("episode_lease")))
+
+
+def test_the_beginning_and_the_first_step_are_one_journal_record(alma: ALMA, open_store: OpenStore) -> None:
+    episode = _begun(alma)
+    assert _records(alma) == 0
+    episode.step("docker push", ok=True)
+    assert _records(alma) == 1
+    assert open_store().get_episode(episode.id).steps == episode.steps
+    episode.step("kubectl apply", ok=False, error="no such image")
+    episode.succeed()
+    assert _records(alma) == 3
+    assert [step.number for step in alma.get_episode(episode.id).steps] == [1, 2]
+    assert alma.verify().ok
+
+
+def test_an_episode_without_a_step_is_one_journal_record(alma: ALMA, open_store: OpenStore) -> None:
+    rule = alma.add_heuristic("dev", TASK, "blue-green")
+    before = _records(alma)
+    episode = _begun(alma)
+    episode.observe("as in [H1]")
+    ended = episode.succeed(strategy="blue-green")
+    assert (_records(alma), _leases(alma)) == (before + 1, 0)
+    assert open_store().get_episode(episode.id) == ended
+    assert ended.credited == (rule.id,)
+    assert alma.verify().ok
+
+
+def test_an_abandoned_one_is_kept_as_such(alma: ALMA) -> None:
+    episode = _begun(alma)
+    episode.abandon("no time")
+    assert alma.get_episode(episode.id).status is EpisodeStatus.ABANDONED
+    assert (_records(alma), _leases(alma)) == (1, 0)
+
+
+def test_who_looks_through_the_same_store_sees_it_and_writes_nothing(alma: ALMA, clock: ManualClock) -> None:
+    first = _begun(alma)
+    clock.advance(seconds=1)
+    written = alma.episode("dev", TASK)
+    clock.advance(seconds=1)
+    last = _begun(alma)
+    with _held_by_another(alma):
+        assert alma.get_episode(first.id) == first.record
+        assert [episode.id for episode in alma.recent_episodes()] == [last.id, written.id, first.id]
+        assert [episode.id for episode in alma.recent_episodes(2)] == [last.id, written.id]
+        assert alma.for_project("desk").recent_episodes() == []
+        with pytest.raises(MemoryNotFoundError):
+            alma.for_project("desk").get_episode(first.id)
+    assert _records(alma) == 1
+    first.end()
+    assert [episode.id for episode in alma.recent_episodes()] == [last.id, written.id, first.id]
+
+
+@pytest.mark.usefixtures("impatience")
+def test_a_beginning_that_nothing_follows_is_written_by_itself(alma: ALMA, open_store: OpenStore) -> None:
+    episode, other = _begun(alma), open_store()
+    _until(lambda: _records(alma) == 1)
+    assert other.get_episode(episode.id).status == "open"
+    episode.step("docker push", ok=True)
+    episode.end()
+    assert (_records(alma), _leases(alma)) == (3, 0)
+
+
+def test_others_do_not_see_it_while_it_waits(alma: ALMA, open_store: OpenStore) -> None:
+    with pytest.raises(MemoryNotFoundError):
+        open_store().get_episode(_begun(alma).id)
+
+
+@pytest.mark.usefixtures("impatience")
+def test_it_waits_again_for_the_next_one(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alma.memory.openings.QUIET_ROUNDS", 0)
+    _begun(alma)
+    _until(lambda: _records(alma) == 1)
+    _until(lambda: alma._room.store.openings._thread is None)
+    _begun(alma)
+    _until(lambda: _records(alma) == 2)
+
+
+def test_one_with_an_id_of_its_own_is_written_at_once(alma: ALMA) -> None:
+    alma.episode("dev", TASK, episode_id="run-7", deferred=True)
+    assert _records(alma) == 1
+    with refused(alma, ConflictError, "there is an episode 'run-7' already: it is open"):
+        alma.episode("dev", TASK, episode_id="run-7", deferred=True)
+
+
+def test_deferred_is_a_yes_or_a_no(alma: ALMA) -> None:
+    with refused(alma, ValidationError, "deferred"):
+        alma.episode("dev", TASK, deferred="soon")  # type: ignore[arg-type]
+
+
+def test_a_beginning_is_lost_with_no_write_that_fails(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise StorageError("the disk is full")
+
+    episode = _begun(alma)
+    with monkeypatch.context() as broken:
+        broken.setattr(SQLProject, "write", fails)
+        with pytest.raises(StorageError, match="full"):
+            episode.step("docker push", ok=True)
+        assert alma.get_episode(episode.id).steps == ()
+    episode.step("docker push", ok=True)
+    assert alma.get_episode(episode.id).steps == episode.steps
+    assert _records(alma) == 1
+
+
+def test_it_can_be_suspended_and_taken_up_at_once(alma: ALMA, open_store: OpenStore) -> None:
+    episode = _begun(alma)
+    episode.suspend()
+    resumed = open_store().resume_episode(episode.id)
+    resumed.step("docker push", ok=True)
+    assert resumed.succeed().outcome == "success"
+    assert alma.verify().ok
+
+
+def test_it_is_held_by_whoever_began_it(alma: ALMA) -> None:
+    episode = _begun(alma)
+    with refused(alma, ConflictError, "held by a running process"):
+        alma.resume_episode(episode.id)
+    with refused(alma, ConflictError, "still open"):
+        alma.settle(episode.id, "success")
+    episode.end()
+
+
+def test_closing_the_store_leaves_it_to_be_closed_as_abandoned(tmp_path: Path, open_store: OpenStore) -> None:
+    with ALMA.open(tmp_path / "other", project_id="shop", embedding_provider="hash") as alma:
+        episode = _begun(alma)
+    with ALMA.open(tmp_path / "other", project_id="shop", embedding_provider="hash") as alma:
+        assert alma.get_episode(episode.id).status is EpisodeStatus.ABANDONED
+
+
+def test_it_goes_on_when_the_store_was_reindexed_meanwhile(alma: ALMA) -> None:
+    first, second = _begun(alma), _begun(alma)
+    alma.reindex(HashEmbedder(16))
+    first.step("docker push", ok=True)
+    assert len(alma.recent_episodes()) == 2
+    assert first.succeed().outcome == second.succeed().outcome == "success"
+    assert alma.verify().ok
+
+
+def test_async_ones_are_deferred_too(alma: ALMA, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with AsyncALMA.open(tmp_path / "other", project_id="shop", embedding_provider="hash") as many:
+            async with many.episode("dev", TASK, deferred=True) as episode:
+                await episode.step("docker push", ok=True)
+                await episode.succeed()
+            assert (await many.get_stats()).journal_records == 2
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("patience", "seconds", "records"), [(60, 0, 0), (0.05, 0.5, 1)], ids=["at-once", "while-a-model-thinks"]
+)
+def test_after_a_crash_there_is_a_trace_unless_it_came_at_once(
+    tmp_path: Path, patience: float, seconds: float, records: int
+) -> None:
+    folder = tmp_path / "store"
+    with OtherProcess(SETUP.format(folder=str(folder), patience=patience)) as other:
+        other.ask("alma.episode('dev', 'Deploy auth service', deferred=True) and None")
+        other.ask(f"time.sleep({seconds})")
+        other.kill()
+    with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
+        assert [episode.status for episode in alma.recent_episodes()] == [EpisodeStatus.ABANDONED] * records
+        assert alma.verify().ok
+
+
+@contextmanager
+def _held_by_another(alma: ALMA) -> Iterator[None]:
+    """Nobody can write meanwhile."""
+    connection = sqlite3.connect(alma._store.folder / "alma.db", isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
