@@ -99,22 +99,6 @@ class Database:
                 connection.close()
 
     @contextmanager
-    def _using(self) -> Iterator[sqlite3.Connection]:
-        """A connection for this thread: the same in a block inside another."""
-        mine = self._mine
-        use: _Use = getattr(mine, "use", None) or _Use(self._take())
-        mine.use = use
-        use.blocks += 1
-        try:
-            yield use.connection
-        finally:
-            use.blocks -= 1
-            if not use.blocks:
-                if getattr(mine, "use", None) is use:
-                    mine.use = None
-                self._give_back(use.connection)
-
-    @contextmanager
     def _apart(self) -> Iterator[sqlite3.Connection]:
         """A connection for this use alone: what the thread does meanwhile, in a callback say, gets another."""
         mine, connection = self._mine, self._take()
@@ -163,11 +147,9 @@ class Database:
                 mine.use = before
                 self._give_back(connection)
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection, with driver errors translated."""
-        with self._errors, self._using() as connection:
-            yield connection
+    def reading(self) -> "_Reading":
+        """A connection, with driver errors translated: the same in a block inside another."""
+        return _Reading(self, is_of_one_moment=False)
 
     @contextmanager
     def within(self) -> Iterator[sqlite3.Connection]:
@@ -181,32 +163,23 @@ class Database:
         with self.reading() as connection:
             yield connection
 
-    @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """A read transaction: everything read in it is of one moment."""
-        with self._errors, self._using() as connection:
-            is_inside = connection.in_transaction  # of this thread: what it reads is of one moment already
-            if is_inside:
-                yield connection
-                return
-            with self._moment(connection):
-                yield connection
+    def snapshot(self) -> "_Reading":
+        """A read transaction: everything read in it is of one moment. Inside another one of this thread, of the moment of that."""
+        return _Reading(self, is_of_one_moment=True)
 
     @contextmanager
     def snapshot_apart(self) -> Iterator[sqlite3.Connection]:
         """As `snapshot`, for long work that calls others back: what this thread does meanwhile is of the present, and it may write."""
-        with self._errors, self._apart() as connection, self._moment(connection):
-            yield connection
+        with self._errors, self._apart() as connection:
+            self._begin_moment(connection)
+            try:
+                yield connection
+            finally:
+                _end_moment(connection)
 
-    @contextmanager
-    def _moment(self, connection: sqlite3.Connection) -> Iterator[None]:
+    def _begin_moment(self, connection: sqlite3.Connection) -> None:
         self._check_in_place()
         connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            if connection.in_transaction:
-                connection.execute("COMMIT")
 
     def renew_in_child(self) -> None:
         """Closes the inherited connections, for SQLite would take the parent's locks for this process's own; the parent's stay as they are."""
@@ -226,6 +199,61 @@ class Database:
             for connection in (*self._free, *self._in_use):
                 connection.close()
             self._free, self._in_use = [], []
+
+
+class _Reading:
+    """Gives its thread a connection for a `with` block, and takes it back after the last block of those inside each other.
+
+    Generators would be shorter, but every call that reads comes by here, most of them several times.
+    """
+
+    __slots__ = ("_database", "_has_begun", "_is_of_one_moment", "_use")
+
+    def __init__(self, database: Database, *, is_of_one_moment: bool) -> None:
+        self._database = database
+        self._is_of_one_moment = is_of_one_moment
+        self._has_begun = False
+
+    def __enter__(self) -> sqlite3.Connection:
+        database = self._database
+        use: _Use | None = getattr(database._mine, "use", None)
+        if use is None:
+            use = database._mine.use = _Use(database._take())
+        self._use = use
+        use.blocks += 1
+        connection = use.connection
+        if self._is_of_one_moment and not connection.in_transaction:
+            try:
+                with database._errors:
+                    database._begin_moment(connection)
+            except BaseException:
+                self._leave()
+                raise
+            self._has_begun = True
+        return connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if self._has_begun:
+                with self._database._errors:
+                    _end_moment(self._use.connection)
+        finally:
+            self._leave()
+        if error is not None:
+            self._database._errors.__exit__(kind, error, trace)
+
+    def _leave(self) -> None:
+        use, mine = self._use, self._database._mine
+        use.blocks -= 1
+        if not use.blocks:
+            if getattr(mine, "use", None) is use:
+                mine.use = None
+            self._database._give_back(use.connection)
+
+
+def _end_moment(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("COMMIT")
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:

@@ -17,13 +17,14 @@ class RowLookup:
     outgrown an eighth of the rest: neither an append nor a search ever pays for all rows.
     """
 
-    __slots__ = ("_keys", "_late_keys", "_late_rows", "_rows")
+    __slots__ = ("_has_several", "_keys", "_late_keys", "_late_rows", "_rows")
 
     def __init__(self) -> None:
         self._keys = Column(np.int64)
         self._rows = Column(np.int64)
         self._late_keys: Integers = np.empty(0, dtype=np.int64)
         self._late_rows: Integers = np.empty(0, dtype=np.int64)
+        self._has_several = False  # rows of one key among those that came in order
 
     def are_newer(self, keys: Integers) -> bool:
         """Whether all rows have smaller keys."""
@@ -37,16 +38,15 @@ class RowLookup:
         highest = np.maximum.accumulate(np.maximum(keys, newest))
         in_order = keys == highest
         if in_order.all():
-            self._keys.append(keys)
-            self._rows.append(rows)
+            self._add_newest(keys, rows)
             return
-        self._keys.append(keys[in_order])
-        self._rows.append(rows[in_order])
+        self._add_newest(keys[in_order], rows[in_order])
         self._add_late(keys[~in_order], rows[~in_order])
 
     def find(self, wanted: Integers) -> Integers:
         """Rows of the wanted keys, which must ascend strictly; unknown keys are left out."""
-        found = _matches(self._keys.values, self._rows.values, wanted)
+        keys, rows = self._keys.values, self._rows.values
+        found = _matches(keys, rows, wanted) if self._has_several else _only_matches(keys, rows, wanted)
         if not len(self._late_keys):
             return found
         return np.concatenate([found, _matches(self._late_keys, self._late_rows, wanted)])
@@ -58,6 +58,12 @@ class RowLookup:
         kept = rows >= 0
         self._keys.replace(self._keys.values[kept])
         self._rows.replace(rows[kept])
+
+    def _add_newest(self, keys: Integers, rows: Integers) -> None:
+        """Adds rows whose keys ascend, none smaller than any before."""
+        self._has_several = self._has_several or _repeat(self._keys.values[-1:], keys)
+        self._keys.append(keys)
+        self._rows.append(rows)
 
     def _add_late(self, keys: Integers, rows: Integers) -> None:
         self._late_keys, self._late_rows = _sorted(
@@ -72,6 +78,7 @@ class RowLookup:
         keys, rows = _sorted(
             np.concatenate([self._keys.values, self._late_keys]), np.concatenate([self._rows.values, self._late_rows])
         )
+        self._has_several = self._has_several or _repeat(keys[:0], keys)
         self._keys.replace(keys)
         self._rows.replace(rows)
         self._late_keys = self._late_rows = np.empty(0, dtype=np.int64)
@@ -80,6 +87,20 @@ class RowLookup:
 def _sorted(keys: Integers, rows: Integers) -> tuple[Integers, Integers]:
     order = np.argsort(keys, kind="stable")
     return keys[order], rows[order]
+
+
+def _repeat(before: Integers, keys: Integers) -> bool:
+    """Whether ascending keys, the first behind one `before` if there is one, are not all different."""
+    return bool((keys[1:] == keys[:-1]).any() or (len(before) and len(keys) and before[0] == keys[0]))
+
+
+def _only_matches(keys: Integers, rows: Integers, wanted: Integers) -> Integers:
+    """As `_matches`, where each key stands once."""
+    if not len(keys):
+        return rows
+    places = keys.searchsorted(wanted)
+    found: Integers = rows[places[keys.take(places, mode="clip") == wanted]]
+    return found
 
 
 def _matches(keys: Integers, rows: Integers, wanted: Integers) -> Integers:
