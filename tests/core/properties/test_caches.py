@@ -24,8 +24,12 @@ steps = st.one_of(
 )
 
 
-def opened(folder: Path) -> ALMA:
-    return ALMA.open(folder, project_id="shop", agents=AGENTS, embedding_provider="hash", embedding_dim=16, clock=FixedClock())
+def opened(folder: Path, patience: int = 10_000) -> ALMA:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("alma.storage.words.ONE_BY_ONE", (patience, 4))
+        return ALMA.open(
+            folder, project_id="shop", agents=AGENTS, embedding_provider="hash", embedding_dim=16, clock=FixedClock()
+        )
 
 
 def take(alma: ALMA, step: str, agent: str, text: str, found: MemorySlice) -> None:
@@ -42,15 +46,19 @@ def take(alma: ALMA, step: str, agent: str, text: str, found: MemorySlice) -> No
         alma.purge(memory_ids=found.ids[:1])
 
 
+@pytest.mark.parametrize("patience", [0, 10_000])
 @pytest.mark.parametrize("few", [2_000, 6])
-def test_any_question_is_answered_as_by_a_process_that_has_just_begun(tmp_path_factory: pytest.TempPathFactory, few: int) -> None:
-    """`few` is how many memories a scope may have that is searched whole; beyond, a sample of a few stands for it."""
+def test_any_question_is_answered_as_by_a_process_that_has_just_begun(
+    tmp_path_factory: pytest.TempPathFactory, few: int, patience: int
+) -> None:
+    """`few` is how many memories a scope may have that is searched whole; beyond, a sample of a few stands for it. `patience` is how many lists
+    of words are read one by one before all are."""
 
     @settings(max_examples=40, deadline=None)
     @given(made=st.lists(steps, min_size=3, max_size=10), other=st.integers(0, 3))
     def holds(made: list[tuple[str, str, str]], other: int) -> None:
         folder = tmp_path_factory.mktemp("caches")
-        with opened(folder) as alma, opened(folder) as elsewhere:
+        with opened(folder, patience) as alma, opened(folder) as elsewhere:
             alma.learn("ann", "deploy ledger", "success", strategy_used="plants")
             found = alma.retrieve(" ".join(WORDS), "ann")
             for number, (step, agent, text) in enumerate(made):

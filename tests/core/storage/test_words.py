@@ -67,15 +67,24 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=25)
-@given(made=st.lists(steps, min_size=4, max_size=14))
-def test_scores_are_those_of_a_process_that_remembers_nothing(
-    tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, str | int]]
-) -> None:
-    path = tmp_path_factory.mktemp("words") / "alma.db"
+@pytest.mark.parametrize("patience", [0, 3, 10_000])
+def test_scores_are_those_of_a_process_that_remembers_nothing(tmp_path_factory: pytest.TempPathFactory, patience: int) -> None:
+    """`patience` is how many lists are read one by one before all are."""
+
+    @settings(max_examples=25)
+    @given(made=st.lists(steps, min_size=4, max_size=14))
+    def holds(made: list[tuple[str, str | int]]) -> None:
+        take_steps(tmp_path_factory.mktemp("words") / "alma.db", made, patience)
+
+    holds()
+
+
+def take_steps(path: Path, made: list[tuple[str, str | int]], patience: int) -> None:
     SQLStorage.create(path, MockEmbedder(16).fingerprint, at=START)
     store, memories = SQLStorage(path, at=START), []
-    project = store.project("shop")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("alma.storage.words.ONE_BY_ONE", (patience, 4))
+        project = store.project("shop")
     for name, given_to_it in (("add", "deploy ledger"), ("ask", " ".join(WORDS)), *made, ("ask", " ".join(WORDS))):
         if name.startswith("add"):
             memories.append(make_outcome(task_description=str(given_to_it), strategy_used="ledger"))
@@ -111,6 +120,93 @@ def test_a_word_that_has_become_common_meanwhile_is_left_out_as_if_it_always_was
     mine = [row_of(project, rare)]
     again = opened().project("shop")
     assert scores(project, "deploy", within=mine)[mine[0]] == scores(again, "deploy", within=mine)[mine[0]] > 0
+
+
+def whole(store: Store, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project that reads all lists at its first question."""
+    with monkeypatch.context() as patched:
+        patched.setattr("alma.storage.words.ONE_BY_ONE", (0, 4))
+        return store.project("shop")
+
+
+def many(count: int) -> list[Memory]:
+    """More memories than may wait for the full text."""
+    return [
+        make_outcome(task_description=f"Deploy number {place} of {place % 7} ledgers", strategy_used="") for place in range(count)
+    ]
+
+
+def asking_full_text(store: Store) -> list[str]:
+    """The questions to the full text from now on."""
+    assert isinstance(store, SQLStorage)
+    asked: list[str] = []
+    store.database.connection.set_trace_callback(
+        lambda said: asked.append(said) if "words_1" in said or "text_1" in said else None
+    )
+    return asked
+
+
+def test_once_all_lists_are_read_full_text_is_not_asked_again(
+    opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, again = opened(), opened().project("shop")
+    project = whole(store, monkeypatch)
+    add(store, project, *many(150))
+    assert scores(project, "deploy") == scores(again, "deploy")
+    asked = asking_full_text(store)
+    add(store, project, make_outcome(task_description="Water the plants", strategy_used="number 7"))
+    asked.clear()
+    for words in (["number", "7"], ["ledgers"], ["plants"], ["nowhere"], ["deploys", "water", "149"]):
+        found = scores(project, *words)
+        assert asked == []
+        assert found == scores(again, *words)
+
+
+def test_lists_are_read_one_by_one_at_first(opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alma.storage.words.ONE_BY_ONE", (3, 6))
+    store = opened()
+    project = store.project("shop")
+    add(store, project, *many(80))
+    asked = asking_full_text(store)
+    read_by = []
+    for place in range(8):
+        asked.clear()
+        scores(project, f"{place}{place}")
+        read_by.append(bool(asked))
+    assert read_by == [True, True, True, False, False, False, False, False]
+    add(store, project, *many(300))  # so many that all is forgotten
+    for place in range(12):
+        asked.clear()
+        scores(project, f"{place}{place}")
+        read_by.append(bool(asked))
+    assert read_by[8:] == [True] * 6 + [False] * 6
+
+
+@pytest.mark.parametrize("bound", ["WHOLE_MEMORIES", "WHOLE_BYTES"])
+def test_of_a_large_project_only_the_lists_that_are_asked_for_are_read(
+    opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    monkeypatch.setattr(f"alma.storage.words.{bound}", 79)
+    store = opened()
+    project = whole(store, monkeypatch)
+    add(store, project, *many(80))
+    asked = asking_full_text(store)
+    scores(project, "deploy")
+    asked.clear()
+    scores(project, "number")
+    assert asked
+
+
+def test_lists_that_no_longer_have_room_are_read_again(opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    store, again = opened(), opened().project("shop")
+    project = whole(store, monkeypatch)
+    words = [*WORDS, "number", "ledgers", "plants", *map(str, range(0, 200, 9))]
+    for _ in range(6):
+        monkeypatch.setattr(project._words._postings, "_most_bytes", 40 * OVERHEAD)  # type: ignore[attr-defined]
+        add(store, project, *many(40))
+        for word in words:
+            assert scores(project, word) == scores(again, word)
+    assert len(project._words._postings._lists) <= 40  # type: ignore[attr-defined]
 
 
 def test_what_is_remembered_stays_within_its_bytes_and_the_words_asked_last_stay() -> None:

@@ -11,7 +11,7 @@ BM25 and beyond").
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.protocols import TextScores
+from alma.storage import fulltext
 from alma.storage.lengths import OTHER_WEIGHT
 from alma.storage.logical import View
-from alma.storage.postings import Posting
+from alma.storage.postings import NOWHERE, Posting
 from alma.storage.words import KnownWords
 
 K1 = 1.2
@@ -87,7 +88,11 @@ class TextQuery:
         """Where each word stands: what is remembered of that, and what has to be read."""
         standing = {term: posting for term, posting in self._asked.lists.items() if self._is_usable(posting)}
         missing = [term for term in self._asked.terms if term not in standing]
-        if missing:
+        if missing and self._cache.wants_all(len(missing)):
+            read = self._read_all()
+            self._cache.keep(read, upto=self._texts.upto, is_whole=True)
+            standing |= {term: read.get(term, NOWHERE) for term in missing}
+        elif missing:
             read = dict(zip(missing, self._read(missing), strict=True))
             self._cache.keep(read, upto=self._texts.upto)
             standing |= read
@@ -110,6 +115,17 @@ class TextQuery:
             for term, (found,) in zip(terms, listed, strict=True)
         ]
         return [self._unless_common(posting) for posting in _postings(documents)]
+
+    def _read_all(self) -> dict[str, Posting]:
+        """Where every word stands, as `_read` gives it."""
+        listed = dict(fulltext.standing(self._connection, self._project))
+        waiting = self._waiting_entries({word for documents in self._texts.waiting for _, words in documents for word in words})
+        terms = [*listed, *(term for term in waiting if term not in listed)]
+        documents = [
+            np.concatenate([listed.get(term, _NO_DOCUMENTS), waiting.get(term, _NO_DOCUMENTS)])[: self._common_from + 1]
+            for term in terms
+        ]
+        return dict(zip(terms, map(self._unless_common, _postings(documents)), strict=True)) if terms else {}
 
     def _unless_common(self, posting: Posting) -> Posting:
         """Where a word stands; of one that is common only how often that was found."""
@@ -138,7 +154,7 @@ class TextQuery:
         inside = np.concatenate([found, waiting[np.isin(waiting >> 1, self._within)]])
         return replace(_postings([np.sort(inside)])[0], held_by=posting.held_by)
 
-    def _waiting_entries(self, terms: Sequence[str]) -> Mapping[str, Integers]:
+    def _waiting_entries(self, terms: Iterable[str]) -> Mapping[str, Integers]:
         """The documents that words stand in of memories that are not in the index yet, ascending, one entry each time."""
         held: dict[str, list[int]] = {term: [] for term in terms}
         for documents in self._texts.waiting:
@@ -159,6 +175,7 @@ class TextQuery:
         return {**telling, common[0]: self._newest(common[0])}
 
 
+_NO_DOCUMENTS = np.empty(0, dtype=np.int64)
 _NO_MEMORIES = np.empty(0, dtype=np.int32)
 _NO_FREQUENCIES = np.empty(0, dtype=np.float32)
 

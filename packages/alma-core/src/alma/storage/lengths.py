@@ -30,6 +30,11 @@ class TextLengths:
         self._lengths: NDArray[np.float32] = np.zeros(1024, dtype=np.float32)
 
     @property
+    def total(self) -> float:
+        """The lengths of all together."""
+        return self._sum
+
+    @property
     def mean(self) -> float:
         """The mean length, shrunk to that of a usual text."""
         return (self._sum + PRIOR_COUNT * PRIOR_LENGTH) / (self.count + PRIOR_COUNT)

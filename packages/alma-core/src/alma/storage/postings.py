@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_BYTES = 8 << 20
+MOST_BYTES = 16 << 20
 """What all lists together may take. A list of a thousand memories takes 8 kB."""
 
 OVERHEAD = 500
@@ -43,6 +43,8 @@ class Posting:
         )
 
 
+NOWHERE = Posting(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32), 0, 0)
+
 Piece = tuple[int, float, Mapping[str, int]]
 """A memory, what a word weighs in this text of it, the words with how often they stand there. Memories ascend."""
 
@@ -53,7 +55,7 @@ ENTRY_BYTES = 160
 
 
 class Postings:
-    """Lists by word, those asked for last. A cache: `upto` is the newest journal `seq` in all of them. Not thread-safe.
+    """Lists by word, those asked for last, or of all words. A cache: `upto` is the newest journal `seq` in all of them. Not thread-safe.
 
     What is added since a word was asked for waits beside its list, for most words are not asked for again.
     """
@@ -62,24 +64,32 @@ class Postings:
         self.upto = 0
         self._most_bytes = most_bytes
         self._bytes = 0
+        self._is_whole = False
         self._lists: OrderedDict[str, Posting] = OrderedDict()
         self._newer: dict[str, list[Entry]] = {}
 
-    def __len__(self) -> int:
-        return len(self._lists)
+    @property
+    def takes_words(self) -> bool:
+        """Whether there is anything that new memories could change."""
+        return self._is_whole or bool(self._lists)
 
     def known(self, words: Iterable[str], *, upto: int) -> dict[str, Posting]:
         """The lists that there are, as of `upto`: none, if these are older or newer."""
         if self.upto != upto:
             return {}
-        found = {word: self._whole(word) for word in words if word in self._lists}
-        for word in found:
-            self._lists.move_to_end(word)
+        found = {}
+        for word in words:
+            if word in self._lists:
+                found[word] = self._up_to_date(word)
+                self._lists.move_to_end(word)
+            elif self._is_whole:
+                found[word] = NOWHERE
         return found
 
-    def keep(self, read: Mapping[str, Posting], *, upto: int) -> None:
-        """Takes lists that were read as of `upto`; they are dropped if these here are older or newer."""
+    def keep(self, read: Mapping[str, Posting], *, upto: int, is_whole: bool = False) -> None:
+        """Takes lists that were read as of `upto`, those of all words if `is_whole`; they are dropped if these here are older or newer."""
         if self.upto == upto:
+            self._is_whole = self._is_whole or is_whole
             for word, posting in read.items():
                 self._drop(word)
                 self._lists[word] = posting
@@ -90,7 +100,10 @@ class Postings:
         """Brings all lists up to date: memories were added since, each of a greater number than any before, and nothing else was changed."""
         self.upto = HALF_DONE
         for memory, weight, words in pieces:
-            for word in words.keys() & self._lists.keys():
+            for word in words if self._is_whole else words.keys() & self._lists.keys():
+                if word not in self._lists:
+                    self._lists[word] = NOWHERE
+                    self._bytes += NOWHERE.size
                 if self._lists[word].limit is None:
                     self._newer.setdefault(word, []).append((memory, weight * words[word], words[word]))
                     self._bytes += ENTRY_BYTES
@@ -101,9 +114,9 @@ class Postings:
         """Forgets all lists."""
         self._lists.clear()
         self._newer.clear()
-        self._bytes, self.upto = 0, upto
+        self._bytes, self._is_whole, self.upto = 0, False, upto
 
-    def _whole(self, word: str) -> Posting:
+    def _up_to_date(self, word: str) -> Posting:
         """The list of a word with what was added since."""
         entries = self._newer.pop(word, None)
         if entries:
@@ -119,6 +132,7 @@ class Postings:
 
     def _drop_oldest(self) -> None:
         while self._bytes > self._most_bytes:
+            self._is_whole = False
             self._drop(next(iter(self._lists)))
 
 

@@ -17,6 +17,14 @@ from alma.storage.waiting import searched
 MOST_ADDED = 200
 """So many passages since the last question are cut into words here; beyond, it is quicker to read the lists again."""
 
+WHOLE_MEMORIES = 20_000
+WHOLE_BYTES = 4 << 20
+"""The lists of a project of at most so many memories, of at most so much text together, are read all at once when enough were read one by one.
+That takes as long as to read some thousand of them, and then the words of a question cost nothing."""
+
+ONE_BY_ONE = 64, 4096
+"""So many lists are read one by one before all are: at first, and at most, where they had to be read again and again."""
+
 Documents = Sequence[tuple[int, Mapping[str, int]]]
 """The documents of a memory: the number of each, and its words with how often they stand there."""
 
@@ -44,6 +52,7 @@ class KnownWords:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: Mapping[int, Documents] = {}
+        self._read, self._patience = 0, ONE_BY_ONE[0]
         self._start()
         renewed_in_children(self)
 
@@ -61,10 +70,20 @@ class KnownWords:
             texts = Texts(head, self._lengths, [words[memory] for memory in waiting])
             return texts, AskedWords(terms, self._postings.known(terms, upto=head))
 
-    def keep(self, read: Mapping[str, Posting], *, upto: int) -> None:
-        """Remembers where words stand as of `upto`, if that is the newest moment known."""
+    def wants_all(self, count: int) -> bool:
+        """Whether to read where all words stand, once that so many more have to be read; says so to one who asks and not to the next."""
         with self._lock:
-            self._postings.keep(read, upto=upto)
+            self._read += count
+            is_small = self._lengths.count <= WHOLE_MEMORIES and self._lengths.total <= WHOLE_BYTES
+            if self._read < self._patience or not is_small:
+                return False
+            self._read, self._patience = 0, min(2 * self._patience, ONE_BY_ONE[1])
+            return True
+
+    def keep(self, read: Mapping[str, Posting], *, upto: int, is_whole: bool = False) -> None:
+        """Remembers where words stand as of `upto`, all there are if `is_whole`, if that is the newest moment known."""
+        with self._lock:
+            self._postings.keep(read, upto=upto, is_whole=is_whole)
 
     def forget(self) -> None:
         """Lets go of all words: what was purged may be among them."""
@@ -91,7 +110,7 @@ class KnownWords:
         rows = view.connection.execute(compiled.LENGTHS, span).fetchall()
         is_growing = self._postings.upto == span["after"] and _are_new(rows, self._lengths)
         known = self._waiting if is_growing else {}
-        added = {memory for memory, length in rows if length} if is_growing and len(self._postings) else set()
+        added = {memory for memory, length in rows if length} if is_growing and self._postings.takes_words else set()
         terms, cut = _cut(view, asked, sorted(added.union(waiting).difference(known)))
         words = {**known, **cut}
         if is_growing:
