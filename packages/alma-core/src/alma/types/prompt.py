@@ -177,7 +177,9 @@ def _standing(memory: Memory) -> str:
 def _quoted(text: str) -> str:
     """Stored text as it may stand in a note: one line, without tags or fences of its own."""
     line = shortened(one_line(text), ITEM_CHARS)
-    return _FENCE_LIKE.sub(" ", _TAG_LIKE.sub(r"(\1)", line))
+    if "[" in line:
+        line = _TAG_LIKE.sub(r"(\1)", line)
+    return _FENCE_LIKE.sub(" ", line) if "<<" in line or ">>" in line else line
 
 
 def _times(count: int) -> str:
