@@ -171,9 +171,8 @@ def told_by_hand(folder: Path, *, is_shown: bool) -> tuple[list[str], int]:
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("follower", [*FOLLOWERS, "executor"])
 def test_a_run_is_one_step_one_outcome_and_one_count_of_use_as_if_told_by_hand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, follower: str, is_async: bool
+    tmp_path: Path, follower: str, is_async: bool
 ) -> None:
-    monkeypatch.setattr("alma.memory.openings.PATIENCE", 60)  # the beginning waits for the step, however slow the machine is
     with opened(tmp_path / "run") as (alma, _):
         found, before = alma.retrieve(TASK, "dev").ids, alma.get_stats().journal_records
         judged: Any = {"outcome_from": tools_succeeded}

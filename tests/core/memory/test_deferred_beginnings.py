@@ -1,9 +1,9 @@
 """Episodes whose beginning is written with what comes first."""
 
 import asyncio
+import gc
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,28 +13,15 @@ from alma import ALMA, AsyncALMA, ConflictError, Episode, MemoryNotFoundError, S
 from alma.embedding import HashEmbedder
 from alma.storage.project import SQLProject
 from alma.types import EpisodeStatus
-from facade import ManualClock, OpenStore, held, refused
+from facade import START, ManualClock, OpenStore, held, refused
 from other_process import OtherProcess
 
 TASK = "Deploy auth service"
 SETUP = """
-import time
 from alma import ALMA
-from alma.memory import openings
-openings.PATIENCE = {patience}
+episodes = []
 alma = ALMA.open({folder!r}, project_id="shop", embedding_provider="hash")
 """
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow the machine is, nothing is written by itself."""
-    monkeypatch.setattr("alma.memory.openings.PATIENCE", 60)
-
-
-@pytest.fixture
-def impatience(monkeypatch: pytest.MonkeyPatch, patience: None) -> None:
-    monkeypatch.setattr("alma.memory.openings.PATIENCE", 0.02)
 
 
 def _begun(alma: ALMA) -> Episode:
@@ -99,29 +86,9 @@ def test_who_looks_through_the_same_store_sees_it_and_writes_nothing(alma: ALMA,
     assert [episode.id for episode in alma.recent_episodes()] == [last.id, written.id, first.id]
 
 
-@pytest.mark.usefixtures("impatience")
-def test_a_beginning_that_nothing_follows_is_written_by_itself(alma: ALMA, open_store: OpenStore) -> None:
-    episode, other = _begun(alma), open_store()
-    _until(lambda: _records(alma) == 1)
-    assert other.get_episode(episode.id).status == "open"
-    episode.step("docker push", ok=True)
-    episode.end()
-    assert (_records(alma), _leases(alma)) == (3, 0)
-
-
 def test_others_do_not_see_it_while_it_waits(alma: ALMA, open_store: OpenStore) -> None:
     with pytest.raises(MemoryNotFoundError):
         open_store().get_episode(_begun(alma).id)
-
-
-@pytest.mark.usefixtures("impatience")
-def test_it_waits_again_for_the_next_one(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alma.memory.openings.QUIET_ROUNDS", 0)
-    _begun(alma)
-    _until(lambda: _records(alma) == 1)
-    _until(lambda: alma._room.store.openings._thread is None)
-    _begun(alma)
-    _until(lambda: _records(alma) == 2)
 
 
 def test_one_with_an_id_of_its_own_is_written_at_once(alma: ALMA) -> None:
@@ -169,11 +136,55 @@ def test_it_is_held_by_whoever_began_it(alma: ALMA) -> None:
     episode.end()
 
 
-def test_closing_the_store_leaves_it_to_be_closed_as_abandoned(tmp_path: Path, open_store: OpenStore) -> None:
-    with ALMA.open(tmp_path / "other", project_id="shop", embedding_provider="hash") as alma:
+def test_a_store_that_is_closed_keeps_nothing_of_it_and_takes_no_other(tmp_path: Path) -> None:
+    folder = tmp_path / "other"
+    with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
         episode = _begun(alma)
-    with ALMA.open(tmp_path / "other", project_id="shop", embedding_provider="hash") as alma:
-        assert alma.get_episode(episode.id).status is EpisodeStatus.ABANDONED
+    given = {"agent": "dev", "task": TASK, "memories": episode.memories}
+    for late in (lambda: alma.episode(**given, deferred=True), lambda: alma.episode(**given), episode.end):
+        with pytest.raises(StorageError, match="closed"):
+            late()
+    assert list(folder.glob("*.holder")) == []
+    with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
+        assert alma.recent_episodes() == []
+
+
+def test_one_that_nobody_holds_any_more_is_gone(alma: ALMA) -> None:
+    key = _begun(alma).id
+    gc.collect()
+    assert alma.recent_episodes() == []
+    with pytest.raises(MemoryNotFoundError):
+        alma.get_episode(key)
+
+
+def test_undoing_its_first_step_undoes_its_beginning(alma: ALMA) -> None:
+    episode = _begun(alma)
+    episode.step("docker push", ok=True)
+    alma.undo(to=0)
+    assert alma.recent_episodes() == []
+    with pytest.raises(ConflictError, match="its beginning was undone"):
+        episode.succeed()
+
+
+def test_its_beginning_is_of_when_it_began(alma: ALMA, clock: ManualClock) -> None:
+    first = _begun(alma)
+    clock.advance(seconds=5)
+    second = alma.episode("dev", TASK)
+    clock.advance(seconds=5)
+    first.step("docker push", ok=True)
+    assert [episode.id for episode in alma.recent_episodes()] == [second.id, first.id]
+    assert alma.get_episode(first.id).started_at == START
+
+
+@pytest.mark.parametrize("way", ["step", "end", "abandon", "suspend"])
+def test_it_says_whether_anything_of_it_is_written(alma: ALMA, way: str) -> None:
+    episode = _begun(alma)
+    assert not episode.is_written
+    {"step": lambda: episode.step("docker push"), "end": episode.end, "abandon": episode.abandon, "suspend": episode.suspend}[
+        way
+    ]()
+    assert episode.is_written
+    assert alma.episode("dev", TASK).is_written
 
 
 def test_it_goes_on_when_the_store_was_reindexed_meanwhile(alma: ALMA) -> None:
@@ -196,19 +207,15 @@ def test_async_ones_are_deferred_too(alma: ALMA, tmp_path: Path) -> None:
     asyncio.run(work())
 
 
-@pytest.mark.parametrize(
-    ("patience", "seconds", "records"), [(60, 0, 0), (0.05, 0.5, 1)], ids=["at-once", "while-a-model-thinks"]
-)
-def test_after_a_crash_there_is_a_trace_unless_it_came_at_once(
-    tmp_path: Path, patience: float, seconds: float, records: int
-) -> None:
+def test_a_crash_before_anything_is_written_leaves_no_trace_and_one_after_it_an_abandoned_episode(tmp_path: Path) -> None:
     folder = tmp_path / "store"
-    with OtherProcess(SETUP.format(folder=str(folder), patience=patience)) as other:
-        other.ask("alma.episode('dev', 'Deploy auth service', deferred=True) and None")
-        other.ask(f"time.sleep({seconds})")
+    with OtherProcess(SETUP.format(folder=str(folder))) as other:
+        other.ask("episodes.extend(alma.episode('dev', 'Deploy auth service', deferred=True) for _ in range(2))")
+        other.ask("episodes[0].step('docker push', True) and None")
         other.kill()
     with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
-        assert [episode.status for episode in alma.recent_episodes()] == [EpisodeStatus.ABANDONED] * records
+        (found,) = alma.recent_episodes()
+        assert (found.status, [step.action for step in found.steps]) == (EpisodeStatus.ABANDONED, ["docker push"])
         assert alma.verify().ok
 
 
@@ -221,10 +228,3 @@ def _held_by_another(alma: ALMA) -> Iterator[None]:
         yield
     finally:
         connection.close()
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

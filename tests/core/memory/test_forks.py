@@ -174,20 +174,19 @@ print(episode.succeed().outcome)
     assert _run(tmp_path, script).split() == ["success"]
 
 
-@pytest.mark.parametrize("look", ["", "alma.get_episode(episode.id)"], ids=["nobody-wrote-it", "the-parent-wrote-it"])
-def test_a_child_may_end_what_its_parent_has_begun_and_not_written(tmp_path: Path, look: str) -> None:
+@pytest.mark.parametrize(
+    "meanwhile", ["", "episode.step('docker pull', ok=True)"], ids=["nobody-wrote-it", "the-parent-wrote-it"]
+)
+def test_a_child_may_end_what_its_parent_has_begun_and_not_written(tmp_path: Path, meanwhile: str) -> None:
     script = f"""
 from alma import ConflictError
-from alma.memory import openings
-openings.PATIENCE = 60
 episode = alma.episode(agent="dev", task="Deploy the service", deferred=True)
 (told, tell) = os.pipe()
 def end():
     os.read(told, 1)
-    episode.step("docker push", ok=True)
     episode.succeed()
 child = in_child(end)
-{look}
+{meanwhile}
 os.write(tell, b"x")
 assert ended(child) == 0
 try:
@@ -199,6 +198,17 @@ print(alma.get_episode(episode.id).outcome, alma.verify().ok)
     refusal, *rest = _run(tmp_path, script).splitlines()
     assert refusal.endswith("is no longer open: it ended as success")
     assert rest == ["success True"]
+
+
+def test_a_parent_may_suspend_what_its_child_has_written(tmp_path: Path) -> None:
+    script = """
+episode = alma.episode(agent="dev", task="Deploy the service", deferred=True)
+assert ended(in_child(lambda: episode.step("docker push", ok=True))) == 0
+print(len(alma.get_episode(episode.id).steps))
+episode.suspend()
+print(alma.resume_episode(episode.id).succeed().outcome)
+"""
+    assert _run(tmp_path, script).split() == ["1", "success"]
 
 
 def test_async_calls_go_on_in_a_child(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 
 from alma import ALMA
 from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError, StorageError
+from alma.storage.database import Database
 from stores import Filled, execute, fill, new_storage, open_alma
 
 PAGE = 4096
@@ -156,17 +159,71 @@ def test_a_closed_store_says_so_and_not_that_it_is_damaged(tmp_path: Path) -> No
         storage.project_names()
 
 
-def test_a_store_closed_under_a_call_says_so_and_not_that_it_is_damaged(tmp_path: Path) -> None:
+def test_a_call_that_reads_when_its_store_is_closed_reads_on_and_the_next_one_is_refused(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
+    with storage.database.snapshot() as connection:
+        storage.close()
+        with storage.database.reading() as same:
+            assert same is connection
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
+    for _ in range(2):
+        with pytest.raises(StorageError, match="was closed; open ALMA again"), storage.database.snapshot():
+            pass
 
-    def use() -> None:
-        with storage.database.reading() as connection:
-            storage.close()
-            connection.execute("SELECT 1")
 
-    with pytest.raises(StorageError, match="closed") as raised:
-        use()
-    assert not isinstance(raised.value, CorruptStoreError)
+CLOSED_UNDER_READERS = """
+import sys, threading
+from alma import ALMA, StorageError
+def read(alma):
+    try:
+        while True:
+            alma.retrieve("Deploy the service", "dev")
+            alma.verify()
+    except StorageError as error:
+        assert "closed" in str(error), error
+        done.append(1)
+done = []
+for number in range(12):
+    alma = ALMA.open(sys.argv[1], project_id="shop", embedding_provider="hash")
+    alma.learn_many({"agent": "dev", "task": f"Deploy service {place}", "outcome": "success"} for place in range(40))
+    threads = [threading.Thread(target=read, args=(alma,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    alma.learn("dev", "Deploy the service", "failure")
+    alma.close()
+    for thread in threads:
+        thread.join()
+print(len(done))
+"""
+
+
+def test_a_store_may_be_closed_while_threads_read(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CLOSED_UNDER_READERS, str(tmp_path)]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "48\n", "")
+
+
+def test_a_reading_that_another_thread_ends_leaves_its_connection_to_one_alone(tmp_path: Path) -> None:
+    database = new_storage(tmp_path).database
+
+    def reading() -> Iterator[None]:
+        with database.snapshot():
+            yield
+
+    begun = reading()
+    next(begun)
+    with ThreadPoolExecutor(1) as other:
+        other.submit(begun.close).result()  # type: ignore[attr-defined] # a generator
+        with database.reading() as mine:
+            assert other.submit(lambda: _of(database)).result() is not mine
+    database.close()
+
+
+def _of(database: Database) -> sqlite3.Connection:
+    with database.reading() as connection:
+        return connection
 
 
 UNPRIVILEGED = """

@@ -69,6 +69,11 @@ class AsyncEpisode:
         return self._episode.steps
 
     @property
+    def is_written(self) -> bool:
+        """Whether anything of it is kept yet: of one that was begun `deferred`, nothing before its first step, its ending or its suspension."""
+        return self._episode.is_written
+
+    @property
     def is_open(self) -> bool:
         """Whether steps and a verdict are still taken."""
         return self._episode.is_open

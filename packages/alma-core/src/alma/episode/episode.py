@@ -67,6 +67,11 @@ class Episode:
         """Whether steps and a verdict are still taken."""
         return self._ending is None and not self._is_suspended
 
+    @property
+    def is_written(self) -> bool:
+        """Whether anything of it is kept yet: of one that was begun `deferred`, nothing before its first step, its ending or its suspension."""
+        return self._recorder.is_written
+
     def step(
         self,
         action: str,

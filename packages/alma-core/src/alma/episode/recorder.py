@@ -9,6 +9,10 @@ from alma.types.episodes import Ending, EpisodeRecord, Step
 class Recorder(Protocol):
     """Keeps one episode. Each call lands whole or not at all, and durably when it returns. `ConflictError` if the episode is no longer open."""
 
+    @property
+    def is_written(self) -> bool:
+        """Whether anything of the episode is written yet."""
+
     def now(self) -> datetime:
         """The present."""
 

@@ -352,8 +352,8 @@ class ALMA(Upkeep):
         `memories` is what was shown, if the caller has retrieved it for this agent before; nothing is retrieved then.
         Use it in a `with` block, or end it yourself. `ConflictError` if there is an episode of that `episode_id` already, `ScopeViolationError` if
         the agent may not learn from the task. One that a crash left open is closed as abandoned when its project is next opened. `deferred` spares
-        a write: the beginning lands with the first step or the ending, or after a fifth of a second at most; a crash before leaves no trace of it.
-        With an `episode_id` it lands at once all the same.
+        a write: the beginning lands with the first step, the ending or the suspension. Until then only this process sees it, and a crash leaves no
+        trace of it. With an `episode_id` it lands at once all the same.
         """
         return episodes.begin(
             self._room,

@@ -29,7 +29,13 @@ from alma.types.kinds import Verdict
 def get(room: Room, episode_id: object) -> EpisodeRecord:
     """What is kept of an episode. `MemoryNotFoundError` if there is none of that id."""
     (key,) = args.checked_ids([episode_id], "episode_id")
-    return room.store.openings.of(room.name).get(key) or stored(room, key)
+    waiting = room.store.openings.of(room.name).get(key)
+    try:
+        return stored(room, key)
+    except MemoryNotFoundError:
+        if waiting is None:
+            raise
+        return waiting
 
 
 def stored(room: Room, key: str) -> EpisodeRecord:

@@ -1,10 +1,9 @@
 """Episodes over a room: begun, kept step by step, ended, settled, and closed for a process that died."""
 
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -62,8 +61,9 @@ def begin(
 ) -> Episode:
     """Opens an episode on a task, with what was retrieved for it or is retrieved now. `ScopeViolationError` if the agent may not learn from it.
 
-    Its beginning is written at once or, `deferred`, with its first step or its ending, if one of them comes soon.
+    Its beginning is written at once or, `deferred`, with whatever of it is written first.
     """
+    room.store.check_open()
     now = room.store.clock()
     waits = args.checked_flag(deferred, "deferred")
     name, asked = args.checked_name(agent, "agent"), args.checked_text(task, "task")
@@ -160,28 +160,27 @@ def _recover(room: Room, key: str, lease: _Lease) -> None:
     _LOG.info("episode %s was left open by a process that is gone; it is closed as abandoned", key)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class RoomRecorder:
-    """Writes one episode into its room, as whoever holds it by this lease, which is the one that its beginning gives it until that is written."""
+    """Writes one episode into its room, as whoever holds it by this lease, which is the one that its beginning gives it until that is written.
+
+    Not thread-safe: `Episode` sees to it that one call is made at a time.
+    """
 
     room: Room
     opened: EpisodeRecord
     lease: _Lease
     is_written: bool = True
-    _lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
 
     def now(self) -> datetime:
         """The present."""
         return self.room.store.clock()
 
     def open(self) -> None:
-        """Writes the beginning by itself, unless it is written."""
-        with self._lock:
-            if not self.is_written:
-                self.room = self.room.latest
-                with self._write("episode_begin", self.opened.started_at) as write:
-                    self._put_beginning(write)
-                self._is_now_written()
+        """Writes the beginning by itself. `ConflictError` if there is an episode of that id."""
+        with self._write("episode_begin", self.opened.started_at) as write:
+            self._put_beginning(write)
+        self._is_now_written()
 
     def step(self, step: Step, *, is_lesson: bool) -> Step:
         """Keeps a step, and the memory made of it, in one transaction."""
@@ -218,10 +217,15 @@ class RoomRecorder:
 
     def suspend(self) -> None:
         """Gives the lease back."""
-        self.open()
+        self._with_beginning(self._suspend)
+
+    def _suspend(self) -> None:
         version, _ = self._check_held()
         at = self.now()
         with self._write("episode_suspend", at) as write:
+            if not self.is_written:
+                _put_opening(write, self.opened)
+                version = 0
             write.put_record(LEASE, self.opened.id, lease_body(None, to_micros(at)), version=version)
 
     def _step(self, step: Step, is_lesson: bool) -> Step:
@@ -240,14 +244,13 @@ class RoomRecorder:
         return kept
 
     def _with_beginning(self, call: Callable[[], R]) -> R:
-        """Makes a write that the beginning goes with, unless that is written, by a forked child or its parent perhaps."""
-        with self._lock:
-            if not self.is_written:
-                with suppress(ConflictError):
-                    result = call()
-                    self._is_now_written()
-                    return result
+        """Makes a write that the beginning goes with, unless that is written; after a fork, parent or child may have written it."""
+        if not self.is_written:
+            with suppress(ConflictError):
+                result = call()
                 self._is_now_written()
+                return result
+            self._is_now_written()
         return call()
 
     def _put_beginning(self, write: Write) -> None:

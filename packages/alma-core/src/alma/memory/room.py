@@ -164,10 +164,14 @@ class OpenStore:
             room.index.drop_snapshot()
         return sum(_deleted(path) for path in found)
 
-    def before_close(self, call: Callable[[], object]) -> Callable[[], None]:
-        """Has a call made when the store is about to close; what is returned takes it back."""
+    def check_open(self) -> None:
+        """`StorageError` once it was closed."""
         if self.is_closed:
             raise StorageError(f"the store in {self.folder} was closed; open ALMA again")
+
+    def before_close(self, call: Callable[[], object]) -> Callable[[], None]:
+        """Has a call made when the store is about to close; what is returned takes it back."""
+        self.check_open()
         self.closing.append(call)
 
         def take_back() -> None:
@@ -183,7 +187,6 @@ class OpenStore:
                 self.closing.pop()()
             except Exception:  # noqa: BLE001 - somebody's work must not keep the store open
                 _LOG.exception("a call that was to be made before the store closed failed")
-        self.openings.close()
         self.is_closed = True
         for room in list(self.projects.values()):
             room.index.save()

@@ -90,10 +90,10 @@ class Database:
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         with self._guard:
-            if connection not in self._in_use:  # it was closed, or is that of a parent
+            if connection not in self._in_use:  # it is that of a parent
                 return
             self._in_use.remove(connection)
-            if len(self._free) < MOST_FREE and not connection.in_transaction:
+            if len(self._free) < MOST_FREE and not connection.in_transaction and not self._is_closed:
                 self._free.append(connection)
             else:
                 connection.close()
@@ -193,12 +193,13 @@ class Database:
         self._free, self._in_use, self._writer, self._writing_by = [], [], None, None
 
     def close(self) -> None:
-        """Closes all connections, also those in use, after a write under way has landed."""
+        """Closes all connections, after a write under way has landed. One that is being read by is closed by whoever reads, at the end of that:
+        SQLite does not survive to have it taken away."""
         with self.writing, self._guard:
             self._is_closed = True
-            for connection in (*self._free, *self._in_use):
+            for connection in self._free:
                 connection.close()
-            self._free, self._in_use = [], []
+            self._free = []
 
 
 class _Reading:
@@ -212,25 +213,24 @@ class _Reading:
     def __init__(self, database: Database, *, is_of_one_moment: bool) -> None:
         self._database = database
         self._is_of_one_moment = is_of_one_moment
-        self._has_begun = False
 
     def __enter__(self) -> sqlite3.Connection:
         database = self._database
         use: _Use | None = getattr(database._mine, "use", None)
-        if use is None:
+        if use is None or not use.blocks:  # or it was given back by another thread, which closed a generator of this one
             use = database._mine.use = _Use(database._take())
-        self._use = use
+        self._use, self._has_begun = use, False
         use.blocks += 1
-        connection = use.connection
-        if self._is_of_one_moment and not connection.in_transaction:
+        if self._is_of_one_moment:
             try:
                 with database._errors:
-                    database._begin_moment(connection)
+                    if not use.connection.in_transaction:
+                        database._begin_moment(use.connection)
+                        self._has_begun = True
             except BaseException:
                 self._leave()
                 raise
-            self._has_begun = True
-        return connection
+        return use.connection
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:

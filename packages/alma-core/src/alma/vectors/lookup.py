@@ -56,7 +56,9 @@ class RowLookup:
         self._merge()
         rows = new_rows[self._rows.values]
         kept = rows >= 0
-        self._keys.replace(self._keys.values[kept])
+        keys = self._keys.values[kept]
+        self._has_several = _repeat(keys[:0], keys)
+        self._keys.replace(keys)
         self._rows.replace(rows[kept])
 
     def _add_newest(self, keys: Integers, rows: Integers) -> None:
