@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from alma import ALMA, AlmaError, AsyncALMA, StorageError
+from alma import ALMA, AlmaError, AsyncALMA, ConfigurationError, CustomMemoryType, MemoryType, StorageError
 from alma_llamaindex import (
     ALMALearner,
     ALMAMemory,
@@ -68,7 +68,9 @@ def test_what_names_no_agent_is_refused(alma: ALMA, make: Any, agent: object) ->
         (ALMARetriever, {"kinds": "heuristic"}),
         (ALMARetriever, {"since": "yesterday"}),
         (ALMARetriever, {"until": "today"}),
+        (ALMARetriever, {"kinds": ["heuristic", "heuristics"]}),
         (ALMARetriever, {"min_score": "high"}),
+        (ALMARetriever, {"min_score": float("nan")}),
         (ALMAToolSpec, {"top_k": True}),
         (ALMAToolSpec, {"user_id": " "}),
         (lambda alma, agent, **given: ALMALearner(alma, **given), {"agents": "dev"}),
@@ -82,3 +84,25 @@ def test_an_option_that_cannot_be_is_named(alma: ALMA, make: Any, given: dict[st
     with pytest.raises(AlmaError, match=next(iter(given))):
         make(alma, "dev", **given)
     assert installed() == []
+
+
+@pytest.mark.parametrize("make", FOR_AN_AGENT)
+def test_an_option_that_there_is_not_is_named(alma: ALMA, make: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match="topk"):
+        make(alma, "dev", topk=3)
+    assert installed() == []
+
+
+def test_a_kind_that_there_is_not_is_told_with_those_that_there_are(alma: ALMA) -> None:
+    alma.register_memory_type(CustomMemoryType("runbook", {"about": str}, ["about"]))
+    with pytest.raises(AlmaError, match=r"'heuristics', which is no kind in project 'shop'; there are heuristic, .*, runbook"):
+        ALMARetriever(alma, "dev", kinds=["heuristics"])
+    ALMARetriever(alma, "dev", kinds=["runbook", MemoryType.OUTCOME])
+
+
+@pytest.mark.parametrize(
+    "given", [(("alma",), {}), ((), {"alma": None, "agent": "dev"}), ((), {}), ((), {"token_limit": 9, "agent": "dev"})]
+)
+def test_the_constructor_of_the_drop_in_says_how_one_is_made(given: tuple[tuple[str, ...], dict[str, Any]]) -> None:
+    with pytest.raises(ConfigurationError, match=r"make it with ALMAMemory\.from_defaults"):
+        ALMAMemory(*given[0], **given[1])

@@ -9,7 +9,7 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from alma import ALMA, ConfigurationError, MemorySlice
 from alma.memory.arguments import checked_count, checked_name
@@ -36,6 +36,8 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
     that the run is handed to is asked for by its own name. Nothing is taken from the chat, since ALMA learns from outcomes: messages that
     the memory lets go of stay where LlamaIndex archives them. `tokenizer_fn` is the memory's, if it has one of its own.
     """
+
+    model_config = ConfigDict(extra="forbid")
 
     name: str = Field(default="alma", description="The name of the block.")
     agent: str = Field(description="The agent whose memories these are.")

@@ -29,6 +29,13 @@ class ALMAMemory(Memory):
     Make it with `from_defaults`. The chat is kept as in any `Memory`.
     """
 
+    def __init__(self, *given: object, **fields: Any) -> None:
+        if given or not {"token_limit"} <= fields.keys() <= type(self).model_fields.keys():
+            raise ConfigurationError(
+                "make it with ALMAMemory.from_defaults(alma, agent=…); only LlamaIndex itself calls the constructor"
+            )
+        super().__init__(**fields)
+
     @classmethod
     def class_name(cls) -> str:
         return "ALMAMemory"

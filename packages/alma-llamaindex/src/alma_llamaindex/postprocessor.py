@@ -5,7 +5,7 @@ from typing import Any
 
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
-from pydantic import PrivateAttr
+from pydantic import ConfigDict, PrivateAttr
 
 from alma import ALMA
 from alma.memory.arguments import checked_name
@@ -19,6 +19,8 @@ class ALMAUsagePostprocessor(BaseNodePostprocessor):
     Put it last, behind a reranker: then its judgement is what moves the usefulness of memories. Without one everything would count as used,
     which teaches nothing. It changes no node; a failure to count is kept in `errors` and reaches nobody.
     """
+
+    model_config = ConfigDict(extra="forbid")
 
     _alma: ALMA = PrivateAttr()
     _agent: str = PrivateAttr()

@@ -12,7 +12,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from alma import ALMA, MemorySlice, MemoryType
 from alma.memory.arguments import checked_count, checked_name, checked_time
 from alma.types.recalled import Recalled
-from alma_llamaindex.given import checked_alma, checked_names, checked_score, checked_user
+from alma_llamaindex.given import checked_alma, checked_kinds, checked_names, checked_score, checked_user
 from alma_llamaindex.learner import learners
 from alma_llamaindex.nodes import nodes_of
 from alma_llamaindex.runs import Part, as_task
@@ -80,7 +80,7 @@ class ALMARetriever(BaseRetriever):
         self._top_k = checked_count(top_k, "top_k")
         self._with_tags = with_tags
         self._filters = Filters(
-            kinds=None if kinds is None else checked_names(kinds, "kinds"),
+            kinds=None if kinds is None else checked_kinds(kinds, self._alma),
             agents=None if agents is None else checked_names(agents, "agents"),
             since=checked_time(since, "since"),
             until=checked_time(until, "until"),
