@@ -54,6 +54,30 @@ def test_after_failures_the_next_prompt_warns_and_the_next_run_does_better(alma:
     assert better == "Tried: live"
 
 
+ROLLING, BLUE_GREEN = "deploy(way='rolling')", "deploy(way='blue-green')"
+FAILED = ("failure", ROLLING, "RuntimeError: 502 while the pods were replaced")
+
+
+def in_turn(messages: list[ChatMessage]) -> Answer:
+    """Tries the one way and then the other, without a look at its notes."""
+    tried = sum(message.role == MessageRole.TOOL for message in messages)
+    return "done" if tried == 2 else [("deploy", {"way": ("rolling", "blue-green")[tried]})]
+
+
+def test_what_failed_and_then_worked_in_one_run_is_learned_with_nobody_to_judge(alma: ALMA) -> None:
+    run(agent_of(in_turn, tools=[Deployment().deploy]), ALMAMemory.from_defaults(alma, agent="dev"))
+    assert outcomes(alma) == {FAILED, ("success", BLUE_GREEN, None), ("unverified", f"{ROLLING}, then {BLUE_GREEN}", None)}
+    prompt, _ = try_it(alma)
+    assert f"Succeeded, just now: {TASK} | Way: {BLUE_GREEN}" in prompt
+
+
+def test_what_works_in_a_later_run_is_no_success_with_nobody_to_judge(alma: ALMA) -> None:
+    for way in ("rolling", "blue-green"):
+        script: list[Answer] = [[("deploy", {"way": way})], "done"]
+        run(agent_of(script, tools=[Deployment().deploy]), ALMAMemory.from_defaults(alma, agent="dev"))
+    assert outcomes(alma) == {FAILED, ("unverified", ROLLING, None), ("unverified", BLUE_GREEN, None)}
+
+
 def test_a_retrieval_waits_for_what_the_run_before_taught(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
     is_asked = Event()
     endings: list[int] = []
