@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,6 +159,15 @@ def test_where_nothing_is_known_the_prompt_is_the_users_message(alma: ALMA, meth
     agent = agent_of(["done"])
     run(agent, ALMAMemory.from_defaults(alma, agent="dev", insert_method=method))
     assert [(message.role.value, message.content) for message in agent.llm.prompts[0]] == [("user", TASK)]
+
+
+def test_a_chat_that_llamaindexs_own_memory_keeps_in_a_database_goes_on(taught: ALMA, tmp_path: Path) -> None:
+    kept: dict[str, Any] = {"session_id": "s", "async_database_uri": f"sqlite+aiosqlite:///{tmp_path / 'chat.db'}"}
+    run(agent_of(["It is down."]), Memory.from_defaults(**kept), "Is it up?")
+    agent = agent_of(["done"])
+    run(agent, ALMAMemory.from_defaults(taught, agent="dev", **kept))
+    assert [message.content for message in agent.llm.prompts[0][:2]] == ["Is it up?", "It is down."]
+    assert LESSON in user_text(agent.llm.prompts[0])
 
 
 def test_a_users_preferences_come_with_the_user(taught: ALMA) -> None:
