@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from langchain_core.tools import BaseTool
 
 from alma import ALMA, Episode, MemorySlice
-from alma.errors import ConfigurationError, ConflictError
+from alma.errors import ConfigurationError, ConflictError, MemoryNotFoundError
 from alma.memory.arguments import checked_name
 from alma_langchain.attempt import Attempt, kept_task
 from alma_langchain.choices import ToolUse, choices_of, used
@@ -93,11 +93,13 @@ class Recorder:
             return live
 
     def _taken_up(self, episode_id: str, task: str, context: RunContext) -> Episode:
-        """The episode that goes on; a new one, if it has ended: after an error, or when an older checkpoint is gone back to."""
+        """The episode that goes on; a new one, if it has ended (after an error, or when an older checkpoint is gone back to), or if its process
+        died before anything of it was written.
+        """
         project = self.project(context)
         try:
             return project.resume_episode(self._after.get(episode_id, episode_id))
-        except ConflictError:
+        except (ConflictError, MemoryNotFoundError):
             begun = self._new(task, context, self.nothing_shown(context))
         self._after[episode_id] = begun.id
         while len(self._after) > _MOST_GONE_ON:
