@@ -1,7 +1,6 @@
 """Handlers on graphs and chains that have no middleware, and a handler driven by hand."""
 
 import asyncio
-import threading
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -174,31 +173,3 @@ def test_what_an_interrupt_waits_for_is_found_again_by_its_thread(alma: ALMA) ->
     handler.on_resume(SimpleNamespace(run_id=second, checkpoint_id="c1"))
     handler.on_chain_end({"output": "Done."}, run_id=second)
     assert runs(alma) == [("dev", "unverified")]
-
-
-def test_nothing_is_written_by_the_thread_of_a_running_loop(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
-    from alma_langchain.attempt import Attempt
-
-    writers: set[int] = set()
-
-    def noted(method: Any) -> Any:
-        def call(self: Attempt, *given: Any, **named: Any) -> Any:
-            writers.add(threading.get_ident())
-            return method(self, *given, **named)
-
-        return call
-
-    for name in ("tool_returned", "tool_raised", "leave", "end"):
-        monkeypatch.setattr(Attempt, name, noted(getattr(Attempt, name)))
-
-    async def both() -> int:
-        for config in ({}, {"callbacks": [AsyncALMACallbackHandler(alma, agent="dev")]}):
-            middleware = [] if config else [ALMAMiddleware(alma, agent="dev")]
-            agent = create_agent(scripted(call("deploy", way="rolling")), [deploy], middleware=middleware)
-            with pytest.raises(RuntimeError):
-                await agent.ainvoke(QUESTION, config)
-        return threading.get_ident()
-
-    assert asyncio.run(both()) not in writers
-    assert runs(alma) == [("dev", "failure")] * 2
-    assert writers
