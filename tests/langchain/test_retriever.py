@@ -3,11 +3,13 @@
 import asyncio
 import json
 import pickle
+from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.load import dumps
 
-from alma import ALMA
+from alma import ALMA, CustomMemoryType, MemoryScope, MemoryType
 from alma_langchain import ALMARetriever, memory_to_documents
 
 QUERY = "deploy the auth service"
@@ -63,7 +65,49 @@ def test_it_shows_nothing_of_its_store(retriever: ALMARetriever) -> None:
         pickle.dumps(retriever)
 
 
-@pytest.mark.parametrize("given", [{"agent": ""}, {"alma": "a store"}, {}])
-def test_what_is_missing_or_wrong_is_told_at_once(alma: ALMA, given: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"alma|agent"):
-        ALMARetriever(**{"alma": alma, **given})
+WRONG: list[tuple[str, Any]] = [
+    ("agent", ""),
+    ("alma", "a store"),
+    ("top_k", 3),
+    ("k", 0),
+    ("memory_types", ["heuristics"]),
+    ("memory_types", "heuristic"),
+    ("min_score", float("nan")),
+    ("user_id", ""),
+    ("tenant_id", ""),
+    ("tenant_id", 1.5),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_what_is_wrong_is_told_at_once(alma: ALMA, name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=name):
+        ALMARetriever(**{"alma": alma, "agent": "dev", name: value})
+
+
+@pytest.mark.parametrize("missing", ["alma", "agent"])
+def test_what_is_missing_is_told_at_once(alma: ALMA, missing: str) -> None:
+    with pytest.raises(ValueError, match=missing):
+        ALMARetriever(**{name: value for name, value in (("alma", alma), ("agent", "dev")) if name != missing})
+
+
+def test_it_takes_its_memory_first_as_the_other_classes_do(alma: ALMA, retriever: ALMARetriever) -> None:
+    positional: Any = ALMARetriever
+    assert [found.id for found in positional(alma, agent="dev").invoke(QUERY)] == [found.id for found in retriever.invoke(QUERY)]
+
+
+def test_kinds_are_those_that_there_are(alma: ALMA) -> None:
+    with pytest.raises(ValueError, match=r"holds \['runbook'\]; there are anti_pattern, domain_knowledge, heuristic"):
+        ALMARetriever(alma=alma, agent="dev", memory_types=["runbook"])
+    alma.register_memory_type(CustomMemoryType("runbook", {"steps": str}, ["steps"]))
+    chosen = [MemoryType.HEURISTIC, "runbook"]
+    assert ALMARetriever(alma=alma, agent="dev", memory_types=chosen).memory_types == chosen
+
+
+@pytest.mark.parametrize("include_shared", [True, False])
+def test_what_others_share_may_be_left_out(tmp_path: Path, include_shared: bool) -> None:
+    scopes = {"dev": MemoryScope(inherit_from=("ops",)), "ops": MemoryScope(share_with=("dev",))}
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", agents=scopes) as alma:
+        alma.add_heuristic("ops", QUERY, "by hand")
+        found = ALMARetriever(alma=alma, agent="dev", include_shared=include_shared).invoke(QUERY)
+    assert [document.metadata["agent"] for document in found] == ["ops"] * include_shared

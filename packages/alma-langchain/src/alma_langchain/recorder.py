@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from langchain_core.tools import BaseTool
 
 from alma import ALMA, Episode, MemorySlice
-from alma.errors import ConfigurationError, ConflictError, MemoryNotFoundError
+from alma.errors import ConflictError, MemoryNotFoundError
 from alma.memory.arguments import checked_name
 from alma_langchain.attempt import Attempt, kept_task
 from alma_langchain.choices import ToolUse, choices_of, used
 from alma_langchain.run import FinishedRun, RunReport
-from alma_langchain.scope import Scope
+from alma_langchain.scope import Scope, checked_alma
 from alma_langchain.settings import RunContext, Settings
 
 _LOG = logging.getLogger("alma")
@@ -32,9 +32,7 @@ class Recorder:
     """Follows the runs of one agent. `errors` has the last errors of ALMA itself, `last_run` what was taken from the run that ended last."""
 
     def __init__(self, alma: ALMA, agent: str, settings: Settings) -> None:
-        if not isinstance(alma, ALMA):
-            raise ConfigurationError(f"alma must be an open ALMA, not {type(alma).__name__}; asyncio is served by the same one")
-        self.alma = alma
+        self.alma = checked_alma(alma)
         self.agent = checked_name(agent, "agent")
         self.settings = settings
         self.scope = Scope(alma, user_id=settings.user_id, tenant_id=settings.tenant_id)

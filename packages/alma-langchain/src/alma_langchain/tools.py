@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from alma import ALMA
 from alma.memory.arguments import checked_count, checked_name
 from alma_langchain.events import OWN_TOOLS
-from alma_langchain.scope import Scope
+from alma_langchain.scope import Scope, checked_alma
 from alma_langchain.settings import Identity, run_context
 
 
@@ -41,8 +41,8 @@ def create_alma_tools(
     Their calls are no steps of the agent's work. `user_id` and `tenant_id` are as in `Settings`: a name, a function of the `RunContext`, or by
     default what the run calls so.
     """
+    scope = Scope(checked_alma(alma), user_id=user_id, tenant_id=tenant_id)
     name = checked_name(agent, "agent")
-    scope = Scope(alma, user_id=user_id, tenant_id=tenant_id)
     return [_search(scope, name, checked_count(top_k, "top_k")), _check(scope, name), _record(scope, name)]
 
 
