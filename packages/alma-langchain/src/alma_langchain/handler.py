@@ -2,7 +2,7 @@
 
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
@@ -22,6 +22,7 @@ from alma_langchain.events import (
     read_citations,
     watch,
 )
+from alma_langchain.misplaced import tell_missing
 from alma_langchain.recorder import Recorder
 from alma_langchain.run import RunReport
 from alma_langchain.settings import Options, RunContext, Settings
@@ -141,6 +142,11 @@ class _Handler:
         self.recorder = recorder
         self._roots = _Roots(recorder)
         watch()
+
+    if not TYPE_CHECKING:  # a type checker knows what there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            tell_missing(self, name, middleware="ALMAMiddleware(alma, agent=…)")
 
     @property
     def errors(self) -> list[Exception]:

@@ -13,6 +13,7 @@ from alma_langchain.attempt import Attempt
 from alma_langchain.documents import memory_to_documents
 from alma_langchain.events import watch
 from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler
+from alma_langchain.misplaced import tell_missing
 from alma_langchain.notes import NotedDocuments, Notes
 from alma_langchain.reading import final_answer
 from alma_langchain.recorder import Recorder
@@ -63,6 +64,14 @@ class ALMAMemory(BaseMemory):
         Serializable.__init__(self, alma=alma, agent=recorder.agent, **given)
         self._recorder = recorder
         watch()
+
+    if not TYPE_CHECKING:  # a type checker knows what there is
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                tell_missing(self, name, middleware="memory.as_middleware()", handler="memory.callback_handler()")
 
     def __getstate__(self) -> dict[Any, Any]:
         raise TypeError("an ALMAMemory holds an open store and cannot be pickled; make it anew in the other process")

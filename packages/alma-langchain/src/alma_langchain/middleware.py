@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, Literal, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, Unpack, cast
 from uuid import UUID
 
 from langchain_core.runnables.config import var_child_runnable_config
@@ -14,6 +14,7 @@ from alma_langchain.attempt import Attempt
 from alma_langchain.choices import ToolUse
 from alma_langchain.events import OWN_TOOLS, RUNS, watch
 from alma_langchain.extras import missing_extra
+from alma_langchain.misplaced import tell_missing
 from alma_langchain.reading import final_answer, messages_since, said_by_model
 from alma_langchain.recorder import Recorder
 from alma_langchain.run import FinishedRun, RunReport
@@ -63,6 +64,11 @@ class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
         self._is_shown = inject == "system"
         self._name = name
         watch()
+
+    if not TYPE_CHECKING:  # a type checker knows what there is
+
+        def __getattr__(self, name: str) -> NoReturn:
+            tell_missing(self, name, handler="ALMACallbackHandler(alma, agent=…)")
 
     @property
     def name(self) -> str:
