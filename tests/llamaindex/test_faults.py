@@ -1,6 +1,7 @@
 """What fails beside an agent reaches no agent, and is told."""
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from alma import ALMA, StorageError
 from alma.types import EpisodeStatus
 from alma_llamaindex import ALMALearner
-from llama_runs import BOOM, OK, OK_THEN_BAD, TASK, agent_of, episodes, memory_of, run, steps
+from alma_llamaindex.testing import Answer
+from llama_runs import BOOM, OK, OK_THEN_BAD, TASK, agent_of, episodes, memory_of, ok, run, steps
 
 
 @pytest.mark.parametrize("method", ["episode", "end"])
@@ -39,6 +41,68 @@ def test_a_store_that_another_connection_holds_keeps_no_agent_waiting(alma: ALMA
         holder.execute("ROLLBACK")
     assert [steps(record) for record in episodes(alma)] == [[OK, BOOM]]
     assert memory.learner.errors == []
+
+
+@pytest.fixture
+def impatient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ALMA]:
+    """A store that waits a twentieth of a second for one who holds it."""
+    monkeypatch.setattr("alma.storage.database.BUSY_SECONDS", 0.05)
+    with ALMA.open(tmp_path / "impatient", project_id="shop", embedding_provider="hash") as opened:
+        yield opened
+
+
+def holding(folder: Path) -> closing[sqlite3.Connection]:
+    """A connection of somebody else's."""
+    return closing(sqlite3.connect(folder / "impatient" / "alma.db", isolation_level=None, check_same_thread=False))
+
+
+@pytest.mark.parametrize("script", [OK_THEN_BAD, ["done"]])
+def test_a_store_that_stays_held_costs_a_run_one_error_and_the_next_run_is_learned_from(
+    impatient: ALMA, tmp_path: Path, caplog: pytest.LogCaptureFixture, script: list[Answer]
+) -> None:
+    memory = memory_of(impatient)
+    with holding(tmp_path) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        assert str(run(agent_of(script), memory)) == "done"
+        assert memory.learner.flush()
+        holder.execute("ROLLBACK")
+    assert [type(error) for error in memory.learner.errors] == [StorageError]
+    assert caplog.text.count("was locked by another process") == 1
+    assert memory.learner.last_run.episodes == ()
+    run(agent_of(OK_THEN_BAD), memory_of(impatient))
+    assert [steps(record) for record in episodes(impatient)] == [[OK, BOOM]]
+
+
+def test_a_store_that_is_held_for_a_while_costs_an_episode_that_is_begun_those_steps_alone(
+    impatient: ALMA, tmp_path: Path
+) -> None:
+    memory = memory_of(impatient)
+
+    def hold() -> str:
+        """Holds the store, when all that was done before is written."""
+        memory.learner.flush()
+        holder.execute("BEGIN IMMEDIATE")
+        return ""
+
+    def let_go() -> str:
+        """Lets go of it, when it was tried to write what was done before."""
+        memory.learner.flush()
+        holder.execute("ROLLBACK")
+        return ""
+
+    with holding(tmp_path) as holder:
+        run(agent_of([[("ok", {})], [("hold", {})], [("let_go", {})], "done"], tools=[ok, hold, let_go]), memory)
+    assert [([step.tool for step in record.steps], record.status) for record in episodes(impatient)] == [
+        (["ok", "let_go"], EpisodeStatus.ENDED)
+    ]
+    assert [type(error) for error in memory.learner.errors] == [StorageError]
+
+
+def test_a_first_step_that_says_nothing_costs_no_other(alma: ALMA) -> None:
+    with ALMALearner(alma, action=lambda tool, arguments: "" if tool == "ok" else tool) as learner:
+        run(agent_of(OK_THEN_BAD), memory_of(alma))
+    assert [steps(record) for record in episodes(alma)] == [[BOOM]]
+    assert [str(error) for error in learner.errors] == ["action is empty"]
 
 
 def test_when_too_much_waits_steps_are_left_out_and_the_end_is_kept(alma: ALMA) -> None:

@@ -120,14 +120,13 @@ class Recording:
 
     def _closed(self, part: Part, run: AgentRun, verdict: Verdict | None, reason: str | None) -> EpisodeRecord | None:
         """How one agent's episode was ended; `None` if it could not be."""
-        episode = part.episode
-        if episode is None:
+        if part.episode is None:
             return None
         try:
             if verdict is None:
-                return episode.abandon(reason)
-            said = {"error" if verdict is Verdict.FAILURE else "feedback": self._redacted(reason)}
-            return episode.end(verdict, strategy=self._way(part, run), **said)
+                return part.write(lambda episode: episode.abandon(reason))
+            way, said = self._way(part, run), {"error" if verdict is Verdict.FAILURE else "feedback": self._redacted(reason)}
+            return part.write(lambda episode: episode.end(verdict, strategy=way, **said))
         except Exception as error:  # noqa: BLE001 - the episodes of others are still to be ended
             self.failed(error)
             return None

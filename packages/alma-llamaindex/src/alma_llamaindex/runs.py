@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from alma import ALMA, Episode, EpisodeRecord, MemorySlice, Verdict
+from alma import ALMA, Episode, EpisodeRecord, MemorySlice, StorageError, Verdict
 from alma.text import masked, shortened, storable
 
+Written = TypeVar("Written")
 ARGUMENT_CHARS = 200
 STRATEGY_CHARS = 600
 Redact = Callable[[str], str]
@@ -99,8 +100,20 @@ class Part:
     def step(self, step: ToolStep, redact: Redact) -> None:
         """Keeps a step durably, if the episode could be opened."""
         if self.episode is not None:
-            said = {"output" if step.ok else "error": redact(step.answer)}
-            self.episode.step(redact(step.action), ok=step.ok, tool=step.tool, duration_ms=step.duration_ms, **said)
+            action, said = redact(step.action), {"output" if step.ok else "error": redact(step.answer)}
+            self.write(lambda episode: episode.step(action, ok=step.ok, tool=step.tool, duration_ms=step.duration_ms, **said))
+
+    def write(self, call: Callable[[Episode], Written]) -> Written | None:
+        """What comes of a write, if the episode could be opened. The store hears of it by its first write: where that fails, the part is given up."""
+        if self.episode is None:
+            return None
+        try:
+            return call(self.episode)
+        except StorageError as error:
+            if not self.episode.is_written:
+                self.episode = None
+                error.__traceback__ = None  # whoever keeps the error keeps no episode with it
+            raise
 
     def observe(self, text: str) -> None:
         """Counts as used what a text of the agent cites."""
