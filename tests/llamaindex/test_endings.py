@@ -61,6 +61,15 @@ def test_a_run_that_ends_by_an_error_is_a_failure_and_the_error_is_seen(
     assert kept_outcomes(alma) == 1
 
 
+@pytest.mark.parametrize("streaming", [True, False])
+def test_the_error_that_the_caller_sees_is_the_models_own(alma: ALMA, streaming: bool) -> None:
+    problem = RuntimeError("no tokens left")
+    with pytest.raises(RuntimeError) as caught:
+        run(agent_of([[("ok", {})], problem], streaming=streaming), memory_of(alma))
+    assert caught.value is problem
+    assert [record.error for record in episodes(alma)] == ["RuntimeError: no tokens left"]
+
+
 def test_no_span_of_a_run_is_held_when_it_is_over(alma: ALMA) -> None:
     with ALMALearner(alma) as learner:
         run(agent_of(OK_THEN_BAD), memory_of(alma))
