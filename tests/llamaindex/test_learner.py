@@ -6,20 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 
 from alma import ALMA
 from alma_llamaindex import ALMALearner, ALMAMemory, ToolStep
 from alma_llamaindex.learner import in_charge
+from alma_llamaindex.testing import Answer
 from llama_runs import (
     BOOM,
     OK,
     OK_THEN_BAD,
     TASK,
     agent_of,
+    bad,
     episodes,
     kept_outcomes,
     memory_of,
+    ok,
     outcomes,
     react_agent_of,
     run,
@@ -80,14 +83,45 @@ def test_an_unknown_tool_is_a_failed_step(alma: ALMA) -> None:
     ]
 
 
-def test_a_run_is_told_in_one_line(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:
-    rule = alma.add_heuristic("dev", TASK, "blue-green")
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [line.getMessage() for line in caplog.records if line.name == "alma.llamaindex"]
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (["done"], "retrieved 1, cited none, learned no step, 0 steps, success"),
+        ([[("ok", {})], "done, as [H1] says"], "retrieved 1, cited H1, learned no step, 1 step, success"),
+        (
+            [[("flaky", {})], [("flaky", {})], [("bad", {})], "done"],
+            "retrieved 1, cited none, learned 2 failures and 1 success, 3 steps, success",
+        ),
+    ],
+)
+def test_a_run_is_told_in_one_line(alma: ALMA, caplog: pytest.LogCaptureFixture, script: list[Answer], told: str) -> None:
+    tries = iter([ValueError("not yet"), None])
+
+    def flaky() -> str:
+        """Works at the second try."""
+        if problem := next(tries):
+            raise problem
+        return "fine"
+
+    alma.add_heuristic("dev", TASK, "blue-green")
     with caplog.at_level(logging.INFO, "alma.llamaindex"), ALMALearner(alma, evaluator=lambda run: True):
-        run(agent_of([[("ok", {})], [("bad", {})], "done, as [H1] says"]), memory_of(alma))
-    (record,) = episodes(alma)
-    assert record.used == (rule.id,)
-    assert [line.getMessage() for line in caplog.records if line.name == "alma.llamaindex"] == [
-        f"dev: success; 2 tool calls, 1 failed; 1 memories shown, 1 used; episode {record.id}"
+        run(agent_of(script, tools=[ok, bad, flaky]), memory_of(alma))
+    assert lines(caplog) == [f"run of dev: {told}"]
+
+
+def test_a_run_of_several_agents_is_told_in_one_line_too(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:
+    first = agent_of([[("handoff", {"to_agent": "fixer", "reason": "it knows more"})]], name="triage")
+    workflow = AgentWorkflow(agents=[first, agent_of([[("bad", {})], "done"], name="fixer")], root_agent="triage")
+    with caplog.at_level(logging.INFO, "alma.llamaindex"):
+        run(workflow, ALMAMemory.from_defaults(alma, agent="triage"))
+        episodes(alma)
+    assert lines(caplog) == [
+        "run of triage: retrieved 0, cited none, learned no step, 0 steps, unverified; "
+        "then fixer: retrieved 0, cited none, learned 1 failure, 1 step, unverified"
     ]
 
 
