@@ -1,9 +1,11 @@
-"""A LlamaIndex agent that fails, is told so by its own memory, and does better. Offline: the model follows a script.
+"""Three runs of a LlamaIndex agent on one task, each better than the one before.
 
+Offline: the model follows a script that reads its notes, as a model would.
 Needs `pip install alma-llamaindex`.
 """
 
 import asyncio
+import re
 import tempfile
 
 from llama_index.core.agent.workflow import FunctionAgent
@@ -12,34 +14,48 @@ from alma import ALMA
 from alma_llamaindex import ALMAMemory
 from alma_llamaindex.testing import ScriptedLLM
 
-TASK = "Deploy the auth service"
+TASK = "Deploy the auth service to production"
+WAYS = ("recreate", "rolling", "blue-green")
 
 
 def deploy(way: str) -> str:
-    """Deploys the auth service in one of two ways: rolling or blue-green."""
-    if way == "rolling":
-        raise RuntimeError("502 while the pods were replaced")
-    return "the auth service is live"
+    """Deploys the auth service in one of three ways: recreate, rolling or blue-green."""
+    problems = {"recreate": "every user was logged out", "rolling": "502 while old and new pods answered side by side"}
+    if way in problems:
+        raise RuntimeError(f"rolled back: {problems[way]}")
+    return f"deployed {way}: healthy"
 
 
-def model(messages):
-    """Plays a model that reads its prompt: it deploys the rolling way, unless its notes say that this failed."""
+def script(messages):
+    """Takes the first way that its notes do not tell a failure of."""
     if messages[-1].role == "tool":
-        return f"Result: {messages[-1].content}"
-    notes = "\n".join(message.content or "" for message in messages)
-    return [("deploy", {"way": "blue-green" if "rolling" in notes else "rolling"})]
+        return "Deployed; I went by [O1]." if "healthy" in messages[-1].content else f"I could not: {messages[-1].content}."
+    failed = re.findall(r"Failed[^\n]*way='([\w-]+)'", messages[-1].content)
+    return [("deploy", {"way": next(way for way in WAYS if way not in failed)})]
+
+
+def judge(run):
+    """The run is a success if the deployment is healthy, whatever the agent says of it; else a failure, and this is why."""
+    done = run.steps[-1]
+    return ("success" if done.ok else "failure"), done.answer
 
 
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
-        for number in (1, 2):
-            agent = FunctionAgent(name="backend-dev", llm=ScriptedLLM(model), tools=[deploy])
-            memory = ALMAMemory.from_defaults(alma, agent="backend-dev", evaluator=lambda run: "live" in run.output)
+        outcomes = []
+        for number in (1, 2, 3):
+            agent = FunctionAgent(name="deployer", llm=ScriptedLLM(script), tools=[deploy])
+            memory = ALMAMemory.from_defaults(alma, agent="deployer", evaluator=judge)
             print(f"run {number}: {await agent.run(user_msg=TASK, memory=memory)}")
-            print("  prompt:", agent.llm.prompts[0][-1].content.replace("\n", "\n  "))
-        memory.learner.flush()
-        for record in reversed(alma.recent_episodes()):
-            print(f"{record.outcome}: {[(step.action, step.ok) for step in record.steps]}")
+            await memory.learner.aflush()  # the next run would wait for it by itself
+            run = memory.learner.last_run
+            print(f"       {[step.action for step in run.steps]}: {run.outcome}")
+            outcomes.append(run.outcome)
+        notes = alma.retrieve(TASK, "deployer").to_prompt()
+        print(f"\n{notes}\n\n{alma.strategies(TASK, 'deployer')}")
+        assert outcomes == ["failure", "failure", "success"]
+        # A failed step and the run that failed by it are one note.
+        assert [notes.count(f"way='{way}'") for way in WAYS] == [1, 1, 1]
 
 
 asyncio.run(main())

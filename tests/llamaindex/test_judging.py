@@ -53,6 +53,15 @@ async def is_cancelled(run: AgentRun) -> bool:
     raise asyncio.CancelledError
 
 
+@pytest.mark.parametrize(("reason", "notes"), [(lambda run: run.steps[-1].answer, 1), (lambda run: None, 2)])
+def test_a_run_that_failed_by_its_last_step_is_one_note_with_it_if_the_reason_is_its_error(
+    alma: ALMA, reason: Any, notes: int
+) -> None:
+    with ALMALearner(alma, evaluator=lambda run: ("failure", reason(run))):
+        run(agent_of([[("bad", {})], "done"]), memory_of(alma))
+    assert len(alma.retrieve(TASK, "dev").notes()) == notes
+
+
 @pytest.mark.parametrize(
     "wrong", [lambda run: "brilliant", lambda run: 1 / 0, lambda run: object(), lambda run: sys.exit(), is_cancelled]
 )
