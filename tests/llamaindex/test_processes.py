@@ -71,3 +71,39 @@ def test_a_program_that_ends_without_closing_has_written_its_runs(tmp_path: Path
     subprocess.run([sys.executable, "-c", LEAVES, str(tmp_path / "s")], check=True)
     with ALMA.open(tmp_path / "s", project_id="shop") as alma:
         assert [record.status for record in episodes(alma)] == [EpisodeStatus.ENDED]
+
+
+CRASHES = """
+import asyncio, os, sys
+from alma import ALMA
+from alma_llamaindex import ALMAMemory
+from alma_llamaindex.testing import ScriptedLLM
+from llama_index.core.agent.workflow import FunctionAgent
+
+store, when = sys.argv[1:]
+alma = ALMA.open(store, project_id="shop", embedding_provider="hash")
+memory = ALMAMemory.from_defaults(alma, agent="dev")
+
+def look() -> str:
+    '''Looks.'''
+    return "seen"
+
+def model(messages):
+    if messages[-1].role == "tool" or when == "before a step":
+        assert memory.learner.flush()
+        os._exit(7)
+    return [("look", {})]
+
+async def go():
+    await FunctionAgent(name="dev", llm=ScriptedLLM(model), tools=[look]).run(user_msg="Deploy", memory=memory)
+
+asyncio.run(go())
+"""
+
+
+@pytest.mark.parametrize(("when", "kept"), [("before a step", []), ("after a step", [(EpisodeStatus.ABANDONED, 1)])])
+def test_a_crash_leaves_no_trace_of_a_run_before_its_first_step(tmp_path: Path, when: str, kept: list[tuple[str, int]]) -> None:
+    crashed = subprocess.run([sys.executable, "-c", CRASHES, str(tmp_path / "s"), when], check=False)
+    assert crashed.returncode == 7
+    with ALMA.open(tmp_path / "s", project_id="shop") as alma:
+        assert [(record.status, len(record.steps)) for record in episodes(alma)] == kept
