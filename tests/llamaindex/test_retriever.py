@@ -132,6 +132,12 @@ def test_what_is_not_wanted_is_left_out(taught: ALMA, filters: dict[str, Any], k
     assert {node.node.metadata["kind"] for node in found} == kinds
 
 
+def test_a_memory_of_the_very_moment_is_since_it_and_not_until_it(alma: ALMA) -> None:
+    rule = alma.add_heuristic("dev", TASK, "roll out blue-green")
+    for limits, found in (({"since": rule.seen_at}, [rule.id]), ({"until": rule.seen_at}, [])):
+        assert ids(ALMARetriever(alma, agent="dev", **limits).retrieve(TASK)) == found
+
+
 def test_what_another_agent_shares_says_so_and_can_be_asked_for_alone(tmp_path: Path) -> None:
     rules = {"dev": {"inherit_from": ["ops"]}}
     with ALMA.open(tmp_path / "s", project_id="shop", embedding_provider="hash", agents=rules) as alma:
