@@ -208,10 +208,11 @@ def test_a_store_that_fails_does_not_change_what_the_agent_answers(
         patch.setattr(fails, broken)
         result = invoke(agent, is_async=way.is_async, config=config)
     assert result["messages"][-1].text == "Done."
-    assert {str(error) for error in [*way.middleware.errors, *way.handler.errors]} == {"the disk is full"}
+    errors = [str(error) for error in [*way.middleware.errors, *way.handler.errors]]
+    assert errors == ["the disk is full"]
     assert len([record for record in caplog.records if "the disk is full" in record.message]) == 1
     invoke(agent, is_async=way.is_async, config=config)
-    ended = {"begin": [], "step": ["unverified"], "end": ["open"]}[fails.rpartition(".")[2]]
+    ended = {"begin": [], "step": [], "end": ["open"]}[fails.rpartition(".")[2]]  # without its first write a run is given up
     assert sorted(outcome for _, outcome in runs(alma)) == [*ended, "unverified"]
     assert way.middleware.recorder.live == way.handler.recorder.live == 0
 

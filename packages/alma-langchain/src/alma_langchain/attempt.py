@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from alma import Episode, MemorySlice
 from alma.episode import leaving
-from alma.errors import ValidationError
+from alma.errors import StorageError, ValidationError
 from alma.memory.arguments import told
 from alma.text import storable
 from alma.types import EpisodeRecord
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Attempt:
     """A run that is followed. Its episode begins when it is first needed. Threads may share it.
 
-    An error of ALMA is contained by the recorder; if the episode could not begin, the run goes on without one. After the end nothing is taken.
+    An error of ALMA is contained by the recorder; if the episode could not begin, or its first write fails, the run goes on without one. After the
+    end nothing is taken.
     """
 
     def __init__(self, recorder: "Recorder", begin: Callable[[], Episode], *, task: str, has_hooks: bool = False) -> None:
@@ -59,12 +60,12 @@ class Attempt:
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is an episode in the store."""
+        """Whether it has an episode."""
         return self._episode is not None
 
     @property
     def episode(self) -> Episode | None:
-        """Its episode, begun now if it was not yet; `None` if that failed, or if the run is over before it began."""
+        """Its episode, begun now if it was not yet; `None` if that or its first write failed, or if the run is over before it began."""
         with self._lock:
             if self._begin is not None and not self.is_over:
                 begin, self._begin = self._begin, None
@@ -159,7 +160,7 @@ class Attempt:
 
     def suspend(self) -> None:
         """Lets go of it, for whoever resumes the run."""
-        with self._lock, self.recorder.guard("a run that was interrupted could not be kept open", self):
+        with self._lock, self._guard("a run that was interrupted could not be kept open"):
             self.settle()
             if not self.is_over:
                 self.is_over = True
@@ -173,7 +174,7 @@ class Attempt:
                 return
             if call_id:
                 self.calls.add(call_id)
-            with self.recorder.guard("a step was not recorded", self):
+            with self._guard("a step was not recorded"):
                 if self.episode is not None:
                     action = self._told(self.recorder.settings.action_from(use)) or use.name
                     self.episode.step(action, ok, error=self._told(error), duration_ms=seconds * 1e3, tool=use.name)
@@ -192,14 +193,31 @@ class Attempt:
                     self._end(episode, close)
 
     def _end(self, episode: Episode, close: Callable[[Episode], EpisodeRecord]) -> None:
-        with self.recorder.guard("the end of a run was not recorded", self):
+        with self._guard("the end of a run was not recorded"):
             try:
                 record = close(episode)
-            except Exception:
-                if episode.is_open:
+            except Exception as error:
+                if episode.is_open and not self._is_given_up(error):
                     episode.end()
                 raise
             self.recorder.report(reported(record))
+
+    @contextmanager
+    def _guard(self, what: str) -> Iterator[None]:
+        """Contains an error of a write. If it was the first, no more are tried: each would hold the agent up as long, and fail as well."""
+        with self.recorder.guard(what, self):
+            try:
+                yield
+            except Exception as error:
+                if self._is_given_up(error):
+                    self._episode = None
+                    error.__traceback__ = None  # it would hold the episode, which is told as open as long as somebody does
+                raise
+
+    def _is_given_up(self, error: Exception) -> bool:
+        """Whether the store would not take so much as the beginning, and nobody asked to be told of every error."""
+        is_unwritten = self._episode is not None and not self._episode.is_written
+        return is_unwritten and isinstance(error, StorageError) and self.recorder.settings.on_error == "log"
 
     def _name_used(self, episode: Episode, run: FinishedRun) -> None:
         usage_from = self.recorder.settings.usage_from
