@@ -1,4 +1,5 @@
-"""The drop-in line alone in an agent of today: a failure and a success are learned, and shown to the next run. `test_classic` has the executor's."""
+"""The drop-in line alone in an agent of today: a failure and a success are learned, and shown to the next run. `test_classic` has the executor's, and
+`test_alone` runs each in a process of its own."""
 
 from typing import Any
 
@@ -7,7 +8,7 @@ from langchain.agents import create_agent
 from langchain_core.tools import StructuredTool, ToolException
 
 from alma import ALMA
-from alma_langchain import ALMAMemory, tools_succeeded
+from alma_langchain import ALMAMemory, ALMAMiddleware, tools_succeeded
 from scripted import QUESTION, call, deploy, invoke, runs, scripted, steps
 
 colours = pytest.mark.parametrize("is_async", [False, True], ids=["invoke", "ainvoke"])
@@ -55,3 +56,11 @@ def test_by_its_one_line_an_agent_learns_a_run_that_failed_and_one_that_did_well
     assert [run.used is not None for run in alma.recent_episodes()] == [True, False]
     told = [(row.strategy, row.trials, row.successes) for row in alma.strategies(agent="dev")]
     assert sorted(told) == [('deploy(way="blue-green")', 1, 1), ('deploy(way="rolling")', 1, 0)]
+
+
+@colours
+def test_middleware_alone_learns_a_run_that_failed(alma: ALMA, is_async: bool) -> None:
+    agent = create_agent(scripted(call("deploy", way="rolling")), [deploy], middleware=[ALMAMiddleware(alma, agent="dev")])
+    with pytest.raises(RuntimeError, match="ImagePullBackOff"):
+        invoke(agent, is_async=is_async)
+    assert runs(alma) == [("dev", "failure")]
