@@ -4,7 +4,9 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolErrorMiddleware
 from langchain_core.messages import AIMessage, BaseMessage
@@ -58,6 +60,18 @@ def test_after_two_failures_the_agent_is_warned_and_takes_the_other_way(alma: AL
     assert [rule.strategy for rule in learned.heuristics] == ['blue_green(service="auth")']
 
 
+def test_one_failure_is_told_as_what_happened_and_two_as_a_warning(alma: ALMA) -> None:
+    def told() -> tuple[bool, bool]:
+        """Whether the next run is shown the failure, and whether it is warned."""
+        notes = alma.retrieve(TASK, "dev").to_prompt()
+        return "[O1] Failed" in notes, "Avoid: rolling_update" in notes
+
+    assert ended(alma, 1) == ["failure"]
+    assert told() == (True, False)
+    assert ended(alma, 1) == ["failure"]
+    assert told() == (True, True)
+
+
 def test_after_one_run_that_failed_twice_in_one_way_the_next_is_warned_and_takes_the_other(alma: ALMA) -> None:
     def stubborn(messages: Sequence[BaseMessage]) -> AIMessage:
         """As `decide`, but tries once more what did not work."""
@@ -84,12 +98,21 @@ def test_with_its_memory_emptied_it_goes_on_failing(alma: ALMA) -> None:
     assert outcomes == ["failure"] * 4
 
 
-def test_with_its_rules_exchanged_it_goes_on_failing(alma: ALMA) -> None:
-    for _ in range(2):
-        alma.learn("dev", TASK, "failure", f"{BLUE_GREEN}(service)", error_message="half of the pods stayed on the old image")
-        alma.learn("dev", TASK, "success", f"{ROLLING}(service)")
-    assert {rule.pattern for rule in alma.retrieve(TASK, "dev").anti_patterns} == {"blue_green(service)"}
-    assert ended(alma, 1) == ["failure"]
+@pytest.mark.parametrize("is_exchanged", [False, True], ids=["as it was", "exchanged"])
+def test_what_it_really_learned_makes_it_do_well_and_exchanged_makes_it_fail(
+    alma: ALMA, tmp_path: Path, is_exchanged: bool
+) -> None:
+    assert ended(alma, 6) == ["failure", "failure", "success", "success", "success", "success"]
+    learned: list[Any] = alma.list_memories("outcome", newest_first=False)
+    other_way = {ROLLING: BLUE_GREEN, BLUE_GREEN: ROLLING}
+    with ALMA.open(tmp_path / "other", project_id="other", embedding_provider="hash") as other:
+        for each in (outcome for outcome in learned if "step" not in outcome.metadata):
+            way, arguments = each.strategy_used.split("(")
+            told = f"{other_way[way] if is_exchanged else way}({arguments}"
+            other.learn("dev", each.task_description, each.outcome, told, error_message=each.error_message)
+        warned = f'{BLUE_GREEN if is_exchanged else ROLLING}(service="auth")'
+        assert {rule.pattern for rule in other.retrieve(TASK, "dev").anti_patterns} == {warned}
+        assert ended(other, 4) == ["failure" if is_exchanged else "success"] * 4
 
 
 def test_the_score_of_what_was_used_rises_and_that_of_what_was_passed_over_does_not(tmp_path: Path) -> None:
