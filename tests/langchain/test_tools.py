@@ -1,11 +1,14 @@
 """The tools of ALMA in the hands of an agent."""
 
+import logging
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 
-from alma import ALMA
+from alma import ALMA, ConfigurationError, StorageError
 from alma_langchain import ALMACallbackHandler, ALMAMiddleware, create_alma_tools
 from scripted import TASK, call, invoke, runs, scripted, steps
 
@@ -42,3 +45,38 @@ def test_an_action_that_is_known_to_fail_is_told_before_it_is_taken(alma: ALMA) 
     assert "half of the pods stay behind" in told
     assert "blue-green" in told
     assert check.invoke({"action": "water the plants"}) == "nothing known speaks against it"
+
+
+ASKED = [
+    call("search_memory", query=TASK),
+    call("check_action", action=TASK),
+    call("record_outcome", task=TASK, outcome="success"),
+]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.tool_calls[0]["name"])
+def test_a_store_that_fails_is_told_to_the_agent_and_logged_unless_it_is_to_be_raised(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, asked: Any, is_async: bool
+) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        tools, strict = create_alma_tools(alma, "dev"), create_alma_tools(alma, "dev", on_error="raise")
+    with caplog.at_level(logging.WARNING, "alma"):
+        result = invoke(create_agent(scripted(asked, "Done."), tools), is_async=is_async)
+    assert [message.text for message in result["messages"][2:]] == ["The memory does not answer now; go on without it.", "Done."]
+    name = asked.tool_calls[0]["name"]
+    (told,) = caplog.messages
+    assert re.fullmatch(rf"{name} gave no answer: StorageError: .* was closed; open ALMA again \(the agent goes on\)", told)
+    with pytest.raises(StorageError, match="was closed"):
+        invoke(create_agent(scripted(asked, "Done."), strict), is_async=is_async)
+
+
+def test_what_an_agent_asks_wrongly_is_told_to_it(alma: ALMA) -> None:
+    search, _, _ = create_alma_tools(alma, "dev")
+    assert search.invoke({"query": " "}).startswith("Refused: task")
+
+
+def test_what_becomes_of_an_error_is_one_of_two(alma: ALMA) -> None:
+    wrong: Any = "ignore"
+    with pytest.raises(ConfigurationError, match="on_error is 'ignore'"):
+        create_alma_tools(alma, "dev", on_error=wrong)

@@ -27,8 +27,13 @@ def check_options(given: Mapping[str, Any]) -> None:
         raise ConfigurationError(str(error)) from error
     for name in (*_FUNCTIONS, *_OPTIONAL_FUNCTIONS):
         _check_function(given[name], name, is_optional=name in _OPTIONAL_FUNCTIONS)
-    if given["on_error"] not in ("log", "raise"):
-        raise ConfigurationError(f"on_error is {told(given['on_error'])}; it must be 'log' or 'raise'")
+    check_on_error(given["on_error"])
+
+
+def check_on_error(value: object) -> None:
+    """`ConfigurationError` unless it says what becomes of an error."""
+    if value not in ("log", "raise"):
+        raise ConfigurationError(f"on_error is {told(value)}; it must be 'log' or 'raise'")
 
 
 def check_score(value: object) -> None:

@@ -1,15 +1,25 @@
 """ALMA as tools, for agents that decide themselves when to ask and to tell."""
 
+import logging
+from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any, Literal
 
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
 from alma import ALMA
+from alma.errors import ScopeViolationError, ValidationError
 from alma.memory.arguments import checked_count, checked_name
 from alma_langchain.events import OWN_TOOLS
+from alma_langchain.options import check_on_error
 from alma_langchain.scope import Scope, checked_alma
-from alma_langchain.settings import Identity, run_context
+from alma_langchain.settings import Identity, OnError, run_context
+
+_LOG = logging.getLogger("alma")
+
+NO_ANSWER = "The memory does not answer now; go on without it."
+"""What an agent is told of an error that is none of its own."""
 
 
 class _Search(BaseModel):
@@ -34,19 +44,28 @@ class _Record(BaseModel):
 
 
 def create_alma_tools(
-    alma: ALMA, agent: str, *, user_id: Identity = None, tenant_id: Identity = None, top_k: int = 5
+    alma: ALMA,
+    agent: str,
+    *,
+    user_id: Identity = None,
+    tenant_id: Identity = None,
+    top_k: int = 5,
+    on_error: OnError = "log",
 ) -> list[BaseTool]:
     """Tools by which an agent searches its memory, checks an action before it takes it, and records how something went.
 
     Their calls are no steps of the agent's work. `user_id` and `tenant_id` are as in `Settings`: a name, a function of the `RunContext`, or by
-    default what the run calls so.
+    default what the run calls so. An error of ALMA is logged, and the agent is told that there is no answer, or what was wrong with its
+    arguments; `on_error="raise"` raises it into the agent.
     """
     scope = Scope(checked_alma(alma), user_id=user_id, tenant_id=tenant_id)
     name = checked_name(agent, "agent")
-    return [_search(scope, name, checked_count(top_k, "top_k")), _check(scope, name), _record(scope, name)]
+    check_on_error(on_error)
+    made = [_search(scope, name, checked_count(top_k, "top_k")), _check(scope, name), _record(scope, name)]
+    return [tool if on_error == "raise" else _contained(tool) for tool in made]
 
 
-def _search(scope: Scope, agent: str, top_k: int) -> BaseTool:
+def _search(scope: Scope, agent: str, top_k: int) -> StructuredTool:
     def search_memory(query: str) -> str:
         context = run_context()
         found = scope.project(context).retrieve(query, agent, top_k=top_k, user_id=scope.user(context))
@@ -56,7 +75,7 @@ def _search(scope: Scope, agent: str, top_k: int) -> BaseTool:
     return _made(search_memory, "search_memory", description, _Search)
 
 
-def _check(scope: Scope, agent: str) -> BaseTool:
+def _check(scope: Scope, agent: str) -> StructuredTool:
     def check_action(action: str) -> str:
         return str(scope.project(run_context()).check(agent, action))
 
@@ -64,7 +83,7 @@ def _check(scope: Scope, agent: str) -> BaseTool:
     return _made(check_action, "check_action", description, _Check)
 
 
-def _record(scope: Scope, agent: str) -> BaseTool:
+def _record(scope: Scope, agent: str) -> StructuredTool:
     def record_outcome(task: str, outcome: str, strategy: str | None = None, error: str | None = None) -> str:
         scope.project(run_context()).learn(agent, task, outcome, strategy, error_message=error)
         return f"Recorded as {outcome}."
@@ -75,5 +94,20 @@ def _record(scope: Scope, agent: str) -> BaseTool:
     return _made(record_outcome, "record_outcome", description, _Record)
 
 
-def _made(function: Any, name: str, description: str, schema: type[BaseModel]) -> BaseTool:
+def _made(function: Any, name: str, description: str, schema: type[BaseModel]) -> StructuredTool:
     return StructuredTool.from_function(function, name=name, description=description, args_schema=schema, tags=[OWN_TOOLS])
+
+
+def _contained(tool: StructuredTool) -> StructuredTool:
+    """The tool, whose errors are texts."""
+    ask: Callable[..., str] = tool.func  # type: ignore[assignment]  # each has one
+
+    @wraps(ask)
+    def answer(**given: Any) -> str:
+        try:
+            return ask(**given)
+        except Exception as error:  # noqa: BLE001 - the agent goes on, whatever it is
+            _LOG.warning("%s gave no answer: %s: %s (the agent goes on)", tool.name, type(error).__name__, error)
+            return f"Refused: {error}" if isinstance(error, ScopeViolationError | ValidationError) else NO_ANSWER
+
+    return tool.model_copy(update={"func": answer})
