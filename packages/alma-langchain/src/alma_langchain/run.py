@@ -56,7 +56,10 @@ def tool_sequence(run: FinishedRun) -> str | None:
 
 
 def tools_succeeded(run: FinishedRun) -> bool | None:
-    """A verdict by the tools alone: whether the last call of each tool did well. `None` if no tool was judged."""
+    """A verdict by the tools alone: whether the last call of each tool did well. `None` if no tool was judged.
+
+    It does not see that a limit of calls cut the run short: where there are limits, an evaluator of your own does.
+    """
     last = {step.tool: step.ok for step in run.steps if step.ok is not None}
     return all(last.values()) if last else None
 
