@@ -27,13 +27,13 @@ def ask_a_person(question: str) -> str:
     return str(interrupt(question))
 
 
-def test_an_interrupt_records_nothing_and_the_run_goes_on_when_it_is_resumed(way: Way, alma: ALMA) -> None:
+def test_an_interrupt_is_no_step_and_the_run_goes_on_when_it_is_resumed(way: Way, alma: ALMA) -> None:
     rule = alma.add_heuristic("dev", TASK, "blue-green")
     agent = way.agent(
         call("ask_a_person", question="Now?"), "As [H1] says: done.", tools=[ask_a_person], checkpointer=InMemorySaver()
     )
     way.invoke(agent, **THREAD)
-    assert [run.status for run in alma.recent_episodes()] in ([], ["open"])
+    assert [run.status for run in alma.recent_episodes()] == (["open"] if way.has_middleware else [])  # a handler has no step yet
     assert steps(alma) == []
     assert alma.list_memories() == [rule]
     alma.add_heuristic("dev", TASK, "rolling")
@@ -179,6 +179,6 @@ def test_a_cancelled_run_is_no_failure(alma: ALMA, by: str) -> None:
             await task
 
     asyncio.run(cancel())
-    assert [outcome for _, outcome in runs(alma)] in (["abandoned"], [])
+    assert [outcome for _, outcome in runs(alma)] == (["abandoned"] if way.has_middleware else [])
     assert alma.list_memories() == []
     way.check()
