@@ -239,6 +239,17 @@ def test_of_several_inputs_one_has_to_be_named_as_the_task(alma: ALMA, is_async:
     assert only_run(alma).task == TASK
 
 
+@pytest.mark.parametrize(("output_key", "answer", "used"), [("said", "As [H1] says.", True), ("thought", "Hm.", None)])
+def test_of_several_outputs_one_may_be_named_as_the_answer(alma: ALMA, output_key: str, answer: str, used: bool | None) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    answers: list[str] = []
+    memory = ALMAMemory(alma, agent="dev", output_key=output_key, outcome_from=lambda run: answers.append(run.answer))
+    shown = memory.load_memory_variables({"input": TASK})
+    memory.save_context({"input": TASK, **shown}, {"thought": "Hm.", "said": "As [H1] says."})
+    assert answers == [answer]
+    assert [exposure.used for exposure in only_run(alma).shown] == [used]
+
+
 @colours
 @pytest.mark.parametrize("return_docs", [False, True])
 def test_what_had_no_room_was_not_shown_and_documents_need_none(alma: ALMA, return_docs: bool, is_async: bool) -> None:
