@@ -59,6 +59,18 @@ def test_by_its_one_line_an_agent_learns_a_run_that_failed_and_one_that_did_well
 
 
 @colours
+def test_without_any_option_a_success_counts_within_the_run_of_the_failure_and_not_in_a_later_one(
+    alma: ALMA, is_async: bool
+) -> None:
+    middleware = ALMAMemory(alma, agent="dev").as_middleware()
+    for replies in (REPLIES[:1], REPLIES[1:]):
+        invoke(create_agent(scripted(*replies, "Done."), [TOOL], middleware=[middleware]), is_async=is_async)
+    assert [ok for _, ok, _ in steps(alma)] == [False, True]
+    assert learned(alma) == LEARNED[:1]
+    assert runs(alma) == [("dev", "unverified")] * 2
+
+
+@colours
 def test_middleware_alone_learns_a_run_that_failed(alma: ALMA, is_async: bool) -> None:
     agent = create_agent(scripted(call("deploy", way="rolling")), [deploy], middleware=[ALMAMiddleware(alma, agent="dev")])
     with pytest.raises(RuntimeError, match="ImagePullBackOff"):
