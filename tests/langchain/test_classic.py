@@ -18,7 +18,7 @@ from langchain_core.load import dumps
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from langchain_core.tools import tool
 
-from alma import ALMA
+from alma import ALMA, Heuristic
 from alma_langchain import ALMACallbackHandler, ALMAMemory, AsyncALMACallbackHandler, tools_succeeded
 from scripted import TASK, call, deploy, invoke, only_run, runs, scripted, steps, system_text
 
@@ -315,6 +315,12 @@ def test_clearing_forgets_nothing_unless_that_is_allowed(alma: ALMA, caplog: pyt
     assert len(alma.list_memories()) == 2
     ALMAMemory(alma, agent="dev", allow_clear=True).clear()
     assert [memory.id for memory in alma.list_memories()] == [other.id]
+
+
+def test_clearing_forgets_all_however_much_there_is(alma: ALMA) -> None:
+    alma.add_many(Heuristic(agent="dev", project_id="shop", condition=f"task {number}", strategy="x") for number in range(1001))
+    ALMAMemory(alma, agent="dev", allow_clear=True).clear()
+    assert alma.list_memories(agent="dev") == []
 
 
 @colours

@@ -1,6 +1,6 @@
 """Threads that go on: after an error, from an older checkpoint, and each for itself where several bear one id."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.tools import tool
@@ -8,6 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from alma import ALMA
+from alma_langchain.threads import Place, Threads
 from scripted import QUESTION, TASK, call, runs, steps
 from ways import Way
 
@@ -65,6 +66,28 @@ def test_a_run_goes_on_also_after_its_state_was_mended_by_hand(strict: Way, alma
     while agent.get_state(THREAD).next:  # it may stop there once more
         strict.invoke(agent, None, **THREAD)
     assert runs(alma) == [("dev", "unverified")]
+
+
+def test_a_run_with_steps_goes_on_after_its_state_was_mended_by_hand_as_the_same_run(strict: Way, alma: ALMA) -> None:
+    calls = [call("deploy", way=way) for way in ("blue-green", "canary")]
+    agent = strict.agent(*calls, "Done.", checkpointer=InMemorySaver(), interrupt_before=["tools"])
+    for given in (QUESTION, None):
+        strict.invoke(agent, given, **THREAD)
+    assert [(run.status, len(run.steps)) for run in alma.recent_episodes()] == [("open", 1)]
+    agent.update_state(THREAD, {"messages": []})
+    while agent.get_state(THREAD).next:
+        strict.invoke(agent, None, **THREAD)
+    assert [(run.outcome, len(run.steps)) for run in alma.recent_episodes()] == [("unverified", 2)]
+
+
+def test_of_several_runs_that_wait_in_a_thread_none_is_taken_by_guess() -> None:
+    threads, place, one, other = Threads(), Place("shop", None, "1", "", "agent"), cast(Any, "one"), cast(Any, "other")
+    threads.interrupted(place, "a", one)
+    threads.interrupted(place, "b", other)
+    assert threads.resumed(place, "c") is None
+    assert threads.resumed(place, "b") is other
+    assert threads.resumed(Place("shop", None, "2", "", "agent"), "c") is None
+    assert threads.resumed(place, "c") is one
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["told", "not told"])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.load import dumps
 
 from alma import ALMA, CustomMemoryType, MemoryScope, MemoryType
@@ -111,3 +112,17 @@ def test_what_others_share_may_be_left_out(tmp_path: Path, include_shared: bool)
         alma.add_heuristic("ops", QUERY, "by hand")
         found = ALMARetriever(alma=alma, agent="dev", include_shared=include_shared).invoke(QUERY)
     assert [document.metadata["agent"] for document in found] == ["ops"] * include_shared
+
+
+def test_tracing_is_told_what_sort_of_retriever_it_is(retriever: ALMARetriever) -> None:
+    traced: dict[str, Any] = {}
+
+    class Tracer(BaseCallbackHandler):
+        def on_retriever_start(self, *given: Any, metadata: dict[str, Any], **told: Any) -> None:
+            traced.update(metadata)
+
+    retriever.invoke(QUERY, {"callbacks": [Tracer()]})
+    assert {(name, traced[name]) for name in traced if name.startswith("ls_")} == {
+        ("ls_retriever_name", "alma"),
+        ("ls_vector_store_provider", "alma"),
+    }
