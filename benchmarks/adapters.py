@@ -117,7 +117,7 @@ def _added(
 
 
 def _attempt(store: AlmaSubject, task: str) -> None:
-    store.alma.episode(AGENT, task).end()
+    store.alma.episode(AGENT, task, deferred=True).end()  # as the adapters begin it
 
 
 def _time(store: AlmaSubject, agent: Agent, task: str, steps: int, clock: list[float], cpu: list[float]) -> None:

@@ -198,7 +198,9 @@ def broken(*given: Any, **named: Any) -> Any:
     raise StorageError("the disk is full")
 
 
-@pytest.mark.parametrize("fails", ["alma.memory.episodes.begin", "alma.episode.Episode.step", "alma.episode.Episode.end"])
+@pytest.mark.parametrize(
+    "fails", ["alma.memory.episodes.begin", "alma.memory.episodes.RoomRecorder._step", "alma.episode.Episode.end"]
+)
 def test_a_store_that_fails_does_not_change_what_the_agent_answers(
     way: Way, alma: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fails: str
 ) -> None:
@@ -212,7 +214,7 @@ def test_a_store_that_fails_does_not_change_what_the_agent_answers(
     assert errors == ["the disk is full"]
     assert len([record for record in caplog.records if "the disk is full" in record.message]) == 1
     invoke(agent, is_async=way.is_async, config=config)
-    ended = {"begin": [], "step": [], "end": ["open"]}[fails.rpartition(".")[2]]  # without its first write a run is given up
+    ended = {"begin": [], "_step": [], "end": ["open"]}[fails.rpartition(".")[2]]  # without its first write a run is given up
     assert sorted(outcome for _, outcome in runs(alma)) == [*ended, "unverified"]
     assert way.middleware.recorder.live == way.handler.recorder.live == 0
 

@@ -112,7 +112,8 @@ def test_a_beginning_is_lost_with_no_write_that_fails(alma: ALMA, monkeypatch: p
         broken.setattr(SQLProject, "write", fails)
         with pytest.raises(StorageError, match="full"):
             episode.step("docker push", ok=True)
-        assert alma.get_episode(episode.id).steps == ()
+        assert alma.recent_episodes() == []
+    assert not episode.is_written
     episode.step("docker push", ok=True)
     assert alma.get_episode(episode.id).steps == episode.steps
     assert _records(alma) == 1

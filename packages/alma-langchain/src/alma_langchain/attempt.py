@@ -211,7 +211,6 @@ class Attempt:
             except Exception as error:
                 if self._is_given_up(error):
                     self._episode = None
-                    error.__traceback__ = None  # it would hold the episode, which is told as open as long as somebody does
                 raise
 
     def _is_given_up(self, error: Exception) -> bool:
@@ -265,4 +264,5 @@ def reported(record: EpisodeRecord) -> RunReport:
         failures=learned.count(False),
         successes=learned.count(True),
         steps=len(record.steps),
+        summary=record.summary,
     )

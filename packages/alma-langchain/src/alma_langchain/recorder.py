@@ -14,11 +14,12 @@ from langchain_core.tools import BaseTool
 
 from alma import ALMA, Episode, MemorySlice
 from alma.errors import ConflictError, MemoryNotFoundError
+from alma.memory.alma import checked_alma
 from alma.memory.arguments import checked_name
 from alma_langchain.attempt import Attempt, kept_task
 from alma_langchain.choices import ToolUse, choices_of, used
 from alma_langchain.run import FinishedRun, RunReport
-from alma_langchain.scope import Scope, checked_alma
+from alma_langchain.scope import Scope
 from alma_langchain.settings import RunContext, Settings
 
 _LOG = logging.getLogger("alma")

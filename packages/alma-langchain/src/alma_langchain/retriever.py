@@ -11,10 +11,11 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from alma import ALMA, MemoryType
 from alma.errors import ConfigurationError, ScopeViolationError
+from alma.memory.alma import checked_alma
 from alma.memory.arguments import checked_count, checked_name
 from alma_langchain.documents import memory_to_documents
 from alma_langchain.options import check_identity, check_score
-from alma_langchain.scope import Scope, checked_alma
+from alma_langchain.scope import Scope
 from alma_langchain.settings import Identity, run_context
 
 T = TypeVar("T")

@@ -39,13 +39,10 @@ class RunReport:
     failures: int
     successes: int
     steps: int
+    summary: str
 
     def __str__(self) -> str:
-        cited = f"cited {', '.join(self.cited)}" if self.cited else "cited none"
-        learned = [_counted(self.failures, "failure", "failures")] if self.failures else []
-        learned += [_counted(self.successes, "success", "successes")] if self.successes else []
-        what = f"learned {' and '.join(learned) or 'no step'}"
-        return f"retrieved {self.retrieved}, {cited}, {what}, {_counted(self.steps, 'step', 'steps')}, {self.outcome}"
+        return self.summary
 
 
 def tool_sequence(run: FinishedRun) -> str | None:
@@ -62,7 +59,3 @@ def tools_succeeded(run: FinishedRun) -> bool | None:
     """
     last = {step.tool: step.ok for step in run.steps if step.ok is not None}
     return all(last.values()) if last else None
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

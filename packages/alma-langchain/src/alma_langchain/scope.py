@@ -3,18 +3,9 @@
 import threading
 
 from alma import ALMA
-from alma.errors import ConfigurationError
 from alma.memory.arguments import checked_name
 from alma_langchain.options import check_identity
 from alma_langchain.settings import Identity, RunContext, identified
-
-
-def checked_alma(alma: object) -> ALMA:
-    """An ALMA. `StorageError` if it was closed."""
-    if not isinstance(alma, ALMA):
-        raise ConfigurationError(f"alma must be an open ALMA, not {type(alma).__name__}; asyncio is served by the same one")
-    alma.before_close(_nothing)()
-    return alma
 
 
 class Scope:
@@ -45,7 +36,3 @@ class Scope:
         """Whose preferences are shown."""
         found = identified(self._user_id, "user_id", context)
         return None if found is None else checked_name(found, "user_id")
-
-
-def _nothing() -> None:
-    pass

@@ -10,10 +10,11 @@ from pydantic import BaseModel, Field
 
 from alma import ALMA
 from alma.errors import ScopeViolationError, ValidationError
+from alma.memory.alma import checked_alma
 from alma.memory.arguments import checked_count, checked_name
 from alma_langchain.events import OWN_TOOLS
 from alma_langchain.options import check_on_error
-from alma_langchain.scope import Scope, checked_alma
+from alma_langchain.scope import Scope
 from alma_langchain.settings import Identity, OnError, run_context
 
 _LOG = logging.getLogger("alma")

@@ -12,9 +12,10 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from alma import ALMA, ConfigurationError, MemorySlice
+from alma.memory.alma import checked_alma
 from alma.memory.arguments import checked_count, checked_name
 from alma_llamaindex.attachment import Attachment, Tokenizer
-from alma_llamaindex.given import checked_alma, checked_call, checked_tokens, checked_user
+from alma_llamaindex.given import checked_call, checked_tokens, checked_user
 from alma_llamaindex.learner import ALMALearner, learners
 from alma_llamaindex.runs import Evaluator, Part, Run, as_task
 from alma_llamaindex.spans import last_user_text, next_speaker

@@ -12,14 +12,6 @@ MOST_TOKENS = 1_000_000
 Called = TypeVar("Called", bound=Callable[..., object])
 
 
-def checked_alma(alma: object) -> ALMA:
-    """An ALMA. `StorageError` if it was closed."""
-    if not isinstance(alma, ALMA):
-        raise ConfigurationError(f"alma must be an open ALMA, not {told(alma)}; asyncio is served by the same one")
-    alma.before_close(_nothing)()
-    return alma
-
-
 def checked_user(user_id: object) -> str | None:
     """A user's name, or `None` for nobody."""
     return None if user_id is None else checked_name(user_id, "user_id")
@@ -66,7 +58,3 @@ def checked_score(value: object) -> float | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)):
         raise ConfigurationError(f"min_score must be a number, not {told(value)}")
     return value
-
-
-def _nothing() -> None:
-    pass

@@ -14,8 +14,9 @@ from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
 from pydantic import PrivateAttr
 
 from alma import ALMA
+from alma.memory.alma import checked_alma
 from alma_llamaindex import spans
-from alma_llamaindex.given import checked_alma, checked_call, checked_names, checked_waiting
+from alma_llamaindex.given import checked_call, checked_names, checked_waiting
 from alma_llamaindex.recording import Recording
 from alma_llamaindex.runs import Action, AgentRun, Evaluator, Part, Redact, Run, Strategy, calls_in_order, told_call
 from alma_llamaindex.watching import Watcher

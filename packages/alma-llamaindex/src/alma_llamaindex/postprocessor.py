@@ -8,8 +8,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import ConfigDict, PrivateAttr
 
 from alma import ALMA
+from alma.memory.alma import checked_alma
 from alma.memory.arguments import checked_name
-from alma_llamaindex.given import checked_alma
 from alma_llamaindex.nodes import SHOWN_WITH, MemoryNode
 
 

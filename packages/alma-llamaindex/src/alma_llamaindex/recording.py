@@ -116,7 +116,7 @@ class Recording:
         records = [record for part in parts if (record := self._closed(part, run, verdict, reason)) is not None]
         self.last_run = replace(run, episodes=tuple(records))
         if records and _LOG.isEnabledFor(logging.INFO):
-            _LOG.info("run of %s", "; then ".join(f"{record.agent}: {_told(record)}" for record in records))
+            _LOG.info("run of %s", "; then ".join(f"{record.agent}: {record.summary}" for record in records))
 
     def _closed(self, part: Part, run: AgentRun, verdict: Verdict | None, reason: str | None) -> EpisodeRecord | None:
         """How one agent's episode was ended; `None` if it could not be."""
@@ -168,17 +168,3 @@ def _verdict(said: Any) -> tuple[Verdict, str | None]:
     if isinstance(word, bool):
         return (Verdict.SUCCESS if word else Verdict.FAILURE), reason
     return Verdict(str(word).strip().lower()), reason
-
-
-def _told(record: EpisodeRecord) -> str:
-    """What was taken from one agent's part in a run."""
-    cited = ", ".join(exposure.tag for exposure in record.shown if exposure.used) or "none"
-    kept = [step.ok for step in record.steps if step.memory_id]
-    counts = [(kept.count(False), "failure", "failures"), (kept.count(True), "success", "successes")]
-    learned = " and ".join(_counted(*count) for count in counts if count[0]) or "no step"
-    ended = record.outcome.value if record.outcome else "abandoned"
-    return f"retrieved {len(record.shown)}, cited {cited}, learned {learned}, {_counted(len(record.steps), 'step', 'steps')}, {ended}"
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

@@ -10,9 +10,10 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from alma import ALMA, MemorySlice, MemoryType
+from alma.memory.alma import checked_alma
 from alma.memory.arguments import checked_count, checked_name, checked_time
 from alma.types.recalled import Recalled
-from alma_llamaindex.given import checked_alma, checked_kinds, checked_names, checked_score, checked_user
+from alma_llamaindex.given import checked_kinds, checked_names, checked_score, checked_user
 from alma_llamaindex.learner import learners
 from alma_llamaindex.nodes import nodes_of
 from alma_llamaindex.runs import Part, as_task

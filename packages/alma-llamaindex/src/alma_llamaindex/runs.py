@@ -109,10 +109,9 @@ class Part:
             return None
         try:
             return call(self.episode)
-        except StorageError as error:
+        except StorageError:
             if not self.episode.is_written:
                 self.episode = None
-                error.__traceback__ = None  # whoever keeps the error keeps no episode with it
             raise
 
     def observe(self, text: str) -> None:

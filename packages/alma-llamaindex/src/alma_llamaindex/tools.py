@@ -5,9 +5,10 @@ import asyncio
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from alma import ALMA
+from alma.memory.alma import checked_alma
 from alma.memory.arguments import checked_count, checked_name
 from alma.types.prompt import FENCE, FENCE_END
-from alma_llamaindex.given import checked_alma, checked_user
+from alma_llamaindex.given import checked_user
 from alma_llamaindex.spans import RECALL, REMEMBER
 
 NOTHING = "Nothing is known about that yet."

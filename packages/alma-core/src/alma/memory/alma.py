@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from alma.config import load_settings
 from alma.episode import Episode
+from alma.errors import ConfigurationError
 from alma.memory import (
     adding,
     assessing,
@@ -427,3 +428,11 @@ class ALMA(Upkeep):
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
         """A memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""
         return usage.get(self._room, memory_id, agent=agent, user_id=user_id)
+
+
+def checked_alma(alma: object) -> ALMA:
+    """What an integration was given, if it is an ALMA. `ConfigurationError` if not, `StorageError` if it was closed."""
+    if not isinstance(alma, ALMA):
+        raise ConfigurationError(f"alma must be an open ALMA, not {type(alma).__name__}; asyncio is served by the same one")
+    alma._store.check_open()
+    return alma

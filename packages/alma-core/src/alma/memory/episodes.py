@@ -2,14 +2,14 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
 from alma.episode import Episode
 from alma.episode.episode import exposures
-from alma.errors import AlmaError, ConflictError, MemoryNotFoundError, ValidationError
+from alma.errors import AlmaError, ConflictError, MemoryNotFoundError, StorageError, ValidationError
 from alma.memory import arguments as args
 from alma.memory import crediting, recall, record, usage
 from alma.memory.attempts import (
@@ -87,16 +87,22 @@ def begin(
         started_at=now,
         shown=exposures(shown),
     )
-    lease = lease_body(room.store.presence.id, to_micros(now))
+    waits = waits and episode_id is None  # another may have an id that was given
+    return Episode(_recorder_of(room, opened, waits=waits), opened, shown)
+
+
+def _recorder_of(room: Room, opened: EpisodeRecord, *, waits: bool) -> "RoomRecorder":
+    """Who writes down a new episode. If it does not wait its beginning is written; `ConflictError` if there is one of its id."""
+    lease = lease_body(room.store.presence.id, to_micros(opened.started_at))
     recorder = RoomRecorder(room, opened, (1, lease), is_written=False)
-    if waits and episode_id is None:  # another may have an id that was given
+    if waits:
         room.store.openings.add(recorder)
-    else:
-        try:
-            recorder.open()
-        except ConflictError as error:
-            raise ConflictError(f"there is an episode {key!r} already: {_standing(room, key)}") from error
-    return Episode(recorder, opened, shown)
+        return recorder
+    try:
+        recorder.open()
+    except ConflictError as error:
+        raise ConflictError(f"there is an episode {opened.id!r} already: {_standing(room, opened.id)}") from error
+    return recorder
 
 
 def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> Episode:
@@ -246,11 +252,16 @@ class RoomRecorder:
     def _with_beginning(self, call: Callable[[], R]) -> R:
         """Makes a write that the beginning goes with, unless that is written; after a fork, parent or child may have written it."""
         if not self.is_written:
-            with suppress(ConflictError):
+            try:
                 result = call()
+            except ConflictError:
+                self._is_now_written()
+            except StorageError:
+                self.room.store.openings.drop(self.opened.id)  # whoever gives the episode up has nothing more to say
+                raise
+            else:
                 self._is_now_written()
                 return result
-            self._is_now_written()
         return call()
 
     def _put_beginning(self, write: Write) -> None:

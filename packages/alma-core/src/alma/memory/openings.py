@@ -15,7 +15,7 @@ class Opening(Protocol):
 
 
 class Openings:
-    """Beginnings that wait for what they are written with, as long as somebody holds their episode. Thread-safe."""
+    """Beginnings that wait for what they are written with, as long as somebody holds their episode and no write of it fails. Thread-safe."""
 
     def __init__(self) -> None:
         self._waiting: WeakValueDictionary[str, Opening] = WeakValueDictionary()

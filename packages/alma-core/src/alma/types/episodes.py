@@ -104,6 +104,20 @@ class EpisodeRecord(_Value):
         """How long it took; `None` while it is open."""
         return None if self.ended_at is None else milliseconds(self.started_at, self.ended_at)
 
+    @property
+    def summary(self) -> str:
+        """What was taken from the attempt, in one line: `retrieved 4, cited H1, learned 1 failure, 2 steps, success`."""
+        cited = ", ".join(exposure.tag for exposure in self.shown if exposure.used) or "none"
+        kept = [step.ok for step in self.steps if step.memory_id]
+        counts = (_counted(kept.count(False), "failure", "failures"), _counted(kept.count(True), "success", "successes"))
+        learned = " and ".join(count for count in counts if not count.startswith("0 ")) or "no step"
+        ended = self.outcome.value if self.outcome else self.status.value
+        return f"retrieved {len(self.shown)}, cited {cited}, learned {learned}, {_counted(len(self.steps), 'step', 'steps')}, {ended}"
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
 
 def milliseconds(start: datetime, end: datetime) -> int:
     """From one moment to a later one, in whole milliseconds, never negative."""
