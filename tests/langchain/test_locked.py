@@ -31,7 +31,7 @@ BAD = (call("deploy", way="rolling"),)
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store waits a moment for a lock, not half a minute."""
-    monkeypatch.setattr("alma.storage.database.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("alma.storage.driver_errors.BUSY_SECONDS", 0.01)
     return tmp_path / "locked"
 
 

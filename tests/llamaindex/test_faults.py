@@ -46,7 +46,7 @@ def test_a_store_that_another_connection_holds_keeps_no_agent_waiting(alma: ALMA
 @pytest.fixture
 def impatient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ALMA]:
     """A store that waits a twentieth of a second for one who holds it."""
-    monkeypatch.setattr("alma.storage.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("alma.storage.driver_errors.BUSY_SECONDS", 0.05)
     with ALMA.open(tmp_path / "impatient", project_id="shop", embedding_provider="hash") as opened:
         yield opened
 

@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 
 from alma.errors import StorageError
-from alma.storage.database import create_database
+from alma.storage.creating import create_database
 from alma.storage.store import SQLStorage
 from processes import finished, start, workers
 from stores import FINGERPRINT, NOW, new_storage, open_alma

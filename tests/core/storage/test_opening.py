@@ -48,7 +48,7 @@ def test_a_database_cut_short_anywhere_is_refused_with_advice(tmp_path: Path, fi
     ends = {boundary + extra for boundary in range(0, len(whole), PAGE) for extra in (-1, 0, 1, 99, 100, 2048)}
     for end in sorted(end for end in ends if 0 <= end < len(whole)):
         (tmp_path / "alma.db").write_bytes(whole[:end])
-        refused(tmp_path, r"alma\.db (is cut short|is not an ALMA database).*backup")
+        refused(tmp_path, r"alma\.db is (cut short|damaged|not an ALMA database).*backup")
 
 
 def test_a_database_cut_short_beside_a_log_that_was_left_is_never_an_empty_store(tmp_path: Path, filled: Filled) -> None:
@@ -65,7 +65,7 @@ def test_a_database_cut_short_beside_a_log_that_was_left_is_never_an_empty_store
 
 
 @pytest.mark.parametrize(
-    "definition", [b"CREATE TABLE memory", b"CREATE TABLE store", b"CREATE INDEX passage_seq"], ids=bytes.decode
+    "definition", [b"CREATE TABLE journal", b"CREATE TABLE store", b"CREATE INDEX passage_seq"], ids=bytes.decode
 )
 @pytest.mark.parametrize("byte", [b"?", b"\xff"], ids=["a wrong letter", "no letter at all"])
 def test_a_damaged_definition_is_refused_with_advice(tmp_path: Path, filled: Filled, definition: bytes, byte: bytes) -> None:

@@ -155,11 +155,11 @@ def test_once_all_lists_are_read_full_text_is_not_asked_again(
     assert scores(project, "deploy") == scores(again, "deploy")
     asked = asking_full_text(store)
     add(store, project, make_outcome(task_description="Water the plants", strategy_used="number 7"))
+    questions = (["number", "7"], ["ledgers"], ["plants"], ["nowhere"], ["deploys", "water", "149"])
+    expected = [scores(again, *words) for words in questions]
     asked.clear()
-    for words in (["number", "7"], ["ledgers"], ["plants"], ["nowhere"], ["deploys", "water", "149"]):
-        found = scores(project, *words)
-        assert asked == []
-        assert found == scores(again, *words)
+    assert [scores(project, *words) for words in questions] == expected
+    assert asked == []
 
 
 def test_lists_are_read_one_by_one_at_first(opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch) -> None:

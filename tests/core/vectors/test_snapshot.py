@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from alma import folders
 from alma.types.embedding import Fingerprint
 from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
 
@@ -293,16 +294,18 @@ save(index, Path(sys.argv[1]), identity)
     assert load(path, IDENTITY, newest=7) is not None
 
 
-def test_what_a_killed_process_left_long_ago_is_cleared_away_and_nothing_else(index: ProjectIndex, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_cleared_away_and_nothing_that_may_be_in_the_making(
+    index: ProjectIndex, tmp_path: Path
+) -> None:
     path = tmp_path / "vectors[1].snapshot"
-    save(index, path, IDENTITY)
-    old, young, other = tmp_path / f".{path.name}.a.tmp", tmp_path / f".{path.name}.b.tmp", tmp_path / ".vectors1.snapshot.c.tmp"
-    for file in (old, young, other):
+    left, other = tmp_path / f".{path.name}.a.tmp", tmp_path / ".vectors1.snapshot.c.tmp"
+    for file in (left, other):
         file.touch()
-    for file in (old, other):
-        os.utime(file, (path.stat().st_mtime - 7200,) * 2)
+    with folders.making_in(tmp_path):  # as another process that saves does
+        save(index, path, IDENTITY)
+        assert sorted(tmp_path.iterdir()) == sorted([path, left, other])
     save(index, path, IDENTITY)
-    assert sorted(tmp_path.iterdir()) == sorted([path, young, other])
+    assert sorted(tmp_path.iterdir()) == sorted([path, other])
 
 
 def test_only_the_owner_may_read_a_snapshot(path: Path) -> None:

@@ -1,5 +1,6 @@
 """Files that callers name: written whole or not at all, never onto a store, readable by their owner only."""
 
+import glob
 import os
 import stat
 import uuid
@@ -8,7 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from alma import folders
 from alma.errors import StorageError, ValidationError
+from alma.storage.connections import is_open_here
 from alma.text import shortened
 
 _OF_A_STORE = ("-wal", "-shm", "-journal", ".holder", ".index")
@@ -50,8 +53,10 @@ def checked_target(value: str | os.PathLike[str], store: Path) -> Path:
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
     """A file that has its name only once it is whole and on disk; only its owner may read it."""
-    draft = path.with_name(f".{path.name[:_DRAFT_NAME]}.{uuid.uuid4().hex}.new")
-    with _storage_errors(path, "written"):
+    drafts = f".{path.name[:_DRAFT_NAME]}."
+    draft = path.with_name(f"{drafts}{uuid.uuid4().hex}.new")
+    folders.sweep(path.parent, f"{glob.escape(drafts)}*.new")
+    with _storage_errors(path, "written"), folders.making_in(path.parent):
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with open(descriptor, "wb") as file:
@@ -65,7 +70,9 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def opened_file(path: Path) -> Iterator[BinaryIO]:
-    """The file, open for reading."""
+    """The file, open for reading. `ValidationError` for a database that is open: closing the file would end the locks that guard it."""
+    if is_open_here(path):
+        raise ValidationError(f"{_told(path)} is a database that is open, not an export")
     with _storage_errors(path, "read"), path.open("rb") as file:
         yield file
 
@@ -88,6 +95,8 @@ def _is_same(path: Path, other: Path) -> bool:
 
 
 def _is_database(path: Path) -> bool:
+    if is_open_here(path):
+        return True
     with path.open("rb") as file:
         return file.read(len(_DATABASE)) == _DATABASE
 

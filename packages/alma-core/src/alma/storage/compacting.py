@@ -2,11 +2,10 @@
 
 import json
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from alma.storage import fulltext, waiting
-from alma.storage.database import Database, connect, storage_errors
+from alma.storage.database import Database
 from alma.storage.evidence import compared
 from alma.storage.logical import View
 from alma.storage.seal import Seal
@@ -34,10 +33,15 @@ def compact(database: Database, *, seal: Seal) -> bool:
         connection.executemany("INSERT OR IGNORE INTO compared VALUES (?, ?)", compared(connection, seal))
         connection.execute(_VECTORS_UNUSED)
         connection.execute("DROP TABLE compared")
-    with database.writing, storage_errors(database.path), closing(connect(database.path)) as connection:
-        connection.execute("PRAGMA temp_store=FILE")  # VACUUM would copy the whole file into memory
-        connection.execute("VACUUM")
-        return _emptied_log(connection, database.path)
+    with database.alone() as connection:
+        settings = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("temp_store", "busy_timeout")}
+        try:
+            connection.execute("PRAGMA temp_store=FILE")  # VACUUM would copy the whole file into memory
+            connection.execute("VACUUM")
+            return _emptied_log(connection, database.path)
+        finally:
+            for name, value in settings.items():
+                connection.execute(f"PRAGMA {name}={value:d}")
 
 
 def _emptied_log(connection: sqlite3.Connection, path: Path) -> bool:

@@ -148,7 +148,6 @@ class _Memories(LogicalTable):
 
     def delete(self, view: View, raw: Row) -> None:
         note_last_record(view, raw)
-        view.connection.execute(compiled.MEMORY_LET_GO, {"of_row": raw["row"]})
         view.connection.execute(compiled.MEMORY_DELETE, {"of_row": raw["row"]})
 
 
@@ -189,7 +188,6 @@ class _Passages(LogicalTable):
         view.connection.execute(compiled.PASSAGE_UPDATE, {**columns, "of_row": raw["row"]})
 
     def delete(self, view: View, raw: Row) -> None:
-        view.connection.execute(compiled.PASSAGE_LET_GO, {"of_row": raw["row"]})
         view.connection.execute(compiled.PASSAGE_DELETE, {"of_row": raw["row"]})
 
 

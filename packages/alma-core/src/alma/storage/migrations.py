@@ -14,7 +14,37 @@ def m001_first_layout(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: Sequence[Migration] = (m001_first_layout,)
+def m002_row_numbers_given_out_once(connection: sqlite3.Connection) -> None:
+    """Row numbers of memories, passages and evidence are never reused, also after the newest rows were deleted.
+
+    Caches of other processes know rows by these numbers. SQLite adds AUTOINCREMENT to no table that exists, so the tables are copied.
+    """
+    for name in ("memory", "passage", "evidence"):
+        made = "SELECT sql FROM sqlite_master WHERE tbl_name = ? AND type = ? AND sql IS NOT NULL"
+        (table,) = connection.execute(made, (name, "table")).fetchone()
+        indexes = connection.execute(made, (name, "index")).fetchall()
+        numbered = table.replace("row INTEGER PRIMARY KEY,", "row INTEGER PRIMARY KEY AUTOINCREMENT,")
+        connection.execute(numbered.replace(f"CREATE TABLE {name} ", "CREATE TABLE copied "))
+        connection.execute(f"INSERT INTO copied SELECT * FROM {name}")  # noqa: S608 - one of our own names
+        connection.execute(f"DROP TABLE {name}")
+        connection.execute(f"ALTER TABLE copied RENAME TO {name}")
+        for (index,) in indexes:
+            connection.execute(index)
+        _continue_after_deleted(connection, name)
+    connection.execute("DELETE FROM store WHERE key LIKE 'newest_%_let_go'")
+
+
+def _continue_after_deleted(connection: sqlite3.Connection, table: str) -> None:
+    """Lets the numbers go on after the greatest one that the first layout, which noted it in `store`, had seen deleted."""
+    noted = connection.execute("SELECT value FROM store WHERE key = ?", (f"newest_{table}_let_go",)).fetchone()
+    newest = connection.execute(f"SELECT max(row) FROM {table}").fetchone()[0] or 0  # noqa: S608 - one of our own names
+    connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
+    connection.execute(
+        "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, max(newest, int(noted[0]) if noted else 0))
+    )
+
+
+MIGRATIONS: Sequence[Migration] = (m001_first_layout, m002_row_numbers_given_out_once)
 
 
 def applied_migrations(connection: sqlite3.Connection) -> set[str]:

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Insert, Integer, String, Table, Update, and_, bindparam, cast, func, insert, literal_column, select, update
-from sqlalchemy.dialects import sqlite
+from sqlalchemy import Insert, Integer, Table, Update, and_, bindparam, cast, func, insert, literal_column, select, update
 
 from alma.storage import tables
 
@@ -67,26 +66,3 @@ def inserting(table: Table, *left_out: str) -> Insert:
 def updating(table: Table, key: str, *columns: str) -> Update:
     """New values of some columns, in the row whose key is given as `of_KEY`."""
     return update(table).values({name: given(name) for name in columns}).where(table.c[key] == given(f"of_{key}"))
-
-
-def _newest(table: Table) -> Any:
-    return select(func.max(table.c.row)).scalar_subquery()
-
-
-def next_row(table: Table) -> Any:
-    """A row number that no row of a table ever had. `AUTOINCREMENT` would write a page of its own for that, each time."""
-    newest_let_go = select(cast(STORE.c.value, Integer)).where(STORE.c.key == _let_go(table)).scalar_subquery()
-    none = literal_column("0", Integer())
-    return func.max(func.coalesce(_newest(table), none), func.coalesce(newest_let_go, none)) + literal_column("1", Integer())
-
-
-def letting_go(table: Table) -> Any:
-    """Remembers the newest row number of a table before its row is deleted; does nothing for any other row."""
-    given = bindparam("of_row", type_=Integer())
-    chosen = select(_let_go(table), cast(given, String)).where(given == _newest(table))
-    made = sqlite.insert(STORE).from_select(["key", "value"], chosen)
-    return made.on_conflict_do_update(index_elements=["key"], set_={"value": made.excluded.value})
-
-
-def _let_go(table: Table) -> Any:
-    return literal_column(f"'newest_{table.name}_let_go'", String())

@@ -31,8 +31,6 @@ from alma.storage.pieces import (
     given_in,
     in_journal,
     inserting,
-    letting_go,
-    next_row,
     number,
     place,
     rows_given,
@@ -73,12 +71,10 @@ def sources() -> dict[str, ClauseElement]:
         .where(PARTITION.c.project == given("project"), PARTITION.c.row > given("after"))
         .order_by(PARTITION.c.row),
         "PARTITION_INSERT": inserting(PARTITION, "row"),
-        "MEMORY_INSERT": inserting(MEMORY, "row").values(row=next_row(MEMORY)),
-        "MEMORY_LET_GO": letting_go(MEMORY),
+        "MEMORY_INSERT": inserting(MEMORY, "row"),
         "MEMORY_BY_ID": select(MEMORY).where(_m.project == given("project"), _m.id == given("id")),
         "MEMORY_PLACE": select(_m.row, _m.partition, _m.archived_at).where(_m.project == given("project"), _m.id == given("id")),
-        "PASSAGE_INSERT": inserting(PASSAGE, "row").values(row=next_row(PASSAGE)),
-        "PASSAGE_LET_GO": letting_go(PASSAGE),
+        "PASSAGE_INSERT": inserting(PASSAGE, "row"),
         "SEARCHED": select(_p.memory, _p.is_own, _p.text, _p.keywords)
         .where(_p.memory.in_(rows_given()))
         .order_by(_p.memory, _p.position),
@@ -203,9 +199,6 @@ def sources() -> dict[str, ClauseElement]:
             REMOVED.c.project == given("project"),
             REMOVED.c.seq > given("after"),
             REMOVED.c.seq <= given("upto"),
-            ~select(_p.row)
-            .where(_p.row == REMOVED.c.passage, _p.is_live == literal_column("1"), _p.text_hash.is_not(None))
-            .exists(),
         ),
         **_logical(),
         **evidence_sources(),

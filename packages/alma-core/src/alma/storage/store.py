@@ -9,7 +9,9 @@ from pathlib import Path
 from alma.errors import CorruptStoreError
 from alma.storage import compiled
 from alma.storage.compacting import compact
-from alma.storage.database import Database, check_file, create_database, storage_errors
+from alma.storage.creating import create_database, remove_drafts
+from alma.storage.database import Database
+from alma.storage.driver_errors import storage_errors
 from alma.storage.migrations import applied_migrations, migrate, missing_migrations
 from alma.storage.project import SQLProject
 from alma.storage.reembedding import NextVectors, drop_left_over
@@ -25,11 +27,11 @@ class SQLStorage:
 
     def __init__(self, path: Path, *, at: datetime, seal: Seal | None = None) -> None:
         """Opens a database that exists and brings its tables up to date. `StorageError` if it cannot, `CorruptStoreError` if it is damaged."""
-        check_file(path)
         self.path = path
         self.database = Database(path)
         self.seal = seal or OpenSeal()
         try:
+            self.database.check_whole()
             with self.database.reading() as connection:
                 if not applied_migrations(connection):
                     raise CorruptStoreError(
@@ -40,6 +42,7 @@ class SQLStorage:
                 with self.database.transaction() as connection:
                     migrate(connection, at=to_micros(at))
             self.id, self.fingerprint, self._embedder = self._identity()
+            remove_drafts(path)
         except BaseException:
             self.database.close()
             raise

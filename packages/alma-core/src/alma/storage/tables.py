@@ -7,6 +7,9 @@ them have passed the seal.
 from sqlalchemy import Index, LargeBinary, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
+_NEVER_REUSED = {"sqlite_autoincrement": True}
+"""Row numbers are given out once: caches, also those of other processes, know rows by number."""
+
 
 class StoreTable(SQLModel, table=True):
     """What holds for the whole database: its id, its embedder."""
@@ -40,7 +43,7 @@ class PartitionTable(SQLModel, table=True):
     """An owner and a kind inside a project. `is_user` tells a user from an agent of the same name."""
 
     __tablename__ = "partition"
-    __table_args__ = (UniqueConstraint("project", "is_user", "owner", "kind"),)
+    __table_args__ = (UniqueConstraint("project", "is_user", "owner", "kind"), _NEVER_REUSED)
     row: int = Field(primary_key=True)
     project: int
     is_user: int
@@ -58,6 +61,7 @@ class MemoryTable(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("project", "id"),
         Index("memory_evidence", "project", "evidence", "partition", "successes", sqlite_where=text("evidence IS NOT NULL")),
+        _NEVER_REUSED,
     )
     row: int = Field(primary_key=True)
     project: int
@@ -81,7 +85,7 @@ class PassageTable(SQLModel, table=True):
     """A piece of a memory. Without a `text_hash` it has no vector. `seq` is the record that last added it to the indexes or removed it."""
 
     __tablename__ = "passage"
-    __table_args__ = (UniqueConstraint("memory", "position"), Index("passage_seq", "project", "seq"))
+    __table_args__ = (UniqueConstraint("memory", "position"), Index("passage_seq", "project", "seq"), _NEVER_REUSED)
     row: int = Field(primary_key=True)
     project: int
     memory: int
@@ -141,6 +145,7 @@ class EvidenceTable(SQLModel, table=True):
         UniqueConstraint("project", "agent", "task_class", "strategy_hash"),
         UniqueConstraint("project", "id"),
         Index("evidence_class", "project", "agent", "row", sqlite_where=text("task IS NOT NULL")),
+        _NEVER_REUSED,
     )
     row: int = Field(primary_key=True)
     project: int

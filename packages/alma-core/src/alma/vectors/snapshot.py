@@ -6,7 +6,6 @@ The header says whose snapshot it is and how many passages follow; the arrays ar
 vectors (float16) and is_own (one byte each), in this order.
 """
 
-import contextlib
 import glob
 import json
 import logging
@@ -23,6 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from alma import folders
 from alma.errors import AlmaError
 from alma.protocols import VectorChanges
 from alma.types.embedding import Fingerprint
@@ -33,7 +33,6 @@ DIGEST_SIZE = 32
 PREFIX_SIZE = len(MAGIC) + DIGEST_SIZE + 4
 ALIGNMENT = 64
 BIGGEST_HEADER = 65_536
-LEFTOVER_SECONDS = 3600
 
 _log = logging.getLogger("alma")
 
@@ -66,17 +65,23 @@ def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity, *, head_at
     The index takes no changes meanwhile. `OSError` when the folder cannot be written to.
     """
     path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file, index.still() as (image, blocks):
-            header = _header(image, identity, index.dimension, head_at(image.upto))
-            _write(file, header, _arrays(image, blocks))
-        _remove_leftovers(path, newer=temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
+    remove_drafts(path)
+    with folders.making_in(path.parent):
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file, index.still() as (image, blocks):
+                header = _header(image, identity, index.dimension, head_at(image.upto))
+                _write(file, header, _arrays(image, blocks))
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    folders.sync(path.parent)
+
+
+def remove_drafts(path: Path) -> None:
+    """Deletes what writers of this snapshot that were killed have left behind."""
+    folders.sweep(path.parent, f".{glob.escape(path.name)}.*.tmp")
 
 
 def _write(file: BinaryIO, header: bytes, arrays: Iterable[NDArray[Any]]) -> None:
@@ -199,22 +204,3 @@ def _restored(view: memoryview, facts: dict[str, Any], start: int, dimension: in
         )
     )
     return index
-
-
-def _remove_leftovers(path: Path, *, newer: str) -> None:
-    """Deletes what savers that were killed have left behind: temporary files much older than ours, so that no living one loses its own."""
-    now = os.stat(newer).st_mtime
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-        with contextlib.suppress(OSError):
-            if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
-                leftover.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

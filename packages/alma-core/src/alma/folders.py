@@ -1,0 +1,70 @@
+"""Folders: temporary files in them, the removal of those whose maker was killed, and fsync.
+
+Whoever makes a temporary file holds a shared lock on its folder meanwhile. The operating system releases it with the process, so whoever gets the
+lock alone knows that every temporary file in the folder is left over. Where a folder cannot be locked nothing is removed.
+"""
+
+import contextlib
+import glob
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def making_in(folder: Path) -> Iterator[None]:
+    """Keeps others from removing temporary files in a folder."""
+    with _locked(folder, alone=False):
+        yield
+
+
+def sweep(folder: Path, pattern: str) -> int:
+    """Deletes the temporary files of a folder whose names match, unless one may still be in the making. Returns how many."""
+    names = [Path(name) for name in glob.iglob(os.path.join(glob.escape(str(folder)), pattern), include_hidden=True)]
+    if not names:
+        return 0
+    with _locked(folder, alone=True) as is_locked:
+        return sum(_deleted(name) for name in names) if is_locked else 0
+
+
+def sync(folder: Path) -> None:
+    """Waits until the names in a folder are on the disk."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _deleted(path: Path) -> bool:
+    try:
+        path.unlink()
+    except OSError:  # another process was quicker, or the folder is read-only
+        return False
+    return True
+
+
+if sys.platform == "win32":  # pragma: no cover - run on Windows only, where folders cannot be locked
+
+    @contextmanager
+    def _locked(folder: Path, *, alone: bool) -> Iterator[bool]:
+        yield False
+
+else:
+    import fcntl
+
+    @contextmanager
+    def _locked(folder: Path, *, alone: bool) -> Iterator[bool]:
+        """Whether the folder is locked now: shared, which waits for a sweep to end, or alone, which does not wait."""
+        with contextlib.ExitStack() as stack:
+            is_locked = False
+            with contextlib.suppress(OSError):  # an unreadable folder, or a file system without locks
+                descriptor = os.open(folder, os.O_RDONLY)
+                stack.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
+                is_locked = True
+            yield is_locked
