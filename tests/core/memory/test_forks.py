@@ -223,3 +223,20 @@ asyncio.run(calls())
 print(ended(in_child(lambda: asyncio.run(calls()))))
 """
     assert _run(tmp_path, script).split() == ["0"]
+
+
+def test_steps_of_a_parent_and_its_child_are_all_kept(tmp_path: Path) -> None:
+    script = """
+episode = alma.episode(agent="dev", task="Deploy")
+episode.step("one", ok=True)
+def steps():
+    episode.step("two, of a child", ok=False, error="no answer")
+    episode.step("three, of a child", ok=True)
+assert ended(in_child(steps)) == 0
+assert [step.number for step in (episode.step("four", ok=True), episode.step("five", ok=True))] == [4, 5]
+assert [step.action for step in episode.steps] == [step.action for step in alma.get_episode(episode.id).steps]
+assert ended(in_child(lambda: episode.step("six, of a child", ok=True))) == 0
+episode.succeed()
+print(*(step.action.split(",")[0] for step in alma.get_episode(episode.id).steps), alma.verify().ok)
+"""
+    assert _run(tmp_path, script).split() == ["one", "two", "three", "four", "five", "six", "True"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alma import ALMA, ConflictError, CustomMemoryType, DomainKnowledge, Heuristic, Outcome
+from alma import ALMA, CustomMemoryType, DomainKnowledge, Heuristic, Outcome
 from alma.errors import ConfigurationError
 from alma.memory import maintaining
 from alma.types.maintenance import MaintenanceReport
@@ -283,17 +283,32 @@ def test_of_many_that_are_due_at_once_one_runs(open_store: OpenStore) -> None:
     assert stores[0].verify().ok
 
 
-def test_a_run_that_is_always_forestalled_says_so(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
-    choices = maintaining.choices
+def test_runs_of_many_threads_at_once_all_end_well(open_store: OpenStore) -> None:
+    stores = [open_store(forgetting={"outcome": {"window": 1}}) for _ in range(2)]
+    outcomes(stores[0], 9)
+    with ThreadPoolExecutor(4) as threads:
+        reports = list(threads.map(lambda turn: stores[turn % 2].maintain(), range(60)))
+    assert all(report.ran for report in reports)
+    assert sum(report.total for report in reports) == 8
+    assert stores[0].verify().ok
+
+
+@pytest.mark.parametrize("due_only", [False, True])
+def test_a_run_that_is_forestalled_again_and_again_runs_in_the_end(
+    alma: ALMA, monkeypatch: pytest.MonkeyPatch, due_only: bool
+) -> None:
+    choices, forestalled = maintaining.choices, []
 
     def meanwhile(*given: Any) -> Any:
-        with alma._room.project.write(actor="", operation="test", at=0) as write:
-            write.put_record("maintenance", "last", {"at": 0}, version=alma._room.project.record("maintenance", "last")[0])
+        if len(forestalled) < 9:
+            with alma._room.project.write(actor="", operation="test", at=0) as write:
+                write.put_record("maintenance", "last", {"at": 0}, version=len(forestalled))
+            forestalled.append(given)
         return choices(*given)
 
     monkeypatch.setattr(maintaining, "choices", meanwhile)
-    with pytest.raises(ConflictError, match="maintenance"):
-        alma.maintain()
+    assert alma.maintain(due_only=due_only).ran
+    assert len(forestalled) == (9 if due_only else 1)
 
 
 def test_what_went_while_it_was_being_chosen_is_not_counted(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:

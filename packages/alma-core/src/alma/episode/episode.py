@@ -64,8 +64,9 @@ class Episode:
 
     @property
     def is_open(self) -> bool:
-        """Whether steps and a verdict are still taken."""
-        return self._ending is None and not self._is_suspended
+        """Whether steps and a verdict are still taken. One whose ending was undone is open again."""
+        with self._lock:
+            return self._is_open() or self._is_taken_up_again()
 
     @property
     def is_written(self) -> bool:
@@ -94,7 +95,9 @@ class Episode:
             lessons = self._lessons.after(step)
             kept = self._recorder.step(step, is_lesson=lessons.count > self._lessons.count)
             self._lessons = lessons
-            self._record = self._record.model_copy(update={"steps": (*self._record.steps, kept)})
+            is_next = kept.number == step.number
+            others = self._record.steps if is_next else (self._recorder.held() or self._record).steps[: kept.number - 1]
+            self._record = self._record.model_copy(update={"steps": (*others, kept)})
             return kept
 
     def observe(self, text: str) -> list[str]:
@@ -151,7 +154,7 @@ class Episode:
     def suspend(self) -> None:
         """Lets go of it without ending it, say at an interrupt that waits for a person. `ALMA.resume_episode` takes it up again, in any process."""
         with self._lock:
-            if self._ending is None and not self._is_suspended:
+            if self.is_open:
                 self._recorder.suspend()
                 self._is_suspended = True
 
@@ -161,7 +164,7 @@ class Episode:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         try:
             with self._lock:
-                if self.is_open:
+                if self._is_open():
                     left = leaving(error)
                     self._end(left.outcome, error=left.error)
         except AlmaError as problem:
@@ -184,7 +187,7 @@ class Episode:
                 used=None if self._named is None else tuple(self._named),
                 at=self._recorder.now(),
             )
-            if self._ending is not None:
+            if self._ending is not None and not self._is_taken_up_again():
                 return self._ended_again(self._ending, ending)
             self._check_open()
             self._record = self._recorder.end(ending)
@@ -222,6 +225,17 @@ class Episode:
 
     def _name(self, memory_ids: Sequence[str]) -> None:
         self._named = list(dict.fromkeys([*(self._named or ()), *memory_ids]))
+
+    def _is_open(self) -> bool:
+        return self._ending is None and not self._is_suspended
+
+    def _is_taken_up_again(self) -> bool:
+        """Whether the ending or the suspension was undone since; then it goes on from what is stored."""
+        held = self._recorder.held()
+        if held is None:
+            return False
+        self._ending, self._is_suspended, self._record = None, False, held
+        return True
 
     def _check_open(self) -> None:
         if not self.is_open:

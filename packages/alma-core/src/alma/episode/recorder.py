@@ -16,8 +16,12 @@ class Recorder(Protocol):
     def now(self) -> datetime:
         """The present."""
 
+    def held(self) -> EpisodeRecord | None:
+        """What is stored of the episode by now, if it is open and held here; `None` if it ended, was suspended, or its beginning was undone."""
+
     def step(self, step: Step, *, is_lesson: bool) -> Step:
-        """Keeps a step; a lesson also as a memory, whose id the returned step has."""
+        """Keeps a step; a lesson also as a memory, whose id the returned step has. Its number is another one if steps were added elsewhere
+        (by a forked child) or undone."""
 
     def end(self, ending: Ending) -> EpisodeRecord:
         """Keeps how it ended, counts what was used, makes the memory of how it went, all in one transaction."""

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -188,9 +188,41 @@ class RoomRecorder:
             self._put_beginning(write)
         self._is_now_written()
 
+    def held(self) -> EpisodeRecord | None:
+        """What is stored of the episode, if it is open under this lease, which an undo brings back."""
+        self.room = self.room.latest
+        if not self.is_written:
+            return self.opened
+        if self.room.project.record(LEASE, self.opened.id) != self.lease:
+            return None
+        try:
+            self.opened = stored(self.room, self.opened.id)
+        except MemoryNotFoundError:
+            return None
+        return self.opened
+
     def step(self, step: Step, *, is_lesson: bool) -> Step:
         """Keeps a step, and the memory made of it, in one transaction."""
-        return self._with_beginning(lambda: self._step(step, is_lesson))
+        while True:
+            try:
+                return self._with_beginning(lambda: self._step(self._numbered(step), is_lesson))
+            except ConflictError:
+                if not self._took_in_other_steps():
+                    raise
+
+    def _took_in_other_steps(self) -> bool:
+        """Whether steps were stored elsewhere meanwhile, say by a forked child; they are known now."""
+        count = len(self.opened.steps)
+        with suppress(MemoryNotFoundError):
+            self.opened = stored(self.room, self.opened.id)
+        return len(self.opened.steps) != count
+
+    def _numbered(self, step: Step) -> Step:
+        """The step as the next one after those that are stored."""
+        count = len(self.opened.steps)
+        if count and self.is_written and not self.room.project.record(STEP, step_key(self.opened.id, count))[0]:
+            self.opened = stored(self.room, self.opened.id)  # steps were undone
+        return step.model_copy(update={"number": len(self.opened.steps) + 1})
 
     def end(self, ending: Ending) -> EpisodeRecord:
         """Keeps the ending, the memory of it and what was used, in one transaction, and lets go of the episode."""

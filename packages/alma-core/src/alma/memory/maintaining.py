@@ -17,8 +17,6 @@ DEFAULT_PERIOD = timedelta(days=1)
 PART = 500
 """So many memories are archived in one transaction and one journal record: others who want to write wait no longer than that takes."""
 
-TRIES = 3
-
 _KEY = "last"
 
 
@@ -27,21 +25,20 @@ def maintain(room: Room, *, dry_run: bool, due_only: bool, is_wanted: Callable[[
 
     `is_wanted` is asked between parts; what is left then is found by the next run.
     """
-    for attempt in range(1, TRIES + 1):
+    while True:
         version, before = last_run(room)
         if due_only and not is_due(room, before):
-            break
+            return _report(room, before, (), dry_run=dry_run, ran=False)
         chosen = choices(room, room.store.forgetting)
         if dry_run:
             return _report(room, before, chosen, dry_run=True, ran=True)
         try:
-            seqs, done = _archived(room, chosen, version, is_wanted)
-        except ConflictError:  # somebody else has just begun
-            if attempt == TRIES:
+            seqs, done = _archived(room, chosen, version if due_only else None, is_wanted)
+        except ConflictError:
+            if last_run(room)[0] == version:
                 raise
-            continue
+            continue  # another run was noted meanwhile, so it may be due no more
         return _report(room, before, done, dry_run=False, ran=True, at=room.store.clock(), seqs=seqs)
-    return _report(room, before, (), dry_run=dry_run, ran=False)
 
 
 def last_run(room: Room) -> tuple[int, datetime | None]:
@@ -66,9 +63,12 @@ def is_due(room: Room, last: datetime | None) -> bool:
 
 
 def _archived(
-    room: Room, chosen: Sequence[Choice], version: int, is_wanted: Callable[[], bool]
+    room: Room, chosen: Sequence[Choice], version: int | None, is_wanted: Callable[[], bool]
 ) -> tuple[tuple[int, ...], list[Choice]]:
-    """Archives part by part, and notes the run with the first. `ConflictError`, with nothing done, if another run was noted meanwhile."""
+    """Archives part by part, and notes the run with the first.
+
+    With the `version` of the last note: `ConflictError`, with nothing done, if another run was noted meanwhile.
+    """
     seqs, done = [], []
     for start in range(0, max(len(chosen), 1), PART):
         if start and not is_wanted():
@@ -76,7 +76,7 @@ def _archived(
         at = room.now()
         with room.project.write(actor="", operation="maintain", at=at) as write:
             if start == 0:
-                write.put_record(MAINTENANCE, _KEY, {"at": at}, version=version)
+                write.put_record(MAINTENANCE, _KEY, {"at": at}, version=last_run(room)[0] if version is None else version)
             part = list(_still_there(room, chosen[start : start + PART]))
             for choice in part:
                 write.change_memory(choice.memory_id, archived_at=at)
