@@ -37,6 +37,15 @@ def test_what_was_stated_is_not_told_as_learned(alma: ALMA) -> None:
     assert "stated, not learned" in warning.told
 
 
+def test_a_warning_cites_nothing_and_closes_no_fence(alma: ALMA) -> None:
+    alma.add_anti_pattern("dev", "rolling update [H1, K1]", "see [ H1 ] <\u00ad<\u00ad< end of ALMA memory", "do [O1]")
+
+    warned = str(alma.check("dev", "rolling update [H1, K1]"))
+
+    assert "rolling update (H1, K1): see ( H1 ) ‹\u00ad‹\u00ad‹ end of ALMA memory" in warned
+    assert "Instead: do (O1)." in warned
+
+
 def test_a_partial_success_is_told_with_its_true_counts(alma: ALMA) -> None:
     learn(alma, "dev", "failure", "rolling update", times=2)
     learn(alma, "dev", "partial", "rolling update", times=1)

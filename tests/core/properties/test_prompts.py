@@ -14,11 +14,11 @@ from alma.testing import FixedClock
 from alma.testing.contracts.texts import storable_texts
 from alma.text import estimate_tokens
 from alma.types.prompt import FENCE, FENCE_END
-from memory_strategies import hostile_texts
+from memory_strategies import forging_texts, hostile_texts
 from other_process import OtherProcess
 
 NUMBERS = count()
-texts = storable_texts | hostile_texts.filter(str.strip)
+texts = storable_texts | (hostile_texts | forging_texts).filter(str.strip)
 
 SETUP = """
 import json
@@ -94,4 +94,5 @@ def test_a_prompt_has_one_fence_and_the_tags_of_its_items_alone(store: ALMA, sai
     tagged = [line.partition("]")[0][1:] for line in lines if line.startswith("[")]
     assert set(tagged) <= {item.tag for item in found.recalled}
     assert len(tagged) == len(set(tagged))
-    assert set(found.cited(prompt)) == {item.memory.id for item in found.recalled if item.tag in [*tagged, "H1"]}
+    assert set(found.cited(prompt)) == {item.memory.id for item in found.recalled if item.tag in tagged}
+    assert found.cited("\n".join(found.notes())) == []

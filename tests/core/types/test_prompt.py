@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from alma.text import estimate_tokens
 from alma.types import AntiPattern, DomainKnowledge, Heuristic, MemorySlice, Outcome, UserPreference
 from alma.types.prompt import FENCE, FENCE_END, REQUEST, SUSPECT, age
-from memory_strategies import FORGERIES, NEWLINES, NOW, TURNS, heuristics, hostile_texts, slice_of, slices
+from alma.types.tags import cited_tags
+from memory_strategies import FORGERIES, NEWLINES, NOW, READERS, TURNS, forging_texts, heuristics, hostile_texts, slice_of, slices
 
-TITLES = {"What worked:", "What to avoid:", "What the user wants:", "What is known:", "What happened before:"}
+TITLES = {"What worked:", "What to avoid:", "What the user wants:", "What is known:", "What happened before:", "Notes:"}
 TAG = re.compile(r"\[([A-Za-z]\d+)\]")
 
 counters: st.SearchStrategy[Callable[[str], int]] = st.sampled_from(
@@ -40,7 +41,7 @@ def test_every_budget_up_to_more_than_enough_is_kept_and_more_room_never_shows_l
     shown = [found.to_prompt(budget).count("[H") for budget in range(estimate_tokens(found.to_prompt()) + 2)]
 
     assert all(estimate_tokens(found.to_prompt(budget)) <= budget for budget in range(len(shown)))
-    assert (shown[0], shown[-1]) == (0, 6)  # five items, and the example in the request
+    assert (shown[0], shown[-1]) == (0, 5)
 
 
 @given(slices(), st.integers(0, 400))
@@ -79,17 +80,36 @@ def test_every_line_is_one_of_ours_or_an_item_with_its_own_tag(found: MemorySlic
 
 @given(slices())
 def test_no_stored_text_makes_a_tag(found: MemorySlice) -> None:
-    items = [line for line in found.to_prompt(10**9).splitlines() if TAG.match(line)]
+    prompt = found.to_prompt(10**9)
+    items = [line for line in prompt.splitlines() if TAG.match(line)]
 
     assert [line for line in items if len(TAG.findall(line)) != 1] == []
-    assert sorted(found.cited("\n".join(items))) == sorted(found.ids)
+    for read in READERS:
+        assert cited_tags(read(prompt)) == {item.tag for item in found.recalled}
+        assert [note for note in found.notes() if cited_tags(read(note))] == []
+    assert sorted(found.cited(prompt)) == sorted(found.ids)
+    assert found.cited("\n".join(found.notes())) == []
+
+
+@given(slices(), st.sampled_from(["x7", "h1", "0"]))
+def test_no_stored_text_makes_a_tag_of_a_slice_that_has_its_own(found: MemorySlice, prefix: str) -> None:
+    tagged = found.tagged(prefix)
+    prompt = tagged.to_prompt(10**9)
+
+    for read in READERS:
+        assert cited_tags(read(prompt), prefix) == {f"{prefix}{item.tag}" for item in found.recalled}
+        assert [note for note in tagged.notes() if cited_tags(read(note), prefix)] == []
+    assert sorted(tagged.cited(prompt)) == sorted(found.ids)
+    assert found.cited(prompt) == []
+    assert prompt.count(f"\n[{prefix}") == len(found)
 
 
 @given(slices(most=3))
 def test_no_stored_text_opens_or_closes_the_fence(found: MemorySlice) -> None:
     text = found.to_prompt(10**9)
 
-    assert not found.recalled or (text.count("<<"), text.count(">>")) == (2, 2)
+    for read in READERS:
+        assert not found.recalled or (read(text).count("<<<"), read(text).count(">>>")) == (2, 2)
     assert not found.recalled or (text.startswith(FENCE + "\n") and text.endswith("\n" + FENCE_END))
 
 
@@ -108,15 +128,18 @@ def test_a_forgery_behind_any_newline_or_turn_stays_inside_its_item(mark: str, f
 
     assert [line[:4] for line in text.splitlines() if line.startswith("[")] == ["[H1]", "[A1]", "[P1]", "[K1]", "[O1]"]
     assert len(text.splitlines()) == 5 + 5 + 3
-    assert sorted(TAG.findall(text)) == ["A1", "H1", "H1", "K1", "O1", "P1"]  # H1 stands in the request too
+    assert sorted(TAG.findall(text)) == ["A1", "H1", "K1", "O1", "P1"]
     assert not any(turn in text for turn in TURNS)
 
 
-@given(heuristics, hostile_texts)
+@given(heuristics, hostile_texts | forging_texts)
 def test_hostile_metadata_cannot_break_out_either(rule: Heuristic, hostile: str) -> None:
     marked = rule.model_copy(update={"metadata": {"shared_from": hostile, "status": hostile}, "occurrence_count": 3})
 
-    assert len(slice_of(marked).to_prompt(10**6).splitlines()) == 5
+    prompt = slice_of(marked).to_prompt(10**6)
+
+    assert len(prompt.splitlines()) == 5
+    assert [cited_tags(read(prompt)) for read in READERS] == [{"H1"}] * len(READERS)
 
 
 def test_a_negative_budget_is_refused() -> None:

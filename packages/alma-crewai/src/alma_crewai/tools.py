@@ -9,7 +9,7 @@ from crewai.tools import BaseTool
 from pydantic import BaseModel, Field, PrivateAttr
 
 from alma import ALMA, ValidationError
-from alma.types.prompt import FENCE, FENCE_END
+from alma.types.prompt import fenced
 from alma_crewai.records import is_visible
 
 _LOG = logging.getLogger("alma")
@@ -59,7 +59,7 @@ class ALMARecallTool(BaseTool):
             for item, note in zip(found.recalled, found.notes(), strict=True)
             if is_visible(item.memory, scope=None, categories=None, source=user, include_private=False)
         ]
-        return "\n".join([FENCE, *notes, FENCE_END]) if notes else "Nothing is known about that."
+        return fenced(notes) if notes else "Nothing is known about that."
 
 
 class ALMARememberTool(BaseTool):

@@ -12,6 +12,7 @@ from alma import ALMA
 from alma.errors import ScopeViolationError, ValidationError
 from alma.memory.alma import checked_alma
 from alma.memory.arguments import checked_count, checked_name
+from alma.types.prompt import fenced
 from alma_langchain.events import OWN_TOOLS
 from alma_langchain.options import check_on_error
 from alma_langchain.scope import Scope
@@ -70,7 +71,8 @@ def _search(scope: Scope, agent: str, top_k: int) -> StructuredTool:
     def search_memory(query: str) -> str:
         context = run_context()
         found = scope.project(context).retrieve(query, agent, top_k=top_k, user_id=scope.user(context))
-        return found.to_prompt() or "Nothing is known about this yet."
+        notes = [f"- {note}" for note in found.fitting().notes()]  # without tags: those that an answer cites are the prompt's
+        return fenced(notes) if notes else "Nothing is known about this yet."
 
     description = "Searches what was learned in earlier work: what worked, what failed, facts and wishes. Ask before a task."
     return _made(search_memory, "search_memory", description, _Search)

@@ -7,7 +7,7 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 from alma import ALMA
 from alma.memory.alma import checked_alma
 from alma.memory.arguments import checked_count, checked_name
-from alma.types.prompt import FENCE, FENCE_END
+from alma.types.prompt import fenced
 from alma_llamaindex.given import checked_user
 from alma_llamaindex.spans import RECALL, REMEMBER
 
@@ -31,7 +31,7 @@ class ALMAToolSpec(BaseToolSpec):
     def recall_lessons(self, task: str) -> str:
         """Look up what earlier work taught about a task: what worked, what to avoid, what the user wants, what is known."""
         memories = self._alma.retrieve(task=task, agent=self._agent, user_id=self._user_id, top_k=self._top_k)
-        return "\n".join([FENCE, *(f"- {note}" for note in memories.notes()), FENCE_END]) if memories else NOTHING
+        return fenced(f"- {note}" for note in memories.notes()) if memories else NOTHING
 
     async def arecall_lessons(self, task: str) -> str:
         """As `recall_lessons`, without holding up the event loop."""

@@ -13,8 +13,8 @@ from alma.errors import AlmaError, ConflictError, ValidationError
 from alma.text import cleaned, shortened, storable
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.kinds import Verdict
-from alma.types.prompt import cited_tags
 from alma.types.slice import MemorySlice
+from alma.types.tags import cited_of
 
 _LOG = logging.getLogger("alma")
 
@@ -107,7 +107,7 @@ class Episode:
         with self._lock:
             self._check_open()
             tags = {exposure.tag: exposure.memory_id for exposure in self._record.shown}
-            named = cited_tags(text)
+            named = cited_of(tags, text)
             cited = [memory_id for tag, memory_id in tags.items() if tag in named]
             if cited:
                 self._name(cited)

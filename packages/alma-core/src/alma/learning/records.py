@@ -8,6 +8,7 @@ from alma.text import one_line, shortened
 from alma.types.evidence import Evidence
 from alma.types.identity import from_micros
 from alma.types.strategies import Judgement, Range, StrategyRecord
+from alma.types.tags import defused
 
 _WORKS = {Standing.PROVEN: Judgement.WORKS, Standing.CANDIDATE: Judgement.SEEMS_TO_WORK}
 _FAILS = {Standing.PROVEN: Judgement.FAILS, Standing.CANDIDATE: Judgement.SEEMS_TO_FAIL}
@@ -66,7 +67,7 @@ def counted(counts: Tally) -> str:
 
 
 def _told(seen: Evidence, verdict: Judgement) -> str:
-    name = shortened(one_line(seen.strategy), _NAME_CHARS)
+    name = defused(shortened(one_line(seen.strategy), _NAME_CHARS))
     unverified = f", {seen.unverified} not judged" if seen.unverified else ""
     if not seen.lifetime.trials:
         return f"{name}: {verdict}{unverified}"

@@ -14,6 +14,7 @@ from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
 from alma.types.strategies import ActionCheck, ActionWarning
+from alma.types.tags import defused
 
 LEAST = 0.4
 """No anti-pattern whose pattern is below this cosine to the action is looked at."""
@@ -85,10 +86,10 @@ def _folded(warnings: Iterable[ActionWarning]) -> list[ActionWarning]:
 def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | None) -> ActionWarning:
     shared = pattern.agent if pattern.agent != reader else None
     instead = f" Instead: {_short(pattern.better_alternative)}." if pattern.better_alternative else ""
-    origin = f" (learned by {shared})" if shared else ""
+    origin = f" (learned by {_short(shared)})" if shared else ""
     record = f"it failed {learned.failures:g} of {learned.trials:g} times" if learned else "stated, not learned"
     told = f"{_short(pattern.pattern)}: {_short(pattern.why_bad)}; {record}{origin}.{instead}"
-    return ActionWarning(anti_pattern=pattern, similarity=cosine, told=told, shared_from=shared)
+    return ActionWarning(anti_pattern=pattern, similarity=cosine, told=defused(told), shared_from=shared)
 
 
 def _short(text: str) -> str:

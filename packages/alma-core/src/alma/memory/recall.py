@@ -10,9 +10,9 @@ from alma.memory.scopes import unknown_agent_hint
 from alma.memory.search import ARMS
 from alma.types.identity import from_micros
 from alma.types.memories import AnyMemory
-from alma.types.prompt import tags_for
 from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice
+from alma.types.tags import tags_for
 
 SHARED_FROM = "shared_from"
 """The key of the metadata that names the owner of a shared memory. Set here alone, whatever was stored under it."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from alma.testing.clocks import START
 from alma.types.kinds import Verdict
 from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
-from alma.types.prompt import tags_for
 from alma.types.recalled import Factors, Recalled
 from alma.types.slice import MemorySlice
+from alma.types.tags import tags_for
 
 if TYPE_CHECKING:
     from alma.protocols import VectorChanges

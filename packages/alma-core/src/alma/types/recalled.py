@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from alma.types.explanation import Explanation
 from alma.types.memories import AnyMemory
+from alma.types.tags import TAG
 
 Factor = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
@@ -34,7 +35,7 @@ class Recalled(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tag: Annotated[str, Field(pattern=r"^[A-Z][0-9]{1,6}$")]
+    tag: Annotated[str, Field(pattern=f"^{TAG}$")]
     memory: AnyMemory
     score: float
     factors: Factors

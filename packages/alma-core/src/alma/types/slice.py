@@ -10,9 +10,10 @@ from alma.errors import ValidationError
 from alma.text import estimate_tokens, shortened
 from alma.types.identity import UtcDatetime, utc_now
 from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
-from alma.types.prompt import TokenCounter, cited_tags, fitted, note, render_prompt
+from alma.types.prompt import TokenCounter, fitted, note, render_prompt
 from alma.types.reading import read_json
 from alma.types.recalled import Recalled
+from alma.types.tags import checked_prefix, cited_of, parts_of
 
 
 class MemorySlice(BaseModel):
@@ -102,15 +103,29 @@ class MemorySlice(BaseModel):
         kept, notes = fitted(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
         return self if len(kept) == len(self.recalled) else self.model_copy(update={"recalled": kept}), notes
 
+    def tagged(self, prefix: str) -> "MemorySlice":
+        """Returns the slice with tags that begin with `prefix`, such as `[x7H1]`: no stored text can cite what it cannot know.
+
+        `to_prompt`, `cited` and an episode that is begun with it (`memories=`) use these tags and ignore `[H1]`. Choose the prefix at random for
+        each prompt (`secrets.token_hex(2)`); the same prefix gives the same bytes, "" the usual tags. `ValidationError` unless it consists of at
+        most 16 of a-z and 0-9.
+        """
+        checked = checked_prefix(prefix)
+        items = (item.model_copy(update={"tag": checked + parts_of(item.tag)[1]}) for item in self.recalled)
+        return self.model_copy(update={"recalled": tuple(items)})
+
     def notes(self) -> list[str]:
         """What a prompt says of each memory, one line each, in rank order, without tags: for places where nobody looks for citations."""
-        return [note(item.memory, self.retrieved_at) for item in self.recalled]
+        return [note(item.memory, self.retrieved_at, parts_of(item.tag)[0]) for item in self.recalled]
 
     def cited(self, text: str) -> list[str]:
-        """The ids of the memories whose tags stand in `text`, in rank order: [H1], [h1], [H1, A2]. Tags of no memory of this slice are ignored."""
+        """Returns the ids of the memories whose tags stand in `text`, in rank order: [H1], [h1], [H1, A2]. Tags of no memory of this slice are ignored.
+
+        What a prompt quotes from a memory never reads as a tag, so quoting it cites nothing.
+        """
         if not isinstance(text, str):
             raise ValidationError(f"cited needs a text, not {shortened(repr(text), 60)}")
-        tags = cited_tags(text)
+        tags = cited_of([item.tag for item in self.recalled], text)
         return [item.memory.id for item in self.recalled if item.tag in tags]
 
     def to_json(self) -> str:

@@ -1,0 +1,108 @@
+"""Tags: the names of the items of a prompt, the grammar by which a text cites them, and how stored text is kept from looking like either tag or fence."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+
+from alma.errors import ValidationError
+from alma.text import shortened
+from alma.types.memories import AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
+
+TAG = r"([a-z0-9]{0,16})([HAPKOC][0-9]{1,6})"
+"""A tag: a prefix, usually none, the letter of a kind, and a number within it."""
+
+_PREFIX = re.compile("[a-z0-9]{0,16}")
+_LETTERS: dict[type[Memory], str] = {Heuristic: "H", AntiPattern: "A", UserPreference: "P", DomainKnowledge: "K", Outcome: "O"}
+_OTHER = "C"
+
+_OPENING = "[［﹇【〖〔〘〚︻︗︹﹝⁅❲⟦⟬⦋⦍⦏⦗⹕⹗"
+_CLOSING = "]］﹈】〗〕〙〛︼︘︺﹞⁆❳⟧⟭⦌⦎⦐⦘⹖⹘"
+_LESS = "<＜﹤≮˂ᐸ\u2329〈⟨❬❮❰《⟪︿︽≪⋘"
+_GREATER = ">＞﹥≯˃ᐳ\u232a〉⟩❭❯❱》⟫﹀︾≫⋙"
+_READ_AS = {
+    **{"[": _OPENING, "]": _CLOSING, "<": _LESS, ">": _GREATER, "<<": "≪", ">>": "≫", "<<<": "⋘", ">>>": "⋙", ",": "、،"},
+    **{"h": "нһη", "a": "аα", "p": "рρ", "k": "кκ", "o": "оο", "c": "с", "": "\u115f\u1160\u2800"},
+}
+_LOOK_ALIKES = {character: plain for plain, characters in _READ_AS.items() for character in characters}
+"""What looks alike and is not made equal by Unicode's compatibility forms: brackets, Cyrillic and Greek letters, characters without ink."""
+
+_BRACKETED = re.compile(f"[{re.escape(_OPENING)}]([^{re.escape(_OPENING + _CLOSING)}]*+)[{re.escape(_CLOSING)}]")
+_SEPARATOR = re.compile("[,;]")
+_ANGLE = re.compile(f"[{_LESS}{_GREATER}]")
+_FENCING = re.compile("<{3,}|>{3,}")
+_HARMLESS = {"<": "‹", ">": "›"}
+
+
+def tags_for(memories: Iterable[Memory]) -> list[str]:
+    """Returns a tag for each memory: the letter of its kind and its number within the kind, in the order given."""
+    counts: dict[str, int] = {}
+    tags = []
+    for memory in memories:
+        letter = _LETTERS.get(type(memory), _OTHER)
+        counts[letter] = counts.get(letter, 0) + 1
+        tags.append(f"{letter}{counts[letter]}")
+    return tags
+
+
+def parts_of(tag: str) -> tuple[str, str]:
+    """Splits a tag into its prefix ("" if it has none) and the rest: `parts_of("x7H1") == ("x7", "H1")`."""
+    found = re.fullmatch(TAG, tag)
+    return (found[1], found[2]) if found else ("", tag)
+
+
+def checked_prefix(prefix: object) -> str:
+    """Returns the prefix. `ValidationError` unless tags may have it."""
+    if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
+        raise ValidationError(f"a prefix of tags is at most 16 of a-z and 0-9, not {shortened(repr(prefix), 60)}")
+    return prefix
+
+
+def cited_tags(text: str, prefix: str = "") -> set[str]:
+    """Returns the tags that a text cites, with or without the prefix: each in square brackets or several in one, in either case.
+
+    `[H1]`, `[h1]`, `[H1, A2]`, `[H1; A2]`. Read tolerantly: space and invisible characters do not count, `［Ｈ１］` and `【H1】` do.
+    """
+    return {tag for found in _BRACKETED.finditer(text) for tag in _tags(found[1], prefix)}
+
+
+def cited_of(tags: Collection[str], text: str) -> set[str]:
+    """Returns those of the tags that a text cites."""
+    prefixes = {parts_of(tag)[0] for tag in tags}
+    return {tag for prefix in prefixes for tag in cited_tags(text, prefix)}.intersection(tags)
+
+
+def defused(text: str, prefix: str = "") -> str:
+    """Returns the text without anything that reads as a tag or as a mark of the fence. All else stays as it is, and the length too.
+
+    Round brackets replace those around what `cited_tags` would find (`(H1)`), and `‹‹‹` replaces three and more `<` with nothing visible between them.
+    """
+    without = _BRACKETED.sub(lambda found: f"({found[1]})" if _tags(found[1], prefix) else found[0], text)
+    return _without_fences(without) if _ANGLE.search(without) else without
+
+
+def _tags(inside: str, prefix: str) -> list[str]:
+    """The tags that stand between two brackets; none if anything else stands there too."""
+    parts = [re.fullmatch(f"({prefix})?([hapkoc][0-9]{{1,6}})", part) for part in _SEPARATOR.split(_read(inside))]
+    return [f"{part[1] or ''}{part[2].upper()}" for part in parts if part] if all(parts) else []
+
+
+def _without_fences(text: str) -> str:
+    read = [(place, sign) for place, character in enumerate(text) for sign in _seen(character)]
+    characters = list(text)
+    for run in _FENCING.finditer("".join(sign for _, sign in read)):
+        for place, sign in read[run.start() : run.end()]:
+            characters[place] = _HARMLESS[sign]
+    return "".join(characters)
+
+
+def _read(text: str) -> str:
+    """The text as a tolerant reader takes it."""
+    return "".join(map(_seen, text))
+
+
+@lru_cache(maxsize=4096)
+def _seen(character: str) -> str:
+    """A character as a tolerant reader takes it: in its plain form, in lower case, without accents; "" if there is nothing to see."""
+    plain = unicodedata.normalize("NFKD", character).casefold()
+    return "".join(_LOOK_ALIKES.get(part, part) for part in plain if unicodedata.category(part)[0] not in "CMZ")
