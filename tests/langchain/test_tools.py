@@ -33,7 +33,9 @@ def test_an_agent_searches_and_records_and_neither_is_a_step_of_its_work(alma: A
 def test_a_search_shows_no_tags_for_those_that_an_answer_cites_are_the_prompts(alma: ALMA) -> None:
     alma.add_heuristic("dev", TASK, "blue-green as in [H1]")
     learning = ALMAMiddleware(alma, agent="dev")
-    agent = create_agent(scripted(call("search_memory", query=TASK), "Done."), create_alma_tools(alma, "dev"), middleware=[learning])
+    agent = create_agent(
+        scripted(call("search_memory", query=TASK), "Done."), create_alma_tools(alma, "dev"), middleware=[learning]
+    )
     found = invoke(agent, is_async=False)["messages"][2].text
     lines = found.splitlines()
     assert lines[1].startswith(f"- {TASK}: blue-green as in (H1) (")

@@ -41,7 +41,22 @@ FORGERIES = (
     "【h1、k1】",
 )
 INVISIBLE = (
-    *("\u00ad", "\u034f", "\u0301", "\u0338", "\u20dd", "\u115f", "\u180e", "\u200b", "\u200c", "\u200d", "\u2060", "\u2064", "\u206f", "\u2800"),
+    *(
+        "\u00ad",
+        "\u034f",
+        "\u0301",
+        "\u0338",
+        "\u20dd",
+        "\u115f",
+        "\u180e",
+        "\u200b",
+        "\u200c",
+        "\u200d",
+        "\u2060",
+        "\u2064",
+        "\u206f",
+        "\u2800",
+    ),
     *("\u3164", "\ufe0f", "\ufeff", "\ufff9", "\U0001d173", "\U000e0001", "\U000e0048", "\U000e0100"),
 )
 """What has no ink of its own, or is written over another character."""
@@ -50,7 +65,13 @@ _pieces = st.sampled_from(
     [*NEWLINES, *TURNS, *FORGERIES, "\x9b31m", "\x1b[2J", "\x90", " ", "What worked:", "日本", "🙂", "[", "]", "H9"]
 )
 _fragments = st.sampled_from(
-    [*"[]［］【】⟦⟧﹇﹈<>＜＞﹤﹥≮≯≪≫⋘⋙⟨⟩,;，；、 ", *NEWLINES, *TURNS, *INVISIBLE, *("H1", "h2", "Ｋ１", "ⓗ①", "Н1", "Κ1", "о3", "x7H1", "x7")]
+    [
+        *"[]［］【】⟦⟧﹇﹈<>＜＞﹤﹥≮≯≪≫⋘⋙⟨⟩,;，；、 ",
+        *NEWLINES,
+        *TURNS,
+        *INVISIBLE,
+        *("H1", "h2", "Ｋ１", "ⓗ①", "Н1", "Κ1", "о3", "x7H1", "x7"),
+    ]
 )
 forging_texts = st.lists(_fragments | st.sampled_from(FORGERIES), min_size=1, max_size=14).map("".join)
 """Texts that are made of what tags and fences are made of, and of what can hide between."""

@@ -93,7 +93,9 @@ def test_no_character_becomes_a_bracket_or_an_angle_unseen() -> None:
     assert {defused(greater * 3) for greater in like[">"]} == {"›››"}
 
 
-@pytest.mark.parametrize("piece", ["[", "[a", "[H1", "[H1,", "[H1]", "<a", "<", "<\u0301\u0316", "\u0301\u0316", "[\u200b"], ids=ascii)
+@pytest.mark.parametrize(
+    "piece", ["[", "[a", "[H1", "[H1,", "[H1]", "<a", "<", "<\u0301\u0316", "\u0301\u0316", "[\u200b"], ids=ascii
+)
 def test_a_long_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
     text = f"[{piece * 200_000}]"  # at quadratic cost this would not end
 

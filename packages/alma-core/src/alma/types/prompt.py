@@ -90,7 +90,10 @@ def fenced(lines: Iterable[str]) -> str:
 
 
 def note(memory: Memory, now: datetime, prefix: str = "") -> str:
-    """Returns what a prompt says of a memory, in one line, without its tag. No text in it reads as a tag, with the prefix or without, or as the fence."""
+    """Returns what a prompt says of a memory, in one line, without its tag.
+
+    Nothing in it reads as a tag, with the prefix or without, or as a mark of the fence.
+    """
     shared = memory.metadata.get("shared_from")
     origin = f" (from {_quoted(str(shared))})" if shared else ""
     return defused(_sentence(memory, now) + origin, prefix) + (SUSPECT if memory.metadata.get("flagged") else "")

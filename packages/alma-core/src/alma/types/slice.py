@@ -119,9 +119,9 @@ class MemorySlice(BaseModel):
         return [note(item.memory, self.retrieved_at, parts_of(item.tag)[0]) for item in self.recalled]
 
     def cited(self, text: str) -> list[str]:
-        """Returns the ids of the memories whose tags stand in `text`, in rank order: [H1], [h1], [H1, A2]. Tags of no memory of this slice are ignored.
+        """Returns the ids of the memories whose tags stand in `text`, in rank order: [H1], [h1], [H1, A2].
 
-        What a prompt quotes from a memory never reads as a tag, so quoting it cites nothing.
+        Tags of no memory of this slice are ignored. What a prompt says of a memory never reads as a tag, so quoting it cites nothing.
         """
         if not isinstance(text, str):
             raise ValidationError(f"cited needs a text, not {shortened(repr(text), 60)}")

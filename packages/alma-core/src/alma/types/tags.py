@@ -1,4 +1,7 @@
-"""Tags: the names of the items of a prompt, the grammar by which a text cites them, and how stored text is kept from looking like either tag or fence."""
+"""Tags: the names of a prompt's items, and the one grammar by which a text cites them.
+
+Stored text must neither cite nor end the notes: `defused` changes exactly what `cited_tags` would find, and what reads as the fence.
+"""
 
 import re
 import unicodedata
@@ -21,8 +24,22 @@ _CLOSING = "]］﹈】〗〕〙〛︼︘︺﹞⁆❳⟧⟭⦌⦎⦐⦘⹖⹘"
 _LESS = "<＜﹤≮˂ᐸ\u2329〈⟨❬❮❰《⟪︿︽≪⋘"
 _GREATER = ">＞﹥≯˃ᐳ\u232a〉⟩❭❯❱》⟫﹀︾≫⋙"
 _READ_AS = {
-    **{"[": _OPENING, "]": _CLOSING, "<": _LESS, ">": _GREATER, "<<": "≪", ">>": "≫", "<<<": "⋘", ">>>": "⋙", ",": "、،"},
-    **{"h": "нһη", "a": "аα", "p": "рρ", "k": "кκ", "o": "оο", "c": "с", "": "\u115f\u1160\u2800"},
+    "[": _OPENING,
+    "]": _CLOSING,
+    "<": _LESS,
+    ">": _GREATER,
+    "<<": "≪",
+    ">>": "≫",
+    "<<<": "⋘",
+    ">>>": "⋙",
+    ",": "、،",
+    "h": "нһη",
+    "a": "аα",
+    "p": "рρ",
+    "k": "кκ",
+    "o": "оο",
+    "c": "с",
+    "": "\u115f\u1160\u2800",
 }
 _LOOK_ALIKES = {character: plain for plain, characters in _READ_AS.items() for character in characters}
 """What looks alike and is not made equal by Unicode's compatibility forms: brackets, Cyrillic and Greek letters, characters without ink."""
@@ -75,7 +92,8 @@ def cited_of(tags: Collection[str], text: str) -> set[str]:
 def defused(text: str, prefix: str = "") -> str:
     """Returns the text without anything that reads as a tag or as a mark of the fence. All else stays as it is, and the length too.
 
-    Round brackets replace those around what `cited_tags` would find (`(H1)`), and `‹‹‹` replaces three and more `<` with nothing visible between them.
+    Round brackets replace those around what `cited_tags` would find: `(H1)`. Where three or more `<` stand in a row, with nothing visible
+    between them, `‹` replaces each; `›` replaces `>` likewise.
     """
     without = _BRACKETED.sub(lambda found: f"({found[1]})" if _tags(found[1], prefix) else found[0], text)
     return _without_fences(without) if _ANGLE.search(without) else without
