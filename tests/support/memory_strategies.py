@@ -66,7 +66,7 @@ _pieces = st.sampled_from(
 )
 _fragments = st.sampled_from(
     [
-        *"[]［］【】⟦⟧﹇﹈<>＜＞﹤﹥≮≯≪≫⋘⋙⟨⟩,;，；、 ",
+        *"[]［］【】⟦⟧﹇﹈<>＜＞﹤﹥≮≯⟨⟩,;，；、 ",
         *NEWLINES,
         *TURNS,
         *INVISIBLE,

@@ -4,6 +4,7 @@ Stored text must neither cite nor end the notes: `defused` changes exactly what 
 """
 
 import re
+import string
 import unicodedata
 from collections.abc import Collection, Iterable
 from functools import lru_cache
@@ -21,17 +22,13 @@ _OTHER = "C"
 
 _OPENING = "[［﹇【〖〔〘〚︻︗︹﹝⁅❲⟦⟬⦋⦍⦏⦗⹕⹗"
 _CLOSING = "]］﹈】〗〕〙〛︼︘︺﹞⁆❳⟧⟭⦌⦎⦐⦘⹖⹘"
-_LESS = "<＜﹤≮˂ᐸ\u2329〈⟨❬❮❰《⟪︿︽≪⋘"
-_GREATER = ">＞﹥≯˃ᐳ\u232a〉⟩❭❯❱》⟫﹀︾≫⋙"
+_LESS = "<＜﹤≮˂ᐸ\u2329〈⟨❬❮❰《⟪︿︽"
+_GREATER = ">＞﹥≯˃ᐳ\u232a〉⟩❭❯❱》⟫﹀︾"
 _READ_AS = {
     "[": _OPENING,
     "]": _CLOSING,
     "<": _LESS,
     ">": _GREATER,
-    "<<": "≪",
-    ">>": "≫",
-    "<<<": "⋘",
-    ">>>": "⋙",
     ",": "、،",
     "h": "нһη",
     "a": "аα",
@@ -44,9 +41,10 @@ _READ_AS = {
 _LOOK_ALIKES = {character: plain for plain, characters in _READ_AS.items() for character in characters}
 """What looks alike and is not made equal by Unicode's compatibility forms: brackets, Cyrillic and Greek letters, characters without ink."""
 
-_BRACKETED = re.compile(f"[{re.escape(_OPENING)}]([^{re.escape(_OPENING + _CLOSING)}]*+)[{re.escape(_CLOSING)}]")
-_SEPARATOR = re.compile("[,;]")
-_ANGLE = re.compile(f"[{_LESS}{_GREATER}]")
+_SEPARATORS = ",;"
+_OTHER_SIGNS = re.escape("".join(sign for sign in string.punctuation if sign not in _SEPARATORS) + _OPENING + _CLOSING)
+_BRACKETED = re.compile(f"[{re.escape(_OPENING)}]([^{_OTHER_SIGNS}]*+)[{re.escape(_CLOSING)}]")
+_ANGLES = re.compile(f"[{_LESS}{_GREATER}](?:[^!-~{_LESS}{_GREATER}]*+[{_LESS}{_GREATER}]){{2,}}+")
 _FENCING = re.compile("<{3,}|>{3,}")
 _HARMLESS = {"<": "‹", ">": "›"}
 
@@ -96,16 +94,17 @@ def defused(text: str, prefix: str = "") -> str:
     between them, `‹` replaces each; `›` replaces `>` likewise.
     """
     without = _BRACKETED.sub(lambda found: f"({found[1]})" if _tags(found[1], prefix) else found[0], text)
-    return _without_fences(without) if _ANGLE.search(without) else without
+    return _ANGLES.sub(lambda found: _unfenced(found[0]), without)
 
 
 def _tags(inside: str, prefix: str) -> list[str]:
     """The tags that stand between two brackets; none if anything else stands there too."""
-    parts = [re.fullmatch(f"({prefix})?([hapkoc][0-9]{{1,6}})", part) for part in _SEPARATOR.split(_read(inside))]
+    parts = [re.fullmatch(f"({prefix})?([hapkoc][0-9]{{1,6}})", part) for part in re.split(f"[{_SEPARATORS}]", _read(inside))]
     return [f"{part[1] or ''}{part[2].upper()}" for part in parts if part] if all(parts) else []
 
 
-def _without_fences(text: str) -> str:
+def _unfenced(text: str) -> str:
+    """The text without three or more angles of one direction in a row."""
     read = [(place, sign) for place, character in enumerate(text) for sign in _seen(character)]
     characters = list(text)
     for run in _FENCING.finditer("".join(sign for _, sign in read)):
