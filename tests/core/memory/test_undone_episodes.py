@@ -75,4 +75,3 @@ def test_steps_after_undone_ones_are_numbered_from_what_is_left(alma: ALMA) -> N
     episode.succeed()
     assert [step.action for step in alma.get_episode(episode.id).steps] == ["one", "four"]
     assert alma.verify().ok
-
