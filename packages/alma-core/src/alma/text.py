@@ -8,6 +8,9 @@ from functools import lru_cache
 PASSAGE_CHARS = 800
 """A passage is at most this long: some 200 word pieces of English, which a 256-token model takes in whole."""
 
+QUOTED_CHARS = 60
+"""The longest quotation of a value in the message of an error."""
+
 _WORD = re.compile(r"[^\W_]+")
 _SPELT = re.compile(r"[^\W_]+|!=|[+#&|<>=$%^~]+|(?<!\S)--?(?=\w)|[\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff]")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
@@ -88,6 +91,17 @@ def is_safe(character: str) -> bool:
 def shortened(text: str, limit: int) -> str:
     """The text, or its beginning with an ellipsis, at most `limit` characters."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"
+
+
+def quoted(value: object, limit: int = QUOTED_CHARS) -> str:
+    """A value as the message of an error shows it: its `repr`, at most `limit` characters. Never an error of its own.
+
+    Every message that repeats what a caller or a file gave goes through here, so that none grows with it.
+    """
+    try:
+        return shortened(repr(value[:limit] if isinstance(value, str | bytes) else value), limit)
+    except Exception:  # noqa: BLE001 - the repr of a caller's class; too deep a list, too long a number
+        return f"a value of type {shortened(type(value).__name__, limit)}"
 
 
 def fault_in(text: str) -> str | None:

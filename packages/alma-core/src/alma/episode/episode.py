@@ -10,6 +10,7 @@ from alma.episode.endings import contradicts, leaving
 from alma.episode.lessons import Lessons
 from alma.episode.recorder import Recorder
 from alma.errors import AlmaError, ConflictError, ValidationError
+from alma.flags import checks_flags
 from alma.text import cleaned, shortened, storable
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.kinds import Verdict
@@ -23,6 +24,7 @@ TEXT_CHARS = 2_000
 """Errors, outputs, strategies and feedback are kept to this length."""
 
 
+@checks_flags
 class Episode:
     """One attempt at one task, open until it is ended. Threads may share it.
 
@@ -202,21 +204,19 @@ class Episode:
         return self._record
 
     def _checked_step(
-        self, action: str, ok: object, error: str | None, output: str | None, duration_ms: float | None, tool: str | None
+        self, action: str, ok: bool | None, error: str | None, output: str | None, duration_ms: float | None, tool: str | None
     ) -> Step:
         done = _text(action, "action", ACTION_CHARS)
         failed = _text(error, "error")
         if done is None:
             raise ValidationError("action is empty")
-        if ok not in (True, False, None):
-            raise ValidationError(f"ok is {ok!r}; it must be True, False or None")
         if ok and failed is not None:
             raise ValidationError("a step that went well has no error")
         return Step(
             number=len(self._record.steps) + 1,
             action=done,
             tool=_text(tool, "tool", ACTION_CHARS) or shortened(cleaned(done), ACTION_CHARS),
-            ok=False if failed is not None else None if ok is None else bool(ok),
+            ok=False if failed is not None else ok,
             error=failed,
             output=_text(output, "output"),
             duration_ms=_duration(duration_ms),

@@ -8,6 +8,7 @@ from alma.memory import arguments as args
 from alma.memory import record
 from alma.memory.kinds import definition_of
 from alma.memory.room import Room
+from alma.text import quoted
 from alma.types.identity import new_id
 from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory
@@ -75,7 +76,7 @@ def _arguments(
     known = [*needed, *defaults, "agent", "metadata", *optional]
     for name in given:
         if name not in known:
-            raise ValidationError(f"{kind} has no field {args.told(name)}; it has {', '.join(dict.fromkeys(known))}")
+            raise ValidationError(f"{kind} has no field {quoted(name)}; it has {', '.join(dict.fromkeys(known))}")
     for name in needed:
         if name not in given:
             raise ValidationError(f"{kind}.{name} is missing")

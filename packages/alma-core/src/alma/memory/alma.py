@@ -9,6 +9,7 @@ from typing import Any, Self
 from alma.config import load_settings
 from alma.episode import Episode
 from alma.errors import ConfigurationError
+from alma.flags import checks_flags
 from alma.memory import (
     adding,
     assessing,
@@ -41,6 +42,7 @@ from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyTable
 
 
+@checks_flags
 class ALMA(Upkeep):
     """A project's memory: retrieve before a task, learn after it.
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from alma.errors import ScopeViolationError, ValidationError
-from alma.text import fault_in, shortened
+from alma.text import fault_in, quoted
 from alma.types.identity import as_utc
 from alma.types.kinds import Verdict
 
@@ -23,18 +23,10 @@ _JSON_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _NESTING = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
-def told(value: object) -> str:
-    """A value as a message shows it: at most 60 characters, and never an error of its own."""
-    try:
-        return shortened(repr(value), 60)
-    except (ValueError, RecursionError):  # Python refuses to write out very large numbers
-        return f"a very large {type(value).__name__}"
-
-
 def checked_text(value: object, name: str, *, limit: int = LONGEST_TEXT) -> str:
     """`value` without space around it: a text that says something, can be stored, and is at most `limit` characters long."""
     if not isinstance(value, str):
-        raise ValidationError(f"{name} must be a text, not {told(value)}")
+        raise ValidationError(f"{name} must be a text, not {quoted(value)}")
     text = value.strip()
     if not text:
         raise ValidationError(f"{name} is empty")
@@ -75,16 +67,9 @@ def checked_label(value: object, name: str) -> str:
 def checked_count(value: object, name: str, *, largest: int = LARGEST_TOP_K) -> int:
     """A whole number from 1 to `largest`."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValidationError(f"{name} must be a whole number, not {told(value)}")
+        raise ValidationError(f"{name} must be a whole number, not {quoted(value)}")
     if not 1 <= value <= largest:
-        raise ValidationError(f"{name} is {told(value)}; it must be from 1 to {largest}")
-    return value
-
-
-def checked_flag(value: object, name: str) -> bool:
-    """`True` or `False`; nothing else stands for either, least of all the text "false"."""
-    if not isinstance(value, bool):
-        raise ValidationError(f"{name} must be True or False, not {told(value)}")
+        raise ValidationError(f"{name} is {quoted(value)}; it must be from 1 to {largest}")
     return value
 
 
@@ -100,7 +85,7 @@ def checked_verdict(value: object) -> Verdict:
 
 def _no_verdict(value: object) -> Verdict:
     words = ", ".join(repr(verdict.value) for verdict in Verdict)
-    raise ValidationError(f"outcome {told(value)} is none of {words}, True and False")
+    raise ValidationError(f"outcome {quoted(value)} is none of {words}, True and False")
 
 
 def checked_duration(value: object) -> int | None:
@@ -108,7 +93,7 @@ def checked_duration(value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
-        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {told(value)}")
+        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {quoted(value)}")
     return round(value)
 
 
@@ -117,7 +102,7 @@ def checked_time(value: object, name: str) -> datetime | None:
     if value is None:
         return None
     if not isinstance(value, datetime):
-        raise ValidationError(f"{name} must be a datetime, not {told(value)}")
+        raise ValidationError(f"{name} must be a datetime, not {quoted(value)}")
     try:
         return as_utc(value)
     except ValueError as error:
@@ -129,7 +114,7 @@ def checked_metadata(value: object) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ValidationError(f"metadata must be a mapping, not {told(value)}")
+        raise ValidationError(f"metadata must be a mapping, not {quoted(value)}")
     try:
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -151,18 +136,18 @@ def _depth(text: str) -> int:
 def checked_items(value: object, name: str) -> Iterable[Any]:
     """A list, or anything else that gives one item after another. One bare text or mapping is an error, not many items."""
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
-        raise ValidationError(f"{name} must be a list, not {told(value)}")
+        raise ValidationError(f"{name} must be a list, not {quoted(value)}")
     return value
 
 
 def checked_ids(value: object, name: str) -> list[str]:
     """Distinct ids in the order given. One bare text is an error, not a list of letters."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ValidationError(f"{name} must be a list of ids, not {told(value)}")
+        raise ValidationError(f"{name} must be a list of ids, not {quoted(value)}")
     ids: Sequence[object] = list(value)
     for item in ids:
         if not isinstance(item, str):
-            raise ValidationError(f"{name} holds {told(item)}, which is no id")
+            raise ValidationError(f"{name} holds {quoted(item)}, which is no id")
         if fault := fault_in(item):
-            raise ValidationError(f"{name} holds {told(item)}, which is no id: {fault}")
+            raise ValidationError(f"{name} holds {quoted(item)}, which is no id: {fault}")
     return list(dict.fromkeys(str(item) for item in ids))

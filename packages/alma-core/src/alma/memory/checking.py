@@ -18,7 +18,7 @@ from alma.memory.attempts import check_body
 from alma.memory.record import checked_fields, checked_passages
 from alma.memory.resting import Links, check_evidence
 from alma.memory.texts import UNIT_TOLERANCE
-from alma.text import fault_in, shortened
+from alma.text import fault_in, quoted, shortened
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.exported import (
     FORMAT,
@@ -118,7 +118,7 @@ def _header(line: bytes) -> ExportHeader:
         raise ValidationError(f"it is no export of ALMA: its first line does not say {FORMAT!r}")
     if given.get("version") != VERSION:
         raise ValidationError(
-            f"it is written in version {args.told(given.get('version'))} of the format, and this ALMA reads version {VERSION}; upgrade alma-core"
+            f"it is written in version {quoted(given.get('version'))} of the format, and this ALMA reads version {VERSION}; upgrade alma-core"
         )
     try:
         return ExportHeader.model_validate_json(line)

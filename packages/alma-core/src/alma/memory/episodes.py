@@ -29,6 +29,7 @@ from alma.memory.attempts import (
 from alma.memory.learning import strategy_texts, writing
 from alma.memory.room import Room
 from alma.protocols import Write
+from alma.text import quoted
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Step
 from alma.types.identity import new_id, to_micros
 from alma.types.kinds import Verdict
@@ -57,7 +58,7 @@ def begin(
     episode_id: object,
     top_k: object,
     memories: object = None,
-    deferred: object = False,
+    deferred: bool = False,
 ) -> Episode:
     """Opens an episode on a task, with what was retrieved for it or is retrieved now. `ScopeViolationError` if the agent may not learn from it.
 
@@ -65,7 +66,6 @@ def begin(
     """
     room.store.check_open()
     now = room.store.clock()
-    waits = args.checked_flag(deferred, "deferred")
     name, asked = args.checked_name(agent, "agent"), args.checked_text(task, "task")
     kind = args.optional_label(task_type, "task_type")
     if name in room.store.agents:
@@ -87,7 +87,7 @@ def begin(
         started_at=now,
         shown=exposures(shown),
     )
-    waits = waits and episode_id is None  # another may have an id that was given
+    waits = deferred and episode_id is None  # another may have an id that was given
     return Episode(_recorder_of(room, opened, waits=waits), opened, shown)
 
 
@@ -412,7 +412,7 @@ def _use(room: Room, ended: EpisodeRecord) -> UsageReport:
 def _checked_slice(room: Room, memories: object, agent: str) -> MemorySlice:
     """What this agent was shown of this project; nobody's exposures are counted as another's."""
     if not isinstance(memories, MemorySlice):
-        raise ValidationError(f"memories must be a slice that retrieve returned, not {args.told(memories)}")
+        raise ValidationError(f"memories must be a slice that retrieve returned, not {quoted(memories)}")
     if (memories.agent, memories.project_id) != (agent, room.name):
         raise ValidationError(
             f"memories were retrieved for {memories.agent!r} of project {memories.project_id!r}, not for {agent!r} of {room.name!r}"

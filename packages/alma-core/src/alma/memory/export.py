@@ -18,6 +18,7 @@ from alma.memory.progress import Progress as Progress
 from alma.memory.progress import telling
 from alma.memory.room import Room
 from alma.protocols import Snapshot
+from alma.text import quoted
 from alma.types.custom import DEFINITIONS
 from alma.types.exported import (
     ExportedCounts,
@@ -58,7 +59,7 @@ def export(
 ) -> ExportReport:
     """The project, or what belongs to one agent, written to a file that appears whole or not at all, or to an open one."""
     owner = None if agent is None else args.checked_name(agent, "agent")
-    return telling(progress, lambda tell: _exported(room, target, owner, tell, has_vectors=bool(vectors)))
+    return telling(progress, lambda tell: _exported(room, target, owner, tell, has_vectors=vectors))
 
 
 def _exported(room: Room, target: Target, owner: str | None, tell: Progress | None, *, has_vectors: bool) -> ExportReport:
@@ -110,7 +111,7 @@ def _opened(target: Target, room: Room) -> Iterator[_Sink]:
     elif callable(getattr(target, "write", None)):
         yield target  # type: ignore[misc] # an open binary file
     else:
-        raise ValidationError(f"export needs a path or an open file, not {args.told(target)}")
+        raise ValidationError(f"export needs a path or an open file, not {quoted(target)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from alma.memory.attempts import END, EPISODE, LEASE, STEP
 from alma.memory.repeating import KEY, notes_of
 from alma.memory.room import Room
 from alma.protocols import Erased
-from alma.text import normalised, spelt
+from alma.text import normalised, quoted, spelt
 from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
@@ -136,7 +136,7 @@ def _limit(value: object, name: str, most: float) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-        raise ValidationError(f"{name} must be a number from 0 to {most:g}, or None, not {args.told(value)}")
+        raise ValidationError(f"{name} must be a number from 0 to {most:g}, or None, not {quoted(value)}")
     return float(value)
 
 

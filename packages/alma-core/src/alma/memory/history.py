@@ -10,6 +10,7 @@ from alma.journal import Change, entity
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Entry, Write
+from alma.text import quoted
 from alma.types.history import HistoryEntry, Revision, UndoReport
 from alma.types.identity import from_micros
 
@@ -204,9 +205,9 @@ def _fate(change: Change) -> str:
 def _checked_seq(room: Room, seq: object, name: str = "to") -> int:
     head = room.project.head()
     if not isinstance(seq, int) or isinstance(seq, bool):
-        raise ValidationError(f"{name} must be the number of a journal record, not {args.told(seq)}")
+        raise ValidationError(f"{name} must be the number of a journal record, not {quoted(seq)}")
     if not 0 <= seq <= head:
-        raise ValidationError(f"{name} is {args.told(seq)}; the newest journal record is {head}, and 0 is before the first")
+        raise ValidationError(f"{name} is {quoted(seq)}; the newest journal record is {head}, and 0 is before the first")
     return seq
 
 

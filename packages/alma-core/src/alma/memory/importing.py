@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from alma.errors import ConflictError, ValidationError
-from alma.memory import arguments as args
 from alma.memory.checking import Contents, checked_file, decoded_vector, line_from, lines_of
 from alma.memory.export import TELL_EVERY, Progress, Target
 from alma.memory.files import checked_path, opened_file
@@ -22,7 +21,7 @@ from alma.memory.resting import Links, with_rules_at_hand
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.storage.transfer import changes_for
-from alma.text import matched_text
+from alma.text import matched_text, quoted
 from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportEnd, ImportReport
@@ -78,7 +77,7 @@ class _Present:
 def import_from(room: Room, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
     """Everything that a file holds, put into this project: all of it, or nothing."""
     if on_conflict not in CHOICES:
-        raise ValidationError(f"on_conflict is {args.told(on_conflict)}; it is 'error' or 'skip'")
+        raise ValidationError(f"on_conflict is {quoted(on_conflict)}; it is 'error' or 'skip'")
     return telling(progress, lambda tell: _imported(room, source, tell, is_strict=on_conflict == "error"))
 
 
@@ -296,7 +295,7 @@ def _opened(source: Target) -> Iterator[BinaryIO]:
             shutil.copyfileobj(cast(BinaryIO, source), copy)
             yield copy
     else:
-        raise ValidationError(f"import_from needs a path or an open file, not {args.told(source)}")
+        raise ValidationError(f"import_from needs a path or an open file, not {quoted(source)}")
 
 
 def _name(source: Target) -> str:

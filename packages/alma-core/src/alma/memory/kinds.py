@@ -7,6 +7,7 @@ from alma.errors import ConflictError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.scoring import Profile
+from alma.text import quoted
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.memories import MEMORY_CLASSES, CustomMemory
 
@@ -17,7 +18,7 @@ _TRIES = 3
 def register(room: Room, definition: object) -> CustomMemoryType:
     """The definition now in force: stored, if it is new or has grown. `ConflictError` if it does not fit what is registered."""
     if not isinstance(definition, CustomMemoryType):
-        raise ValidationError(f"a CustomMemoryType is needed, not {args.told(definition)}")
+        raise ValidationError(f"a CustomMemoryType is needed, not {quoted(definition)}")
     for attempt in range(_TRIES):
         version, body = room.project.record(DEFINITIONS, definition.name)
         merged = stored_type(body).merged(definition) if version else definition
@@ -47,7 +48,7 @@ def definition_of(room: Room, name: str) -> CustomMemoryType:
     near = get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise ValidationError(
-        f"there is no kind {args.told(name)} in project {room.name!r}{hint} There are {', '.join(known)}; "
+        f"there is no kind {quoted(name)} in project {room.name!r}{hint} There are {', '.join(known)}; "
         "others are registered with register_memory_type"
     )
 

@@ -38,7 +38,7 @@ def list_memories(
         [row for row, partition in room.project.partitions().items() if is_wanted(partition)],
         since=None if moment is None else to_micros(moment),
         limit=most,
-        newest_first=bool(newest_first),
+        newest_first=newest_first,
     )
     found = room.project.memories(rows)
     return [found[row] for row in rows if row in found]

@@ -24,6 +24,7 @@ from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Embedder
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
 from alma.storage.store import SQLStorage
+from alma.text import quoted
 from alma.types.embedding import Fingerprint
 from alma.types.scope import MemoryScope
 
@@ -76,7 +77,7 @@ def _check_types(**given: object) -> None:
     }
     for name, value in given.items():
         if not isinstance(value, wanted[name]) or isinstance(value, bool):
-            raise ConfigurationError(f"{name} must be a {wanted[name][0].__name__}, not {args.told(value)}")
+            raise ConfigurationError(f"{name} must be a {wanted[name][0].__name__}, not {quoted(value)}")
 
 
 def check_embedder(embedder: object, dimension: int | None) -> None:
@@ -85,7 +86,7 @@ def check_embedder(embedder: object, dimension: int | None) -> None:
         return
     fingerprint = getattr(embedder, "fingerprint", None)
     if not isinstance(fingerprint, Fingerprint):
-        raise ConfigurationError(f"embedding_provider must be a name or an embedder, not {args.told(embedder)}")
+        raise ConfigurationError(f"embedding_provider must be a name or an embedder, not {quoted(embedder)}")
     if dimension not in (None, fingerprint.dimension):
         raise ConfigurationError(f"the embedder gives {fingerprint.dimension} dimensions, but embedding_dim is {dimension}")
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 
-from alma.memory import arguments as args
 from alma.memory.answering import Answer, Asked, answered, asked, factors_of
 from alma.memory.explanations import explanations
 from alma.memory.room import Room
@@ -32,14 +31,13 @@ def retrieve(
     explain: bool = False,
 ) -> MemorySlice:
     """The memories that matter for a task, at most `top_k` of each kind, best first; with every number behind them if `explain`."""
-    args.checked_flag(explain, "explain")
     question = asked(
         room,
         task=task,
         agent=agent,
         top_k=top_k,
         user_id=user_id,
-        include_shared=args.checked_flag(include_shared, "include_shared"),
+        include_shared=include_shared,
         profile=profile,
         weights=weights,
         arms=arms,

@@ -13,6 +13,7 @@ from alma.memory import kinds, repeating
 from alma.memory.learning import strategy_texts, writing
 from alma.memory.room import Room
 from alma.memory.scopes import category_texts, check_may_learn, nearest_category
+from alma.text import quoted
 from alma.types.identity import new_id
 from alma.types.memories import (
     MEMORY_CLASSES,
@@ -261,11 +262,11 @@ def _each(items: Iterable[Item], make: Callable[[Item], Result], numbers: Iterab
 
 def _arguments(item: object) -> Mapping[str, Any]:
     if not isinstance(item, Mapping):
-        raise ValidationError(f"a mapping of the arguments of learn() is needed, not {args.told(item)}")
+        raise ValidationError(f"a mapping of the arguments of learn() is needed, not {quoted(item)}")
     for name in {"task", "outcome"} - set(item):
         raise ValidationError(f"there is no argument {name!r}")
     for name in set(item) - LEARN_ARGUMENTS:
-        raise ValidationError(f"{args.told(name)} is no argument of learn()")
+        raise ValidationError(f"{quoted(name)} is no argument of learn()")
     return item
 
 
@@ -293,7 +294,7 @@ def _checked_entry(room: Room, item: object) -> _Entry:
     if isinstance(memory, CustomMemory):
         memory = kinds.placed(room, memory)
     elif not isinstance(memory, Memory) or MEMORY_CLASSES.get(memory.kind) is not type(memory):
-        raise ValidationError(f"a memory of a known kind or a draft is needed, not {args.told(item)}")
+        raise ValidationError(f"a memory of a known kind or a draft is needed, not {quoted(item)}")
     if memory.project_id not in ("", room.name):
         raise ValidationError(f"memory {memory.id} belongs to project {memory.project_id!r}, not to {room.name!r}")
     placed = memory.model_copy(update={"project_id": room.name, **checked_fields(memory)})
@@ -326,7 +327,7 @@ def checked_passages(passages: object) -> tuple[Passage, ...]:
     found = tuple(args.checked_items(passages, "passages"))
     for passage in found:
         if not isinstance(passage, Passage):
-            raise ValidationError(f"passages must hold passages, not {args.told(passage)}")
+            raise ValidationError(f"passages must hold passages, not {quoted(passage)}")
         args.checked_text(passage.text, "the text of a passage")
         args.optional_text(passage.keywords, "the keywords of a passage")
         args.optional_label(passage.speaker, "the speaker of a passage")

@@ -21,7 +21,7 @@ MOST_NEAR_CLASSES = 8
 
 
 def strategies(
-    room: Room, *, task: object, agent: object, task_type: object, include_steps: object, limit: object
+    room: Room, *, task: object, agent: object, task_type: object, include_steps: bool, limit: object
 ) -> StrategyTable:
     """The strategies tried for tasks like this one, or for all, the surest to work first."""
     reader = args.checked_name(agent, "agent")
@@ -30,8 +30,7 @@ def strategies(
     most = args.checked_count(limit, "limit")
     if text is not None and kind is not None:
         raise ValidationError("give a task or a task_type, not both")
-    has_steps = args.checked_flag(include_steps, "include_steps")
-    wanted = [place for place in _places(room, reader, text, kind) if has_steps or not place.task_class.startswith(STEP)]
+    wanted = [place for place in _places(room, reader, text, kind) if include_steps or not place.task_class.startswith(STEP)]
     rows = [
         row
         for place in wanted

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from alma.memory import arguments as args
+from alma.flags import checks_flags
 from alma.memory import export as exporting
 from alma.memory import forgetting, importing, listing, maintaining, overview, reindexing, stats
 from alma.memory import history as past
@@ -19,6 +19,7 @@ from alma.types.overview import Overview
 from alma.types.reports import ReindexReport, Stats, VerifyReport
 
 
+@checks_flags
 class Upkeep:
     """What `ALMA` can do with the store as a whole. Not for itself: use `ALMA`."""
 
@@ -47,9 +48,7 @@ class Upkeep:
         touched the same since; then nothing is undone. What was purged does not come back; the report counts it. With `expected_head`, the
         `head` of a preview, it is a `ConflictError` too if anything was written since: so no more is undone than was shown.
         """
-        return past.undo(
-            self._room, to=to, actor=actor, dry_run=args.checked_flag(dry_run, "dry_run"), expected_head=expected_head
-        )
+        return past.undo(self._room, to=to, actor=actor, dry_run=dry_run, expected_head=expected_head)
 
     def undo_preview(self, to: int, *, actor: str | None = None) -> UndoReport:
         """What `undo` would do. Writes nothing."""
@@ -81,7 +80,7 @@ class Upkeep:
             older_than_days=older_than_days,
             below_confidence=below_confidence,
             memory_ids=memory_ids,
-            dry_run=args.checked_flag(dry_run, "dry_run"),
+            dry_run=dry_run,
             purge=purge,
         )
 
@@ -97,7 +96,7 @@ class Upkeep:
             older_than_days=None,
             below_confidence=None,
             memory_ids=memory_ids,
-            dry_run=args.checked_flag(dry_run, "dry_run"),
+            dry_run=dry_run,
             purge=True,
         )
 
@@ -107,9 +106,7 @@ class Upkeep:
         By default only outcomes beyond the newest 10,000 of each agent go; their evidence stays. With `due_only` it does nothing within
         `maintenance: every` (a day, if nothing is set) of the last run; of two processes at once one does it.
         """
-        return maintaining.maintain(
-            self._room, dry_run=args.checked_flag(dry_run, "dry_run"), due_only=args.checked_flag(due_only, "due_only")
-        )
+        return maintaining.maintain(self._room, dry_run=dry_run, due_only=due_only)
 
     def compact(self) -> CompactReport:
         """Rewrites the files of the whole store without what was deleted, and empties the write-ahead log. Others wait with writes meanwhile."""

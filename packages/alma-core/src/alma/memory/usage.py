@@ -10,6 +10,7 @@ from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import Write
+from alma.text import quoted
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
 from alma.types.reports import UsageReport
@@ -94,7 +95,7 @@ def _checked_signal(signal: Any) -> FeedbackSignal:
         return FeedbackSignal(signal)
     except ValueError as error:
         words = ", ".join(repr(known.value) for known in FeedbackSignal)
-        raise ValidationError(f"signal {args.told(signal)} is none of {words}") from error
+        raise ValidationError(f"signal {quoted(signal)} is none of {words}") from error
 
 
 def _visible(room: Room, ids: Iterable[str], agent: str, user_id: object, *, preferences: bool = False) -> _Sorted:
