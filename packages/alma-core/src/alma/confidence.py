@@ -17,4 +17,4 @@ class ConfidenceEngine:
 
     def assess_strategy(self, strategy: str, context: str, agent: str) -> "Assessment":
         """How likely the strategy is to succeed in the context: `confidence_score`, where it lies, and a `recommendation`."""
-        return self._alma.assess(strategy, context, agent)
+        return self._alma.assess(strategy=strategy, context=context, agent=agent)

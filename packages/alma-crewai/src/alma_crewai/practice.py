@@ -111,11 +111,13 @@ class Practice:
 
     def retrieve(self, query: str, agent: str, *, user_id: str | None, top_k: int | None = None) -> MemorySlice:
         """What matters for a query."""
-        return self.alma.retrieve(query, agent, top_k=top_k or self.top_k, user_id=user_id)
+        return self.alma.retrieve(task=query, agent=agent, top_k=top_k or self.top_k, user_id=user_id)
 
     def begin(self, task: str, agent: str, *, user_id: str | None, memories: MemorySlice) -> Episode:
         """An episode on a task for which this was shown."""
-        return self.alma.episode(agent, task, user_id=user_id, task_type=self.task_type, memories=memories, deferred=True)
+        return self.alma.episode(
+            agent=agent, task=task, user_id=user_id, task_type=self.task_type, memories=memories, deferred=True
+        )
 
     def judged(self, task: str, answer: str) -> tuple[Verdict | None, str | None]:
         """What the evaluator says, and why; `None` without one, or if it leaves it open."""

@@ -75,7 +75,7 @@ class ALMAStorage:
         query = self._queries.get(int(query_embedding[0])) if len(query_embedding) == 1 else None
         if query is None:
             return []
-        found = self.alma.retrieve(query, self.agent, top_k=limit)
+        found = self.alma.retrieve(task=query, agent=self.agent, top_k=limit)
         seen = [
             (record_of(item.memory), item.score)
             for item in found.recalled

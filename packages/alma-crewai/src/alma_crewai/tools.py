@@ -53,7 +53,7 @@ class ALMARecallTool(BaseTool):
 
     def _recalled(self, question: str) -> str:
         user = self._user_id() if callable(self._user_id) else self._user_id
-        found = self._alma.retrieve(question, self._agent, user_id=user)
+        found = self._alma.retrieve(task=question, agent=self._agent, user_id=user)
         notes = [
             f"- {note}"
             for item, note in zip(found.recalled, found.notes(), strict=True)

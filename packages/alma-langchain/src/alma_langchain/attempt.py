@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from alma import Episode, MemorySlice
 from alma.episode import leaving
 from alma.errors import StorageError, ValidationError
-from alma.memory.arguments import told
-from alma.text import storable
+from alma.text import quoted, storable
 from alma.types import EpisodeRecord
 from alma_langchain.choices import ToolUse
 from alma_langchain.reading import TASK_CHARS, tool_error
@@ -242,7 +241,7 @@ def verdict_and_reason(judgement: Any) -> tuple[Any, Any]:
     if not isinstance(judgement, tuple):
         return judgement, None
     if len(judgement) != 2:
-        raise ValidationError(f"an evaluator gives a verdict, or a pair of verdict and reason, not {told(judgement)}")
+        raise ValidationError(f"an evaluator gives a verdict, or a pair of verdict and reason, not {quoted(judgement)}")
     return judgement
 
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
-from alma.memory.arguments import checked_count, checked_name, optional_label, told
+from alma.memory.arguments import checked_count, checked_name, optional_label
+from alma.text import quoted
 
 MOST_TOKENS = 1_000_000
 
@@ -33,14 +34,14 @@ def check_options(given: Mapping[str, Any]) -> None:
 def check_on_error(value: object) -> None:
     """`ConfigurationError` unless it says what becomes of an error."""
     if value not in ("log", "raise"):
-        raise ConfigurationError(f"on_error is {told(value)}; it must be 'log' or 'raise'")
+        raise ConfigurationError(f"on_error is {quoted(value)}; it must be 'log' or 'raise'")
 
 
 def check_score(value: object) -> None:
     """`ConfigurationError` unless it is a number or `None`."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if value is not None and not is_number:
-        raise ConfigurationError(f"min_score must be a number, not {told(value)}")
+        raise ConfigurationError(f"min_score must be a number, not {quoted(value)}")
 
 
 def check_identity(value: object, name: str) -> None:
@@ -52,4 +53,4 @@ def check_identity(value: object, name: str) -> None:
 
 def _check_function(value: object, name: str, *, is_optional: bool) -> None:
     if not callable(value) and not (is_optional and value is None):
-        raise ConfigurationError(f"{name} must be a function, not {told(value)}")
+        raise ConfigurationError(f"{name} must be a function, not {quoted(value)}")

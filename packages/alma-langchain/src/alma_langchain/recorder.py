@@ -53,7 +53,9 @@ class Recorder:
     def retrieve(self, task: str, context: RunContext) -> MemorySlice:
         """What is found for a task of that run."""
         said = kept_task(self.settings.told(task))
-        found = self.project(context).retrieve(said, self.agent, top_k=self.settings.top_k, user_id=self.scope.user(context))
+        found = self.project(context).retrieve(
+            task=said, agent=self.agent, top_k=self.settings.top_k, user_id=self.scope.user(context)
+        )
         if (least := self.settings.min_score) is None:
             return found
         return found.model_copy(update={"recalled": tuple(item for item in found.recalled if item.score >= least)})
@@ -108,7 +110,7 @@ class Recorder:
     def _new(self, task: str, context: RunContext, shown: MemorySlice) -> Episode:
         user = self.scope.user(context)
         return self.project(context).episode(
-            self.agent, task, user_id=user, task_type=self.settings.task_type, memories=shown, deferred=True
+            agent=self.agent, task=task, user_id=user, task_type=self.settings.task_type, memories=shown, deferred=True
         )
 
     def keep(self, episode_id: str, attempt: Attempt) -> None:

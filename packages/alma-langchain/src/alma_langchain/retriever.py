@@ -103,7 +103,7 @@ class ALMARetriever(BaseRetriever):
         context = run_context(metadata=metadata)
         scope = Scope(self.alma, user_id=self.user_id, tenant_id=self.tenant_id)
         found = scope.project(context).retrieve(
-            query, self.agent, top_k=limit, user_id=scope.user(context), include_shared=self.include_shared
+            task=query, agent=self.agent, top_k=limit, user_id=scope.user(context), include_shared=self.include_shared
         )
         return [document for document in memory_to_documents(found) if self._is_wanted(document)][:limit]
 

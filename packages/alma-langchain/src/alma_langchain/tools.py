@@ -70,7 +70,7 @@ def create_alma_tools(
 def _search(scope: Scope, agent: str, top_k: int) -> StructuredTool:
     def search_memory(query: str) -> str:
         context = run_context()
-        found = scope.project(context).retrieve(query, agent, top_k=top_k, user_id=scope.user(context))
+        found = scope.project(context).retrieve(task=query, agent=agent, top_k=top_k, user_id=scope.user(context))
         notes = [f"- {note}" for note in found.fitting().notes()]  # without tags: those that an answer cites are the prompt's
         return fenced(notes) if notes else "Nothing is known about this yet."
 
@@ -80,7 +80,7 @@ def _search(scope: Scope, agent: str, top_k: int) -> StructuredTool:
 
 def _check(scope: Scope, agent: str) -> StructuredTool:
     def check_action(action: str) -> str:
-        return str(scope.project(run_context()).check(agent, action))
+        return str(scope.project(run_context()).check(agent=agent, action=action))
 
     description = "Says whether an action about to be taken is known to fail, and what to do instead. Ask before a risky action."
     return _made(check_action, "check_action", description, _Check)
@@ -88,7 +88,7 @@ def _check(scope: Scope, agent: str) -> StructuredTool:
 
 def _record(scope: Scope, agent: str) -> StructuredTool:
     def record_outcome(task: str, outcome: str, strategy: str | None = None, error: str | None = None) -> str:
-        scope.project(run_context()).learn(agent, task, outcome, strategy, error_message=error)
+        scope.project(run_context()).learn(agent=agent, task=task, outcome=outcome, strategy_used=strategy, error_message=error)
         return f"Recorded as {outcome}."
 
     description = (

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from alma import ALMA, ConfigurationError, MemoryType
-from alma.memory.arguments import checked_count, checked_items, checked_name, told
+from alma.memory.arguments import checked_count, checked_items, checked_name
+from alma.text import quoted
 
 MOST_TOKENS = 1_000_000
 
@@ -29,7 +30,7 @@ def checked_kinds(kinds: object, alma: ALMA) -> frozenset[str]:
         known = [*MemoryType, *alma.memory_types()]
         if missing := sorted(unknown - set(known)):
             raise ConfigurationError(
-                f"kinds holds {told(missing[0])}, which is no kind in project {alma.project_id!r}; there are {', '.join(known)}"
+                f"kinds holds {quoted(missing[0])}, which is no kind in project {alma.project_id!r}; there are {', '.join(known)}"
             )
     return names
 
@@ -42,19 +43,19 @@ def checked_tokens(value: object) -> int:
 def checked_waiting(value: object) -> int:
     """So many writes, 0 or more."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ConfigurationError(f"waiting must be a whole number, 0 or more, not {told(value)}")
+        raise ConfigurationError(f"waiting must be a whole number, 0 or more, not {quoted(value)}")
     return value
 
 
 def checked_call(call: Called | None, name: str) -> Called | None:
     """A function, or `None`."""
     if call is not None and not callable(call):
-        raise ConfigurationError(f"{name} must be a function, not {told(call)}")
+        raise ConfigurationError(f"{name} must be a function, not {quoted(call)}")
     return call
 
 
 def checked_score(value: object) -> float | None:
     """A least score, or `None` for any."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)):
-        raise ConfigurationError(f"min_score must be a number, not {told(value)}")
+        raise ConfigurationError(f"min_score must be a number, not {quoted(value)}")
     return value

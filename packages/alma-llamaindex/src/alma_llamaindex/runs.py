@@ -95,7 +95,9 @@ class Part:
     def begin(self, alma: ALMA, redact: Redact) -> None:
         """Opens the episode."""
         memories = self.memories.model_copy(update={"query": redact(self.memories.query)})
-        self.episode = alma.episode(self.agent, redact(self.task), user_id=self.user_id, memories=memories, deferred=True)
+        self.episode = alma.episode(
+            agent=self.agent, task=redact(self.task), user_id=self.user_id, memories=memories, deferred=True
+        )
 
     def step(self, step: ToolStep, redact: Redact) -> None:
         """Keeps a step durably, if the episode could be opened."""

@@ -27,6 +27,7 @@ from alma.memory import (
 from alma.memory import arguments as args
 from alma.memory import strategies as tried
 from alma.memory.search import ARMS
+from alma.memory.swaps import by_place
 from alma.memory.upkeep import Upkeep
 from alma.protocols import Clock, Embedder
 from alma.types.custom import CustomMemoryType
@@ -143,6 +144,7 @@ class ALMA(Upkeep):
         """The rules of the agents that have any."""
         return self._store.agents
 
+    @by_place("task")
     def retrieve(
         self,
         task: str | None = None,
@@ -176,6 +178,7 @@ class ALMA(Upkeep):
             explain=explain,
         )
 
+    @by_place("query")
     def explain_retrieval(
         self,
         query: str,
@@ -207,6 +210,7 @@ class ALMA(Upkeep):
             arms=arms,
         )
 
+    @by_place("task")
     def learn(
         self,
         agent: str,
@@ -338,6 +342,7 @@ class ALMA(Upkeep):
         """Counts what somebody said about a memory: "used", "ignored", "thumbs_up" or "thumbs_down". `memory_type` is not needed."""
         usage.record_feedback(self._room, memory_id=memory_id, signal=signal, agent=agent, user_id=user_id)
 
+    @by_place("task")
     def episode(
         self,
         agent: str,
@@ -384,6 +389,7 @@ class ALMA(Upkeep):
         """
         return episodes.settle(self._room, episode_id=episode_id, outcome=outcome, reason=reason)
 
+    @by_place("task")
     def strategies(
         self,
         task: str | None = None,
@@ -408,10 +414,12 @@ class ALMA(Upkeep):
         """
         return behind.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
 
+    @by_place("action")
     def check(self, agent: str, action: str) -> ActionCheck:
         """The anti-patterns, learned or stated, that an action about to be taken matches. Takes milliseconds, writes nothing, forbids nothing."""
         return cautioning.check(self._room, agent=agent, action=action)
 
+    @by_place("context")
     def assess(
         self, strategy: str | None = None, context: str = "", agent: str = "", *, task_type: str | None = None
     ) -> Assessment:

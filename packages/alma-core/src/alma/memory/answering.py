@@ -14,6 +14,7 @@ from alma.memory.kinds import profile_for
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.memory.search import ARMS, HITS, Found, Question, search
+from alma.memory.swaps import check_order
 from alma.retrieval.query import query_words, without_names
 from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
 from alma.scoring import RECALL_WEIGHTS, Profile
@@ -76,6 +77,7 @@ def asked(
     limit = args.checked_count(top_k, "top_k")
     user = args.checked_name(user_id, "user_id") if user_id is not None else None
     partitions = room.project.partitions()
+    check_order(room, agent, partitions.values())
     scope = readable(room, agent=reader, user_id=user, include_shared=include_shared, partitions=partitions)
     weighing = _profile(room, profile, weights, scope)
     _check_arms(arms)

@@ -15,6 +15,7 @@ from alma.memory.deference import ENOUGH_TRIALS
 from alma.memory.nearby import LEARNED_KINDS, Near, NearClass, near, near_classes, vectors_of
 from alma.memory.room import Room
 from alma.memory.strategies import NEAR_ENOUGH, class_of, type_of
+from alma.memory.swaps import check_order
 from alma.text import matched_text, normalised, spelt
 from alma.types.evidence import BY_TASK, BY_TYPE, STEP, Evidence, text_key
 from alma.types.memories import Outcome
@@ -66,6 +67,7 @@ class _Known:
 def assess(room: Room, *, strategy: object, context: object, agent: object, task_type: object = None) -> Assessment:
     """How likely a strategy is to succeed in a context, or a task whatever is tried."""
     reader = args.checked_name(agent, "agent")
+    check_order(room, agent)
     task = args.checked_text(context, "context")
     way = args.optional_text(strategy, "strategy")
     kind = args.optional_label(task_type, "task_type")

@@ -10,6 +10,7 @@ from alma.memory import arguments as args
 from alma.memory.deference import RULES, is_own_rule, overruled
 from alma.memory.nearby import near
 from alma.memory.room import Room
+from alma.memory.swaps import check_order
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
@@ -29,6 +30,7 @@ TOLD_CHARS = 200
 def check(room: Room, *, agent: object, action: object) -> ActionCheck:
     """The anti-patterns that an action matches, the nearest first. Writes nothing, and forbids nothing."""
     reader = args.checked_name(agent, "agent")
+    check_order(room, agent)
     text = args.checked_text(action, "action")
     matching = _matching(room, reader, matched_text(text))
     behind = room.project.learned.behind(list(matching))

@@ -28,6 +28,7 @@ from alma.memory.attempts import (
 )
 from alma.memory.learning import strategy_texts, writing
 from alma.memory.room import Room
+from alma.memory.swaps import check_order
 from alma.protocols import Write
 from alma.text import quoted
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Step
@@ -67,6 +68,7 @@ def begin(
     room.store.check_open()
     now = room.store.clock()
     name, asked = args.checked_name(agent, "agent"), args.checked_text(task, "task")
+    check_order(room, agent)
     kind = args.optional_label(task_type, "task_type")
     if name in room.store.agents:
         record.outcome_from(room, now, {"agent": name, "task": asked, "task_type": kind, "outcome": Verdict.UNVERIFIED})

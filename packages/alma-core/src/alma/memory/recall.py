@@ -50,7 +50,7 @@ def retrieve(
         project_id=room.name,
         retrieved_at=from_micros(question.now),
         recalled=recalled,
-        hint=None if recalled else unknown_agent_hint(question.partitions, question.reader),
+        hint=None if recalled else unknown_agent_hint(question.partitions, question.reader, question.task),
     )
 
 

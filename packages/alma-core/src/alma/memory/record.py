@@ -13,6 +13,7 @@ from alma.memory import kinds, repeating
 from alma.memory.learning import strategy_texts, writing
 from alma.memory.room import Room
 from alma.memory.scopes import category_texts, check_may_learn, nearest_category
+from alma.memory.swaps import check_order
 from alma.text import quoted
 from alma.types.identity import new_id
 from alma.types.memories import (
@@ -108,6 +109,7 @@ def _categorised(room: Room, memory: Checked, vectors: Mapping[str, bytes]) -> C
 def learn(room: Room, given: Mapping[str, Any]) -> Outcome:
     """Stores one outcome and what follows from it, in one transaction. What was learned under its key before is given back."""
     outcome = _outcome(room, room.store.clock(), given)
+    check_order(room, given["agent"])
     key = repeating.checked_key(given)
     if key is None:
         return _learned(room, outcome, None)

@@ -78,15 +78,18 @@ def nearest_category(room: Room, agent: str, text: str, vectors: Mapping[str, by
     return categories[best] if cosines[best] >= needed else None
 
 
-def unknown_agent_hint(partitions: Mapping[int, Partition], agent: str) -> str | None:
-    """A question that helps whoever misspelt an agent's name, if nothing is kept for this one and another is spelt nearly so. Logged too."""
+def unknown_agent_hint(partitions: Mapping[int, Partition], agent: str, task: str) -> str | None:
+    """A question that helps where nothing is kept for an agent: one that is spelt nearly so, or the task, is a known one. Logged too."""
     known = {partition.owner for partition in partitions.values() if not partition.is_user}
     if agent in known:
         return None
     by_case = {name.casefold(): name for name in known}
     near: Sequence[str] = get_close_matches(agent.casefold(), by_case, n=1, cutoff=0.75)
-    if not near:
+    if task.casefold() in by_case:
+        hint = f"no memories of {agent!r}, but of {by_case[task.casefold()]!r}, the task; were agent and task swapped, here or in learn()?"
+    elif near:
+        hint = f"no memories of {agent!r}; did you mean {by_case[near[0]]!r}?"
+    else:
         return None
-    hint = f"no memories of {agent!r}; did you mean {by_case[near[0]]!r}?"
     _LOG.warning("%s", hint, extra={"is_hint": True})
     return hint

@@ -9,6 +9,7 @@ from alma.memory import arguments as args
 from alma.memory.nearby import LEARNED_KINDS, NearClass, near, near_classes, place_of
 from alma.memory.room import Room
 from alma.memory.scopes import readable
+from alma.memory.swaps import check_order
 from alma.text import spelt
 from alma.types.evidence import BY_TYPE, STEP, WHOLE_CLASS, Evidence
 from alma.types.kinds import MemoryType
@@ -25,6 +26,7 @@ def strategies(
 ) -> StrategyTable:
     """The strategies tried for tasks like this one, or for all, the surest to work first."""
     reader = args.checked_name(agent, "agent")
+    check_order(room, agent)
     text = None if task is None else args.checked_text(task, "task")
     kind = args.optional_label(task_type, "task_type")
     most = args.checked_count(limit, "limit")

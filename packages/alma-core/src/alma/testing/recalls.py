@@ -105,7 +105,7 @@ def _asked(
     return [
         _Asked(
             f"Asked as {agent!r} for {shortened(one_line(question), 80)!r}, it",
-            list(found.retrieve(question, agent, user_id=user_id, top_k=top_k)),
+            list(found.retrieve(task=question, agent=agent, user_id=user_id, top_k=top_k)),
             question,
         )
         for question in questions
@@ -144,5 +144,5 @@ def _why_not(found: object, wanted: Wanted, question: str, agent: str | None, us
     """What ALMA says of why a memory was not found."""
     if not isinstance(wanted, Memory) or not question:
         return ""
-    explanation = found.explain_retrieval(question, wanted.id, agent, user_id)  # type: ignore[attr-defined] # only an ALMA is asked
+    explanation = found.explain_retrieval(query=question, memory_id=wanted.id, agent=agent, user_id=user_id)  # type: ignore[attr-defined] # only an ALMA is asked
     return f"\n{explanation}"

@@ -33,7 +33,7 @@ def assess(
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        found = alma.assess(strategy, context, agent)
+        found = alma.assess(strategy=strategy, context=context, agent=agent)
     if json:
         print_json({"is_known": found.is_known, **found.model_dump(mode="json")})
     else:

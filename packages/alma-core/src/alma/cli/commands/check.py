@@ -28,7 +28,7 @@ def check(
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        found = alma.check(agent, action)
+        found = alma.check(agent=agent, action=action)
     if json:
         print_json({"is_clear": found.is_clear, **found.model_dump(mode="json")})
     elif found.is_clear:

@@ -32,7 +32,7 @@ def strategies(
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        found = alma.strategies(task, agent, task_type=task_type, include_steps=steps, limit=limit)
+        found = alma.strategies(task=task, agent=agent, task_type=task_type, include_steps=steps, limit=limit)
     if json:
         print_json(found.model_dump(mode="json"))
     elif found.rows:
