@@ -63,5 +63,5 @@ with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop
         except RuntimeError as problem:
             said = f"stopped by {problem}"
         print(f"run {number}: {said}\n       {memory.last_run}")
-    print(f"\n{alma.retrieve(TASK, 'deployer').to_prompt()}\n\n{alma.strategies(TASK, 'deployer')}")
+    print(f"\n{alma.retrieve(task=TASK, agent='deployer').to_prompt()}\n\n{alma.strategies(task=TASK, agent='deployer')}")
     assert not isinstance(model, ScriptedChatModel) or memory.last_run.outcome == "success"

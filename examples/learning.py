@@ -18,7 +18,7 @@ def choose(alma: ALMA, chance: random.Random) -> str:
     """Now and then anything at all, else what is expected to succeed most; what is known to fail is left alone."""
     if chance.random() < KEEPS_TRYING:
         return chance.choice(list(WAYS))
-    allowed = [way for way in WAYS if alma.check(AGENT, way).is_clear] or list(WAYS)
+    allowed = [way for way in WAYS if alma.check(agent=AGENT, action=way).is_clear] or list(WAYS)
     expected = {way: alma.assess(way, context=TASK, agent=AGENT).confidence_score for way in allowed}
     return max(expected, key=expected.__getitem__)
 
@@ -45,13 +45,13 @@ with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop
         blocks[number // BLOCK] += attempt(alma, chance)
         clock.advance(hours=6)  # the tries are days apart; equal ones in a rush would count as one piece of news
 
-    for row in alma.strategies(TASK, AGENT):
+    for row in alma.strategies(task=TASK, agent=AGENT):
         around = f"{row.interval.lower:.0%} to {row.interval.upper:.0%}"
         print(f"{row.strategy:26} {row.verdict:14} {row.successes:3g} of {row.trials:3g}  ({around})")
-    print(f"\nWhat goes into its prompt:\n{alma.retrieve(TASK, AGENT, top_k=2).to_prompt(max_tokens=400)}")
+    print(f"\nWhat goes into its prompt:\n{alma.retrieve(task=TASK, agent=AGENT, top_k=2).to_prompt(max_tokens=400)}")
     print(
         f"\nOf each {BLOCK} tries so many worked, and {BLOCK * sum(WAYS.values()) / len(WAYS):.0f} would by chance: {list(blocks.values())}"
     )
 
     assert blocks[TRIES // BLOCK - 1] > blocks[0], "it got better"
-    assert [rule.strategy for rule in alma.retrieve(TASK, AGENT).heuristics] == ["blue-green deployment"]
+    assert [rule.strategy for rule in alma.retrieve(task=TASK, agent=AGENT).heuristics] == ["blue-green deployment"]

@@ -51,8 +51,8 @@ async def main() -> None:
             run = memory.learner.last_run
             print(f"       {[step.action for step in run.steps]}: {run.outcome}")
             outcomes.append(run.outcome)
-        notes = alma.retrieve(TASK, "deployer").to_prompt()
-        print(f"\n{notes}\n\n{alma.strategies(TASK, 'deployer')}")
+        notes = alma.retrieve(task=TASK, agent="deployer").to_prompt()
+        print(f"\n{notes}\n\n{alma.strategies(task=TASK, agent='deployer')}")
         assert outcomes == ["failure", "failure", "success"]
         # A failed step and the run that failed by it are one note.
         assert [notes.count(f"way='{way}'") for way in WAYS] == [1, 1, 1]

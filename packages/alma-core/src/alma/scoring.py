@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from alma.errors import ValidationError
+from alma.text import quoted
 
 FACTORS = ("similarity", "recency", "success", "confidence")
 DEFAULT_WEIGHTS: Mapping[str, float] = {"similarity": 0.4, "recency": 0.3, "success": 0.2, "confidence": 0.1}
@@ -41,7 +42,7 @@ class Profile:
             raise ValidationError(f"weights must be a mapping from factor to number, not {type(weights).__name__}")
         for factor in weights:
             if factor not in FACTORS:
-                raise ValidationError(f"there is no factor {factor!r} to weigh; there are {', '.join(FACTORS)}")
+                raise ValidationError(f"there is no factor {quoted(factor)} to weigh; there are {', '.join(FACTORS)}")
         if not all(map(_is_weight, weights.values())) or not any(weights.values()):
             raise ValidationError("weights must be numbers from 0 to a million, not all 0")
         total = sum(weights.values())

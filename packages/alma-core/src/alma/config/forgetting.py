@@ -64,9 +64,9 @@ class ForgettingSettings(_Block):
 
 def _period(value: Any) -> Any:
     """A duration such as "30m", "12h", "1d" or "2w" as a timedelta."""
-    if not isinstance(value, str):
-        return value if isinstance(value, timedelta) else str(value)
-    found = re.fullmatch(r"\s*([0-9]{1,5})\s*([mhdw])\s*", value)
+    if isinstance(value, timedelta):
+        return value
+    found = re.fullmatch(r"\s*([0-9]{1,5})\s*([mhdw])\s*", value) if isinstance(value, str) else None
     if found is None or int(found[1]) > _LONGEST:
         raise ValueError('must be a duration such as "30m", "12h", "1d" or "2w"')
     return timedelta(**{_UNITS[found[2]]: int(found[1])})

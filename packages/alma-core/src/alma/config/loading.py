@@ -26,10 +26,12 @@ from alma.config.settings import (
 )
 from alma.config.variables import expand
 from alma.errors import ConfigurationError
-from alma.text import shortened
+from alma.text import quoted, shortened
 from alma.types.scope import MemoryScope
 
 DEFAULT_STORAGE_DIR = ".alma"
+LONGEST_KEY = 200
+LONGEST_MESSAGE = 1_000
 RESERVED = ("webhooks", "compression", "federation", "graph", "llm", "server", "azure")
 
 _BLOCKS: Mapping[str, type[BaseModel]] = {
@@ -65,13 +67,13 @@ def load_settings(path: str | Path, *, environ: Mapping[str, str] = os.environ) 
     is wrong with the file is a `ConfigurationError` that names the file and the key.
     """
     if not isinstance(path, str | os.PathLike):
-        raise ConfigurationError(f"a configuration is named by the path of its file, not by {shortened(repr(path), 60)}")
+        raise ConfigurationError(f"a configuration is named by the path of its file, not by {quoted(path)}")
     file = Path(path)
     try:
         block, prefix = _settings_block(read_yaml(file))
         return _settings(block, prefix, file, environ)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{file}: {error}") from error
+        raise ConfigurationError(f"{shortened(str(file), LONGEST_KEY)}: {shortened(str(error), LONGEST_MESSAGE)}") from error
 
 
 def _settings_block(content: Plain) -> tuple[Block, str]:
@@ -148,7 +150,7 @@ def settings_block(model: type[Checked], given: object, name: str) -> Checked:
     if isinstance(given, model):
         return given
     if not isinstance(given, Mapping):
-        raise ConfigurationError(f"{name} must be a mapping, not {shortened(repr(given), 60)}")
+        raise ConfigurationError(f"{name} must be a mapping, not {quoted(given)}")
     block = dict(given)
     _CHECKS[name](block, f"{name}.")
     try:
@@ -170,7 +172,9 @@ def _check_top(block: Block, prefix: str) -> None:
 def _check_block(block: Block, prefix: str, known: tuple[str, ...]) -> None:
     for key in block:
         if key not in known:
-            raise ConfigurationError(f"{prefix}{key}: unknown key{suggestion(key, known)}; known are {', '.join(known)}")
+            raise ConfigurationError(
+                f"{prefix}{shortened(str(key), LONGEST_KEY)}: unknown key{suggestion(key, known)}; known are {', '.join(known)}"
+            )
 
 
 def _lift_sqlite(block: Block, prefix: str) -> Block:
@@ -216,10 +220,14 @@ def _kind(value: Plain) -> str:
     return "a list" if isinstance(value, list) else "a single value"
 
 
+def _shown(value: object) -> str:
+    return quoted(value) if isinstance(value, str) else f"'{quoted(value)}'"
+
+
 def _in_plain_words(error: ErrorDetails, prefix: str) -> str:
     key = prefix + ".".join(str(part) for part in error["loc"] if part != "[key]")
     if error["type"] == "missing":
         return f"{key}: is missing"
     told = _PLAINER.get(error["type"]) or error["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    given = "" if key.endswith(_SECRETS) else f" (it is {str(error['input'])[:60]!r})"
+    given = "" if key.endswith(_SECRETS) else f" (it is {_shown(error['input'])})"
     return f"{key}: {told}{given}"

@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def suggestion(given: str, known: Iterable[str]) -> str:
+def suggestion(given: object, known: Iterable[str]) -> str:
     """`, did you mean 'x'?` for the nearest known name, or nothing when none is near. Case does not count."""
+    if not isinstance(given, str):
+        return ""
     by_folded = {name.casefold(): name for name in known}
     near = get_close_matches(given.strip().casefold()[:100], by_folded, n=1)
     return f", did you mean {by_folded[near[0]]!r}?" if near else ""

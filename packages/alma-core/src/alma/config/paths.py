@@ -5,11 +5,13 @@ import unicodedata
 from pathlib import Path
 
 from alma.errors import ConfigurationError
+from alma.text import quoted
 
 CONFIG_FILE = Path(".alma", "config.yaml")
 """Where `alma init` writes the configuration, seen from the project folder."""
 
 _SETTINGS_FOLDERS = {"config", "conf", "settings"}
+_LONGEST = 300
 _MAX_NAME = 100
 _MAX_NAME_BYTES = 200  # leaves room for the suffixes that SQLite adds
 
@@ -41,11 +43,15 @@ def resolve_storage_dir(value: str | Path, project_folder: Path) -> Path:
         root = project_folder.resolve()
         path = Path(os.path.normpath(root / expanded))
         if not expanded.is_absolute() and not path.is_relative_to(root):
-            raise ConfigurationError(f"storage_dir {text!r} leads out of {root}; give an absolute path if that is meant")
+            raise ConfigurationError(
+                f"storage_dir {quoted(text, _LONGEST)} leads out of {root}; give an absolute path if that is meant"
+            )
         path = path.resolve()
         _refuse_file_in_the_way(text, path)
     except (OSError, RuntimeError) as error:
-        raise ConfigurationError(f"storage_dir {text!r} cannot be used: {error}") from error
+        raise ConfigurationError(
+            f"storage_dir {quoted(text, _LONGEST)} cannot be used: {getattr(error, 'strerror', None) or error}"
+        ) from error
     return path
 
 
@@ -55,20 +61,20 @@ def check_db_name(value: str) -> str:
         raise ConfigurationError("db_name is empty; `alma.db` is usual")
     _refuse_control_characters("db_name", value)
     if any(mark in value for mark in "/\\:") or ".." in value or not value.strip("."):
-        raise ConfigurationError(f"db_name {value!r} must be a plain file name, without `/`, `\\`, `:` or `..`")
+        raise ConfigurationError(f"db_name {quoted(value, _LONGEST)} must be a plain file name, without `/`, `\\`, `:` or `..`")
     if value != value.strip():
-        raise ConfigurationError(f"db_name {value!r} begins or ends with a space")
+        raise ConfigurationError(f"db_name {quoted(value, _LONGEST)} begins or ends with a space")
     if len(value) > _MAX_NAME or len(value.encode()) > _MAX_NAME_BYTES:
-        raise ConfigurationError(f"db_name is longer than {_MAX_NAME} characters: {value[:40]!r}…")
+        raise ConfigurationError(f"db_name is longer than {_MAX_NAME} characters: {quoted(value)}")
     return value
 
 
 def _refuse_control_characters(key: str, text: str) -> None:
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
-        raise ConfigurationError(f"{key} {text!r} has a control character or half a surrogate pair in it")
+        raise ConfigurationError(f"{key} {quoted(text, _LONGEST)} has a control character or half a surrogate pair in it")
 
 
 def _refuse_file_in_the_way(text: str, path: Path) -> None:
     nearest = next((folder for folder in (path, *path.parents) if folder.exists()), None)
     if nearest is not None and not nearest.is_dir():
-        raise ConfigurationError(f"storage_dir {text!r} must be a folder, but {nearest} is a file")
+        raise ConfigurationError(f"storage_dir {quoted(text, _LONGEST)} must be a folder, but {nearest} is a file")

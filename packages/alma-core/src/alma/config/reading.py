@@ -50,7 +50,7 @@ def _read_text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"the file cannot be read: {error}") from error
+        raise ConfigurationError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if len(data) > MAX_BYTES:
         raise ConfigurationError(f"the file is larger than {MAX_BYTES:,} bytes, which no configuration is")
     try:

@@ -4,14 +4,14 @@ import logging
 import threading
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from alma.episode.endings import contradicts, leaving
 from alma.episode.lessons import Lessons
 from alma.episode.recorder import Recorder
 from alma.errors import AlmaError, ConflictError, ValidationError
 from alma.flags import checks_flags
-from alma.text import cleaned, shortened, storable
+from alma.text import cleaned, quoted, shortened, storable
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.kinds import Verdict
 from alma.types.slice import MemorySlice
@@ -117,11 +117,7 @@ class Episode:
 
     def used(self, memory_ids: Iterable[str]) -> None:
         """Says which memories were used. An empty list says that none was; saying nothing leaves it open."""
-        if isinstance(memory_ids, str):
-            raise ValidationError("used takes a list of ids, not one text")
-        ids = list(memory_ids)
-        if not all(isinstance(memory_id, str) for memory_id in ids):
-            raise ValidationError("used takes a list of ids, which are texts")
+        ids = _ids(memory_ids)
         with self._lock:
             self._check_open()
             self._name(ids)
@@ -260,11 +256,20 @@ def exposures(memories: MemorySlice) -> tuple[Exposure, ...]:
 def _verdict(outcome: object) -> Verdict:
     if isinstance(outcome, bool):
         return Verdict.SUCCESS if outcome else Verdict.FAILURE
+    words = [verdict.value for verdict in Verdict]
+    if not isinstance(outcome, str) or outcome.strip().lower() not in words:
+        raise ValidationError(f"outcome {quoted(outcome)} is none of {', '.join(map(repr, words))}")
+    return Verdict(outcome.strip().lower())
+
+
+def _ids(value: Any) -> list[str]:
     try:
-        return Verdict(str(outcome).strip().lower())
-    except ValueError as error:
-        words = ", ".join(repr(verdict.value) for verdict in Verdict)
-        raise ValidationError(f"outcome {outcome!r} is none of {words}") from error
+        ids = [] if isinstance(value, str) else list(value)
+    except TypeError as error:
+        raise ValidationError(f"used takes a list of ids, not {quoted(value)}") from error
+    if isinstance(value, str) or not all(isinstance(memory_id, str) for memory_id in ids):
+        raise ValidationError(f"used takes a list of ids, which are texts, not {quoted(value)}")
+    return ids
 
 
 def _text(value: object, name: str, limit: int = TEXT_CHARS) -> str | None:
@@ -280,5 +285,5 @@ def _duration(value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
-        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {value!r}")
+        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {quoted(value)}")
     return round(value)

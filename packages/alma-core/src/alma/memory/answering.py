@@ -18,7 +18,7 @@ from alma.memory.swaps import check_order
 from alma.retrieval.query import query_words, without_names
 from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
 from alma.scoring import RECALL_WEIGHTS, Profile
-from alma.text import shortened
+from alma.text import quoted
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
 from alma.types.recalled import Factors
@@ -80,23 +80,25 @@ def asked(
     check_order(room, agent, partitions.values())
     scope = readable(room, agent=reader, user_id=user, include_shared=include_shared, partitions=partitions)
     weighing = _profile(room, profile, weights, scope)
-    _check_arms(arms)
-    return Asked(text, reader, user, limit, include_shared, weighing, arms, room.now(), partitions, scope)
+    return Asked(text, reader, user, limit, include_shared, weighing, _checked_arms(arms), room.now(), partitions, scope)
 
 
-def _check_arms(arms: object) -> None:
-    if not isinstance(arms, Collection) or isinstance(arms, str) or not arms or any(arm not in ARMS for arm in arms):
-        raise ValidationError(f"arms must be a list of some of {', '.join(ARMS)}, not {shortened(repr(arms), 60)}")
+def _checked_arms(arms: object) -> tuple[str, ...]:
+    wanted = f"arms must be a list of some of {', '.join(ARMS)}"
+    found = () if isinstance(arms, str) or not isinstance(arms, Collection) else tuple(args.checked_items(arms, "arms"))
+    if not found or not all(isinstance(arm, str) and arm in ARMS for arm in found):
+        raise ValidationError(f"{wanted}, not {quoted(arms)}")
+    return found
 
 
-def _profile(room: Room, profile: str | None, weights: Mapping[str, float] | None, scope: Sequence[Partition]) -> Profile:
+def _profile(room: Room, profile: object, weights: Mapping[str, float] | None, scope: Sequence[Partition]) -> Profile:
     usual = room.store.profile
     if weights is not None:
         return Profile.of(weights, usual.half_life_days)
     if profile is None:
         return profile_for(room, {partition.kind for partition in scope}, usual)
-    if profile != "recall":
-        raise ValidationError(f"there is no profile {profile!r}; there is 'recall'")
+    if not isinstance(profile, str) or profile != "recall":
+        raise ValidationError(f"there is no profile {quoted(profile)}; there is 'recall'")
     return replace(Profile.of(RECALL_WEIGHTS), counts_usefulness=False)
 
 

@@ -2,15 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 from alma.errors import ScopeViolationError, ValidationError
 from alma.text import fault_in, quoted
 from alma.types.identity import as_utc
 from alma.types.kinds import Verdict
+
+Called = TypeVar("Called", bound=Callable[..., Any])
 
 LONGEST_TEXT = 200_000
 LONGEST_NAME = 200
@@ -135,16 +137,40 @@ def _depth(text: str) -> int:
 
 def checked_items(value: object, name: str) -> Iterable[Any]:
     """A list, or anything else that gives one item after another. One bare text or mapping is an error, not many items."""
-    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes | Mapping):
         raise ValidationError(f"{name} must be a list, not {quoted(value)}")
+    return _iterable(value, f"{name} must be a list")
+
+
+def _iterable(value: Any, wanted: str) -> Iterable[Any]:
+    """The value, if it can be iterated over. Its class alone does not say so of an array of no dimension."""
+    try:
+        iter(value)
+    except TypeError as error:
+        raise ValidationError(f"{wanted}, not {quoted(value)}") from error
+    found: Iterable[Any] = value
+    return found
+
+
+def checked_call(value: Called, name: str) -> Called:
+    """A function, or anything else that can be called."""
+    if not callable(value):
+        raise ValidationError(f"{name} must be a function, not {quoted(value)}")
+    return value
+
+
+def checked_choice(value: object, name: str, choices: Collection[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValidationError(f"{name} is {quoted(value)}; it must be {' or '.join(map(repr, choices))}")
     return value
 
 
 def checked_ids(value: object, name: str) -> list[str]:
     """Distinct ids in the order given. One bare text is an error, not a list of letters."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, str):
         raise ValidationError(f"{name} must be a list of ids, not {quoted(value)}")
-    ids: Sequence[object] = list(value)
+    ids: Sequence[object] = list(_iterable(value, f"{name} must be a list of ids"))
     for item in ids:
         if not isinstance(item, str):
             raise ValidationError(f"{name} holds {quoted(item)}, which is no id")

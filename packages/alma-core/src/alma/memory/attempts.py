@@ -16,7 +16,7 @@ from pydantic import ValidationError as PydanticError
 from alma.errors import CorruptStoreError, MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
-from alma.text import shortened
+from alma.text import quoted, shortened
 from alma.types.episodes import END as END
 from alma.types.episodes import EPISODE as EPISODE
 from alma.types.episodes import LEASE as LEASE
@@ -42,7 +42,7 @@ def stored(room: Room, key: str) -> EpisodeRecord:
     """As `get`, of what is written."""
     version, opening = room.project.record(EPISODE, key)
     if not version:
-        raise MemoryNotFoundError(f"project {room.name!r} has no episode {key!r}")
+        raise MemoryNotFoundError(f"project {room.name!r} has no episode {quoted(key)}")
     _, ending = room.project.record(END, key)
     return _record_from(room, key, opening, ending)
 
@@ -194,7 +194,7 @@ def _record_from(room: Room, key: str, opening: Mapping[str, Any], ending: Mappi
     try:
         return _whole(room, key, _read(EPISODE, opening), _read(END, ending) if ending else None)
     except PydanticError as error:
-        raise CorruptStoreError(f"episode {key!r} is not readable: {_first(error)}; see `alma verify`") from error
+        raise CorruptStoreError(f"episode {quoted(key)} is not readable: {_first(error)}; see `alma verify`") from error
 
 
 def _whole(room: Room, key: str, opening: _Opening, ending: _Judged | _Abandoned | None) -> EpisodeRecord:

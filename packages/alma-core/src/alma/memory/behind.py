@@ -3,6 +3,7 @@
 from alma.errors import MemoryNotFoundError
 from alma.memory import arguments as args
 from alma.memory.room import Room
+from alma.text import quoted
 from alma.types.memories import Outcome
 
 
@@ -12,7 +13,7 @@ def outcomes_behind(room: Room, *, memory_id: object, limit: object) -> list[Out
     most = args.checked_count(limit, "limit")
     place = room.project.find(wanted)
     if place is None:
-        raise MemoryNotFoundError(f"project {room.name!r} has no memory {wanted!r}")
+        raise MemoryNotFoundError(f"project {room.name!r} has no memory {quoted(wanted)}")
     stored = room.project.learned.behind([place.memory]).get(place.memory)
     if stored is None:
         return []

@@ -141,14 +141,14 @@ def _check_end(contents: Contents, end: ExportEnd, number: int, digest: str) -> 
 def _take(contents: Contents, line: ExportedMemory | ExportedRecord | ExportedEvidence) -> None:
     match line:
         case ExportedMemory():
-            _distinct(line.id, contents.memories, f"memory {line.id!r}")
+            _distinct(line.id, contents.memories, f"memory {quoted(line.id)}")
             contents.archived += line.archived_at is not None
             contents.links.take_memory(line, checked_memory(line, contents))
         case ExportedRecord():
             _distinct((line.kind, line.key), contents.records, f"record {line.kind}/{line.key}")
             _check_record(line, contents)
         case ExportedEvidence():
-            _distinct(line.id, contents.evidence, f"evidence {line.id!r}")
+            _distinct(line.id, contents.evidence, f"evidence {quoted(line.id)}")
             for name in ("id", "agent", "task_class", "strategy", "heuristic", "anti_pattern", "task"):
                 _check_text(getattr(line, name) or "", f"evidence.{name}")
             check_evidence(line, contents.header.exported_at)
@@ -165,16 +165,16 @@ def _check_record(line: ExportedRecord, contents: Contents) -> None:
     for text in (line.kind, line.key):
         _check_text(text, "the key of a record")
     if "/" in line.kind:
-        raise ValidationError(f"the kind of a record holds a slash: {line.kind!r}")
+        raise ValidationError(f"the kind of a record holds a slash: {quoted(line.kind)}")
     _check_json(line.body, f"record {line.kind}/{line.key}")
     check_body(line.kind, line.key, line.body)
     if line.kind == DEFINITIONS:
         try:
             definition = stored_type(line.body)
         except (TypeError, ValueError) as error:
-            raise ValidationError(f"the definition of {line.key!r} is none: {error}") from error
+            raise ValidationError(f"the definition of {quoted(line.key)} is none: {error}") from error
         if definition.name != line.key:
-            raise ValidationError(f"the definition of {line.key!r} is one of {definition.name!r}")
+            raise ValidationError(f"the definition of {quoted(line.key)} is one of {definition.name!r}")
         contents.definitions[line.key] = definition
 
 
@@ -219,7 +219,7 @@ def _record_of(line: ExportedMemory) -> dict[str, Any]:
 
 def _definition(kind: str, contents: Contents) -> CustomMemoryType:
     if kind not in contents.definitions:
-        raise ValidationError(f"there is no definition of the kind {kind!r} before it")
+        raise ValidationError(f"there is no definition of the kind {quoted(kind)} before it")
     return contents.definitions[kind]
 
 

@@ -112,6 +112,10 @@ def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> E
     found = get(room, episode_id)
     if found.status is not EpisodeStatus.OPEN:
         raise ConflictError(f"episode {found.id!r} cannot be resumed: {_told(found)}")
+    if memories is None:
+        shown = MemorySlice(query=found.task, agent=found.agent, project_id=room.name)
+    else:
+        shown = _checked_slice(room, memories, found.agent)
     version, lease = room.project.record(LEASE, found.id)
     is_unwritten = not version and found.id in room.store.openings.of(room.name)
     if is_unwritten or (lease.get("holder") and room.store.presence.is_there(lease["holder"])):
@@ -120,8 +124,7 @@ def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> E
     taken = lease_body(room.store.presence.id, at)
     with room.project.write(actor=found.agent, operation="episode_resume", at=at) as write:
         write.put_record(LEASE, found.id, taken, version=version)
-    kept = memories if memories is not None else MemorySlice(query=found.task, agent=found.agent, project_id=room.name)
-    return Episode(RoomRecorder(room, found, (version + 1, taken)), found, kept)
+    return Episode(RoomRecorder(room, found, (version + 1, taken)), found, shown)
 
 
 def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -> EpisodeRecord:
@@ -132,7 +135,7 @@ def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -
     version, _ = room.project.record(END, key)
     found = get(room, key)
     if found.status is EpisodeStatus.OPEN:
-        raise ConflictError(f"episode {key!r} is still open; end it before it is settled")
+        raise ConflictError(f"episode {quoted(key)} is still open; end it before it is settled")
     if found.outcome is verdict and why in (None, found.reason):
         return found
     now = room.store.clock()
@@ -417,7 +420,7 @@ def _checked_slice(room: Room, memories: object, agent: str) -> MemorySlice:
         raise ValidationError(f"memories must be a slice that retrieve returned, not {quoted(memories)}")
     if (memories.agent, memories.project_id) != (agent, room.name):
         raise ValidationError(
-            f"memories were retrieved for {memories.agent!r} of project {memories.project_id!r}, not for {agent!r} of {room.name!r}"
+            f"memories were retrieved for {quoted(memories.agent)} of project {quoted(memories.project_id)}, not for {agent!r} of {room.name!r}"
         )
     return memories
 

@@ -29,7 +29,7 @@ def history(room: Room, memory_id: object) -> list[HistoryEntry]:
     found = [_entry(entry, changes) for entry, changes in told if changes]
     if not found:
         fate = "; it was purged" if room.project.was_purged(wanted) else ""
-        raise MemoryNotFoundError(f"project {room.name!r} never had a memory {wanted!r}{fate}")
+        raise MemoryNotFoundError(f"project {room.name!r} never had a memory {quoted(wanted)}{fate}")
     return found
 
 
@@ -112,7 +112,7 @@ class _Touched:
 
 def _conflict(change: Change, entry: Entry) -> ConflictError:
     who = f"by {entry.actor!r} " if entry.actor else ""
-    return ConflictError(f"{change.table} {change.key!r} was changed {who}in record {entry.seq} since; nothing was undone")
+    return ConflictError(f"{change.table} {quoted(change.key)} was changed {who}in record {entry.seq} since; nothing was undone")
 
 
 def _rests_on(change: Change) -> set[str]:

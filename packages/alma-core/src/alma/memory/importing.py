@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from alma.errors import ConflictError, ValidationError
+from alma.memory import arguments as args
 from alma.memory.checking import Contents, checked_file, decoded_vector, line_from, lines_of
 from alma.memory.export import TELL_EVERY, Progress, Target
 from alma.memory.files import checked_path, opened_file
@@ -50,7 +51,7 @@ class _Present:
     def leave_out_evidence(self, evidence_id: str) -> None:
         """Notes evidence on a class on which the project has its own."""
         self.evidence.add(evidence_id)
-        self.conflicts.append(f"evidence {evidence_id}")
+        self.conflicts.append(f"evidence {quoted(evidence_id)}")
 
     def leave_out_rules(self, links: Links) -> None:
         """Has the rules that rest on evidence that is left out be left out, too: the project has made its own of what it knows."""
@@ -76,8 +77,7 @@ class _Present:
 
 def import_from(room: Room, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
     """Everything that a file holds, put into this project: all of it, or nothing."""
-    if on_conflict not in CHOICES:
-        raise ValidationError(f"on_conflict is {quoted(on_conflict)}; it is 'error' or 'skip'")
+    args.checked_choice(on_conflict, "on_conflict", CHOICES)
     return telling(progress, lambda tell: _imported(room, source, tell, is_strict=on_conflict == "error"))
 
 
@@ -153,7 +153,7 @@ def _present(room: Room, file: BinaryIO, contents: Contents) -> _Present:
     for memory_id in sorted(contents.memories):
         if room.project.find(memory_id) is not None:
             present.memories.add(memory_id)
-            present.conflicts.append(f"memory {memory_id}")
+            present.conflicts.append(f"memory {quoted(memory_id)}")
     for memory_id, (agent, task_class) in contents.links.alone.items():
         if memory_id not in present.memories and room.project.learned.of_class(agent, task_class, most=1):
             present.leave_out_evidence(contents.links.memories[memory_id].evidence)
@@ -187,7 +187,7 @@ def _look_at_record(room: Room, line: ExportedRecord, present: _Present) -> None
     if body == line.body:
         return
     if line.kind != DEFINITIONS:
-        present.conflicts.append(f"record {line.kind}/{line.key}")
+        present.conflicts.append(f"record {quoted(f'{line.kind}/{line.key}')}")
         return
     merged = stored_type(body).merged(stored_type(line.body)).model_dump(mode="json")
     if merged != body:

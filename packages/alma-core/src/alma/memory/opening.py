@@ -30,6 +30,7 @@ from alma.types.scope import MemoryScope
 
 _LOG = logging.getLogger("alma")
 AUTO = "auto"
+LARGEST_DIMENSION = 65_536
 
 
 def open_store(
@@ -46,14 +47,16 @@ def open_store(
     maintenance: MaintenanceSettings | Mapping[str, object] | None = None,
 ) -> OpenStore:
     """The store in a folder, made if it is not there yet. A relative folder is relative to the current one."""
-    _check_types(storage_dir=storage_dir, db_name=db_name, embedding_dim=embedding_dim, agents=agents)
+    _check_types(storage_dir=storage_dir, db_name=db_name, agents=agents)
+    if not callable(clock):
+        raise ConfigurationError(f"clock must be a function that returns the time, not {quoted(clock)}")
     check_embedder(embedder, embedding_dim)
     path = resolve_storage_dir(storage_dir, Path.cwd()) / check_db_name(db_name)
     scopes = {args.checked_name(name, "agent"): _scope(name, rules) for name, rules in (agents or {}).items()}
     scoring = scoring or ScoringSettings()
     profile = Profile.of(scoring.weights.model_dump(), scoring.half_life_days or DEFAULT_HALF_LIFE_DAYS)
-    rules = settings_block(ForgettingSettings, forgetting or {}, "forgetting")
-    upkeep = settings_block(MaintenanceSettings, maintenance or {}, "maintenance")
+    rules = settings_block(ForgettingSettings, {} if forgetting is None else forgetting, "forgetting")
+    upkeep = settings_block(MaintenanceSettings, {} if maintenance is None else maintenance, "maintenance")
     if not path.exists():
         _make(path, embedder, embedding_dim, clock, embedder_options)
     storage = SQLStorage(path, at=clock())
@@ -72,7 +75,6 @@ def _check_types(**given: object) -> None:
     wanted: Mapping[str, tuple[type, ...]] = {
         "storage_dir": (str, os.PathLike),
         "db_name": (str,),
-        "embedding_dim": (int, type(None)),
         "agents": (Mapping, type(None)),
     }
     for name, value in given.items():
@@ -80,8 +82,10 @@ def _check_types(**given: object) -> None:
             raise ConfigurationError(f"{name} must be a {wanted[name][0].__name__}, not {quoted(value)}")
 
 
-def check_embedder(embedder: object, dimension: int | None) -> None:
+def check_embedder(embedder: object, dimension: object) -> None:
     """`ConfigurationError` for what is neither a name nor an embedder, or has another dimension."""
+    if dimension is not None and not _is_dimension(dimension):
+        raise ConfigurationError(f"embedding_dim must be a whole number from 1 to {LARGEST_DIMENSION:,}, not {quoted(dimension)}")
     if isinstance(embedder, str):
         return
     fingerprint = getattr(embedder, "fingerprint", None)
@@ -89,6 +93,10 @@ def check_embedder(embedder: object, dimension: int | None) -> None:
         raise ConfigurationError(f"embedding_provider must be a name or an embedder, not {quoted(embedder)}")
     if dimension not in (None, fingerprint.dimension):
         raise ConfigurationError(f"the embedder gives {fingerprint.dimension} dimensions, but embedding_dim is {dimension}")
+
+
+def _is_dimension(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST_DIMENSION
 
 
 def _make(path: Path, embedder: str | Embedder, dimension: int | None, clock: Clock, options: Options) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from alma.errors import CorruptStoreError, StorageError
 from alma.forking import renewed_in_children
-from alma.text import shortened
+from alma.text import quoted
 
 SUFFIX = ".holder"
 ATTEMPTS = 20
@@ -65,7 +65,7 @@ class Presence:
 
     def _path(self, holder: object) -> Path:
         if not isinstance(holder, str) or not _NAME.fullmatch(holder):
-            raise CorruptStoreError(f"{shortened(repr(holder), 60)} is no name of a holder; see `alma verify`")
+            raise CorruptStoreError(f"{quoted(holder)} is no name of a holder; see `alma verify`")
         return self._folder / f"{holder}{SUFFIX}"
 
     def _entered(self) -> tuple[str, int]:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+from alma.memory.arguments import checked_call
+
 Progress = Callable[[int, int], None]
 """Told how much is done, of how much."""
 
@@ -17,6 +19,7 @@ def telling(progress: Progress | None, work: Callable[[Progress | None], Made]) 
     """What `work` makes, given the callback. What the callback raises ends the work, and is raised as it is."""
     if progress is None:
         return work(None)
+    checked_call(progress, "progress")
     raised: list[BaseException] = []
 
     def tell(done: int, total: int) -> None:

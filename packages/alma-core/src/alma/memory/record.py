@@ -153,7 +153,8 @@ def add_many(room: Room, items: Iterable[Memory | Draft]) -> list[str]:
 
 def add(room: Room, memory: Memory, passages: Sequence[Passage] | None = None, *, operation: str) -> None:
     """Stores one memory."""
-    entry = _checked_entry(room, Draft(memory=memory, passages=checked_passages(passages)) if passages else memory)
+    given = () if passages is None else checked_passages(passages)
+    entry = _checked_entry(room, Draft(memory=memory, passages=given) if given else memory)
     vectors = _vectors(room, [entry])
     entry = replace(entry, memory=_categorised(room, entry.memory, vectors))
     _store(room, [entry], vectors, actor=memory.agent, operation=operation)
@@ -298,7 +299,7 @@ def _checked_entry(room: Room, item: object) -> _Entry:
     elif not isinstance(memory, Memory) or MEMORY_CLASSES.get(memory.kind) is not type(memory):
         raise ValidationError(f"a memory of a known kind or a draft is needed, not {quoted(item)}")
     if memory.project_id not in ("", room.name):
-        raise ValidationError(f"memory {memory.id} belongs to project {memory.project_id!r}, not to {room.name!r}")
+        raise ValidationError(f"memory {quoted(memory.id)} belongs to project {quoted(memory.project_id)}, not to {room.name!r}")
     placed = memory.model_copy(update={"project_id": room.name, **checked_fields(memory)})
     if isinstance(placed, DomainKnowledge):
         check_may_learn(room, placed.agent, placed.domain)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from alma.embedding import create_embedder
 from alma.errors import ConfigurationError, EmbeddingError
+from alma.memory import arguments as args
 from alma.memory import opening
 from alma.memory.room import OpenStore
 from alma.memory.texts import TextVectors
@@ -26,6 +27,8 @@ def reindex(
     if not isinstance(storage, Reembeddable):
         raise ConfigurationError("this storage cannot change its embedder; export it and import it into a new one")
     opening.check_embedder(embedder, dimension)
+    if progress is not None:
+        args.checked_call(progress, "progress")
     chosen: Embedder = (
         create_embedder(embedder, dimension=dimension, options=store.embedder_options) if isinstance(embedder, str) else embedder  # type: ignore[assignment] # checked above
     )

@@ -7,6 +7,7 @@ from datetime import datetime
 from alma.errors import ValidationError
 from alma.observing import only
 from alma.storage.evidence import evidence_from
+from alma.text import quoted
 from alma.types.evidence import class_in, is_of_steps
 from alma.types.exported import ExportedEvidence, ExportedMemory
 from alma.types.identity import to_micros
@@ -64,7 +65,7 @@ class Links:
         for column, kind in RULES.items():
             rule = getattr(line, column)
             if rule is not None and self.rules.setdefault(rule, (line.id, kind)) != (line.id, kind):
-                raise ValidationError(f"evidence {line.id!r} names a rule, {rule!r}, of other evidence")
+                raise ValidationError(f"evidence {quoted(line.id)} names a rule, {quoted(rule)}, of other evidence")
 
     def check(self) -> None:
         """`ValidationError` unless all that rests on evidence rests on such as is in the file, of the same agent, and rules on their own."""
@@ -76,11 +77,11 @@ class Links:
                 classes.add(class_in(memory.evidence))
                 continue
             if self.agents.get(memory.evidence) != memory.agent:
-                raise ValidationError(f"memory {memory_id!r} rests on evidence that is not there or of another agent")
+                raise ValidationError(f"memory {quoted(memory_id)} rests on evidence that is not there or of another agent")
         for rule, (evidence, kind) in self.rules.items():
             known = self.memories.get(rule)
             if known is not None and (known.evidence, known.kind) != (evidence, kind):
-                raise ValidationError(f"evidence {evidence!r} names a rule, {rule!r}, that does not rest on it")
+                raise ValidationError(f"evidence {quoted(evidence)} names a rule, {quoted(rule)}, that does not rest on it")
 
 
 def check_evidence(line: ExportedEvidence, exported_at: datetime) -> None:
@@ -88,9 +89,9 @@ def check_evidence(line: ExportedEvidence, exported_at: datetime) -> None:
     observed_at = to_micros(line.observed_at)
     row = {**line.model_dump(exclude={"type"}), "observed_at": observed_at}
     if fault := fault_in_evidence(evidence_from(row)):
-        raise ValidationError(f"evidence {line.id!r} is none: {fault}")
+        raise ValidationError(f"evidence {quoted(line.id)} is none: {fault}")
     if observed_at > to_micros(exported_at) + CLOCKS_DIFFER:
-        raise ValidationError(f"evidence {line.id!r} was observed after the file was written")
+        raise ValidationError(f"evidence {quoted(line.id)} was observed after the file was written")
 
 
 def with_rules_at_hand(line: ExportedEvidence, is_stored: Callable[[str], bool]) -> ExportedEvidence:

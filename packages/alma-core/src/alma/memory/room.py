@@ -15,6 +15,7 @@ from alma.errors import AlmaError, StorageError
 from alma.forking import renewed_in_children
 from alma.learning.catching_up import catch_up
 from alma.learning.ledger import Ledger
+from alma.memory.arguments import checked_call
 from alma.memory.openings import Openings
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
@@ -172,7 +173,7 @@ class OpenStore:
     def before_close(self, call: Callable[[], object]) -> Callable[[], None]:
         """Has a call made when the store is about to close; what is returned takes it back."""
         self.check_open()
-        self.closing.append(call)
+        self.closing.append(checked_call(call, "call"))
 
         def take_back() -> None:
             with contextlib.suppress(ValueError):

@@ -16,6 +16,10 @@ from alma.types.memories import AnyMemory
 from alma.types.reports import UsageReport
 
 _LOG = logging.getLogger("alma")
+
+MOST_NAMED = 20
+"""Of more unknown ids the log names only these."""
+
 _COLUMNS = {
     FeedbackSignal.USED: "used",
     FeedbackSignal.IGNORED: "ignored",
@@ -45,9 +49,9 @@ def judged(room: Room, shown: Sequence[str], used: Sequence[str] | None, *, agen
     """What is to be counted for memories that were shown. Ids that the agent does not see are logged and left out."""
     found = _visible(room, dict.fromkeys([*shown, *(used or ())]), agent, user_id, preferences=True)
     if found.unknown:
-        _LOG.warning(
-            "record_usage: %r sees no memories %s; nothing was counted for them", agent, ", ".join(map(repr, found.unknown))
-        )
+        named = ", ".join(map(quoted, found.unknown[:MOST_NAMED]))
+        more = f" and {len(found.unknown) - MOST_NAMED:,} more" if len(found.unknown) > MOST_NAMED else ""
+        _LOG.warning("record_usage: %r sees no memories %s%s; nothing was counted for them", agent, named, more)
     was_used = tuple(memory_id for memory_id in found.known if memory_id in (used or ()))
     rest = tuple(memory_id for memory_id in found.known if memory_id not in was_used)
     ignored, neutral = (rest, ()) if used is not None else ((), rest)
@@ -68,7 +72,7 @@ def record_feedback(room: Room, *, memory_id: object, signal: object, agent: obj
     column = _COLUMNS[_checked_signal(signal)]
     ids = args.checked_ids([memory_id], "memory_id")
     if not _visible(room, ids, reader, user_id, preferences=True).known:
-        raise MemoryNotFoundError(f"{reader!r} sees no memory {memory_id!r} in project {room.name!r}")
+        raise MemoryNotFoundError(f"{reader!r} sees no memory {quoted(memory_id)} in project {room.name!r}")
     with room.project.write(actor=reader, operation="record_feedback", at=room.now()) as write:
         write.count_usage(ids[0], {column: 1})
 
@@ -85,17 +89,16 @@ def get(room: Room, memory_id: object, *, agent: object = None, user_id: object 
     memory = None if found is None or found.is_archived else room.project.memories([found.memory]).get(found.memory)
     if memory is None:  # also one that was purged just now
         raise MemoryNotFoundError(
-            f"project {room.name!r} has no memory {wanted!r}" + (f" that {agent!r} can see" if agent else "")
+            f"project {room.name!r} has no memory {quoted(wanted)}" + (f" that {quoted(agent)} can see" if agent else "")
         )
     return memory
 
 
 def _checked_signal(signal: Any) -> FeedbackSignal:
-    try:
-        return FeedbackSignal(signal)
-    except ValueError as error:
-        words = ", ".join(repr(known.value) for known in FeedbackSignal)
-        raise ValidationError(f"signal {quoted(signal)} is none of {words}") from error
+    words = [known.value for known in FeedbackSignal]
+    if not isinstance(signal, str) or signal not in words:
+        raise ValidationError(f"signal {quoted(signal)} is none of {', '.join(map(repr, words))}")
+    return FeedbackSignal(signal)
 
 
 def _visible(room: Room, ids: Iterable[str], agent: str, user_id: object, *, preferences: bool = False) -> _Sorted:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model, fi
 from pydantic import ValidationError as PydanticError
 
 from alma.errors import ConflictError, ValidationError
-from alma.text import fault_in, shortened
+from alma.text import fault_in, quoted, shortened
 from alma.types import shapes
 from alma.types.kinds import MemoryType
 
@@ -62,13 +62,13 @@ class CustomMemoryType(BaseModel):
         try:
             super().__init__(**given, **unknown)
         except PydanticError as error:
-            raise ValidationError(f"memory type {shortened(repr(name), 80)}: {_first(error)}") from error
+            raise ValidationError(f"memory type {quoted(name)}: {_first(error)}") from error
 
     @field_validator("name")
     @classmethod
     def _is_a_name(cls, name: str) -> str:
         if not _NAME.fullmatch(name):
-            raise ValueError(f"{shortened(repr(name), 80)} is no name: a letter, then letters, digits and _, at most 64")
+            raise ValueError(f"{quoted(name)} is no name: a letter, then letters, digits and _, at most 64")
         if name.lower() in _BUILT_IN:
             raise ValueError(f"{name!r} is a built-in kind; take another name")
         return name
@@ -84,7 +84,7 @@ class CustomMemoryType(BaseModel):
     @classmethod
     def _are_many(cls, names: Any) -> Any:
         if isinstance(names, str):
-            raise ValueError(f"a list of field names is needed, not the text {shortened(repr(names), 80)}")
+            raise ValueError(f"a list of field names is needed, not the text {quoted(names)}")
         return names
 
     @field_validator("scoring_weights", mode="before")
@@ -98,7 +98,7 @@ class CustomMemoryType(BaseModel):
             raise ValueError("embedding_fields names a field twice")
         for name in self.embedding_fields:
             if name not in self.fields:
-                raise ValueError(f"embedding_fields names {shortened(repr(name), 80)}, which is no field")
+                raise ValueError(f"embedding_fields names {quoted(name)}, which is no field")
             if not shapes.holds_text(self.fields[name]):
                 raise ValueError(f"embedding_fields names {name!r}, a {self.fields[name]}, in which there is no text to embed")
         return self
@@ -111,7 +111,7 @@ class CustomMemoryType(BaseModel):
         for name in given:
             if name not in self.fields:
                 known = ", ".join(self.fields)
-                raise ValidationError(f"{self.name} has no field {shortened(repr(name), 80)}; it has {known}")
+                raise ValidationError(f"{self.name} has no field {quoted(name)}; it has {known}")
         try:
             made = _model(tuple(self.fields.items()))(**given)
         except PydanticError as error:
@@ -132,7 +132,10 @@ class CustomMemoryType(BaseModel):
             raise ValidationError(f"{place} must hold what JSON can carry: {error}") from error
 
     def _check_whole(self, values: Mapping[str, Any]) -> None:
-        size = len(json.dumps(self.plain(values), ensure_ascii=False, allow_nan=False))
+        try:
+            size = len(json.dumps(self.plain(values), ensure_ascii=False, allow_nan=False))
+        except (ValueError, RecursionError) as error:  # a number too long to write out
+            raise ValidationError(f"{self.name} must hold what JSON can carry: {error}") from error
         if size > LARGEST_FIELDS:
             raise ValidationError(f"{self.name} has {size:,} characters as JSON; at most {LARGEST_FIELDS:,} are kept")
         if not self.text(values).strip():
@@ -227,20 +230,15 @@ def _first(error: PydanticError) -> str:
     found = error.errors(include_url=False, include_input=True, include_context=False)[0]
     place = ".".join(str(part) for part in found["loc"])
     message = found["msg"].removeprefix("Value error, ")
-    value = "" if found["type"] in ("missing", "value_error", "unexpected_keyword_argument") else f", not {_told(found['input'])}"
+    value = (
+        "" if found["type"] in ("missing", "value_error", "unexpected_keyword_argument") else f", not {quoted(found['input'])}"
+    )
     return shortened(f"{place}: {message[:1].lower()}{message[1:]}{value}" if place else message, 400)
-
-
-def _told(value: object) -> str:
-    try:
-        return shortened(repr(value), 60)
-    except (ValueError, RecursionError):
-        return f"a very large {type(value).__name__}"
 
 
 def _field_name(name: object) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"{shortened(repr(name), 80)} is no name: a letter, then letters, digits and _, at most 64")
+        raise ValueError(f"{quoted(name)} is no name: a letter, then letters, digits and _, at most 64")
     if name in _TAKEN or name.startswith("model_"):
         raise ValueError(f"a field cannot be called {name!r}: every memory answers to that already; take another name")
     return name
@@ -261,9 +259,9 @@ def _weights(weights: object) -> dict[str, float]:
         raise ValueError("similarity and relevance are the same factor; name one")
     for factor, weight in named.items():
         if factor not in _FACTORS:
-            raise ValueError(f"there is no factor {shortened(repr(factor), 80)}; there are {', '.join(_FACTORS)}")
+            raise ValueError(f"there is no factor {quoted(factor)}; there are {', '.join(_FACTORS)}")
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1_000_000:
-            raise ValueError(f"{factor} is {shortened(repr(weight), 80)}; a weight is a number from 0 to a million")
+            raise ValueError(f"{factor} is {quoted(weight)}; a weight is a number from 0 to a million")
     if not any(named.values()):
         raise ValueError("not all weights may be 0")
     return {factor: float(named[factor]) for factor in _FACTORS if factor in named}
@@ -280,7 +278,7 @@ def _check_texts(value: object, place: str) -> None:
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
-                raise ValidationError(f"{place} has the key {_told(key)}, which is no text")
+                raise ValidationError(f"{place} has the key {quoted(key)}, which is no text")
             _check_texts(key, place)
             _check_texts(inner, place)
     elif isinstance(value, list | tuple):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from alma.errors import ValidationError
-from alma.text import one_line, shortened
+from alma.text import one_line, quoted, shortened
 from alma.types.kinds import Verdict
 from alma.types.memories import AntiPattern, CustomMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
 from alma.types.recalled import Recalled
@@ -51,7 +51,7 @@ def fitted(
 
 def _fitted(items: Sequence[Recalled], now: datetime, max_tokens: int, count_tokens: TokenCounter) -> tuple[dict[str, str], str]:
     """The lines that get a place, by their tags, and the notes that they make."""
-    _check_budget(max_tokens)
+    _check_budget(max_tokens, count_tokens)
     lines = {item.tag: tagged_note(item, now) for item in items}
     whole = _assemble(lines)
     if not lines or count_tokens(whole) <= max_tokens:
@@ -66,11 +66,13 @@ def _fitted(items: Sequence[Recalled], now: datetime, max_tokens: int, count_tok
     return kept, text
 
 
-def _check_budget(max_tokens: object) -> None:
+def _check_budget(max_tokens: object, count_tokens: object) -> None:
     if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
-        raise ValidationError(f"max_tokens must be a whole number, not {shortened(repr(max_tokens), 60)}")
+        raise ValidationError(f"max_tokens must be a whole number, not {quoted(max_tokens)}")
     if max_tokens < 0:
-        raise ValidationError(f"max_tokens is {max_tokens}; it must be 0 or more")
+        raise ValidationError(f"max_tokens is {quoted(max_tokens)}; it must be 0 or more")
+    if not callable(count_tokens):
+        raise ValidationError(f"count_tokens must be a function, not {quoted(count_tokens)}")
 
 
 def _assemble(lines: dict[str, str]) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from alma.text import quoted
 from alma.types.identity import UtcDatetime
 
 LONGEST_SHAPE = 200
@@ -36,11 +37,11 @@ def shape_of(given: object) -> str:
     if origin in (typing.Union, types.UnionType) and len(inner) == 2 and type(None) in inner:
         (other,) = (kind for kind in inner if kind is not type(None))
         return shape_of(other) + _OR_NONE
-    if (origin is list or given in (list, typing.List)) and len(inner) <= 1:  # noqa: UP006 - the old spelling is meant
+    if (origin is list or given is list or given is typing.List) and len(inner) <= 1:  # noqa: UP006 - the old spelling is meant
         return f"list[{shape_of(inner[0] if inner else Any)}]"
-    if (origin is dict or given in (dict, typing.Dict)) and inner[:1] in ((), (str,)):  # noqa: UP006 - the old spelling is meant
+    if (origin is dict or given is dict or given is typing.Dict) and inner[:1] in ((), (str,)):  # noqa: UP006 - the old spelling is meant
         return f"dict[str, {shape_of(inner[1] if inner else Any)}]"
-    raise ValueError(f"{given!r} is no type that a field may have; there are {ALLOWED}")
+    raise ValueError(f"{quoted(given)} is no type that a field may have; there are {ALLOWED}")
 
 
 def shape_type(shape: str) -> Any:
@@ -83,4 +84,4 @@ def _type(shape: str) -> Any:
         return dict[str, _type(shape[10:-1])]  # type: ignore[misc] # a type made at run time
     if shape in _CHECKED:
         return _CHECKED[shape]
-    raise ValueError(f"{shape!r} is no type that a field may have; there are {ALLOWED}")
+    raise ValueError(f"{quoted(shape)} is no type that a field may have; there are {ALLOWED}")

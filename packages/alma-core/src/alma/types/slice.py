@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from alma.errors import ValidationError
-from alma.text import estimate_tokens, shortened
+from alma.text import estimate_tokens, quoted
 from alma.types.identity import UtcDatetime, utc_now
 from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
 from alma.types.prompt import TokenCounter, fitted, note, render_prompt
@@ -124,7 +124,7 @@ class MemorySlice(BaseModel):
         Tags of no memory of this slice are ignored. What a prompt says of a memory never reads as a tag, so quoting it cites nothing.
         """
         if not isinstance(text, str):
-            raise ValidationError(f"cited needs a text, not {shortened(repr(text), 60)}")
+            raise ValidationError(f"cited needs a text, not {quoted(text)}")
         tags = cited_of([item.tag for item in self.recalled], text)
         return [item.memory.id for item in self.recalled if item.tag in tags]
 
