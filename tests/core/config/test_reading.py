@@ -58,6 +58,23 @@ def test_odd_yaml_is_told_by_line(tmp_path: Path, text: str, expected: str) -> N
     assert expected in str(caught.value)
 
 
+def test_what_is_written_plainly_is_bounded_by_the_size_of_the_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    agents = "".join(f"  agent-{number}: {{domain: coding}}\n" for number in range(5_000))
+    path.write_text(f"project_id: p\nagents:\n{agents}")
+    assert len(load_settings(path, environ={}).agents) == 5_000
+
+
+def test_aliases_are_counted_by_what_they_write_out_beside_anything_plain(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    plain = "".join(f"- {number}\n" for number in range(20_000))
+    path.write_text(f"- &a [{'x,' * 99}]\n{plain}" + "- *a\n" * 100)
+    assert len(read_yaml(path) or ()) == 20_101
+    path.write_text(f"- &a [{'x,' * 99}]\n{plain}" + "- *a\n" * 101)
+    with pytest.raises(ConfigurationError, match="more than 10,000 values once its aliases are written out"):
+        read_yaml(path)
+
+
 def test_a_file_that_is_not_utf_8_is_told_by_byte(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_bytes("project_id: é".encode("latin-1"))

@@ -1,7 +1,9 @@
 """The commands under one name, and what happens to errors."""
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -32,29 +34,48 @@ from alma.cli.commands import (
     undo,
     verify,
 )
-from alma.cli.exits import EXIT_CODES, exit_code
-from alma.cli.output import stop_telling
+from alma.cli.exits import EXIT_CODES, Exit, exit_code
+from alma.cli.options import asks_for_json
+from alma.cli.output import print_failure, stop_telling
 from alma.errors import AlmaError
 from alma.text import one_line
 
 _NOBODY_READS = 141
 """As of programs that a closed pipe ends: the command was not told to its end, so no other code would be true."""
 
+_JSON = "alma.json"
+"""Where the context keeps whether JSON was asked for; known before the arguments are understood, so that wrong ones are reported as JSON too."""
+
 
 class _Commands(typer.core.TyperGroup):
-    """Tells an error in one line on standard error; the exit code says which kind it was."""
+    """Reports an error in one line on standard error, and with `--json` as JSON on standard output; the exit code says which kind it was."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[_JSON] = asks_for_json(args)
+        with _reported(ctx):
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _reported(ctx):
             return super().invoke(ctx)
-        except (AlmaError, OSError) as error:
-            if isinstance(error, BrokenPipeError):
-                stop_telling(sys.stdout)
-                raise typer.Exit(_NOBODY_READS) from error
-            if ctx.params.get("debug"):
-                raise
-            print(f"alma: {one_line(str(error))}", file=sys.stderr)
-            raise typer.Exit(exit_code(error)) from error
+
+
+@contextmanager
+def _reported(ctx: Any) -> Iterator[None]:
+    try:
+        yield
+    except (typer.Exit, typer.Abort):
+        raise
+    except BrokenPipeError as error:
+        stop_telling(sys.stdout)
+        raise typer.Exit(_NOBODY_READS) from error
+    except Exception as error:
+        if ctx.meta[_JSON]:
+            print_failure(error)
+        if not isinstance(error, AlmaError | OSError) or ctx.params.get("debug"):
+            raise
+        print(f"alma: {one_line(str(error))}", file=sys.stderr)
+        raise typer.Exit(exit_code(error)) from error
 
 
 app = typer.Typer(
@@ -127,13 +148,44 @@ for name, named in _NAMED.items():
 
 def run() -> None:
     """Runs the command that the process was started with."""
+    _check_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    code: object = Exit.PROBLEM
     try:
         app(prog_name="alma")
+    except SystemExit as ended:
+        code = ended.code
+        raise
     finally:
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:  # all was done, and nobody wants to read it: the command's own code stays
-            stop_telling(sys.stdout)
+        if not _is_flushed() and not code:
+            raise SystemExit(Exit.STORAGE)
+
+
+def _check_streams() -> None:
+    """Ends the process if standard output is closed, for nothing could be reported; nothing is read or written then.
+
+    Closed standard input and error are replaced by nothing. Python has `None` for a stream that is closed, and `print` would take it for standard
+    output.
+    """
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:
+        print("alma: standard output is closed", file=sys.stderr)
+        raise SystemExit(_NOBODY_READS)
+
+
+def _is_flushed() -> bool:
+    """Writes out the rest of standard output. False if that failed, as on a full disk; no reader is no failure, for all was done."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        stop_telling(sys.stdout)
+    except OSError as error:
+        stop_telling(sys.stdout)
+        print(f"alma: standard output cannot be written: {error.strerror}", file=sys.stderr)
+        return False
+    return True

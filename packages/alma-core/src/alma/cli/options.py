@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,12 @@ ConfigOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 AgentOption = Annotated[str, typer.Option("--agent", "-a", help="Whose memory.")]
+
+
+def asks_for_json(arguments: Sequence[str]) -> bool:
+    """Whether the arguments of a command line ask for JSON, also where they are wrong otherwise."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
 
 
 def config_path(given: Path | None) -> Path:

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from alma.text import is_safe
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 def print_json(value: Mapping[str, Any]) -> None:
     """One JSON document on standard output."""
     tell(f"{json.dumps(value, indent=2, allow_nan=False)}\n")
+
+
+def print_failure(error: Exception) -> None:
+    """The error as one JSON document on standard output, for programs that asked for JSON."""
+    in_words = getattr(error, "format_message", None)  # of wrong usage, which is put into words only when it is shown
+    name, message = ("UsageError", in_words()) if in_words else (type(error).__name__, str(error))
+    with suppress(OSError):
+        print_json({"error": {"type": name, "message": message}})
 
 
 def tell(text: str) -> None:

@@ -13,8 +13,10 @@ from alma.errors import ConfigurationError
 Plain = dict[str, "Plain"] | list["Plain"] | str | int | float | bool | None
 
 MAX_BYTES = 1_000_000
-MAX_VALUES = 10_000
-"""Values in one file, aliases written out."""
+MAX_COPIES = 10_000
+"""Values that the aliases of one file may write out once more. What is written in it is bounded by its size."""
+
+_ENDLESS = 10**9
 
 _TAG = "tag:yaml.org,2002:"
 _KNOWN_TAGS = {_TAG + name for name in ("null", "bool", "int", "float", "str", "seq", "map")}
@@ -69,14 +71,17 @@ def _parse(text: str) -> Plain:
 
 
 def _check_size(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """How many values the node stands for, aliases written out; refuses files that unfold without bound."""
+    """How many values the node stands for, aliases written out; refuses files whose aliases unfold without bound.
+
+    `sizes` has the nodes met so far, each counted once: what a node stands for beyond these, its aliases add.
+    """
     known = sizes.get(id(node))
     if known is not None:
         return known
-    sizes[id(node)] = MAX_VALUES + 1  # met again while its own parts are counted: it contains itself
+    sizes[id(node)] = _ENDLESS  # met again while its own parts are counted: it contains itself
     size = 1 + sum(_check_size(child, sizes) for child in _children(node))
-    if size > MAX_VALUES:
-        raise ConfigurationError(f"{_line(node)}: more than {MAX_VALUES:,} values once its aliases are written out")
+    if size - len(sizes) > MAX_COPIES:
+        raise ConfigurationError(f"{_line(node)}: more than {MAX_COPIES:,} values once its aliases are written out")
     sizes[id(node)] = size
     return size
 

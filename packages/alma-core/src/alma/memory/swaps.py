@@ -65,6 +65,8 @@ def check_order(room: Room, agent: object, partitions: Collection[Partition] | N
     """
     if not isinstance(agent, ByPlace) or not agent.text or not (name := agent.strip()):
         return
+    if name in room.store.agents:
+        return
     present = room.project.partitions().values() if partitions is None else partitions
     if name in _known_agents(room, present):
         return
