@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from alma.errors import ValidationError
-from alma.text import shortened
+from alma.text import quoted
 from alma.types.memories import AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
 
 TAG = r"([a-z0-9]{0,16})([HAPKOC][0-9]{1,6})"
@@ -69,7 +69,7 @@ def parts_of(tag: str) -> tuple[str, str]:
 def checked_prefix(prefix: object) -> str:
     """Returns the prefix. `ValidationError` unless tags may have it."""
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
-        raise ValidationError(f"a prefix of tags is at most 16 of a-z and 0-9, not {shortened(repr(prefix), 60)}")
+        raise ValidationError(f"a prefix of tags is at most 16 of a-z and 0-9, not {quoted(prefix)}")
     return prefix
 
 
