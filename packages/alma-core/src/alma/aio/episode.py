@@ -75,7 +75,7 @@ class AsyncEpisode:
 
     @property
     def is_open(self) -> bool:
-        """Whether steps and a verdict are still taken."""
+        """Whether steps and a verdict are still taken. One whose ending was undone is open again."""
         return self._episode.is_open
 
     async def __aenter__(self) -> Self:

@@ -9,6 +9,7 @@ import typer
 from alma.cli.options import ConfigOption, JsonOption, config_path
 from alma.cli.output import console, print_json, printable
 from alma.errors import ValidationError
+from alma.text import quoted
 
 
 def add(
@@ -46,13 +47,13 @@ def parsed(pairs: Iterable[str], shapes: Mapping[str, str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or not name or name in ("kind", "agent", "metadata"):
-            raise ValidationError(f"{pair!r} is no FIELD=VALUE")
+            raise ValidationError(f"{quoted(pair)} is no FIELD=VALUE")
         shape = shapes.get(name, "str")
         if shape.startswith("list"):
             found = _from_json(text)
             values.setdefault(name, []).extend(found if isinstance(found, list) else [text])
         elif name in values:
-            raise ValidationError(f"{name} is given twice, and it is no list")
+            raise ValidationError(f"{quoted(name)} is given twice, and it is no list")
         elif shape.startswith(("dict", "Any")):
             found = _from_json(text)
             values[name] = text if found is None else found
