@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vectors = NDArray[np.float32]
+    Rows = NDArray[np.intp]
 
 TRIED = 8
 """So many of the nearest are compared by their words: the very nearest may say the opposite, and the next the same."""
@@ -98,7 +99,7 @@ class KnownTexts:
             return None
         in_same_words = self._by_words.get(spelt(text))
         if in_same_words:
-            return next(iter(in_same_words))
+            return min(in_same_words)
         for cosine, key in self._candidates(text, unpacked(vector)):
             other = self._entries[key].text
             if self._may_be is not None and not self._may_be(text, other, -cosine):
@@ -126,17 +127,19 @@ class KnownTexts:
         found = {} if self._least else dict.fromkeys(self._by_core.get(wording(text).core, ()), 0.0)
         least = self._least(text) if self._least else -2.0
         if self._keys:
-            cosines = self._vectors @ vector
-            near = (cosines >= least).nonzero()[0]
-            if len(near) > TRIED:
-                near = near[np.argpartition(-cosines[near], TRIED - 1)[:TRIED]]
-            rows = {self._entries[key].row for key in found} | set(near.tolist())
-            found |= {
-                key: -round(cosines.item(row), _DIGITS)
-                for row in rows
-                if row is not None and (key := self._keys[row]) is not None
-            }
+            cosines = np.round(self._vectors @ vector, _DIGITS)
+            near = self._nearest(cosines, (cosines >= least).nonzero()[0])
+            rows = {self._entries[key].row for key in found} | near
+            found |= {key: -cosines.item(row) for row in rows if row is not None and (key := self._keys[row]) is not None}
         return sorted((cosine, key) for key, cosine in found.items())
+
+    def _nearest(self, cosines: "Vectors", rows: "Rows") -> set[int]:
+        """The `TRIED` rows with the greatest cosines; of equal ones those with the smallest keys, wherever they stand."""
+        if len(rows) > TRIED:
+            limit = np.partition(cosines[rows], -TRIED)[-TRIED]
+            rows = rows[cosines[rows] >= limit]
+        by_key = sorted(rows.tolist(), key=lambda row: (-cosines.item(row), self._keys[row] or ""))
+        return set(by_key[:TRIED])
 
     def _oldest(self) -> str:
         return next(iter(self._loose or self._entries))

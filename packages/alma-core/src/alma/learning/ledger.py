@@ -7,7 +7,7 @@ from alma.evidence import Interval, Tally, rest
 from alma.learning.known_texts import KnownTexts
 from alma.learning.matching import least_for_task, may_be_same_task, same_strategy, same_task
 from alma.text import matched_text
-from alma.types.evidence import BY_TASK, STEP, WHOLE_CLASS, Evidence, StoredEvidence, Told, evidence_id
+from alma.types.evidence import BY_TASK, STEP, WHOLE_CLASS, Evidence, StoredEvidence, Told, evidence_id, text_key
 
 MOST_STRATEGIES = 256
 """So many strategies of a class are compared with a new one: those tried most often and last."""
@@ -156,9 +156,12 @@ class Ledger:
 
 
 def note_class(known: KnownTexts, task_class: str, task: str, vector: bytes | None, *, keep: bool) -> None:
-    """Makes a class known by the task that stands for it, or the newest of those that are; not one that its type names."""
+    """Makes a class known by the task that names it, or the newest of those that are; not one that its type names.
+
+    Steps of another task of the class have evidence, too, with that task on it: which row comes first must not decide what a class is known by.
+    """
     key = task_class.removeprefix(STEP)
     if key in known:
         known.touch(key, keep=keep)
-    elif key.startswith(BY_TASK):
+    elif key == f"{BY_TASK}{text_key(task)}":
         known.add(key, task, vector, keep=keep)

@@ -79,7 +79,7 @@ class Learner:
         whole.evidence = counted(until(whole.evidence, self.at), seen)
         if outcome.task_type is None:
             keep = whole.evidence.observations > 1
-            note_class(self._classes(outcome.agent), key, whole.evidence.task or "", vectors.get(task), keep=keep)
+            note_class(self._classes(outcome.agent), key, task, vectors.get(task), keep=keep)
         self.settings.setdefault(
             (outcome.agent, key), Setting(self.room.name, self.at, whole.evidence.task or "", outcome.task_type)
         )
