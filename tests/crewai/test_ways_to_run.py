@@ -83,7 +83,7 @@ def learned(alma: ALMA, folder: Path) -> list[object]:
     whole = folder / "alma" / "alma.db"
     outcomes = alma.list_memories("outcome", newest_first=False)
     project = alma._room.project
-    behind = project.learned.behind([place.memory for made in outcomes if (place := project.find(made.id))])
+    behind = project.learned.behind([place.memory for place in project.find(made.id for made in outcomes).values()])
     seen = [behind[row].evidence for row in sorted(behind)]
     return [
         [(made.agent, made.task_description, made.outcome, made.strategy_used, made.error_message) for made in outcomes],

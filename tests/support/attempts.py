@@ -15,7 +15,7 @@ class Counts(NamedTuple):
 
 def counts(alma: ALMA, memory_id: str) -> Counts:
     """How often a memory was used and passed over."""
-    place = alma._room.project.find(memory_id)
+    place = alma._room.project.find([memory_id]).get(memory_id)
     assert place is not None
     (candidate,) = alma._room.project.candidates([place.memory])
     return Counts(candidate.used, candidate.ignored)

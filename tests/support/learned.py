@@ -25,8 +25,8 @@ def evidence(alma: ALMA, agent: str | None = None) -> list[Evidence]:
     rows = [(stored.table, stored.row) for stored in project.rows() if stored.row]
     counted = [evidence_from(row) for table, row in rows if table == "evidence"]
     resting = [row["id"] for table, row in rows if table == "memory" and row["evidence"]]
-    behind = project.learned.behind([place.memory for memory_id in resting if (place := project.find(memory_id))])
-    alone = [stored.evidence for stored in behind.values() if stored.row is None]
+    behind = project.learned.behind([place.memory for place in project.find(resting).values()])
+    alone = [stored.evidence for stored in behind.values() if not stored.is_stored]
     return [one for one in (*counted, *alone) if not one.is_whole_class and agent in (None, one.agent)]
 
 

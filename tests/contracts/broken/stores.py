@@ -308,14 +308,14 @@ class TakesRowsForTies(_Broken):
 
 class _PurgesRows(_Project):
     def purge(self, memory_ids: Sequence[str], *, records: Sequence[str], actor: str, at: int) -> Erased | None:
-        found = [self.find(memory_id) for memory_id in memory_ids]
-        if not any(found):
+        found = self.find(memory_ids)
+        if not found:
             return super().purge(memory_ids, records=records, actor=actor, at=at)
         rows = [stored for stored in self.rows() if any(memory_id in stored.key for memory_id in memory_ids)]
         with self.write(actor=actor, operation="purge", at=at) as write:
             write.apply([Change(stored.table, stored.key, stored.row, None) for stored in rows])
             seq = write.seq
-        return Erased(seq, [memory_id for memory_id, place in zip(memory_ids, found, strict=True) if place], {}, [])
+        return Erased(seq, list(found), {}, [])
 
 
 class PurgesNoJournal(_Broken):

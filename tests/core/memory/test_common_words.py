@@ -31,8 +31,7 @@ def test_an_agent_finds_its_own_old_memory_by_a_word_that_everybody_uses(alma: A
 
 
 def test_a_rare_word_of_somebody_else_does_not_take_the_common_ones_out_of_the_score(alma: ALMA) -> None:
-    mine = alma._room.project.find(alma.retrieve("deploy", "ann").ids[0])
-    assert mine is not None
+    (mine, *_) = alma._room.project.find(alma.retrieve("deploy", "ann").ids).values()
     scores = alma._room.project.text_scores(["deploy", "telescope"], within=np.array([mine.memory]))
     assert scores.scores[scores.memories == mine.memory] > 0
 

@@ -13,7 +13,7 @@ TASK = "Deploy auth service"
 
 
 def credit(alma: ALMA, memory_id: str) -> tuple[float, float]:
-    place = alma._room.project.find(memory_id)
+    place = alma._room.project.find([memory_id]).get(memory_id)
     assert place is not None
     (found,) = alma._room.project.candidates([place.memory])
     return found.credited_successes, found.credited_trials

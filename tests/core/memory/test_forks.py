@@ -137,7 +137,7 @@ print(ended(child))
 forked.set()
 writer.join()
 works(alma, "Paint")
-print(alma._room.project.record("note", "one")[1]["said"], alma.verify().ok)
+print(alma._room.project.record("note", ["one"])["one"][1]["said"], alma.verify().ok)
 """
     assert _run(tmp_path, script).split() == ["0", "this", "True"]
 

@@ -43,7 +43,7 @@ def fill(alma: ALMA, count: int = 3) -> None:
 
 
 def runs(alma: ALMA) -> int:
-    return alma._room.project.record("maintenance", "last")[0]
+    return alma._room.project.record("maintenance", ["last"])["last"][0]
 
 
 def test_it_runs_when_it_is_due_and_not_before(open_store: OpenStore, clock: ManualClock) -> None:

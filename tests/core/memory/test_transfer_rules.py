@@ -135,9 +135,10 @@ def test_outcomes_that_were_not_counted_here_change_no_counts_when_they_are_sett
 def test_evidence_that_no_learning_leaves_is_found_in_a_store(alma: ALMA, clock: ManualClock) -> None:
     learn(alma, clock, 3, "success")
     with alma._room.project.write(actor="dev", operation="learn", at=1) as write:
-        stored = write.learned.of(evidence(alma)[0].id)
+        seen = evidence(alma)[0]
+        stored = write.learned.at(seen.agent, seen.task_class, seen.strategy_hash)
         assert stored is not None
-        write.put_evidence(stored, replace(stored.evidence, lifetime=replace(stored.evidence.lifetime, successes=9.0)))
+        write.put_evidence([(stored, replace(stored.evidence, lifetime=replace(stored.evidence.lifetime, successes=9.0)))])
     (problem,) = alma.verify().problems
     assert (problem.place, "9.0 of 3.0" in problem.what) == (f"evidence {stored.evidence.id}", True)
 

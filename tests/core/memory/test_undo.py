@@ -71,7 +71,8 @@ class History:
 
     def replace(self, agent: str, a: int, b: int) -> None:
         """A memory that is told anew, in more pieces or fewer."""
-        places = [(i, place) for i in self.some(a, 1) if (place := self.alma._room.project.find(i)) and not place.is_archived]
+        found = self.alma._room.project.find(self.some(a, 1))
+        places = [(memory_id, place) for memory_id, place in found.items() if not place.is_archived]
         for memory_id, place in places:
             memory = self.alma._room.project.memories([place.memory])[place.memory]
             texts = [f"{self.text(b)} piece {n}" for n in range(1 + b % 3)]
@@ -83,9 +84,10 @@ class History:
 
     def keep(self, agent: str, a: int, b: int) -> None:
         """A small record that some module keeps."""
-        version, _ = self.alma._room.project.record("session", WORDS[a % 3])
+        key = WORDS[a % 3]
+        version, _ = self.alma._room.project.record("session", [key])[key]
         with self.alma._room.project.write(actor=agent, operation="save", at=b) as write:
-            write.put_record("session", WORDS[a % 3], {"n": b, "half": b / 2}, version=version)
+            write.put_record("session", key, {"n": b, "half": b / 2}, version=version)
 
     def attempt(self, agent: str, a: int, b: int) -> None:
         """An episode, of several records."""

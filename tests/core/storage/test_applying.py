@@ -173,7 +173,7 @@ def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
             write.apply(changes)
         assert shop.verify().ok
     assert state(shop)["evidence", key] == {**row, "trials": 4.0}
-    assert shop._room.project.record("episode", "x/y") == (2, {"a": 1})
+    assert shop._room.project.record("episode", ["x/y"])["x/y"] == (2, {"a": 1})
 
     with writing(shop) as write:
         write.apply(

@@ -141,12 +141,13 @@ def test_a_call_that_writes_many_is_one_record(tmp_path: Path, size: int) -> Non
 
 
 def test_evidence_read_in_the_middle_of_a_write_is_that_of_the_write(tmp_path: Path) -> None:
-    made = Evidence("e1", "helena", "testing", "ab" * 16, "Empty fields first")
+    key = "helena", "testing", "ab" * 16
+    made = Evidence("e1", *key, "Empty fields first")
 
     with open_alma(tmp_path) as alma, ThreadPoolExecutor(1) as another:
         project = alma._room.project
         with project.write(actor="helena", operation="learn", at=1) as write:
-            write.put_evidence(None, made)
-            assert project.learned.of("e1") is not None
-            assert another.submit(project.learned.of, "e1").result() is None
-        assert another.submit(project.learned.of, "e1").result() is not None
+            write.put_evidence([(None, made)])
+            assert project.learned.at(*key) is not None
+            assert another.submit(project.learned.at, *key).result() is None
+        assert another.submit(project.learned.at, *key).result() is not None

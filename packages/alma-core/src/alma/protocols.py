@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from alma.evidence import Tally
 from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
+from alma.types.evidence import AgentClass as AgentClass
 from alma.types.evidence import Evidence as Evidence
 from alma.types.evidence import StoredEvidence as StoredEvidence
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord
@@ -69,8 +70,8 @@ class LLM(Protocol):
 class Learned(Protocol):
     """The evidence of one project."""
 
-    def classes(self, agent: str, *, most: int) -> Sequence[StoredEvidence]:
-        """The first evidence on each of the newest classes of an agent's tasks, newest first."""
+    def classes(self, agents: Iterable[str], *, most: int) -> Mapping[str, Sequence[StoredEvidence]]:
+        """For each agent the first evidence on each of the newest classes of its tasks, `most` in all, newest first."""
 
     def largest_classes(self, agent: str, *, most: int) -> Sequence[StoredEvidence]:
         """The first evidence on each of the classes of an agent's tasks in which most was tried and judged, those first; of some the whole, too."""
@@ -78,17 +79,17 @@ class Learned(Protocol):
     def total(self, agent: str) -> Tally:
         """All that an agent tried and that was judged, single steps left out."""
 
-    def has_class(self, agent: str, task_class: str) -> bool:
-        """Whether anything is known of tasks of a class, or of steps of them."""
+    def known_classes(self, places: Iterable[AgentClass]) -> AbstractSet[AgentClass]:
+        """Those of the classes of agents' tasks of which, or of steps of which, anything is known."""
 
-    def of_class(self, agent: str, task_class: str, *, most: int) -> Sequence[StoredEvidence]:
-        """The class as a whole and the strategies that were tried in it, those tried most often first."""
+    def of_classes(self, places: Iterable[AgentClass], *, most: int) -> Mapping[AgentClass, Sequence[StoredEvidence]]:
+        """For each class the class as a whole and the strategies that were tried in it, `most` in all, those tried most often first.
+
+        Classes of which nothing is known are left out.
+        """
 
     def at(self, agent: str, task_class: str, strategy_hash: str) -> StoredEvidence | None:
         """The evidence of one key."""
-
-    def of(self, evidence_id: str) -> StoredEvidence | None:
-        """The evidence of an id, if it is stored: not that of the only outcome of its class."""
 
     def uncounted(self, evidence_ids: Iterable[str]) -> str | None:
         """One of the ids that outcomes rest on of whom evidence takes no notice, though it should; `None` if all is as learning leaves it."""
@@ -106,6 +107,22 @@ class Learned(Protocol):
         """The rows of the outcomes that an evidence was made of, newest first, archived ones too."""
 
 
+class Lookups(Protocol):
+    """Looks things up by their keys, any number of them at once."""
+
+    def find(self, memory_ids: Iterable[str]) -> Mapping[str, Place]:
+        """Where memories are kept, by id, in the order of the ids. Ids that this project does not have are left out."""
+
+    def memories(self, rows: Sequence[int]) -> Mapping[int, AnyMemory]:
+        """The memories themselves, by row. Unknown rows are left out."""
+
+    def vectors(self, texts: Iterable[str]) -> Mapping[str, bytes]:
+        """The stored float16 vectors of those of the texts that have one."""
+
+    def record(self, kind: str, keys: Iterable[str]) -> Mapping[str, tuple[int, dict[str, Any]]]:
+        """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
+
+
 class Write(Protocol):
     """One call's changes to a project. They land together with the journal record that lists them, or not at all."""
 
@@ -118,10 +135,10 @@ class Write(Protocol):
     ) -> None:
         """Stores a memory with its passages; those whose text is in `vectors` get that float16 vector. `ConflictError` if the id is taken."""
 
-    def count_usage(self, memory_id: str, counts: Mapping[str, float]) -> None:
-        """Adds to used, ignored, thumbs_up, thumbs_down, credited_successes or credited_trials of a memory, or takes from them, never below 0.
+    def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
+        """Adds to used, ignored, thumbs_up, thumbs_down, credited_successes or credited_trials of memories, by id, or takes from them, never below 0.
 
-        `MemoryNotFoundError` if there is none.
+        `MemoryNotFoundError`, with nothing counted, if there is none of an id.
         """
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
@@ -140,6 +157,10 @@ class Write(Protocol):
         """
 
     @property
+    def stored(self) -> Lookups:
+        """What there is, as this write sees it. It reads through the write's own session, as all of a write does."""
+
+    @property
     def learned(self) -> Learned:
         """The evidence as this write sees it."""
 
@@ -147,17 +168,17 @@ class Write(Protocol):
     def learned_seq(self) -> int:
         """The newest record that changed evidence; this write's own once it did and has ended."""
 
-    def find(self, memory_id: str) -> Mapping[str, Any]:
-        """The columns of a memory's row. `MemoryNotFoundError` if there is none."""
+    def entries(self, *, after: int) -> Iterator[Entry]:
+        """The journal records after a `seq`, oldest first, up to the one before this write."""
 
-    def put_evidence(self, before: StoredEvidence | None, after: Evidence) -> StoredEvidence:
-        """Stores evidence, new or in place of `before`, which has to be what is stored."""
+    def put_evidence(self, changes: Iterable[tuple[StoredEvidence | None, Evidence]]) -> None:
+        """Stores evidence, each new or in place of what is given with it, which has to be what is stored."""
 
-    def keep_vector(self, text: str, vector: bytes) -> None:
-        """Keeps the float16 vector of a text that no passage has, for whoever compares with it later."""
+    def keep_vectors(self, vectors: Mapping[str, bytes]) -> None:
+        """Keeps the float16 vectors of texts that no passage has, for what is compared with them later."""
 
-    def recount(self, memory_id: str, **columns: Any) -> bool:
-        """Sets confidence, successes, trials and seen_at of a rule's row. Whether that changed anything."""
+    def recount(self, counts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Sets confidence, successes, trials and seen_at of rules, by id. Those that are gone are left out."""
 
     def change_memory(self, memory_id: str, **columns: Any) -> None:
         """Changes columns of a memory's row, of `body` single fields; `archived_at` takes it out of every search or brings it back."""
@@ -165,26 +186,17 @@ class Write(Protocol):
     def replace(
         self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
     ) -> None:
-        """Puts a memory in place of the one with its id, as `add` would store it. `MemoryNotFoundError` if there is none."""
+        """Puts a memory in place of the one with its id, as `add` would store it; it keeps its usage. `MemoryNotFoundError` if there is none."""
 
 
 class Memories(Protocol):
-    """What a project holds, for looking things up."""
-
-    def find(self, memory_id: str) -> Place | None:
-        """Where a memory is kept; `None` if there is none in this project."""
-
-    def memories(self, rows: Sequence[int]) -> Mapping[int, AnyMemory]:
-        """The memories themselves, by row. Unknown rows are left out."""
+    """What a project holds, as a whole."""
 
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row, those that other processes made too."""
 
     def counts(self) -> Sequence[PartitionCount]:
         """How many memories each partition holds, archived ones left out."""
-
-    def record(self, kind: str, key: str) -> tuple[int, dict[str, Any]]:
-        """Version and body of a small record; version 0 and an empty body if there is none."""
 
     def records(self, kind: str, *, newest: int | None = None) -> Iterator[tuple[str, int, dict[str, Any]]]:
         """Key, version and body of the small records of a kind, all of one moment: every one, by key, or so many that changed last, newest first."""
@@ -198,9 +210,6 @@ class Searchable(Protocol):
 
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """What a vector index must take in that holds everything up to `after`, in journal order, all of one moment."""
-
-    def vectors(self, texts: Sequence[str]) -> Mapping[str, bytes]:
-        """The stored float16 vectors of those of the texts that have one."""
 
     def candidates(self, memories: Sequence[int]) -> Sequence[Candidate]:
         """What ranking needs of the memories that are not archived, in no order."""
@@ -311,7 +320,7 @@ class Portable(Protocol):
         """As `Project.write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
 
 
-class Project(Memories, Searchable, Log, Figures, Journaled, Portable, Protocol):
+class Project(Lookups, Memories, Searchable, Log, Figures, Journaled, Portable, Protocol):
     """One project of a store. It exists from its first write on; until then it reads as empty. Thread-safe."""
 
     @property

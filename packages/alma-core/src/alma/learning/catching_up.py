@@ -15,7 +15,7 @@ _Begun = tuple[str, str, str, bool]
 """Agent, class, the task that stands for it, and whether there is more than one outcome."""
 
 
-def catch_up(ledger: Ledger, entries: Iterable[Entry], *, upto: int, vectors_of: Callable[[Sequence[str]], Vectors]) -> bool:
+def catch_up(ledger: Ledger, entries: Iterable[Entry], *, upto: int, vectors_of: Callable[[Iterable[str]], Vectors]) -> bool:
     """Makes the ledger that of record `upto`, by the records since its own. `False`, and the ledger is of no use any more, if they are too many
     or took something away."""
     begun: list[_Begun] = []

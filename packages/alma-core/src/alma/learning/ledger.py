@@ -46,7 +46,7 @@ class Entry:
     @classmethod
     def of(cls, found: StoredEvidence, vector: bytes | None) -> "Entry":
         """Evidence as it was read. That of a single outcome is in no row of its own yet."""
-        return cls(found if found.row is not None else None, found.evidence, vector)
+        return cls(found if found.is_stored else None, found.evidence, vector)
 
     @property
     def is_changed(self) -> bool:

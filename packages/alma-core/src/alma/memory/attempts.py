@@ -6,8 +6,9 @@ settled) and `episode_lease` (who holds it; there only while it is open).
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain, takewhile
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -25,6 +26,9 @@ from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Step
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import Verdict
 
+STEPS_AT_ONCE = 32
+"""This many steps of each episode are looked for at a time: few have more."""
+
 
 def get(room: Room, episode_id: object) -> EpisodeRecord:
     """What is kept of an episode. `MemoryNotFoundError` if there is none of that id."""
@@ -40,19 +44,20 @@ def get(room: Room, episode_id: object) -> EpisodeRecord:
 
 def stored(room: Room, key: str) -> EpisodeRecord:
     """As `get`, of what is written."""
-    version, opening = room.project.record(EPISODE, key)
-    if not version:
-        raise MemoryNotFoundError(f"project {room.name!r} has no episode {quoted(key)}")
-    _, ending = room.project.record(END, key)
-    return _record_from(room, key, opening, ending)
+    with room.project.moment():
+        version, opening = room.project.record(EPISODE, [key])[key]
+        if not version:
+            raise MemoryNotFoundError(f"project {room.name!r} has no episode {quoted(key)}")
+        return _records_from(room, {key: opening})[key]
 
 
 def recent(room: Room, *, limit: object) -> list[EpisodeRecord]:
     """The episodes that began last, newest first."""
     most = args.checked_count(limit, "limit")
     found = room.store.openings.of(room.name)
-    for key, _, opening in room.project.records(EPISODE, newest=most):
-        found[key] = _record_from(room, key, opening, room.project.record(END, key)[1])
+    with room.project.moment():
+        openings = {key: opening for key, _, opening in room.project.records(EPISODE, newest=most)}
+        found |= _records_from(room, openings)
     return sorted(found.values(), key=lambda episode: (episode.started_at, episode.id), reverse=True)[:most]
 
 
@@ -189,15 +194,24 @@ def _first(error: PydanticError) -> str:
     return shortened(f"{'.'.join(map(str, found['loc']))}: {found['msg']}", 300)
 
 
-def _record_from(room: Room, key: str, opening: Mapping[str, Any], ending: Mapping[str, Any]) -> EpisodeRecord:
-    """The episode. `CorruptStoreError` if what is stored of it cannot be read."""
+def _records_from(room: Room, openings: Mapping[str, Mapping[str, Any]]) -> dict[str, EpisodeRecord]:
+    """The episodes that begin so. `CorruptStoreError` if what is stored of one cannot be read."""
+    endings, steps = room.project.record(END, openings), _stored_steps(room, openings)
+    return {key: _record_from(room, key, opening, endings[key][1], steps[key]) for key, opening in openings.items()}
+
+
+def _record_from(
+    room: Room, key: str, opening: Mapping[str, Any], ending: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]
+) -> EpisodeRecord:
     try:
-        return _whole(room, key, _read(EPISODE, opening), _read(END, ending) if ending else None)
+        return _whole(room, key, _read(EPISODE, opening), _read(END, ending) if ending else None, _steps(steps))
     except PydanticError as error:
         raise CorruptStoreError(f"episode {quoted(key)} is not readable: {_first(error)}; see `alma verify`") from error
 
 
-def _whole(room: Room, key: str, opening: _Opening, ending: _Judged | _Abandoned | None) -> EpisodeRecord:
+def _whole(
+    room: Room, key: str, opening: _Opening, ending: _Judged | _Abandoned | None, steps: tuple[Step, ...]
+) -> EpisodeRecord:
     shown = tuple(
         Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score, policy=opening.policy, probability=opening.probability)
         for rank, (memory_id, tag, score) in enumerate(opening.shown, start=1)
@@ -215,18 +229,32 @@ def _whole(room: Room, key: str, opening: _Opening, ending: _Judged | _Abandoned
         user_id=opening.user_id,
         started_at=from_micros(opening.started_at),
         shown=with_use(shown, ended.get("used")),
-        steps=_steps(room, key),
+        steps=steps,
         **ended,
     )
 
 
-def _steps(room: Room, key: str) -> tuple[Step, ...]:
-    """The steps, which are numbered without a gap."""
-    steps: list[Step] = []
-    while True:
-        number = len(steps) + 1
-        version, body = room.project.record(STEP, step_key(key, number))
-        if not version:
-            return tuple(steps)
-        found = _read(STEP, body)
-        steps.append(Step(number=number, **found.model_dump(exclude={"at"}), at=from_micros(found.at)))
+def _steps(bodies: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
+    found = [_read(STEP, body) for body in bodies]
+    return tuple(
+        Step(number=number, **each.model_dump(exclude={"at"}), at=from_micros(each.at))
+        for number, each in enumerate(found, start=1)
+    )
+
+
+def _stored_steps(room: Room, keys: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:
+    """The steps of episodes by the keys of these, in order: they are numbered without a gap."""
+    steps: dict[str, list[Mapping[str, Any]]] = {key: [] for key in keys}
+    going_on = list(steps)
+    while going_on:
+        wanted = {key: _next_steps(key, len(steps[key])) for key in going_on}
+        stored = room.project.record(STEP, chain.from_iterable(wanted.values()))
+        for key, names in wanted.items():
+            found = (stored[name] for name in names)
+            steps[key] += [body for _, body in takewhile(lambda record: record[0] > 0, found)]
+        going_on = [key for key, names in wanted.items() if stored[names[-1]][0]]
+    return steps
+
+
+def _next_steps(key: str, count: int) -> list[str]:
+    return [step_key(key, number) for number in range(count + 1, count + 1 + STEPS_AT_ONCE)]

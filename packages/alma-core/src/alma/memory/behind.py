@@ -11,7 +11,7 @@ def outcomes_behind(room: Room, *, memory_id: object, limit: object) -> list[Out
     """The newest outcomes that the evidence of a rule was made of, newest first, forgotten ones too; none for a rule that somebody stated."""
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     most = args.checked_count(limit, "limit")
-    place = room.project.find(wanted)
+    place = room.project.find([wanted]).get(wanted)
     if place is None:
         raise MemoryNotFoundError(f"project {room.name!r} has no memory {quoted(wanted)}")
     stored = room.project.learned.behind([place.memory]).get(place.memory)

@@ -1,8 +1,9 @@
 """Credit: how an attempt went is credited to the memories that were used in it, a share to each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from alma.memory.room import Room
+from alma.memory import usage
+from alma.protocols import Lookups
 from alma.types.episodes import EpisodeRecord
 from alma.types.kinds import Verdict
 from alma.types.reports import UsageReport
@@ -23,24 +24,20 @@ def share(used: int) -> float:
     return 1.0 if used <= MOST_AN_EPISODE else (_PARTS * MOST_AN_EPISODE // used) / _PARTS
 
 
-def counts(room: Room, before: EpisodeRecord | None, after: EpisodeRecord, use: UsageReport | None) -> Mapping[str, Counts]:
+def counts(stored: Lookups, before: EpisodeRecord | None, after: EpisodeRecord, use: UsageReport | None) -> Mapping[str, Counts]:
     """What ending or settling an episode adds to the counts of each memory: its use, if that is counted now, and the credit for the outcome.
 
     What was credited for the outcome that it had before is taken back. Memories that are gone are left out.
     """
-    added: dict[str, Counts] = {memory_id: {name: 1} for memory_id, name in _uses(use)}
+    uses = () if use is None else usage.counted(use)
+    added: dict[str, Counts] = {memory_id: {name: 1} for memory_id, name in uses}
     earlier, later = _credit(before), _credit(after)
-    for memory_id in {**earlier, **later}:
-        change = _difference(earlier.get(memory_id, {}), later.get(memory_id, {}))
-        if change and (memory_id in added or room.project.find(memory_id) is not None):
+    changes = {memory_id: _difference(earlier.get(memory_id, {}), later.get(memory_id, {})) for memory_id in {**earlier, **later}}
+    there = {**added, **stored.find(memory_id for memory_id, change in changes.items() if change and memory_id not in added)}
+    for memory_id, change in changes.items():
+        if change and memory_id in there:
             added.setdefault(memory_id, {}).update(change)
     return added
-
-
-def _uses(use: UsageReport | None) -> Iterator[tuple[str, str]]:
-    if use is not None:
-        yield from ((memory_id, "used") for memory_id in use.used)
-        yield from ((memory_id, "ignored") for memory_id in use.ignored)
 
 
 def _credit(record: EpisodeRecord | None) -> Mapping[str, Counts]:

@@ -116,7 +116,7 @@ def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> E
         shown = MemorySlice(query=found.task, agent=found.agent, project_id=room.name)
     else:
         shown = _checked_slice(room, memories, found.agent)
-    version, lease = room.project.record(LEASE, found.id)
+    version, lease = room.project.record(LEASE, [found.id])[found.id]
     is_unwritten = not version and found.id in room.store.openings.of(room.name)
     if is_unwritten or (lease.get("holder") and room.store.presence.is_there(lease["holder"])):
         raise ConflictError(f"episode {found.id!r} is held by a running process; suspend it there first")
@@ -132,7 +132,7 @@ def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -
     verdict = args.checked_verdict(outcome)
     why = args.optional_text(reason, "reason")
     (key,) = args.checked_ids([episode_id], "episode_id")
-    version, _ = room.project.record(END, key)
+    version, _ = room.project.record(END, [key])[key]
     found = get(room, key)
     if found.status is EpisodeStatus.OPEN:
         raise ConflictError(f"episode {quoted(key)} is still open; end it before it is settled")
@@ -141,7 +141,7 @@ def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -
     now = room.store.clock()
     said = why or (found.reason if found.status is EpisodeStatus.ENDED else None)
     settled = found.model_copy(update={"status": EpisodeStatus.ENDED, "outcome": verdict, "reason": said, "settled_at": now})
-    lease = room.project.record(LEASE, key)
+    lease = room.project.record(LEASE, [key])[key]
     return _close(room, settled, operation="settle", at=now, version=version, lease=lease, before=found)
 
 
@@ -198,7 +198,7 @@ class RoomRecorder:
         self.room = self.room.latest
         if not self.is_written:
             return self.opened
-        if self.room.project.record(LEASE, self.opened.id) != self.lease:
+        if self.room.project.record(LEASE, [self.opened.id])[self.opened.id] != self.lease:
             return None
         try:
             self.opened = stored(self.room, self.opened.id)
@@ -225,7 +225,8 @@ class RoomRecorder:
     def _numbered(self, step: Step) -> Step:
         """The step as the next one after those that are stored."""
         count = len(self.opened.steps)
-        if count and self.is_written and not self.room.project.record(STEP, step_key(self.opened.id, count))[0]:
+        last = step_key(self.opened.id, count)
+        if count and self.is_written and not self.room.project.record(STEP, [last])[last][0]:
             self.opened = stored(self.room, self.opened.id)  # steps were undone
         return step.model_copy(update={"number": len(self.opened.steps) + 1})
 
@@ -317,7 +318,7 @@ class RoomRecorder:
         self.room = self.room.latest
         if not self.is_written:
             return self.lease
-        version, lease = self.room.project.record(LEASE, self.opened.id)
+        version, lease = self.room.project.record(LEASE, [self.opened.id])[self.opened.id]
         if not version:
             raise ConflictError(f"episode {self.opened.id!r} is no longer open: {_standing(self.room, self.opened.id)}")
         return version, lease
@@ -358,15 +359,13 @@ def _close(
         ended = ended.model_copy(update={"outcome_id": outcome.id})
     passages = () if outcome is None else passages_of(outcome)
     vectors = _vectors(room, outcome, passages)
-    use = _use(room, ended) if _is_judged(ended) and not _is_judged(before) and ended.used is not None else None
-    if use is not None:
-        ended = ended.model_copy(update={"credited": use.used})
-    counts = crediting.counts(room, before, ended, use)
     with writing(room, actor=ended.agent, operation=operation, at=to_micros(at)) as learner:
         write = learner.write
+        use = _use(room, write, ended) if _is_judged(ended) and not _is_judged(before) else None
+        if use is not None:
+            ended = ended.model_copy(update={"credited": use.used})
         write.put_record(END, ended.id, ending_body(ended), version=version)
-        for memory_id, added in counts.items():
-            write.count_usage(memory_id, added)
+        write.count_usage(crediting.counts(write.stored, before, ended, use))
         if outcome is not None:
             if was is None:
                 learner.add(outcome, passages, vectors)
@@ -397,7 +396,7 @@ def _outcome(room: Room, ended: EpisodeRecord, at: datetime) -> tuple[Outcome | 
             "timestamp": ended.ended_at,
         }
         return record.outcome_from(room, at, given), None
-    place = room.project.find(ended.outcome_id)
+    place = room.project.find([ended.outcome_id]).get(ended.outcome_id)
     kept = None if place is None else room.project.memories([place.memory]).get(place.memory)
     if not isinstance(kept, Outcome):
         return None, None
@@ -409,9 +408,12 @@ def _is_judged(record: EpisodeRecord | None) -> bool:
     return record is not None and record.status is EpisodeStatus.ENDED
 
 
-def _use(room: Room, ended: EpisodeRecord) -> UsageReport:
+def _use(room: Room, write: Write, ended: EpisodeRecord) -> UsageReport | None:
+    """What was used of what was shown; `None` if nothing was said of that."""
+    if ended.used is None:
+        return None
     shown = [exposure.memory_id for exposure in ended.shown]
-    return usage.judged(room, shown, ended.used, agent=ended.agent, user_id=ended.user_id)
+    return usage.judged(room, write.stored, shown, ended.used, agent=ended.agent, user_id=ended.user_id)
 
 
 def _checked_slice(room: Room, memories: object, agent: str) -> MemorySlice:

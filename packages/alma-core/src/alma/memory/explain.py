@@ -40,7 +40,7 @@ def explain_retrieval(
 ) -> RetrievalExplanation:
     """What `retrieve` with the same arguments does with one memory, and why."""
     wanted = args.checked_text(memory_id, "memory_id", limit=args.LONGEST_NAME)
-    place = room.project.find(wanted)
+    place = room.project.find([wanted]).get(wanted)
     reader, user = (agent, user_id) if agent is not None else _owner(room, place, user_id)
     question = asked(
         room,
@@ -146,7 +146,7 @@ def _factors(explanation: Explanation) -> str:
 def _absent(room: Room, told: _Teller) -> RetrievalExplanation:
     storage = room.store.storage
     others = [name for name in storage.project_names() if name != room.name] if isinstance(storage, ListsProjects) else []
-    if any(storage.project(name).find(told.memory_id) for name in others):
+    if any(storage.project(name).find([told.memory_id]) for name in others):
         return told.left_out(Reason.OTHER_PROJECT, "it belongs to another project of this store, and a project is a wall")
     return told.left_out(Reason.UNKNOWN, f"no memory of project {room.name!r} has the id {told.memory_id!r}")
 

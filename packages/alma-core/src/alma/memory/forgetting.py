@@ -78,7 +78,8 @@ def compact(room: Room) -> CompactReport:
 def _named(room: Room, ids: Sequence[str], owner: str | None, *, with_former: bool) -> _Chosen:
     """The memories of these ids that may be forgotten; with `with_former` also those that are archived or only in the journal."""
     chosen = _Chosen()
-    places = {memory_id: room.project.find(memory_id) for memory_id in ids}
+    found = room.project.find(ids)
+    places = {memory_id: found.get(memory_id) for memory_id in ids}
     gone = [memory_id for memory_id, place in places.items() if place is None]
     former = _former_kinds(room, gone, owner) if gone and with_former else {}
     for memory_id, place in places.items():
@@ -217,4 +218,5 @@ def _origin(change: Change) -> tuple[str | None, str | None]:
 
 
 def _is_open(room: Room, episode: str) -> bool:
-    return bool(room.project.record(EPISODE, episode)[0]) and not room.project.record(END, episode)[0]
+    (begun, _), (ended, _) = (room.project.record(kind, [episode])[episode] for kind in (EPISODE, END))
+    return bool(begun) and not ended

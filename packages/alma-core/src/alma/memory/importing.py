@@ -150,12 +150,11 @@ def _present(room: Room, file: BinaryIO, contents: Contents) -> _Present:
     present = _Present()
     if room.project.head() == 0:
         return present
-    for memory_id in sorted(contents.memories):
-        if room.project.find(memory_id) is not None:
-            present.memories.add(memory_id)
-            present.conflicts.append(f"memory {quoted(memory_id)}")
+    for memory_id in room.project.find(sorted(contents.memories)):
+        present.memories.add(memory_id)
+        present.conflicts.append(f"memory {quoted(memory_id)}")
     for memory_id, (agent, task_class) in contents.links.alone.items():
-        if memory_id not in present.memories and room.project.learned.of_class(agent, task_class, most=1):
+        if memory_id not in present.memories and room.project.learned.of_classes([(agent, task_class)], most=1):
             present.leave_out_evidence(contents.links.memories[memory_id].evidence)
     for line in _lines(file):
         if isinstance(line, ExportedRecord):
@@ -169,10 +168,10 @@ def _is_known(room: Room, line: ExportedEvidence, links: Links) -> bool:
     """Whether the project has evidence of its own on the same; of a class of a single outcome it counts nothing yet, so that stands for all,
     unless the file counts that very outcome."""
     learned = room.project.learned
-    here = learned.of_class(line.agent, line.task_class, most=1)
+    here = learned.of_classes([(line.agent, line.task_class)], most=1).get((line.agent, line.task_class))
     if not here:
         return False
-    if here[0].row is not None:
+    if here[0].is_stored:
         return learned.at(line.agent, line.task_class, line.strategy_hash) is not None
     (first,) = room.project.memories(learned.outcomes(here[0].evidence.id, newest=1)).values()
     in_file = links.memories.get(first.id)
@@ -180,7 +179,7 @@ def _is_known(room: Room, line: ExportedEvidence, links: Links) -> bool:
 
 
 def _look_at_record(room: Room, line: ExportedRecord, present: _Present) -> None:
-    version, body = room.project.record(line.kind, line.key)
+    version, body = room.project.record(line.kind, [line.key])[line.key]
     if not version:
         return
     present.records.add((line.kind, line.key))
@@ -267,9 +266,8 @@ def _apply(write: Write, batch: list[Line], links: Links, vectors: _Vectors) -> 
     memories = [line for line in batch if isinstance(line, ExportedMemory)]
     texts = {passage.text for line in memories for passage in line.passages if passage.is_embedded}
     write.apply([change for line in batch for change in changes_for(line)], {text: vectors.get(text) for text in texts})
-    for line in batch:
-        if strategy := _strategy(line, links):
-            write.keep_vector(text := matched_text(strategy), vectors.get(text))
+    compared = {matched_text(strategy) for line in batch if (strategy := _strategy(line, links))}
+    write.keep_vectors({text: vectors.get(text) for text in compared})
 
 
 def _digest(file: BinaryIO) -> str:

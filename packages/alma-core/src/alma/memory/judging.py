@@ -16,22 +16,29 @@ from alma.types.identity import from_micros, new_id
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic, Memory
 from alma.types.passages import Passage
 
+Counts = Mapping[str, Any]
+
 ARCHIVED_BY, EVIDENCE = "archived_by", "evidence"
 """What the metadata of a demoted rule says: that nobody forgot it."""
 
 
-def judge(room: Room, write: Write, book: ClassBook, setting: Setting) -> None:
-    """Judges the strategies of a class that may be a rule, for what one does says something of all."""
+def judge(room: Room, write: Write, book: ClassBook, setting: Setting) -> dict[str, Counts]:
+    """Judges the strategies of a class that may be a rule, for what one does says something of all.
+
+    Returns the new counts of the rules, by id, of which nothing else has changed.
+    """
+    recounted: dict[str, Counts] = {}
     if not book.armed:
-        return
+        return recounted
     alternatives = rules.alternatives(entry.evidence for entry in book.armed.values())
     for entry in list(book.armed.values()):
         rest = book.rest(entry)
-        judged = _Judged(room, write, book, setting, entry, alternatives)
+        judged = _Judged(room, write, book, setting, entry, alternatives, recounted)
         if entry.steady is None or entry.is_changed or not entry.steady.lower < rest < entry.steady.upper:
             judged.settle(rest)
         else:
             judged.retell()
+    return recounted
 
 
 @dataclass(slots=True)
@@ -44,6 +51,7 @@ class _Judged:
     setting: Setting
     entry: Entry
     alternatives: Sequence[Evidence]
+    recounted: dict[str, Counts]
 
     def settle(self, rest: float) -> None:
         """Makes of both rules what the evidence says now."""
@@ -77,7 +85,7 @@ class _Judged:
             made = self._changed(rule, standing, rules.heuristic_counts(seen), was=seen.heuristic_status)
             self.entry.evidence = replace(seen, heuristic=made, heuristic_status=standing)
         elif is_counted and seen.heuristic:
-            self.write.recount(seen.heuristic, **rules.heuristic_counts(seen))
+            self.recounted[seen.heuristic] = rules.heuristic_counts(seen)
 
     def _settle_anti_pattern(self, standing: Standing, *, is_counted: bool) -> None:
         seen = self.entry.evidence
@@ -90,11 +98,11 @@ class _Judged:
             if before is None:
                 self.entry.told = told
             elif standing is not Standing.DEMOTED and told != before:
-                self._retell(told, metadata=rule.metadata)
+                self._retell(told)
         elif standing is not Standing.DEMOTED and told != self._told_before():
             self._retell(told)
         elif is_counted and seen.anti_pattern:
-            self.write.recount(seen.anti_pattern, **rules.anti_pattern_counts(seen))
+            self.recounted[seen.anti_pattern] = rules.anti_pattern_counts(seen)
 
     def _told(self) -> Told:
         seen, before = self.entry.evidence, self._told_before()
@@ -108,12 +116,11 @@ class _Judged:
             self.entry.told = (kept.why_bad, kept.better_alternative) if isinstance(kept, AntiPattern) else None
         return self.entry.told
 
-    def _retell(self, told: Told, *, metadata: Mapping[str, Any] | None = None) -> None:
-        """Has the stored anti-pattern say why and what instead anew, where there still is one; with the metadata that this write gave it."""
+    def _retell(self, told: Told) -> None:
+        """Has the stored anti-pattern say why and what instead anew, where there still is one."""
         kept = self._stored(self.entry.evidence.anti_pattern)
         self.entry.told = told
         if isinstance(kept, AntiPattern):
-            kept = kept if metadata is None else kept.model_copy(update={"metadata": dict(metadata)})
             rule = rules.retold(kept, self.entry.evidence, told, self.setting)
             self.write.replace(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id)
 
@@ -124,7 +131,7 @@ class _Judged:
 
         Only what was archived here comes back from there: a rule that somebody forgot stays forgotten.
         """
-        place = self.room.project.find(rule.id)
+        place = None if was is None else self.write.stored.find([rule.id]).get(rule.id)
         if place is not None:
             columns: dict[str, Any] = {**counts, "body": {"metadata": rule.metadata}}
             if standing is Standing.DEMOTED and not place.is_archived:
@@ -143,8 +150,8 @@ class _Judged:
         return kept is not None and kept.metadata.get(ARCHIVED_BY) == EVIDENCE
 
     def _stored(self, memory_id: str | None) -> AnyMemory | None:
-        place = self.room.project.find(memory_id) if memory_id else None
-        return None if place is None else self.room.project.memories([place.memory]).get(place.memory)
+        place = self.write.stored.find([memory_id]).get(memory_id) if memory_id else None
+        return None if place is None else self.write.stored.memories([place.memory]).get(place.memory)
 
     def _passages(self, rule: Memory) -> tuple[Passage, ...]:
         if isinstance(rule, Heuristic):
@@ -158,7 +165,7 @@ class _Judged:
         in_hand = {strategy: self.entry.vector, task: self.book.whole.vector if self.book.whole else None}
         known = {text: vector for text, vector in in_hand.items() if vector is not None}
         missing = [text for text in in_hand if text not in known]
-        return {**known, **self.room.project.vectors(missing)} if missing else known
+        return {**known, **self.write.stored.vectors(missing)} if missing else known
 
     def _new_id(self) -> str:
         return new_id(from_micros(self.setting.now))

@@ -20,7 +20,7 @@ def register(room: Room, definition: object) -> CustomMemoryType:
     if not isinstance(definition, CustomMemoryType):
         raise ValidationError(f"a CustomMemoryType is needed, not {quoted(definition)}")
     for attempt in range(_TRIES):
-        version, body = room.project.record(DEFINITIONS, definition.name)
+        version, body = room.project.record(DEFINITIONS, [definition.name])[definition.name]
         merged = stored_type(body).merged(definition) if version else definition
         if version and merged == stored_type(body):
             return merged
@@ -41,7 +41,7 @@ def registered(room: Room) -> dict[str, CustomMemoryType]:
 
 def definition_of(room: Room, name: str) -> CustomMemoryType:
     """The definition of a kind. `ValidationError`, which says what there is, if none is registered."""
-    version, body = room.project.record(DEFINITIONS, name)
+    version, body = room.project.record(DEFINITIONS, [name])[name]
     if version:
         return stored_type(body)
     known = [*MEMORY_CLASSES, *registered(room)]
@@ -62,8 +62,8 @@ def checked_kind(room: Room, kind: object) -> str:
 def profile_for(room: Room, kinds: Iterable[str], usual: Profile) -> Profile:
     """The usual weights, and those that kinds among these bring along."""
     own = [name for name in set(kinds) if name not in MEMORY_CLASSES]
-    found = {name: room.project.record(DEFINITIONS, name)[1] for name in own}
-    weights = {name: stored_type(body).scoring_weights for name, body in found.items() if body}
+    found = room.project.record(DEFINITIONS, own)
+    weights = {name: stored_type(body).scoring_weights for name, (_, body) in found.items() if body}
     return usual.with_kinds({name: given for name, given in weights.items() if given}) if any(weights.values()) else usual
 
 

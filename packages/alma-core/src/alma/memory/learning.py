@@ -1,10 +1,10 @@
 """Learning from outcomes, inside the write that stores them: evidence is counted, and rules are made, changed, demoted and brought back."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
-from alma.learning.known_texts import KnownTexts
 from alma.learning.ledger import MOST_CLASSES, MOST_STRATEGIES, ClassBook, Entry, Ledger, note_class
 from alma.learning.rules import Setting
 from alma.memory.judging import judge
@@ -12,7 +12,7 @@ from alma.memory.room import Room
 from alma.observing import Observation, counted, recounted, retold, until, with_observation
 from alma.protocols import Learned, StoredEvidence, Write
 from alma.text import matched_text
-from alma.types.evidence import STEP, WHOLE_CLASS, Evidence, evidence_id, own_class, text_key
+from alma.types.evidence import STEP, WHOLE_CLASS, AgentClass, Evidence, evidence_id, own_class, text_key
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Memory, Outcome
@@ -31,7 +31,7 @@ def strategy_texts(outcome: Outcome) -> list[str]:
 def writing(room: Room, *, actor: str, operation: str, at: int) -> "Iterator[Learner]":
     """A write that learns: what is observed in it becomes evidence and rules when it ends, in the same transaction."""
     with room.project.write(actor=actor, operation=operation, at=at) as write:
-        learner = Learner(room, write, room.take_ledger(write.learned_seq), at)
+        learner = Learner(room, write, room.take_ledger(write), at)
         yield learner
         ledger = learner.settled()
     room.keep_ledger(ledger)
@@ -49,12 +49,24 @@ class Learner:
     write: Write
     ledger: Ledger
     at: int
-    settings: dict[tuple[str, str], Setting] = field(default_factory=dict)
+    settings: dict[AgentClass, Setting] = field(default_factory=dict)
     learned: Learned = field(init=False)
     _has_observed: bool = False
+    _old_classes: dict[AgentClass, bool] = field(default_factory=dict)
+    """Of classes that are not among the newest of their agents: whether anything was known of them before this write."""
 
     def __post_init__(self) -> None:
         self.learned = self.write.learned
+
+    def expect(self, outcomes: Iterable[tuple[Outcome, Sequence[Passage]]]) -> None:
+        """Reads what is known of the classes of outcomes that are about to be added, in one go for all."""
+        typed: set[AgentClass] = set()
+        untyped: set[AgentClass] = set()
+        for outcome, passages in outcomes:
+            place = outcome.agent, own_class(outcome.task_type, _task(passages), is_step=False)
+            (untyped if outcome.task_type is None else typed).add(place)
+        self._read_classes({agent for agent, _ in untyped})
+        self._read_books([*sorted(typed), *self._known(sorted(untyped))])
 
     def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, is_step: bool = False) -> None:
         """Stores a memory; an outcome, of an attempt or of a step of one, is counted in its class and for its strategy."""
@@ -79,7 +91,7 @@ class Learner:
         whole.evidence = counted(until(whole.evidence, self.at), seen)
         if outcome.task_type is None:
             keep = whole.evidence.observations > 1
-            note_class(self._classes(outcome.agent), key, task, vectors.get(task), keep=keep)
+            note_class(self.ledger.classes[outcome.agent], key, task, vectors.get(task), keep=keep)
         self.settings.setdefault(
             (outcome.agent, key), Setting(self.room.name, self.at, whole.evidence.task or "", outcome.task_type)
         )
@@ -93,22 +105,25 @@ class Learner:
     def _first(self, outcome: Outcome, key: str, task: str, vectors: Mapping[str, bytes]) -> str:
         """Notes a class by its first outcome, and gives the id that the evidence will have."""
         if outcome.task_type is None:
-            note_class(self._classes(outcome.agent), key, task, vectors.get(task), keep=False)
-        self._keep_vector(matched_text(outcome.strategy_used), vectors)
+            note_class(self.ledger.classes[outcome.agent], key, task, vectors.get(task), keep=False)
+        strategy = matched_text(outcome.strategy_used)
+        self._keep_vectors({strategy: vectors.get(strategy)})
         return evidence_id(outcome.agent, key, text_key(outcome.strategy_used) if outcome.strategy_used else WHOLE_CLASS)
 
-    def _keep_vector(self, strategy: str, vectors: Mapping[str, bytes]) -> None:
+    def _keep_vectors(self, vectors: Mapping[str, bytes | None]) -> None:
+        """Keeps the vectors of strategies, by text, as far as there are any."""
         kept = self.ledger.kept_vectors
-        if strategy not in kept and (vector := vectors.get(strategy)):
-            self.write.keep_vector(strategy, vector)
-            kept.add(strategy)
+        new = {text: vector for text, vector in vectors.items() if vector is not None and text not in kept}
+        if new:
+            self.write.keep_vectors(new)
+            kept.update(new)
 
     def correct(self, outcome: Outcome, was: Verdict, passages: Sequence[Passage], vectors: Mapping[str, bytes]) -> None:
         """Puts an outcome in the place of the one with its id, and has the evidence follow; `was` is the verdict of that one."""
-        evidence_id = self.write.find(outcome.id)["evidence"]
-        self.write.replace(outcome, passages, vectors, evidence=evidence_id)
-        stored = self.learned.of(evidence_id) if evidence_id else None
-        if stored is None:
+        kept = self.write.stored.find([outcome.id])[outcome.id]
+        self.write.replace(outcome, passages, vectors, evidence=kept.evidence)
+        stored = self.learned.behind([kept.memory]).get(kept.memory)
+        if stored is None or not stored.is_stored:
             return
         seen, now = stored.evidence, outcome.outcome
         book = self._book(seen.agent, seen.task_class)
@@ -119,7 +134,7 @@ class Learner:
             book.put(whole)
         if not seen.is_whole_class:
             entry = book.strategies.get(seen.strategy_hash) or Entry.of(stored, None)
-            entry.evidence = retold(recounted(entry.evidence, was, now), self._newest(evidence_id, outcome))
+            entry.evidence = retold(recounted(entry.evidence, was, now), self._newest(seen.id, outcome))
             book.put(entry)
         place = seen.agent, seen.task_class
         self.settings.setdefault(place, Setting(self.room.name, self.at, whole.evidence.task or "", outcome.task_type))
@@ -127,7 +142,7 @@ class Learner:
     def _newest(self, evidence_id: str, changed: Outcome) -> Iterator[Observation]:
         """The outcomes that count for what is decided, one of them changed, in the order in which they were recorded."""
         rows = sorted(self.learned.outcomes(evidence_id, newest=NEWEST_OUTCOMES))
-        kept = self.room.project.memories(rows)
+        kept = self.write.stored.memories(rows)
         for row in rows:
             outcome = changed if row in kept and kept[row].id == changed.id else kept.get(row)
             if isinstance(outcome, Outcome):
@@ -135,50 +150,70 @@ class Learner:
 
     def settled(self) -> Ledger:
         """Writes the evidence and the rules that follow from it, and gives the ledger as it is when this write has landed."""
-        if self._has_observed:
+        books = {place: self.ledger.books[place] for place in self.settings}
+        counts: dict[str, Mapping[str, Any]] = {}
+        for place, book in books.items():
+            counts |= judge(self.room, self.write, book, self.settings[place])
+        self.write.recount(counts)
+        self._store_evidence([entry for book in books.values() for entry in book.changed()])
+        if self._has_observed or books:
             self.ledger.upto = self.write.seq
-        for place, setting in self.settings.items():
-            book = self.ledger.books[place]
-            judge(self.room, self.write, book, setting)
-            for entry in list(book.changed()):
-                entry.stored = self._put(entry)
-                self.ledger.upto = self.write.seq
+        for book in books.values():
             book.shrink()
         self.ledger.shrink()
         return self.ledger
 
-    def _put(self, entry: Entry) -> StoredEvidence:
-        if entry.stored is None and entry.vector is not None and not entry.evidence.is_whole_class:
-            self.write.keep_vector(matched_text(entry.evidence.strategy), entry.vector)
-        return self.write.put_evidence(entry.stored, entry.evidence)
+    def _store_evidence(self, entries: Sequence[Entry]) -> None:
+        new = [entry for entry in entries if entry.stored is None and not entry.evidence.is_whole_class]
+        self._keep_vectors({matched_text(entry.evidence.strategy): entry.vector for entry in new})
+        self.write.put_evidence([(entry.stored, entry.evidence) for entry in entries])
+        for entry in entries:
+            entry.stored = StoredEvidence(True, entry.evidence)
 
     def _known_class(self, agent: str, task: str, vector: bytes | None, own: str) -> str | None:
         """The name of the class that a task without a type belongs to, of its own or of a near task; `None` if it belongs to none yet."""
         exact, step = own.removeprefix(STEP), STEP if own.startswith(STEP) else ""
-        known = self._classes(agent)
-        if exact in known or self.learned.has_class(agent, exact):
+        self._read_classes([agent])
+        if self._known([(agent, exact)]):
             return own
-        near = None if vector is None else known.best(task, vector)
+        near = None if vector is None else self.ledger.classes[agent].best(task, vector)
         return None if near is None else step + near
 
-    def _classes(self, agent: str) -> KnownTexts:
-        known = self.ledger.classes.get(agent)
-        if known is None:
-            found = self.learned.classes(agent, most=MOST_CLASSES)
-            vectors = self.room.project.vectors([stored.evidence.task or "" for stored in found])
-            known = self.ledger.take_classes(agent, found, vectors)
-        return known
+    def _known(self, places: Sequence[AgentClass]) -> list[AgentClass]:
+        """Those of the classes, which are named by tasks, of which anything is known."""
+        classes, old = self.ledger.classes, self._old_classes
+        unknown = [place for place in places if place[1] not in classes[place[0]] and place not in old]
+        found = self.learned.known_classes(unknown) if unknown else ()
+        old |= {place: place in found for place in unknown}
+        return [place for place in places if place[1] in classes[place[0]] or old.get(place)]
+
+    def _read_classes(self, agents: Iterable[str]) -> None:
+        """Has the newest classes of the agents in the ledger."""
+        missing = [agent for agent in agents if agent not in self.ledger.classes]
+        if not missing:
+            return
+        found = self.learned.classes(missing, most=MOST_CLASSES)
+        vectors = self.write.stored.vectors(stored.evidence.task or "" for some in found.values() for stored in some)
+        for agent, some in found.items():
+            self.ledger.take_classes(agent, some, vectors)
+
+    def _read_books(self, places: Iterable[AgentClass]) -> None:
+        """Has the evidence on the classes in the ledger, as far as there is any; these classes as those that were asked for last."""
+        books = self.ledger.books
+        missing = [place for place in places if place not in books]
+        if not missing:
+            return
+        found = self.learned.of_classes(missing, most=MOST_STRATEGIES + 1)
+        vectors = self.write.stored.vectors(matched_text(stored.evidence.strategy) for some in found.values() for stored in some)
+        for place, some in found.items():
+            books[place] = ClassBook.of(some, vectors)
 
     def _book(self, agent: str, key: str) -> ClassBook | None:
         """The evidence on a class; `None` if there is none."""
+        self._read_books([(agent, key)])
         book = self.ledger.books.pop((agent, key), None)
-        if book is None:
-            found = self.learned.of_class(agent, key, most=MOST_STRATEGIES + 1)
-            if not found:
-                return None
-            vectors = self.room.project.vectors([matched_text(stored.evidence.strategy) for stored in found])
-            book = ClassBook.of(found, vectors)
-        self.ledger.books[agent, key] = book
+        if book is not None:
+            self.ledger.books[agent, key] = book  # as the one that was asked for last
         return book
 
     def _whole(self, book: ClassBook, agent: str, key: str, task: str, vector: bytes | None) -> Entry:
@@ -196,7 +231,7 @@ class Learner:
         if found is None and not book.is_whole and (stored := self.learned.at(outcome.agent, key, hashed)):
             found = Entry.of(stored, vector)
         if found is not None:
-            self._keep_vector(text, vectors)  # it may have gone while the outcomes were undone
+            self._keep_vectors({text: vector})  # it may have gone while the outcomes were undone
         elif vector is not None and text == strategy:
             near = book.known.best(text, vector)
             found = book.strategies[near] if near else None

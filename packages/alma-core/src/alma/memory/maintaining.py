@@ -8,6 +8,7 @@ from alma.errors import ConflictError
 from alma.memory import kinds
 from alma.memory.policies import Choice, choices, unknown_kinds
 from alma.memory.room import Room
+from alma.protocols import Lookups, Write
 from alma.types.identity import from_micros
 from alma.types.maintenance import MAINTENANCE, MOST_NAMED, MaintenanceReport, RuleReport
 
@@ -26,7 +27,7 @@ def maintain(room: Room, *, dry_run: bool, due_only: bool, is_wanted: Callable[[
     `is_wanted` is asked between parts; what is left then is found by the next run.
     """
     while True:
-        version, before = last_run(room)
+        version, before = last_run(room.project)
         if due_only and not is_due(room, before):
             return _report(room, before, (), dry_run=dry_run, ran=False)
         chosen = choices(room, room.store.forgetting)
@@ -35,15 +36,15 @@ def maintain(room: Room, *, dry_run: bool, due_only: bool, is_wanted: Callable[[
         try:
             seqs, done = _archived(room, chosen, version if due_only else None, is_wanted)
         except ConflictError:
-            if last_run(room)[0] == version:
+            if last_run(room.project)[0] == version:
                 raise
             continue  # another run was noted meanwhile, so it may be due no more
         return _report(room, before, done, dry_run=False, ran=True, at=room.store.clock(), seqs=seqs)
 
 
-def last_run(room: Room) -> tuple[int, datetime | None]:
+def last_run(stored: Lookups) -> tuple[int, datetime | None]:
     """When it last ran, with the version of the record that says so."""
-    version, body = room.project.record(MAINTENANCE, _KEY)
+    version, body = stored.record(MAINTENANCE, [_KEY])[_KEY]
     at = body.get("at")
     try:
         return version, from_micros(at) if isinstance(at, int) else None
@@ -76,8 +77,8 @@ def _archived(
         at = room.now()
         with room.project.write(actor="", operation="maintain", at=at) as write:
             if start == 0:
-                write.put_record(MAINTENANCE, _KEY, {"at": at}, version=last_run(room)[0] if version is None else version)
-            part = list(_still_there(room, chosen[start : start + PART]))
+                write.put_record(MAINTENANCE, _KEY, {"at": at}, version=last_run(write.stored)[0] if version is None else version)
+            part = _still_there(write, chosen[start : start + PART])
             for choice in part:
                 write.change_memory(choice.memory_id, archived_at=at)
         seqs.append(write.seq)
@@ -85,11 +86,9 @@ def _archived(
     return tuple(seqs), done
 
 
-def _still_there(room: Room, chosen: Sequence[Choice]) -> Iterator[Choice]:
-    for choice in chosen:
-        place = room.project.find(choice.memory_id)
-        if place is not None and not place.is_archived:
-            yield choice
+def _still_there(write: Write, chosen: Sequence[Choice]) -> list[Choice]:
+    places = write.stored.find(choice.memory_id for choice in chosen)
+    return [choice for choice in chosen if choice.memory_id in places and not places[choice.memory_id].is_archived]
 
 
 def _report(

@@ -75,8 +75,7 @@ class _Place:
     def left(self) -> Iterator[Candidate]:
         """What is known of the memories that stay so far."""
         project = self.room.project
-        places = (project.find(memory_id) for memory_id in self.gone)
-        going = {place.memory for place in places if place is not None}
+        going = {place.memory for place in project.find(self.gone).values()}
         for rows in _chunks(project.listed([self.partition.row], since=None, limit=_ALL, newest_first=False)):
             yield from (found for found in project.candidates(rows) if found.memory not in going)
 

@@ -7,8 +7,8 @@ from typing import Any
 from alma.errors import ConflictError
 from alma.memory import arguments as args
 from alma.memory.room import Room
-from alma.protocols import Write
-from alma.types.memories import Outcome
+from alma.protocols import Place, Write
+from alma.types.memories import AnyMemory, Outcome
 
 LEARNED = "learned"
 """The kind of the small records that say what was learned under which key. Keys may be secrets, so only their digests name a record."""
@@ -51,13 +51,12 @@ def note(write: Write, key: str, outcome: Outcome) -> None:
 
 def notes_of(room: Room, outcome_id: str, key: str | None) -> Iterator[str]:
     """The name of the small record that keeps an outcome's key, which goes when the outcome is purged."""
-    if key is not None and room.project.record(LEARNED, _digest(key))[1].get("outcome_id") == outcome_id:
+    if key is not None and _records(room, [key])[key][1].get("outcome_id") == outcome_id:
         yield f"{LEARNED}/{_digest(key)}"
 
 
 def _known(room: Room, asked: Sequence[tuple[Outcome, str | None]]) -> tuple[dict[int, Outcome], list[int]]:
     """The outcomes that were learned before, by place; and for each place the one that counts: its own, or an earlier one of the same key."""
-    counting: dict[int, Outcome] = {}
     places: list[int] = []
     of_key: dict[str, int] = {}
     for place, (outcome, key) in enumerate(asked):
@@ -65,26 +64,36 @@ def _known(room: Room, asked: Sequence[tuple[Outcome, str | None]]) -> tuple[dic
         places.append(counts)
         if key is not None and counts != place:
             _check_same(key, _said(asked[counts][0]), outcome)
-        elif key is not None and (first := _first(room, key, outcome)) is not None:
-            counting[place] = first
-    return counting, places
+    before = _learned_before(room, {key: asked[place][0] for key, place in of_key.items()})
+    return {of_key[key]: outcome for key, outcome in before.items()}, places
 
 
-def _first(room: Room, key: str, outcome: Outcome) -> Outcome | None:
-    """What was learned under a key; `None` if nothing was."""
-    version, body = room.project.record(LEARNED, _digest(key))
-    if not version:
-        return None
-    _check_same(key, body, outcome)
-    place = room.project.find(str(body.get("outcome_id")))
-    found = None if place is None else room.project.memories([place.memory]).get(place.memory)
+def _learned_before(room: Room, asked: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    """What was learned under each of the keys before, as far as anything was. `ConflictError` if it is not what is asked for now."""
+    noted = {key: body for key, (version, body) in _records(room, asked).items() if version}
+    for key, body in noted.items():
+        _check_same(key, body, asked[key])
+    places = room.project.find(str(body.get("outcome_id")) for body in noted.values())
+    kept = room.project.memories([place.memory for place in places.values()])
+    return {key: _kept(key, kept, places.get(str(body.get("outcome_id")))) for key, body in noted.items()}
+
+
+def _kept(key: str, memories: Mapping[int, AnyMemory], place: Place | None) -> Outcome:
+    found = None if place is None else memories.get(place.memory)
     if not isinstance(found, Outcome):
         raise ConflictError(f"{KEY} {key!r} was used for an outcome that is gone; use another key")
     return found
 
 
 def _came_up(room: Room, keys: Iterable[str | None]) -> bool:
-    return any(key is not None and room.project.record(LEARNED, _digest(key))[0] for key in keys)
+    return any(version for version, _ in _records(room, (key for key in keys if key is not None)).values())
+
+
+def _records(room: Room, keys: Iterable[str]) -> dict[str, tuple[int, dict[str, Any]]]:
+    """Version and body of what was noted under each key."""
+    digests = {key: _digest(key) for key in keys}
+    found = room.project.record(LEARNED, digests.values())
+    return {key: found[digest] for key, digest in digests.items()}
 
 
 def _check_same(key: str, said: Mapping[str, Any], outcome: Outcome) -> None:

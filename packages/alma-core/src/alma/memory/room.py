@@ -20,7 +20,7 @@ from alma.memory.openings import Openings
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
 from alma.memory.texts import TextVectors
-from alma.protocols import Clock, Project, Store
+from alma.protocols import Clock, Project, Store, Write
 from alma.scoring import Profile
 from alma.types.identity import to_micros
 from alma.types.scope import MemoryScope
@@ -206,12 +206,13 @@ class Room:
     index: IndexCache
     ledger: Ledger | None = None
 
-    def take_ledger(self, learned_seq: int) -> Ledger:
-        """The evidence in hand, as of this record; nobody else has it until it is given back by `keep_ledger`."""
+    def take_ledger(self, write: Write) -> Ledger:
+        """The evidence in hand, as a write finds it; nobody else has it until it is given back by `keep_ledger`."""
         ledger, self.ledger = self.ledger, None
+        learned_seq = write.learned_seq
         if ledger is not None and ledger.upto < learned_seq:
-            entries = self.project.entries(after=ledger.upto)
-            ledger = ledger if catch_up(ledger, entries, upto=learned_seq, vectors_of=self.project.vectors) else None
+            entries = write.entries(after=ledger.upto)
+            ledger = ledger if catch_up(ledger, entries, upto=learned_seq, vectors_of=write.stored.vectors) else None
         return ledger if ledger is not None and ledger.upto == learned_seq else Ledger(upto=learned_seq)
 
     def keep_ledger(self, ledger: Ledger) -> None:

@@ -43,7 +43,8 @@ def strategies(
 
 def class_of(room: Room, place: NearClass) -> tuple[Evidence | None, list[Evidence]]:
     """The evidence on a class as a whole, and on the strategies that were tried in it, those tried most often first."""
-    found = [stored.evidence for stored in room.project.learned.of_class(place.agent, place.task_class, most=MOST_STRATEGIES)]
+    key = place.agent, place.task_class
+    found = [stored.evidence for stored in room.project.learned.of_classes([key], most=MOST_STRATEGIES).get(key, ())]
     return whole_of(room, place, found), [seen for seen in found if not seen.is_whole_class]
 
 
@@ -90,12 +91,13 @@ def _near(room: Room, reader: str, text: str) -> Sequence[NearClass]:
 
 def _all(room: Room, reader: str) -> list[NearClass]:
     """The classes of all agents that share with the reader: the newest, the largest, and all with a rule."""
-    learned = room.project.learned
+    learned, owners = room.project.learned, _owners(room, reader)
+    newest = learned.classes(owners, most=MOST_CLASSES)
     found = [
         stored
-        for owner in _owners(room, reader)
+        for owner in owners
         for stored in (
-            *learned.classes(owner, most=MOST_CLASSES),
+            *newest[owner],
             *learned.largest_classes(owner, most=MOST_CLASSES),
             *learned.with_rules(owner),
         )

@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from alma.errors import MemoryNotFoundError
 from alma.evidence import Tally
@@ -13,7 +14,7 @@ from alma.memory.nearby import NearClass, place_of
 from alma.memory.room import Room
 from alma.memory.strategies import class_of, records, surest_first, type_of
 from alma.protocols import Candidate
-from alma.types.evidence import STEP
+from alma.types.evidence import STEP, AgentClass
 from alma.types.history import HistoryEntry
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
@@ -34,7 +35,7 @@ _EVENTS = {"made": "formed", "archived": "demoted", "brought back": "brought bac
 def taught(room: Room) -> LearningView:
     """What was learned, of all agents."""
     agents = sorted({partition.owner for partition in room.project.partitions().values() if not partition.is_user})
-    sizes = [(trials, place) for agent in agents for place, trials in _classes(room, agent).items()]
+    sizes = [(trials, place) for place, trials in _classes(room, agents).items()]
     largest = sorted(sizes, key=lambda sized: (-sized[0], sized[1]))[:MOST_SHOWN_CLASSES]
     return LearningView(
         classes=tuple(view for _, place in largest if (view := _class(room, *place))),
@@ -44,10 +45,10 @@ def taught(room: Room) -> LearningView:
     )
 
 
-def _classes(room: Room, agent: str) -> dict[tuple[str, str], float]:
-    """The newest classes of an agent's tasks, those of single steps left out, with how often anything was tried and judged."""
-    sizes: dict[tuple[str, str], float] = {}
-    for stored in room.project.learned.classes(agent, most=MOST_CLASSES):
+def _classes(room: Room, agents: Iterable[str]) -> dict[AgentClass, float]:
+    """The newest classes of the agents' tasks, those of single steps left out, with how often anything was tried and judged."""
+    sizes: dict[AgentClass, float] = {}
+    for stored in chain.from_iterable(room.project.learned.classes(agents, most=MOST_CLASSES).values()):
         if not stored.evidence.task_class.startswith(STEP):  # of a class there may be the whole and its first strategy
             place = place_of(stored)
             sizes[place] = max(sizes.get(place, 0.0), stored.evidence.lifetime.trials)

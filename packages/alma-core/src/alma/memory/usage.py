@@ -1,15 +1,15 @@
 """What became of memories that were shown."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
-from alma.memory.scopes import readable
-from alma.protocols import Write
+from alma.memory.scopes import access_to
+from alma.protocols import Lookups, Place
 from alma.text import quoted
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
@@ -37,17 +37,22 @@ class _Sorted:
 def record_usage(room: Room, *, retrieved: object, used: object, agent: object, user_id: object) -> UsageReport:
     """Counts what was used; what was shown and not used counts as ignored, unless nobody said what was used (`used` is `None`)."""
     reader = args.checked_name(agent, "agent")
-    used_ids = None if used is None else args.checked_ids(used, "used_memory_ids")
-    report = judged(room, args.checked_ids(retrieved, "retrieved_memory_ids"), used_ids, agent=reader, user_id=user_id)
-    if report.used or report.ignored:
-        with room.project.write(actor=reader, operation="record_usage", at=room.now()) as write:
-            count(write, report)
+    shown = args.checked_ids(retrieved, "retrieved_memory_ids")
+    user = _checked_user(user_id)
+    if used is None:
+        return judged(room, room.project, shown, None, agent=reader, user_id=user)
+    used_ids = args.checked_ids(used, "used_memory_ids")
+    with room.project.write(actor=reader, operation="record_usage", at=room.now()) as write:
+        report = judged(room, write.stored, shown, used_ids, agent=reader, user_id=user)
+        write.count_usage({memory_id: {name: 1} for memory_id, name in counted(report)})
     return report
 
 
-def judged(room: Room, shown: Sequence[str], used: Sequence[str] | None, *, agent: str, user_id: object) -> UsageReport:
+def judged(
+    room: Room, stored: Lookups, shown: Sequence[str], used: Sequence[str] | None, *, agent: str, user_id: str | None
+) -> UsageReport:
     """What is to be counted for memories that were shown. Ids that the agent does not see are logged and left out."""
-    found = _visible(room, dict.fromkeys([*shown, *(used or ())]), agent, user_id, preferences=True)
+    found = _visible(room, stored, [*shown, *(used or ())], agent, user_id, preferences=True)
     if found.unknown:
         named = ", ".join(map(quoted, found.unknown[:MOST_NAMED]))
         more = f" and {len(found.unknown) - MOST_NAMED:,} more" if len(found.unknown) > MOST_NAMED else ""
@@ -58,23 +63,22 @@ def judged(room: Room, shown: Sequence[str], used: Sequence[str] | None, *, agen
     return UsageReport(used=was_used, ignored=ignored, neutral=neutral, unknown=tuple(found.unknown))
 
 
-def count(write: Write, report: UsageReport) -> None:
-    """Adds to the counts of what was used and of what was passed over."""
-    for memory_id in report.used:
-        write.count_usage(memory_id, {"used": 1})
-    for memory_id in report.ignored:
-        write.count_usage(memory_id, {"ignored": 1})
+def counted(report: UsageReport) -> Iterator[tuple[str, str]]:
+    """The memories of which use is counted, each with the name of the count."""
+    yield from ((memory_id, "used") for memory_id in report.used)
+    yield from ((memory_id, "ignored") for memory_id in report.ignored)
 
 
 def record_feedback(room: Room, *, memory_id: object, signal: object, agent: object, user_id: object) -> None:
     """Counts what somebody said about a memory that the agent can see. `MemoryNotFoundError` if it sees none of that id."""
     reader = args.checked_name(agent, "agent")
     column = _COLUMNS[_checked_signal(signal)]
-    ids = args.checked_ids([memory_id], "memory_id")
-    if not _visible(room, ids, reader, user_id, preferences=True).known:
-        raise MemoryNotFoundError(f"{reader!r} sees no memory {quoted(memory_id)} in project {room.name!r}")
+    (wanted,) = args.checked_ids([memory_id], "memory_id")
+    user = _checked_user(user_id)
     with room.project.write(actor=reader, operation="record_feedback", at=room.now()) as write:
-        write.count_usage(ids[0], {column: 1})
+        if not _visible(room, write.stored, [wanted], reader, user, preferences=True).known:
+            raise MemoryNotFoundError(f"{reader!r} sees no memory {quoted(memory_id)} in project {room.name!r}")
+        write.count_usage({wanted: {column: 1}})
 
 
 def get(room: Room, memory_id: object, *, agent: object = None, user_id: object = None) -> AnyMemory:
@@ -82,10 +86,9 @@ def get(room: Room, memory_id: object, *, agent: object = None, user_id: object 
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     if user_id is not None and agent is None:
         raise ValidationError("user_id says whose preferences an agent may see, so it needs an agent")
-    found = room.project.find(wanted)
+    found = room.project.find([wanted]).get(wanted)
     if found is not None and agent is not None:
-        reader = args.checked_name(agent, "agent")
-        found = found if _visible(room, [wanted], reader, user_id).known else None
+        found = found if _sees(room, found, args.checked_name(agent, "agent"), _checked_user(user_id)) else None
     memory = None if found is None or found.is_archived else room.project.memories([found.memory]).get(found.memory)
     if memory is None:  # also one that was purged just now
         raise MemoryNotFoundError(
@@ -101,17 +104,27 @@ def _checked_signal(signal: Any) -> FeedbackSignal:
     return FeedbackSignal(signal)
 
 
-def _visible(room: Room, ids: Iterable[str], agent: str, user_id: object, *, preferences: bool = False) -> _Sorted:
+def _checked_user(user_id: object) -> str | None:
+    return None if user_id is None else args.checked_name(user_id, "user_id")
+
+
+def _visible(
+    room: Room, stored: Lookups, ids: Iterable[str], agent: str, user: str | None, *, preferences: bool = False
+) -> _Sorted:
     """Which of the ids are memories that the agent can see; with `preferences` also those of users it was shown and now names by id alone."""
-    user = args.checked_name(user_id, "user_id") if user_id is not None else None
-    scope = {partition.row for partition in readable(room, agent=agent, user_id=user)}
+    wanted = list(dict.fromkeys(ids))
+    places = stored.find(wanted)
     result = _Sorted([], [])
-    for memory_id in ids:
-        found = room.project.find(memory_id)
+    for memory_id in wanted:
+        place = places.get(memory_id)
         is_seen = (
-            found is not None
-            and not found.is_archived
-            and (found.partition.row in scope or (preferences and user is None and found.partition.is_user))
+            place is not None
+            and not place.is_archived
+            and (_sees(room, place, agent, user) or (preferences and user is None and place.partition.is_user))
         )
         (result.known if is_seen else result.unknown).append(memory_id)
     return result
+
+
+def _sees(room: Room, place: Place, agent: str, user: str | None) -> bool:
+    return access_to(room, place.partition, agent=agent, user_id=user).is_open

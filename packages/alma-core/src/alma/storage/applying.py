@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from alma.errors import ConflictError, CorruptStoreError, StorageError
 from alma.journal import Change, entity
 from alma.storage import compiled, fulltext
+from alma.storage.batches import run_many
 from alma.storage.logical import TABLES, View, passage_from, passages_of
 from alma.storage.rows import Row, text_hash, vector_checksum
 
@@ -120,11 +121,23 @@ def store_vector(view: View, text: str, vector: bytes | None) -> None:
     """Keeps the vector of a text, if there is none yet. `StorageError` if there is none at all."""
     digest = text_hash(text)
     if vector is not None:
-        sealed = view.seal.seal(vector, place="vector.vector")
-        columns = {"project": view.project, "text_hash": digest, "vector": sealed, "checksum": vector_checksum(vector)}
-        view.connection.execute(compiled.VECTOR_INSERT, columns)
+        store_vectors(view, {digest: vector})
     elif view.one(compiled.VECTOR_EXISTS, text_hash=digest) is None:
         raise StorageError(f"there is no vector for a passage that has to be found by one: {text[:60]!r}")
+
+
+def store_vectors(view: View, vectors: Mapping[bytes, bytes]) -> None:
+    """Keeps the vectors of texts, by the hashes of these; not in place of one that is there."""
+    rows = [
+        {
+            "project": view.project,
+            "text_hash": digest,
+            "vector": view.seal.seal(vector, place="vector.vector"),
+            "checksum": vector_checksum(vector),
+        }
+        for digest, vector in vectors.items()
+    ]
+    run_many(view.connection, compiled.VECTOR_INSERT, rows)
 
 
 def _remove_from_indexes(view: View, change: Change, raw: Row, columns: Row | None, seq: int) -> None:

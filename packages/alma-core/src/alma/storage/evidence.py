@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -12,19 +13,23 @@ from alma.evidence import Tally
 from alma.journal import Change
 from alma.observing import only
 from alma.storage import compiled
-from alma.storage.logical import TABLES, View, note_last_record
-from alma.storage.rows import UNREADABLE, Row, memory_from, named, text_hash
+from alma.storage.batches import run_many
+from alma.storage.logical import TABLES, View
+from alma.storage.rows import UNREADABLE, Row, memory_from, text_hash
 from alma.storage.seal import Seal
 from alma.text import PASSAGE_CHARS, matched_text
-from alma.types.evidence import Evidence, StoredEvidence, class_id, class_in, evidence_id, is_of_steps, tasks_id
+from alma.types.evidence import AgentClass, Evidence, StoredEvidence, class_id, class_in, evidence_id, is_of_steps, tasks_id
 from alma.types.kinds import MemoryType
 from alma.types.memories import Outcome
 
 LOOKED_AT = 4
-"""Among so many times as many outcomes as classes are wanted, those are looked for that are alone in theirs."""
+"""Outcomes that are alone in their classes are looked for among this many newest ones for each class that is wanted."""
 
 RECOUNTED = ("confidence", "successes", "trials", "seen_at", "updated_at")
 """The columns of a rule's row that follow its evidence."""
+
+SUBJECT = ("id", "agent", "task_class", "strategy_hash", "strategy", "task")
+"""The columns of evidence that say what it is about. They stay, so that the indexes over them are not written again with each count."""
 
 _SAME = ("id", "agent", "task_class", "strategy_hash", "strategy", "unverified", "observed_at", "task")
 _RULES = ("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status")
@@ -56,7 +61,7 @@ def evidence_from(row: Mapping[str, Any]) -> Evidence:
 
 def _stored(view: View, raw: Row) -> StoredEvidence:
     try:
-        return StoredEvidence(raw["row"], evidence_from(TABLES["evidence"].decoded(view, raw)))
+        return StoredEvidence(True, evidence_from(TABLES["evidence"].decoded(view, raw)))
     except UNREADABLE as error:
         raise CorruptStoreError(f"evidence {raw['id']} is not readable: {error}; see `alma verify`") from error
 
@@ -69,7 +74,7 @@ def _first(view: View, raw: Row) -> StoredEvidence | None:
     outcome = memory_from(project="", kind=MemoryType.OUTCOME, body=body, **raw)
     assert isinstance(outcome, Outcome)
     seen = only(outcome, task, is_step=is_of_steps(evidence))
-    return StoredEvidence(None, seen) if seen.id == evidence else None
+    return StoredEvidence(False, seen) if seen.id == evidence else None
 
 
 def _first_if_sound(view: View, raw: Row) -> StoredEvidence | None:
@@ -79,32 +84,52 @@ def _first_if_sound(view: View, raw: Row) -> StoredEvidence | None:
         return None
 
 
-def put(view: View, before: StoredEvidence | None, after: Evidence) -> tuple[StoredEvidence, Change]:
-    """Stores evidence, new or in place of what was there, and gives it with the change. The caller holds the newest state."""
-    table, row = TABLES["evidence"], evidence_row(after)
+def put(view: View, changed: Iterable[tuple[StoredEvidence | None, Evidence]]) -> list[Change]:
+    """Stores evidence, each new or in place of what was there, and gives the changes. The caller holds the newest state."""
+    made = [_change(before, after) for before, after in changed]
+    for is_new, statement in ((True, compiled.EVIDENCE_INSERT), (False, compiled.EVIDENCE_PUT)):
+        rows = [_encoded(view, row) for change, row in made if (change.before is None) is is_new]
+        run_many(view.connection, statement, rows)
+    return [change for change, _ in made]
+
+
+def _change(before: StoredEvidence | None, after: Evidence) -> tuple[Change, Row]:
+    """The change that stores evidence, and its whole logical row."""
+    row = evidence_row(after)
     if before is None:
-        number = table.insert(view, table.encoded(view, after.id, row))
-        return StoredEvidence(number, after), Change("evidence", after.id, None, row)
+        return Change("evidence", after.id, None, row), row
     was = evidence_row(before.evidence)
-    assert before.row is not None
     changed = [name for name in row if row[name] != was[name]]
-    table.update(view, {"row": before.row}, table.encoded(view, after.id, row))
-    change = Change("evidence", after.id, {name: was[name] for name in changed}, {name: row[name] for name in changed})
-    return StoredEvidence(before.row, after), change
+    if not frozenset(SUBJECT).isdisjoint(changed):
+        raise ValueError(f"evidence {after.id} is about something else than before")
+    return Change("evidence", after.id, {name: was[name] for name in changed}, {name: row[name] for name in changed}), row
 
 
-def recount(view: View, memory_id: str, columns: Mapping[str, Any], *, seq: int) -> Change | None:
-    """Changes counts and times of a memory's row, those of `RECOUNTED`. `None` if there is no such memory, or nothing to change."""
-    raw = TABLES["memory"].raw(view, memory_id)
-    if raw is None:
-        return None
-    changed = [name for name in RECOUNTED if raw[name] != columns[name]]
-    if not changed:
-        return None
-    note_last_record(view, raw)
-    place = {"of_row": raw["row"], "seq": seq}
-    view.connection.execute(compiled.MEMORY_RECOUNT, {**place, **{name: columns[name] for name in RECOUNTED}})
-    return Change("memory", memory_id, {name: raw[name] for name in changed}, {name: columns[name] for name in changed})
+def _encoded(view: View, row: Row) -> Row:
+    return {**TABLES["evidence"].encoded(view, row["id"], row), "project": view.project}
+
+
+@dataclass(frozen=True, slots=True)
+class Recounted:
+    """What a recount changed, and the records that the rows of the memories named before: rows of `touched`."""
+
+    changes: Sequence[Change]
+    superseded: Sequence[Row]
+
+
+def recount(view: View, counts: Mapping[str, Mapping[str, Any]], *, seq: int) -> Recounted:
+    """Changes counts and times, those of `RECOUNTED`, of the rows of memories, by id. Those that are gone are left out."""
+    rows, changes, superseded = [], [], []
+    for raw in view.all(compiled.COUNTED, ids=json.dumps(list(counts))) if counts else ():
+        after = counts[raw["id"]]
+        changed = [name for name in RECOUNTED if raw[name] != after[name]]
+        if changed:
+            rows.append({"row": raw["row"], "seq": seq, **{name: after[name] for name in RECOUNTED}})
+            superseded.append({"project": view.project, "key": raw["id"], "seq": raw["seq"]})
+            was = {name: raw[name] for name in changed}
+            changes.append(Change("memory", raw["id"], was, {name: after[name] for name in changed}))
+    run_many(view.connection, compiled.MEMORY_RECOUNT, rows)
+    return Recounted(changes, superseded)
 
 
 def counted_strategies(connection: sqlite3.Connection, seal: Seal) -> Iterator[tuple[int, str]]:
@@ -171,14 +196,20 @@ class EvidenceReader:
     def __init__(self, opened: Callable[[], AbstractContextManager[View | None]]) -> None:
         self._opened = opened
 
-    def classes(self, agent: str, *, most: int) -> list[StoredEvidence]:
-        """The first evidence on each of the newest classes of an agent's tasks, newest first. Classes of a single outcome are looked for among
-        the newest outcomes alone; a damaged one is passed over, for others are learned from all the same."""
-        counted = self._read(compiled.EVIDENCE_CLASSES, agent=agent, most=most)
-        firsts = self._firsts(
-            compiled.EVIDENCE_NEWEST_FIRSTS, _first_if_sound, agent=agent, looked_at=LOOKED_AT * most, most=most
-        )
-        return sorted([*counted, *firsts.values()], key=lambda found: -found.evidence.observed_at)[:most]
+    def classes(self, agents: Iterable[str], *, most: int) -> dict[str, list[StoredEvidence]]:
+        """For each agent the first evidence on each of the newest classes of its tasks, newest first.
+
+        Classes of a single outcome are looked for among the newest outcomes alone. A damaged one is left out, for others are learned from all
+        the same.
+        """
+        wanted = list(dict.fromkeys(agents))
+        given = {"agents": json.dumps(wanted), "most": most}
+        counted = self._read(compiled.EVIDENCE_CLASSES, **given)
+        firsts = self._firsts(compiled.EVIDENCE_NEWEST_FIRSTS, _first_if_sound, looked_at=LOOKED_AT * most, **given)
+        found: dict[str, list[StoredEvidence]] = {agent: [] for agent in wanted}
+        for stored in sorted([*counted, *firsts.values()], key=lambda each: (-each.evidence.observed_at, each.evidence.id)):
+            found[stored.evidence.agent].append(stored)
+        return {agent: some[:most] for agent, some in found.items()}
 
     def largest_classes(self, agent: str, *, most: int) -> list[StoredEvidence]:
         """The first evidence on each of the classes of an agent's tasks in which most was tried and judged, those first; of some the whole, too."""
@@ -191,29 +222,50 @@ class EvidenceReader:
                 return Tally()
             return Tally(*view.connection.execute(compiled.EVIDENCE_TOTAL, {"project": view.project, "agent": agent}).fetchone())
 
-    def has_class(self, agent: str, task_class: str) -> bool:
-        """Whether anything is known of tasks of a class, or of steps of them."""
+    def known_classes(self, places: Iterable[AgentClass]) -> set[AgentClass]:
+        """Those of the classes of agents' tasks of which, or of steps of which, anything is known."""
+        by_id = {tasks_id(*place): place for place in places}
         with self._opened() as view:
             if view is None:
-                return False
-            given = {"project": view.project, **_beginning(tasks_id(agent, task_class))}
-            return bool(view.connection.execute(compiled.EVIDENCE_CLASS_EXISTS, given).fetchone()[0])
+                return set()
+            wanted = [{"project": view.project, **_beginning(name)} for name in by_id]
+            return {by_id[raw["first"]] for raw in view.many(compiled.EVIDENCE_KNOWN_CLASSES, wanted)}
 
-    def of_class(self, agent: str, task_class: str, *, most: int) -> list[StoredEvidence]:
-        """The class and the strategies that were tried in it, those tried most often first."""
-        counted = self._read(compiled.EVIDENCE_OF_CLASS, agent=agent, task_class=task_class, most=most)
-        return counted or list(self._firsts(compiled.EVIDENCE_FIRST_OF_CLASS, **_beginning(class_id(agent, task_class))).values())
+    def of_classes(self, places: Iterable[AgentClass], *, most: int) -> dict[AgentClass, list[StoredEvidence]]:
+        """Of each of the classes of agents' tasks the whole and the strategies that were tried in it, those tried most often first.
+
+        Classes of which nothing is known are left out.
+        """
+        wanted = list(dict.fromkeys(places))
+        found: dict[AgentClass, list[StoredEvidence]] = {place: [] for place in wanted}
+        with self._opened() as view:
+            if view is None:
+                return {}
+            for stored in self._of_classes(view, wanted, most):
+                found[stored.evidence.agent, stored.evidence.task_class].append(stored)
+            for stored in self._first_of_classes(view, [place for place in wanted if not found[place]]):
+                found[stored.evidence.agent, stored.evidence.task_class].append(stored)
+        return {place: some for place, some in found.items() if some}
+
+    def _of_classes(self, view: View, places: Sequence[AgentClass], most: int) -> Iterator[StoredEvidence]:
+        wanted = [
+            {"project": view.project, "agent": agent, "task_class": task_class, "most": most} for agent, task_class in places
+        ]
+        return (_stored(view, raw) for raw in view.many(compiled.EVIDENCE_OF_CLASSES, wanted))
+
+    def _first_of_classes(self, view: View, places: Sequence[AgentClass]) -> Iterator[StoredEvidence]:
+        wanted = [{"project": view.project, **_beginning(class_id(*place))} for place in places]
+        found = (_first(view, raw) for raw in view.many(compiled.EVIDENCE_FIRST_OF_CLASSES, wanted))
+        return (stored for stored in found if stored is not None)
 
     def at(self, agent: str, task_class: str, strategy_hash: str) -> StoredEvidence | None:
         """The evidence of one key."""
         place = {"agent": agent, "task_class": task_class, "strategy_hash": bytes.fromhex(strategy_hash)}
-        counted = self._read(compiled.EVIDENCE_AT, **place)
+        if counted := self._read(compiled.EVIDENCE_AT, **place):
+            return counted[0]
         wanted = evidence_id(agent, task_class, strategy_hash)
-        return next(iter(counted or (one for one in self.of_class(agent, task_class, most=1) if one.evidence.id == wanted)), None)
-
-    def of(self, evidence_id: str) -> StoredEvidence | None:
-        """The evidence of an id, if it is stored: not that of the only outcome of its class."""
-        return next(iter(self._read(compiled.EVIDENCE_BY_ID, id=evidence_id)), None)
+        of_class = self.of_classes([(agent, task_class)], most=1).get((agent, task_class), [])
+        return next((one for one in of_class if one.evidence.id == wanted), None)
 
     def uncounted(self, evidence_ids: Iterable[str]) -> str | None:
         """One of the ids that outcomes rest on of whom evidence takes no notice, though it should; `None` if all is as learning leaves it.
@@ -231,12 +283,10 @@ class EvidenceReader:
         with self._opened() as view:
             if view is None:
                 return {}
-            cursor = view.connection.execute(
-                compiled.EVIDENCE_BEHIND, {"project": view.project, "rows": json.dumps(list(memories))}
-            )
-            rows = [named(cursor, values) for values in cursor]
-            firsts = self._firsts(compiled.EVIDENCE_FIRSTS, rows=json.dumps(list(memories)))
-            return {**firsts, **{row["memory"]: _stored(view, row) for row in rows}}
+            given = json.dumps(list(memories))
+            firsts = self._firsts(compiled.EVIDENCE_FIRSTS, rows=given)
+            counted = {raw["memory"]: _stored(view, raw) for raw in view.all(compiled.EVIDENCE_BEHIND, rows=given)}
+            return {**firsts, **counted}
 
     def overruled(self, memories: Sequence[int], *, reader: str, trials: int) -> set[int]:
         """Those of the rules, of other agents, on whose class and strategy the reader has so many trials of its own."""
@@ -260,19 +310,14 @@ class EvidenceReader:
 
     def _read(self, statement: str, **given: Any) -> list[StoredEvidence]:
         with self._opened() as view:
-            if view is None:
-                return []
-            cursor = view.connection.execute(statement, {"project": view.project, **given})
-            return [_stored(view, named(cursor, values)) for values in cursor]
+            return [] if view is None else [_stored(view, raw) for raw in view.all(statement, **given)]
 
     def _firsts(self, statement: str, read: _Reading = _first, /, **given: Any) -> dict[int, StoredEvidence]:
         """The evidence that outcomes are which are the only ones of their classes, by their rows."""
         with self._opened() as view:
             if view is None:
                 return {}
-            cursor = view.connection.execute(statement, {"project": view.project, **given})
-            rows = [named(cursor, values) for values in cursor.fetchall()]
-            return {row["row"]: found for row in rows if (found := read(view, {**row}))}
+            return {raw["row"]: found for raw in view.all(statement, **given) if (found := read(view, {**raw}))}
 
 
 def _beginning(start: str) -> dict[str, str]:

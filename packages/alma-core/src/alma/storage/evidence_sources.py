@@ -1,11 +1,31 @@
 """The statements about evidence, written over the tables. `sources.py` compiles them with the others."""
 
-from sqlalchemy import and_, delete, exists, func, literal_column, or_, select
+from typing import Any
+
+from sqlalchemy import CTE, and_, delete, exists, func, literal_column, or_, select
 from sqlalchemy.sql import ClauseElement
 
-from alma.storage.pieces import EVIDENCE, MEMORY, PARTITION, PASSAGE, begins, given, inserting, rows_given, updating
+from alma.storage.evidence import SUBJECT
+from alma.storage.pieces import (
+    EVIDENCE,
+    MEMORY,
+    PARTITION,
+    PASSAGE,
+    begins,
+    given,
+    inserting,
+    rows_given,
+    rows_of,
+    updating,
+    updating_rows,
+)
 
 _m, _p, _e = MEMORY.c, PASSAGE.c, EVIDENCE.c
+
+
+def between(name: Any, ids: CTE) -> tuple[Any, Any]:
+    """The condition of beginning as all ids do that come after the first one given and before the last."""
+    return name >= ids.c.first, name < ids.c.last
 
 
 def evidence_sources() -> dict[str, ClauseElement]:
@@ -38,23 +58,77 @@ def evidence_sources() -> dict[str, ClauseElement]:
         .select_from(outcomes)
         .where(of_outcomes)
     )
+    places = rows_of("project", "agent", "task_class", "most")
+    ranked = (
+        select(
+            *(_e.row, places.c.most),
+            func.row_number()
+            .over(partition_by=(_e.agent, _e.task_class), order_by=(_e.trials.desc(), _e.row.desc()))
+            .label("rank"),
+        )
+        .join(places, and_(*(_e[name] == places.c[name] for name in ("project", "agent", "task_class"))))
+        .subquery("ranked")
+    )
+    ids = rows_of("project", "first", "last")
+    memory, partition = MEMORY.alias("resting"), PARTITION.alias("resting_in")
+    oldest_outcome = (
+        select(func.min(memory.c.row))
+        .select_from(memory.join(partition, partition.c.row == memory.c.partition))
+        .where(
+            memory.c.project == ids.c.project, *between(memory.c.evidence, ids), partition.c.kind == literal_column("'outcome'")
+        )
+        .correlate(ids)
+        .scalar_subquery()
+    )
     is_uncounted = ~exists().where(_e.project == _m.project, _e.id == _m.evidence).correlate(MEMORY)
+    agents, of_each = func.json_each(given("agents")).table_valued("value"), EVIDENCE.alias("of_each")
+    newest_classes = (
+        select(of_each.c.row)
+        .where(of_each.c.project == given("project"), of_each.c.agent == agents.c.value, of_each.c.task.is_not(None))
+        .order_by(of_each.c.row.desc())
+        .limit(given("most"))
+        .offset(literal_column("0"))
+        .correlate(agents)
+    )
+    outcomes_of_each = (
+        select(PARTITION.c.row)
+        .where(PARTITION.c.project == given("project"), PARTITION.c.is_user == literal_column("0"))
+        .where(PARTITION.c.owner == agents.c.value, of_outcomes)
+        .correlate(agents)
+        .scalar_subquery()
+    )
+    looked_at = (
+        select(memory.c.row, memory.c.project, memory.c.evidence)
+        .where(memory.c.partition == outcomes_of_each, memory.c.evidence.is_not(None))
+        .order_by(memory.c.row.desc())
+        .limit(given("looked_at"))
+        .offset(literal_column("0"))
+        .correlate(agents)
+        .subquery("looked_at")
+    )
+    newest_firsts = (
+        select(looked_at.c.row)
+        .where(~exists().where(_e.project == looked_at.c.project, _e.id == looked_at.c.evidence).correlate(looked_at))
+        .order_by(looked_at.c.row.desc())
+        .limit(given("most"))
+        .offset(literal_column("0"))
+        .correlate(agents)
+    )
     return {
         "EVIDENCE_ROWS": select(EVIDENCE).where(_e.project == given("project")).order_by(_e.row),
         "EVIDENCE_BY_ID": select(EVIDENCE).where(_e.project == given("project"), _e.id == given("id")),
         "EVIDENCE_INSERT": inserting(EVIDENCE, "row"),
+        "EVIDENCE_PUT": updating_rows(
+            EVIDENCE, ("project", "id"), *(c.name for c in EVIDENCE.c if c.name not in ("row", "project", *SUBJECT))
+        ),
         "EVIDENCE_UPDATE": updating(EVIDENCE, "row", *(c.name for c in EVIDENCE.c if c.name not in ("row", "project"))),
         "EVIDENCE_AT": select(EVIDENCE).where(*of_class, _e.strategy_hash == given("strategy_hash")),
-        "EVIDENCE_OF_CLASS": select(EVIDENCE)
-        .where(*of_class)
-        .order_by(_e.trials.desc(), _e.row.desc())
-        .limit(given("most"))
-        .offset(literal_column("0")),
+        "EVIDENCE_OF_CLASSES": select(EVIDENCE)
+        .join(ranked, and_(ranked.c.row == _e.row, ranked.c.rank <= ranked.c.most))
+        .order_by(_e.agent, _e.task_class, ranked.c.rank),
         "EVIDENCE_CLASSES": select(EVIDENCE)
-        .where(*of_agent, _e.task.is_not(None))
-        .order_by(_e.row.desc())
-        .limit(given("most"))
-        .offset(literal_column("0")),
+        .select_from(agents.join(EVIDENCE, _e.row.in_(newest_classes)))
+        .order_by(_e.row.desc()),
         "EVIDENCE_LARGEST_CLASSES": select(EVIDENCE)
         .where(*of_agent, _e.task.is_not(None))
         .order_by(_e.trials.desc(), _e.row.desc())
@@ -71,30 +145,15 @@ def evidence_sources() -> dict[str, ClauseElement]:
         .order_by(_m.seen_at.desc(), _m.row.desc())
         .limit(given("most"))
         .offset(literal_column("0")),
-        "EVIDENCE_CLASS_EXISTS": select(
+        "EVIDENCE_KNOWN_CLASSES": select(ids.c.first).where(
             or_(
-                exists().where(_m.project == given("project"), *begins(_m.evidence)),
-                exists().where(_e.project == given("project"), *begins(_e.id)),
+                exists().where(_m.project == ids.c.project, *between(_m.evidence, ids)).correlate(ids),
+                exists().where(_e.project == ids.c.project, *between(_e.id, ids)).correlate(ids),
             )
         ),
-        "EVIDENCE_FIRST_OF_CLASS": firsts.where(_m.project == given("project"), *begins(_m.evidence))
-        .order_by(_m.row)
-        .limit(literal_column("1"))
-        .offset(literal_column("0")),
+        "EVIDENCE_FIRST_OF_CLASSES": firsts.join(ids, _m.row == oldest_outcome),
         "EVIDENCE_FIRSTS": firsts.where(_m.row.in_(rows_given()), _m.evidence.is_not(None), is_uncounted),
-        "EVIDENCE_NEWEST_FIRSTS": firsts.where(
-            _m.row.in_(
-                select(_m.row)
-                .where(_m.project == given("project"), _m.evidence.is_not(None), _m.partition == outcomes_of_agent)
-                .order_by(_m.row.desc())
-                .limit(given("looked_at"))
-                .offset(literal_column("0"))
-            ),
-            *(_m.evidence.is_not(None), is_uncounted),
-        )
-        .order_by(_m.row.desc())
-        .limit(given("most"))
-        .offset(literal_column("0")),
+        "EVIDENCE_NEWEST_FIRSTS": firsts.join(agents, _m.row.in_(newest_firsts)).order_by(_m.row.desc()),
         "EVIDENCE_COUNTED": select(_m.evidence, func.count(), func.max(_e.trials + _e.unverified))
         .select_from(outcomes.outerjoin(EVIDENCE, and_(_e.project == _m.project, _e.id == _m.evidence)))
         .where(_m.project == given("project"), *begins(_m.evidence), of_outcomes)

@@ -6,13 +6,14 @@ A logical row is what the journal holds (`rows.py`): plain JSON values under a t
 import json
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from alma.protocols import StoredRow
 from alma.storage import compiled
-from alma.storage.rows import UNREADABLE, Row, dump_body, named, passage_key, text_hash
+from alma.storage.batches import query_many
+from alma.storage.rows import UNREADABLE, Row, by_column, dump_body, passage_key, text_hash
 from alma.storage.seal import Seal
 from alma.types.identity import from_micros
 from alma.types.passages import Passage
@@ -59,9 +60,12 @@ class View:
 
     def all(self, query: str, **given: Any) -> Iterator[Row]:
         """The rows of a statement about this project, by column."""
-        cursor = self.connection.execute(query, {"project": self.project, **given})
-        for values in cursor:
-            yield named(cursor, values)
+        return by_column(self.connection.execute(query, {"project": self.project, **given}))
+
+    def many(self, query: str, wanted: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+        """The rows of a statement with one row of `VALUES` for all that is wanted, by column."""
+        for cursor in query_many(self.connection, query, wanted):
+            yield from by_column(cursor)
 
     def one(self, query: str, **given: Any) -> Row | None:
         """The only row, or none."""
@@ -315,7 +319,7 @@ def passage_from(row: Mapping[str, Any]) -> Passage:
 
 
 def _number(view: View, memory_id: str) -> int:
-    found = view.connection.execute(compiled.MEMORY_PLACE, {"project": view.project, "id": memory_id}).fetchone()
+    found = view.connection.execute(compiled.MEMORY_NUMBER, {"project": view.project, "id": memory_id}).fetchone()
     if found is None:
         raise LookupError(f"there is no memory {memory_id}")
     return int(found[0])

@@ -44,7 +44,12 @@ def _continue_after_deleted(connection: sqlite3.Connection, table: str) -> None:
     )
 
 
-MIGRATIONS: Sequence[Migration] = (m001_first_layout, m002_row_numbers_given_out_once)
+def m003_outcomes_by_agent(connection: sqlite3.Connection) -> None:
+    """The newest outcomes of an agent are found without reading those of all others."""
+    connection.execute("CREATE INDEX memory_partition ON memory (partition) WHERE evidence IS NOT NULL")
+
+
+MIGRATIONS: Sequence[Migration] = (m001_first_layout, m002_row_numbers_given_out_once, m003_outcomes_by_agent)
 
 
 def applied_migrations(connection: sqlite3.Connection) -> set[str]:

@@ -1,8 +1,26 @@
 """Pieces that statements are put together of: the tables, what is given to a statement, and the usual ways to write."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Insert, Integer, Table, Update, and_, bindparam, cast, func, insert, literal_column, select, update
+from sqlalchemy import (
+    CTE,
+    Insert,
+    Integer,
+    Table,
+    Update,
+    and_,
+    bindparam,
+    cast,
+    column,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+    values,
+)
+from sqlalchemy.dialects import sqlite
 
 from alma.storage import tables
 
@@ -66,3 +84,21 @@ def inserting(table: Table, *left_out: str) -> Insert:
 def updating(table: Table, key: str, *columns: str) -> Update:
     """New values of some columns, in the row whose key is given as `of_KEY`."""
     return update(table).values({name: given(name) for name in columns}).where(table.c[key] == given(f"of_{key}"))
+
+
+def replacing(table: Table, key: str) -> Insert:
+    """A row that takes the place of the one with its key, if there is one."""
+    names = [column.name for column in table.c]
+    made = sqlite.insert(table).values({name: given(name) for name in names})
+    return made.on_conflict_do_update(index_elements=[key], set_={name: made.excluded[name] for name in names if name != key})
+
+
+def rows_of(*names: str) -> CTE:
+    """Rows that are given, of one value a name: one of them here, as many as needed in `batches.py`."""
+    return values(*map(column, names), name="given").data([tuple(map(given, names))]).cte("given")
+
+
+def updating_rows(table: Table, keys: Sequence[str], *columns: str) -> Update:
+    """New values of some columns, in each row whose keys are given."""
+    rows = rows_of(*keys, *columns)
+    return update(table).values({name: rows.c[name] for name in columns}).where(*(table.c[key] == rows.c[key] for key in keys))

@@ -3,8 +3,8 @@
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from alma.protocols import (
     JournalEntry,
     PartitionCount,
     PartitionDay,
-    Place,
     Sizes,
     StoredRow,
     TextScores,
@@ -31,23 +30,19 @@ from alma.storage import compiled, fulltext, insight, readback
 from alma.storage.bm25 import TextQuery
 from alma.storage.database import Database
 from alma.storage.evidence import EvidenceReader
-from alma.storage.logical import PartitionKey, View, read_rows
-from alma.storage.rows import VECTORS_AT_ONCE, memory_from, text_hash
+from alma.storage.logical import View, read_rows
+from alma.storage.lookups import Lookups
+from alma.storage.partitions import Partitions
 from alma.storage.seal import Seal
 from alma.storage.traces import traces
 from alma.storage.transfer import Snapshot, listed
 from alma.storage.words import KnownWords
 from alma.storage.writing import Write
-from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.identity import from_micros
-from alma.types.memories import MEMORY_CLASSES, AnyMemory
 from alma.types.partition import Partition
 from alma.types.passages import Passage
 
 CHUNK = 4096
-
-FEW = 4
-"""So many vectors are read sooner one by one than by the statement that looks for many."""
 
 NOTHING = TextScores(np.empty(0, dtype=np.int64), np.empty(0))
 
@@ -55,28 +50,22 @@ ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None]
 """Seq, passage, memory, partition, is_own, content hash, is_live, vector."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Partitions:
-    """Partitions by row, and their rows by key; all that have a row up to `upto`."""
-
-    by_row: Mapping[int, Partition]
-    by_key: Mapping[PartitionKey, int]
-    upto: int
+class _NothingWrittenError(Exception):
+    """Rolls back a write that would leave a project without anything in it."""
 
 
-class SQLProject:
+class SQLProject(Lookups):
     """A project's tables. It exists in the file from its first write on; until then it reads as empty."""
 
     def __init__(self, database: Database, name: str, *, dimension: int, embedder: int, seal: Seal) -> None:
-        self.name = name
+        super().__init__(name, self._reading, self._holding, {})
         self._database = database
         self._embedder = embedder
         self._dimension = dimension
         self._seal = seal
         self._row: int | None = None
-        self._known = _Partitions({}, {}, 0)
+        self._known = Partitions({}, {}, 0)
         self.learned = EvidenceReader(self._viewing)
-        self._defined: dict[str, tuple[bytes, CustomMemoryType]] = {}
         self._words = KnownWords()
 
     def moment(self) -> AbstractContextManager[object]:
@@ -88,6 +77,13 @@ class SQLProject:
         with self._database.reading() as connection:
             row = self._find(connection)
             return 0 if row is None else self._head(connection, row)
+
+    @contextmanager
+    def _reading(self) -> Iterator[View | None]:
+        """The rows as they are stored; `None` while the project does not exist."""
+        with self._database.reading() as connection:
+            row = self._find(connection)
+            yield None if row is None else View(connection, row, self._seal)
 
     @contextmanager
     def _viewing(self) -> Iterator[View | None]:
@@ -140,39 +136,6 @@ class SQLProject:
             found = connection.execute(compiled.CANDIDATES, {"rows": json.dumps(memories)}).fetchall()
         return list(map(Candidate._make, found))
 
-    def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
-        """The memories themselves, by row."""
-        with self._database.reading() as connection:
-            found = connection.execute(compiled.MEMORIES, {"rows": json.dumps(rows)}).fetchall()
-        partitions = self._holding(partition for _, partition, *_ in found)
-        definitions = self._definitions({partitions[partition].kind for _, partition, *_ in found})
-        return {row: self._memory(partitions[partition], values, definitions) for row, partition, *values in found}
-
-    def find(self, memory_id: str) -> Place | None:
-        """Where a memory is kept; `None` if there is none in this project."""
-        with self._database.reading() as connection:
-            found = connection.execute(compiled.MEMORY_PLACE, {"project": self._find(connection), "id": memory_id}).fetchone()
-        if found is None:
-            return None
-        row, partition, archived_at = found
-        return Place(row, self._holding([partition])[partition], archived_at is not None)
-
-    def vectors(self, texts: Sequence[str]) -> dict[str, bytes]:
-        """The stored float16 vectors of those of the texts that have one."""
-        found: dict[str, bytes] = {}
-        if not texts:
-            return found
-        with self._database.reading() as connection:
-            project = self._find(connection)
-            if project is None:
-                return found
-            hashes = {text_hash(text): text for text in texts}
-            for batch in _in_batches(list(hashes)):
-                statement = compiled.VECTOR_BY_HASH if len(batch) == 1 else compiled.VECTORS_BY_HASH
-                for digest, vector in connection.execute(statement, {"project": project, **batch}):
-                    found[hashes[digest]] = self._seal.open(vector, place="vector.vector")
-        return found
-
     def counts(self) -> list[PartitionCount]:
         """How many memories each partition holds, archived ones left out, with the times of the oldest and the newest."""
         with self._database.reading() as connection:
@@ -182,13 +145,6 @@ class SQLProject:
             PartitionCount(partitions[row], count, from_micros(oldest), from_micros(newest))
             for row, count, oldest, newest in rows
         ]
-
-    def record(self, kind: str, key: str) -> tuple[int, dict[str, Any]]:
-        """Version and body of a small record; version 0 and an empty body if there is none."""
-        with self._database.reading() as connection:
-            place = {"project": self._find(connection), "kind": kind, "key": key}
-            found = connection.execute(compiled.RECORD_BY_KEY, place).fetchone()
-        return (0, {}) if found is None else (found[0], json.loads(self._seal.open(found[1], place="record.body")))
 
     def records(self, kind: str, *, newest: int | None = None) -> Iterator[tuple[str, int, dict[str, Any]]]:
         """Key, version and body of the small records of a kind, all of one moment: every one, by key, or so many that changed last, newest first."""
@@ -295,10 +251,11 @@ class SQLProject:
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
         """One call's write: everything done to it lands together with its journal record, or nothing does."""
-        with self._database.transaction() as connection:
+        with suppress(_NothingWrittenError), self._database.transaction() as connection:
             write = self._begin(connection, actor, operation, at)
             yield write
-            write.finish()
+            if write.finish() is None and write.seq == 1:
+                raise _NothingWrittenError
 
     @contextmanager
     def writes(self, *, actor: str, operation: str, at: int) -> Iterator[Callable[[], AbstractContextManager[Write]]]:
@@ -328,7 +285,7 @@ class SQLProject:
         waiting = json.loads(unindexed)
         return Write(
             *(connection, self.name, row, seq + 1, head, learned, waiting, self._embedder),
-            *(actor, operation, at, self._seal, known.by_key),
+            *(actor, operation, at, self._seal, known, self._defined),
         )
 
     def _create(self, connection: sqlite3.Connection) -> None:
@@ -356,7 +313,7 @@ class SQLProject:
             return None if found is None else int(found[0])
         return self._row
 
-    def _all_partitions(self, connection: sqlite3.Connection, project: int, *, newest: int | None = None) -> _Partitions:
+    def _all_partitions(self, connection: sqlite3.Connection, project: int, *, newest: int | None = None) -> Partitions:
         """Those known and those made since, also in other projects up to `newest`.
 
         A new value each time it grows, for other threads may be going through the last one.
@@ -370,40 +327,13 @@ class SQLProject:
             made = [Partition(row, bool(is_user), owner, kind) for row, is_user, owner, kind in rows]
             by_row = {partition.row: partition for partition in made}
             by_key = {(partition.is_user, partition.owner, partition.kind): partition.row for partition in made}
-            known = self._known = _Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key}, upto)
+            known = self._known = Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key}, upto)
         return known
 
     def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
         """Partitions by row, these among them. They never change, so the database is asked only for one that is new."""
         known = self._known.by_row
         return known if all(row in known for row in rows) else self.partitions()
-
-    def _definitions(self, kinds: Iterable[str]) -> dict[str, CustomMemoryType]:
-        """The definitions of those of the kinds that users registered."""
-        return {kind: found for kind in kinds if kind not in MEMORY_CLASSES and (found := self._definition(kind))}
-
-    def _definition(self, kind: str) -> CustomMemoryType | None:
-        """One definition; taken apart again only when it is stored otherwise than the last time."""
-        with self._database.reading() as connection:
-            place = {"project": self._find(connection), "kind": DEFINITIONS, "key": kind}
-            found = connection.execute(compiled.RECORD_BY_KEY, place).fetchone()
-        if found is None:
-            return None
-        stored, definition = self._defined.get(kind, (b"", None))
-        if definition is None or stored != found[1]:
-            body = json.loads(self._seal.open(found[1], place="record.body"))
-            if not body:
-                return None
-            definition = stored_type(body)
-            self._defined[kind] = found[1], definition
-        return definition
-
-    def _memory(self, partition: Partition, values: Sequence[object], definitions: Mapping[str, CustomMemoryType]) -> AnyMemory:
-        names = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
-        fields = dict(zip(names, values, strict=True))
-        fields["body"] = self._seal.open(fields["body"], place="memory.body")  # type: ignore[arg-type] # a blob column
-        fields["definition"] = definitions.get(partition.kind)
-        return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
 
     def _vector_changes(self, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
         live = [row for row in rows if row[6]]
@@ -428,17 +358,6 @@ class SQLProject:
                 f"the vector of passage {row[1]} in project {self.name!r} has {len(vector)} bytes; see `alma verify`"
             )
         return vector
-
-
-def _in_batches(hashes: Sequence[bytes]) -> Iterator[dict[str, bytes]]:
-    """The hashes as what a statement is given: a few one by one, more of them many at once, where the last one fills up what is left."""
-    left_over = len(hashes) % VECTORS_AT_ONCE
-    at_once = len(hashes) - left_over if left_over <= FEW else len(hashes)
-    for start in range(0, at_once, VECTORS_AT_ONCE):
-        batch = hashes[start : start + VECTORS_AT_ONCE]
-        yield {f"hash_{number}": batch[min(number, len(batch) - 1)] for number in range(VECTORS_AT_ONCE)}
-    for digest in hashes[at_once:]:
-        yield {"hash_0": digest}
 
 
 def _integers(values: Iterator[int]) -> NDArray[np.int64]:

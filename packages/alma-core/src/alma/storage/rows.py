@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,9 +19,6 @@ Row = dict[str, Any]
 
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """What comes of taking a damaged row apart."""
-
-VECTORS_AT_ONCE = 64
-"""So many vectors one statement looks up by the hashes of their texts."""
 
 _CONTENT = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _BODY = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False)
@@ -155,9 +152,10 @@ def vector_checksum(vector: bytes) -> bytes:
     return hashlib.blake2b(vector, digest_size=8).digest()
 
 
-def named(cursor: sqlite3.Cursor, values: Sequence[Any]) -> Row:
-    """The values of a row by column."""
-    return dict(zip((column[0] for column in cursor.description), values, strict=True))
+def by_column(cursor: sqlite3.Cursor) -> Iterator[Row]:
+    """The rows that a statement finds, each by column."""
+    names = [column[0] for column in cursor.description]
+    return (dict(zip(names, values, strict=True)) for values in cursor)
 
 
 def dump_body(body: Mapping[str, Any]) -> bytes:

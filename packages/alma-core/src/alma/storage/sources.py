@@ -33,10 +33,12 @@ from alma.storage.pieces import (
     inserting,
     number,
     place,
+    replacing,
     rows_given,
+    rows_of,
     updating,
+    updating_rows,
 )
-from alma.storage.rows import VECTORS_AT_ONCE
 
 _m, _p, _v, _u = MEMORY.c, PASSAGE.c, VECTOR.c, USAGE.c
 _LOGGED = tuple(column for column in JOURNAL.c if column.name != "place")
@@ -53,6 +55,7 @@ def sources() -> dict[str, ClauseElement]:
         ),
         select(_m.seq).where(_m.project == given("project"), _m.id.in_(given_in("keys")), _m.seq > given("after")),
     ).subquery("touching")
+    named_memories = (_m.project == given("project"), _m.id.in_(given_in("ids")))
     return {
         "STORE_VALUES": select(STORE.c.key, STORE.c.value),
         "STORE_INSERT": inserting(STORE),
@@ -73,18 +76,19 @@ def sources() -> dict[str, ClauseElement]:
         "PARTITION_INSERT": inserting(PARTITION, "row"),
         "MEMORY_INSERT": inserting(MEMORY, "row"),
         "MEMORY_BY_ID": select(MEMORY).where(_m.project == given("project"), _m.id == given("id")),
-        "MEMORY_PLACE": select(_m.row, _m.partition, _m.archived_at).where(_m.project == given("project"), _m.id == given("id")),
+        "MEMORY_NUMBER": select(_m.row).where(_m.project == given("project"), _m.id == given("id")),
+        "PLACES": select(_m.id, _m.row, _m.partition, _m.archived_at, _m.evidence, *(_u[name] for name in USAGE_COUNTS))
+        .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
+        .where(*named_memories),
+        "COUNTED": select(_m.id, _m.row, _m.seq, *(_m[name] for name in RECOUNTED)).where(*named_memories),
         "PASSAGE_INSERT": inserting(PASSAGE, "row"),
         "SEARCHED": select(_p.memory, _p.is_own, _p.text, _p.keywords)
         .where(_p.memory.in_(rows_given()))
         .order_by(_p.memory, _p.position),
         "VECTOR_INSERT": inserting(VECTOR, "row", "embedder").values(embedder=embedder()).prefix_with("OR IGNORE"),
-        "VECTOR_BY_HASH": select(_v.text_hash, _v.vector).where(
-            _v.project == given("project"), _v.text_hash == given("hash_0"), _v.embedder == embedder()
-        ),
-        "VECTORS_BY_HASH": select(_v.text_hash, _v.vector).where(
-            *(_v.project == given("project"), _v.embedder == embedder()),
-            _v.text_hash.in_([given(f"hash_{number}") for number in range(VECTORS_AT_ONCE)]),
+        "VECTORS": select(_v.text_hash, _v.vector).join(
+            wanted := rows_of("project", "text_hash"),
+            and_(_v.project == wanted.c.project, _v.text_hash == wanted.c.text_hash, _v.embedder == embedder()),
         ),
         "LENGTHS": select(
             _p.memory,
@@ -129,11 +133,14 @@ def sources() -> dict[str, ClauseElement]:
         "COUNTS": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
         .where(_m.project == given("project"), _m.archived_at.is_(None))
         .group_by(_m.partition),
-        "USAGE_BY_MEMORY": select(USAGE).where(_u.memory == given("memory")),
         "USAGE_INSERT": inserting(USAGE),
+        "USAGE_PUT": replacing(USAGE, "memory"),
         "USAGE_UPDATE": updating(USAGE, "memory", *USAGE_COUNTS),
         "RECORD_BY_KEY": select(RECORD.c.version, RECORD.c.body, RECORD.c.updated_at).where(
             RECORD.c.project == given("project"), RECORD.c.kind == given("kind"), RECORD.c.key == given("key")
+        ),
+        "RECORDS_BY_KEY": select(RECORD.c.key, RECORD.c.version, RECORD.c.body).where(
+            RECORD.c.project == given("project"), RECORD.c.kind == given("kind"), RECORD.c.key.in_(given_in("keys"))
         ),
         "RECORDS_OF_KIND": select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
         .where(RECORD.c.project == given("project"), RECORD.c.kind == given("kind"))
@@ -144,6 +151,14 @@ def sources() -> dict[str, ClauseElement]:
         .limit(given("newest"))
         .offset(literal_column("0")),
         "RECORD_INSERT": inserting(RECORD),
+        "RECORD_TAKE": delete(RECORD)
+        .where(
+            RECORD.c.project == given("of_project"),
+            RECORD.c.kind == given("of_kind"),
+            RECORD.c.key == given("of_key"),
+            RECORD.c.version == given("of_version"),
+        )
+        .returning(RECORD.c.body, RECORD.c.updated_at),
         "RECORD_UPDATE": update(RECORD)
         .values({name: given(name) for name in ("version", "body", "updated_at")})
         .where(
@@ -216,7 +231,7 @@ def _logical() -> dict[str, ClauseElement]:
         "PARTITION_OF": select(PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(PARTITION.c.row == given("row")),
         "MEMORY_ROWS": select(MEMORY).where(_m.project == given("project")).order_by(_m.row),
         "MEMORY_UPDATE": updating(MEMORY, "row", *(column.name for column in _m if column.name not in ("row", "project"))),
-        "MEMORY_RECOUNT": updating(MEMORY, "row", *RECOUNTED, "seq"),
+        "MEMORY_RECOUNT": updating_rows(MEMORY, ("row",), *RECOUNTED, "seq"),
         "MEMORY_DELETE": delete(MEMORY).where(_m.row == given("of_row")),
         "PASSAGE_ROWS": passages.where(_p.project == given("project")).order_by(_p.row),
         "PASSAGES_OF": passages.where(*of_memory).order_by(_p.position),

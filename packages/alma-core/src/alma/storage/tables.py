@@ -54,13 +54,15 @@ class PartitionTable(SQLModel, table=True):
 class MemoryTable(SQLModel, table=True):
     """A memory: what ranking needs in columns of its own, the rest as JSON in `body`. Times in microseconds.
 
-    The index of evidence answers by itself how all that an agent tried went, and which of its outcomes are the newest.
+    The index of evidence answers by itself how all that an agent tried went; that of partitions finds the newest outcomes of an agent among those of
+    thousands.
     """
 
     __tablename__ = "memory"
     __table_args__ = (
         UniqueConstraint("project", "id"),
         Index("memory_evidence", "project", "evidence", "partition", "successes", sqlite_where=text("evidence IS NOT NULL")),
+        Index("memory_partition", "partition", sqlite_where=text("evidence IS NOT NULL")),
         _NEVER_REUSED,
     )
     row: int = Field(primary_key=True)

@@ -128,10 +128,11 @@ class Snapshot:
         )
 
     def _vector(self, text: str) -> str:
-        row = self.view.one(compiled.VECTOR_BY_HASH, hash_0=text_hash(text))
-        if row is None:
+        wanted = {"project": self.view.project, "text_hash": text_hash(text)}
+        found = next(self.view.many(compiled.VECTORS, [wanted]), None)
+        if found is None:
             raise CorruptStoreError(f"the vector of {text[:60]!r} is missing; see `alma verify`")
-        return base64.b64encode(self.view.seal.open(row["vector"], place="vector.vector")).decode()
+        return base64.b64encode(self.view.seal.open(found["vector"], place="vector.vector")).decode()
 
 
 def _episode_of(kind: str, key: str) -> str | None:

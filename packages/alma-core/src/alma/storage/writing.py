@@ -3,18 +3,23 @@
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from alma import journal
 from alma.errors import AlmaError, ConflictError, CorruptStoreError, MemoryNotFoundError
 from alma.journal import PURGE, Change, entity
-from alma.storage import compiled, fulltext
-from alma.storage.applying import apply_changes, searchable, store_vector
+from alma.protocols import Entry, Place
+from alma.storage import compiled, fulltext, readback
+from alma.storage.applying import apply_changes, searchable, store_vectors
+from alma.storage.batches import run_many
 from alma.storage.evidence import EvidenceReader, put, recount
 from alma.storage.logical import NO_USAGE, TABLES, PartitionKey, View, passages_of
+from alma.storage.lookups import Definitions, Lookups
+from alma.storage.partitions import Partitions
 from alma.storage.purging import Purged, purge
 from alma.storage.rows import (
     UNREADABLE,
@@ -22,16 +27,15 @@ from alma.storage.rows import (
     content_hash,
     dump_body,
     memory_row,
-    named,
     passage_key,
     passage_row,
     text_hash,
-    vector_checksum,
 )
 from alma.storage.seal import Seal
 from alma.storage.waiting import MOST_WAITING, may_wait, take_in
 from alma.types.evidence import Evidence, StoredEvidence
 from alma.types.memories import Memory
+from alma.types.partition import Partition
 from alma.types.passages import Passage
 
 _SILENT = frozenset({"archived_at"})
@@ -54,16 +58,28 @@ class Write:
     operation: str
     at: int
     seal: Seal
-    partitions: Mapping[PartitionKey, int]
+    known: Partitions
+    defined: Definitions
     new_partitions: dict[PartitionKey, int] = field(default_factory=dict)
+    new_by_row: dict[int, Partition] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     waiting: dict[int, Sequence[Passage]] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+    """Where memories are that this write looked up, with their counts: it does not read them again to count."""
+    superseded: list[Row] = field(default_factory=list)
+    """Rows of `touched`: the records that rows of memories named before this one."""
 
     @property
     def learned(self) -> EvidenceReader:
         """The evidence as this write sees it."""
         seen = nullcontext(self._view())
         return EvidenceReader(lambda: seen)
+
+    @property
+    def stored(self) -> Lookups:
+        """What this write sees, by key."""
+        seen = nullcontext(self._view())
+        return Lookups(self.project, lambda: seen, self._holding, self.defined, found=self.places)
 
     def add(
         self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
@@ -73,57 +89,72 @@ class Write:
         partition = self._partition((row["is_user"], row["owner"], row["kind"]))
         memory_number = self._insert_memory(row, partition)
         self.changes.append(Change("memory", memory.id, None, row))
-        for passage in passages:
-            self._insert_passage(memory.id, memory_number, passage, vectors.get(passage.text))
+        self._insert_passages(memory.id, memory_number, passages, vectors)
         self._make_searchable(memory_number, passages)
 
-    def count_usage(self, memory_id: str, counts: Mapping[str, float]) -> None:
-        """Adds to the usage counts of a memory, or takes from them, never below 0. `MemoryNotFoundError` if there is none."""
-        number = self._row_of(memory_id)
-        found = _one(self.connection.execute(compiled.USAGE_BY_MEMORY, {"memory": number}))
-        if found is None:
-            after = {name: max(none, none + counts.get(name, 0)) for name, none in NO_USAGE.items()}
-            self.connection.execute(compiled.USAGE_INSERT, {"memory": number, **after})
-            self.changes.append(Change("usage", memory_id, None, after))
-            return
-        before = {name: found[name] for name in counts}
-        changed = {name: max(NO_USAGE[name], found[name] + count) for name, count in counts.items()}
-        self.connection.execute(compiled.USAGE_UPDATE, {**found, **changed, "of_memory": number})
-        self.changes.append(Change("usage", memory_id, before, changed))
+    def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
+        """Adds to the usage counts of memories, or takes from them, never below 0. `MemoryNotFoundError` if there is none of an id."""
+        self.stored.find(memory_id for memory_id in counts if memory_id not in self.places)
+        rows = []
+        for memory_id, added in counts.items():
+            place = self._place(memory_id)
+            before = place.usage or NO_USAGE
+            after = {name: max(none, before[name] + added.get(name, 0)) for name, none in NO_USAGE.items()}
+            rows.append({"memory": place.memory, **after})
+            self.places[memory_id] = replace(place, usage=after)
+            names = NO_USAGE if place.usage is None else added
+            was = None if place.usage is None else {name: before[name] for name in names}
+            self.changes.append(Change("usage", memory_id, was, {name: after[name] for name in names}))
+        run_many(self.connection, compiled.USAGE_PUT, rows)
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
         """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now.
 
         `at` is when it came to be, if not with this write.
         """
-        before = self._record(kind, key, version)
         since = self.at if at is None else at
         after = {"version": version + 1, "body": dict(body), "updated_at": since}
         columns = {"version": version + 1, "body": self._sealed(dump_body(body), "record.body"), "updated_at": since}
-        if before is None:
-            self.connection.execute(compiled.RECORD_INSERT, {"project": self.row, "kind": kind, "key": key, **columns})
+        before = None
+        if version:
+            before = self._record(kind, key, version)
+            self.connection.execute(compiled.RECORD_UPDATE, {**columns, **self._record_key(kind, key, version)})
         else:
-            place = {"of_project": self.row, "of_kind": kind, "of_key": key, "of_version": version}
-            self.connection.execute(compiled.RECORD_UPDATE, {**columns, **place})
+            try:
+                self.connection.execute(compiled.RECORD_INSERT, {"project": self.row, "kind": kind, "key": key, **columns})
+            except sqlite3.IntegrityError as error:
+                raise self._other_version(kind, key, version) from error
         self.changes.append(Change("record", f"{kind}/{key}", before, after))
 
     def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
         """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it is another by now, or gone."""
-        before = self._record(kind, key, version)
-        if before is None or before["body"] != body:
+        found = self.connection.execute(compiled.RECORD_TAKE, self._record_key(kind, key, version)).fetchall()
+        if not found:
+            raise self._other_version(kind, key, version)
+        ((sealed, since),) = found
+        before = {"version": version, "body": self._opened(sealed), "updated_at": since}
+        if before["body"] != body:
+            given = {"project": self.row, "kind": kind, "key": key, "version": version, "body": sealed, "updated_at": since}
+            self.connection.execute(compiled.RECORD_INSERT, given)  # the caller may go on with this write
             raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is not what was read")
-        self.connection.execute(compiled.RECORD_DELETE, {"of_project": self.row, "of_kind": kind, "of_key": key})
         self.changes.append(Change("record", f"{kind}/{key}", before, None))
 
-    def _record(self, kind: str, key: str, version: int) -> Row | None:
-        """The logical row of a small record of this version; `None` for 0, if there is none. `ConflictError` if the version is another."""
+    def _record(self, kind: str, key: str, version: int) -> Row:
+        """The logical row of a small record of this version. `ConflictError` if there is none, or another."""
         found = self.connection.execute(compiled.RECORD_BY_KEY, {"project": self.row, "kind": kind, "key": key}).fetchone()
-        stored = found[0] if found else 0
-        if stored != version:
-            raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is at version {stored}, not {version}")
-        if found is None:
-            return None
-        return {"version": version, "body": json.loads(self.seal.open(found[1], place="record.body")), "updated_at": found[2]}
+        if found is None or found[0] != version:
+            raise self._other_version(kind, key, version)
+        return {"version": version, "body": self._opened(found[1]), "updated_at": found[2]}
+
+    def _record_key(self, kind: str, key: str, version: int) -> Row:
+        return {"of_project": self.row, "of_kind": kind, "of_key": key, "of_version": version}
+
+    def _other_version(self, kind: str, key: str, version: int) -> ConflictError:
+        stored, _ = self.stored.record(kind, [key])[key]
+        return ConflictError(f"{kind} {key!r} was changed meanwhile: it is at version {stored}, not {version}")
+
+    def _opened(self, sealed: bytes) -> Any:
+        return json.loads(self.seal.open(sealed, place="record.body"))
 
     def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
         """Makes changes to logical rows, with all that hangs on them: full text, vectors, what indexes have to take in. Each row at most once.
@@ -132,27 +163,28 @@ class Write:
         not what its change expects.
         """
         given = list(changes)
+        self.places.clear()
         if searchable(given):
             self._index_waiting()
         self.changes += apply_changes(self._view(), given, vectors or {}, seq=self.seq)
 
-    def put_evidence(self, before: StoredEvidence | None, after: Evidence) -> StoredEvidence:
-        """Stores evidence, new or in place of `before`, which has to be what is stored."""
-        stored, change = put(self._view(), before, after)
-        self.changes.append(change)
-        return stored
+    def put_evidence(self, changes: Iterable[tuple[StoredEvidence | None, Evidence]]) -> None:
+        """Stores evidence, each new or in place of what is given with it, which has to be what is stored."""
+        self.changes += put(self._view(), list(changes))
 
-    def keep_vector(self, text: str, vector: bytes) -> None:
-        """Keeps the float16 vector of a text that no passage has, for whoever compares with it later. A cache: it is in no journal."""
-        store_vector(self._view(), text, vector)
+    def entries(self, *, after: int) -> Iterator[Entry]:
+        """The journal records after a `seq`, oldest first, up to the one before this write."""
+        return readback.entries(self._view(), after=after, keys=None)
 
-    def recount(self, memory_id: str, **columns: Any) -> bool:
-        """Sets the counts and times of a rule. Whether there is such a memory."""
-        view = self._view()
-        change = recount(view, memory_id, {**columns, "updated_at": self.at}, seq=self.seq)
-        if change is not None:
-            self.changes.append(change)
-        return change is not None
+    def keep_vectors(self, vectors: Mapping[str, bytes]) -> None:
+        """Keeps the float16 vectors of texts that no passage has, for what is compared with them later. A cache: it is in no journal."""
+        store_vectors(self._view(), {text_hash(text): vector for text, vector in vectors.items()})
+
+    def recount(self, counts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Sets confidence, successes, trials and seen_at of rules, by id. Those that are gone are left out."""
+        made = recount(self._view(), {rule: {**columns, "updated_at": self.at} for rule, columns in counts.items()}, seq=self.seq)
+        self.changes += made.changes
+        self.superseded += made.superseded
 
     def change_memory(self, memory_id: str, **columns: Any) -> None:
         """Changes columns of a memory's logical row; of `body` the given fields (`None` takes one out). `MemoryNotFoundError` if there is none.
@@ -189,9 +221,8 @@ class Write:
         was. `MemoryNotFoundError` if there is none."""
         view = self._view()
         row = self._logical(view, memory.id)
-        changes = self._difference(
-            memory.id, row, {**memory_row(memory, evidence=evidence), "archived_at": row["archived_at"]}, keep_time=True
-        )
+        wanted = {**memory_row(memory, evidence=evidence), "archived_at": row["archived_at"]}
+        changes = self._difference(memory.id, row, wanted, keep_time=True)
         stored = passages_of(view, memory.id)
         wanted = {}
         for passage in passages:
@@ -216,18 +247,10 @@ class Write:
             self.changes += made.changes
         return made
 
-    def find(self, memory_id: str) -> Row:
-        """The row of a memory. `MemoryNotFoundError` if there is none."""
-        found = _one(self.connection.execute(compiled.MEMORY_BY_ID, {"project": self.row, "id": memory_id}))
-        if found is None:
+    def _place(self, memory_id: str) -> Place:
+        if memory_id not in self.places:
             raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
-        return found
-
-    def _row_of(self, memory_id: str) -> int:
-        found = self.connection.execute(compiled.MEMORY_PLACE, {"project": self.row, "id": memory_id}).fetchone()
-        if found is None:
-            raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
-        return int(found[0])
+        return self.places[memory_id]
 
     def finish(self) -> bytes | None:
         """Writes the journal record and gives its hash; `None` if nothing was changed."""
@@ -266,8 +289,8 @@ class Write:
         told_by_row = {change.key: change.after is not None for change in self.changes if change.table == "memory"}
         keys = dict.fromkeys(entity(change.table, change.key) for change in self.changes)
         rows = [{"project": self.row, "key": key, "seq": self.seq} for key in keys if not told_by_row.get(key)]
-        if rows:
-            self.connection.executemany(compiled.TOUCHED_INSERT, rows)
+        run_many(self.connection, compiled.TOUCHED_INSERT, [*self.superseded, *rows])
+        self.superseded.clear()
 
     def _make_searchable(self, memory_number: int, passages: Sequence[Passage]) -> None:
         if may_wait(passages) and len(self.unindexed) < MOST_WAITING:
@@ -321,32 +344,35 @@ class Write:
         assert number is not None
         return number
 
-    def _insert_passage(self, memory_id: str, memory_number: int, passage: Passage, vector: bytes | None) -> None:
-        digest = None if vector is None else text_hash(passage.text)
-        row = passage_row(memory_id, passage, digest)
-        sealed = {name: self._sealed(row[name].encode(), f"passage.{name}") for name in ("speaker", "text", "keywords")}
-        self.connection.execute(
-            compiled.PASSAGE_INSERT,
-            {**row, **sealed, "project": self.row, "memory": memory_number, "text_hash": digest, "seq": self.seq},
-        )
-        if digest is not None and vector is not None:
-            self._insert_vector(digest, vector)
-        self.changes.append(Change("passage", passage_key(memory_id, passage.position), None, row))
-
-    def _insert_vector(self, digest: bytes, vector: bytes) -> None:
-        sealed = self._sealed(vector, "vector.vector")
-        columns = {"project": self.row, "text_hash": digest, "vector": sealed, "checksum": vector_checksum(vector)}
-        self.connection.execute(compiled.VECTOR_INSERT, columns)
+    def _insert_passages(
+        self, memory_id: str, memory_number: int, passages: Sequence[Passage], vectors: Mapping[str, bytes]
+    ) -> None:
+        rows, embedded = [], {}
+        for passage in passages:
+            vector = vectors.get(passage.text)
+            digest = None if vector is None else text_hash(passage.text)
+            if vector is not None and digest is not None:
+                embedded[digest] = vector
+            row = passage_row(memory_id, passage, digest)
+            sealed = {name: self._sealed(row[name].encode(), f"passage.{name}") for name in ("speaker", "text", "keywords")}
+            rows.append({**row, **sealed, "project": self.row, "memory": memory_number, "text_hash": digest, "seq": self.seq})
+            self.changes.append(Change("passage", passage_key(memory_id, passage.position), None, row))
+        run_many(self.connection, compiled.PASSAGE_INSERT, rows)
+        store_vectors(self._view(), embedded)
 
     def _partition(self, key: PartitionKey) -> int:
-        number = self.partitions.get(key) or self.new_partitions.get(key)
+        number = self.known.by_key.get(key) or self.new_partitions.get(key)
         if number is None:
             is_user, owner, kind = key
             columns = {"project": self.row, "is_user": is_user, "owner": owner, "kind": kind}
             number = self.connection.execute(compiled.PARTITION_INSERT, columns).lastrowid
             assert number is not None
             self.new_partitions[key] = number
+            self.new_by_row[number] = Partition(number, *key)
         return number
+
+    def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
+        return ChainMap(self.new_by_row, self.known.by_row)  # type: ignore[arg-type] # which is only read
 
     def _sealed(self, data: bytes, place: str) -> bytes:
         return self.seal.seal(data, place=place)
@@ -357,8 +383,3 @@ def _is_of_evidence(change: Change) -> bool:
     if change.table != "memory":
         return change.table in ("evidence", PURGE)
     return any(row is not None and row.get("evidence") is not None for row in (change.before, change.after))
-
-
-def _one(cursor: sqlite3.Cursor) -> Row | None:
-    values = cursor.fetchone()
-    return None if values is None else named(cursor, values)

@@ -17,7 +17,8 @@ _DIGITS = 16
 
 Happening = tuple[str, int, int]
 """Something that repeats: what it was, how often, and since when or when last, in microseconds."""
-
+AgentClass = tuple[str, str]
+"""An agent, and the name of a class of its tasks."""
 
 Told = tuple[str, str | None]
 """What an anti-pattern says: why it is bad, and what to do instead."""
@@ -62,9 +63,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class StoredEvidence:
-    """Evidence with the row that it is kept in; without one it is that of the only outcome of its class, from which it can be told at any time."""
+    """Evidence as it was read. If it is not stored by itself, it follows from the only outcome of its class."""
 
-    row: int | None
+    is_stored: bool
     evidence: Evidence
 
 

@@ -11,11 +11,13 @@ from alma.types.partition import Partition
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a memory is kept."""
+    """Where a memory is kept, the id of the evidence that it belongs to, and what was counted of its use: `None` if nothing was yet."""
 
     memory: int
     partition: Partition
     is_archived: bool
+    evidence: str | None
+    usage: Mapping[str, float] | None
 
 
 @dataclass(frozen=True, slots=True)

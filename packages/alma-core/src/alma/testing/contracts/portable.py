@@ -68,7 +68,7 @@ class PortableContract(WithStore):
         add(store, project, memory, passages=TURNS)
         add(store, project, plain)
         with project.write(actor="agent", operation="usage", at=AT) as write:
-            write.count_usage(memory.id, {"used": 2, "thumbs_down": 1, "credited_successes": 0.25, "credited_trials": 0.75})
+            write.count_usage({memory.id: {"used": 2, "thumbs_down": 1, "credited_successes": 0.25, "credited_trials": 0.75}})
         _, _, _, (line, other), _ = read(project)
         told = [each.model_dump(exclude={"is_embedded", "vector"}) for each in line.passages]
         assert told == [{name: getattr(turn, name) for name in told[0]} for turn in TURNS]

@@ -8,7 +8,7 @@ from alma.protocols import Project, Store
 from alma.testing.builders import make_heuristic, make_outcome, make_user_preference
 from alma.testing.clocks import START
 from alma.testing.contracts.store_writing import change, put
-from alma.testing.contracts.stored import AT, WithStore, add, found_by_words, replayed, row_of, rows_of
+from alma.testing.contracts.stored import AT, WithStore, add, found_by_words, record, replayed, row_of, rows_of
 from alma.types.identity import to_micros
 
 TELLTALE = "Zanzibar-4711"
@@ -23,7 +23,7 @@ class StoreRemembers(WithStore):
         add(store, project, other)
         change(project, one, confidence=0.5)
         with project.write(actor="agent", operation="usage", at=AT) as write:
-            write.count_usage(one.id, {"used": 1})
+            write.count_usage({one.id: {"used": 1}})
         assert [entry.seq for entry in project.entries(memory_ids=[one.id])] == [1, 3, 4]
         assert [entry.seq for entry in project.entries(memory_ids=[one.id], after=1)] == [3, 4]
         assert [entry.seq for entry in project.entries(after=2)] == [3, 4]
@@ -49,7 +49,7 @@ class StoreRemembers(WithStore):
         )
         add(store, project, old, doubtful, archived, both, make_heuristic(confidence=0.1))
         change(project, archived, archived_at=AT)
-        place = project.find(old.id)
+        place = project.find([old.id]).get(old.id)
         assert place is not None
         partitions, before = [place.partition.row], to_micros(START - timedelta(days=5))
         assert set(project.stale(partitions, seen_before=before, below=None)) == {old.id, both.id}
@@ -62,12 +62,12 @@ class StoreRemembers(WithStore):
         add(store, project, secret, other)
         put(project, "session", "s1", {"step": 1}, version=0)
         with project.write(actor="agent", operation="usage", at=AT) as write:
-            write.count_usage(secret.id, {"used": 1})
+            write.count_usage({secret.id: {"used": 1}})
         kept = {key: row for key, row in rows_of(project).items() if secret.id not in key[1]}
         erased = project.purge([secret.id, "nobody"], records=[], actor="agent", at=AT + 1)
         assert erased is not None
         assert (erased.seq, list(erased.known)) == (4, [secret.id])
-        assert project.find(secret.id) is None
+        assert project.find([secret.id]) == {}
         assert found_by_words(project, "zanzibar") == set()
         assert project.vectors([TELLTALE]) == {}
         assert rows_of(project) == kept
@@ -112,14 +112,14 @@ class StoreRemembers(WithStore):
         assert any("session/s1" in name for name in erased.left)
         assert any(other.id in name for name in erased.left)
         assert sum(erased.counts.values()) > 0
-        assert project.record("session", "s1") == (1, {"shown": [secret.id]})
+        assert record(project, "session", "s1") == (1, {"shown": [secret.id]})
 
     def test_small_records_can_be_purged(self, store: Store, project: Project) -> None:
         put(project, "session", "s1", {"text": TELLTALE}, version=0)
         put(project, "session", "s2", {"text": "other"}, version=0)
         assert project.purge([], records=["session/s1"], actor="agent", at=AT) is not None
-        assert project.record("session", "s1") == (0, {})
-        assert project.record("session", "s2") == (1, {"text": "other"})
+        assert record(project, "session", "s1") == (0, {})
+        assert record(project, "session", "s2") == (1, {"text": "other"})
 
     def test_after_compacting_no_file_holds_what_was_purged(self, store: Store, project: Project, tmp_path: Path) -> None:
         secret = make_outcome(task_description=TELLTALE)

@@ -40,7 +40,7 @@ class StoreKeeps(WithStore):
         nothing: tuple[object, ...] = ({}, 0, [], {}, [], {}, set())
         assert everything(project)[:7] == nothing
         assert [each.passages.tolist() for each in project.changes(after=0) if len(each.passages)] == []
-        assert (project.find("nobody"), project.head_at(1), project.memories([1]), project.name) == (None, "", {}, "shop")
+        assert (project.find(["nobody"]), project.head_at(1), project.memories([1]), project.name) == ({}, "", {}, "shop")
         assert not project.was_purged("nobody")
         assert store.verify().ok
         if isinstance(store, ListsProjects):
@@ -100,7 +100,7 @@ class StoreKeeps(WithStore):
         add(store, lab, memory)
         put(lab, "session", "s1", {"secret": 1}, version=0)
         assert everything(project) == everything(store.project("never"))
-        assert project.find(memory.id) is None
+        assert project.find([memory.id]) == {}
         before = everything(lab)
         add(store, project, make_outcome(task_description="Deploy the service"))
         assert everything(lab) == before
@@ -259,8 +259,7 @@ class StoreFigures(WithStore):
         add(store, project, tried, used, old, new, archived)
         change(project, archived, archived_at=AT)
         with project.write(actor="agent", operation="usage", at=AT) as write:
-            write.count_usage(used.id, {"used": 1, "thumbs_up": 1})
-            write.count_usage(old.id, {"ignored": 1})
+            write.count_usage({used.id: {"used": 1, "thumbs_up": 1}, old.id: {"ignored": 1}})
         rows = [row_of(project, memory) for memory in (used, tried, new, old)]
         assert list(project.telling(9)) == rows
         assert list(project.telling(2)) == rows[:2]

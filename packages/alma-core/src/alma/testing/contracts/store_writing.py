@@ -24,6 +24,7 @@ from alma.testing.contracts.stored import (
     add,
     contents,
     found_by_words,
+    record,
     replayed,
     row_of,
     rows_of,
@@ -138,22 +139,22 @@ class StoreWrites(WithStore):
         ]
         for counts in counted:
             with project.write(actor="agent", operation="usage", at=AT) as write:
-                write.count_usage(memory.id, counts)
+                write.count_usage({memory.id: counts})
         (found,) = project.candidates([row_of(project, memory)])
         assert (found.used, found.ignored, found.thumbs_up, found.thumbs_down) == (0, 3, 1, 1)
         assert (found.credited_successes, found.credited_trials) == (0.25, 1.0)
         with project.write(actor="agent", operation="usage", at=AT) as write, pytest.raises(MemoryNotFoundError):
-            write.count_usage("nobody", {"used": 1})
+            write.count_usage({"nobody": {"used": 1}})
 
     def test_a_small_record_is_put_only_over_the_version_that_was_read(self, project: Project) -> None:
-        assert project.record("session", "s1") == (0, {})
+        assert record(project, "session", "s1") == (0, {})
         put(project, "session", "s1", {"step": [1]}, version=0)
         put(project, "session", "s1", {"step": "two"}, version=1)
         for version in (0, 1, 3):
             with pytest.raises(ConflictError):
                 put(project, "session", "s1", {"step": "lost"}, version=version)
-        assert project.record("session", "s1") == (2, {"step": "two"})
-        assert project.record("session", "s2") == project.record("other", "s1") == (0, {})
+        assert record(project, "session", "s1") == (2, {"step": "two"})
+        assert record(project, "session", "s2") == record(project, "other", "s1") == (0, {})
 
     def test_small_records_are_listed_by_key_or_the_newest_first(self, project: Project) -> None:
         for at, key in enumerate("bac"):
@@ -175,9 +176,7 @@ class StoreWrites(WithStore):
         add(store, project, memory)
         row, before = row_of(project, memory), contents(project)
         change(project, memory, archived_at=AT + 5)
-        place = project.find(memory.id)
-        assert place is not None
-        assert place.is_archived
+        assert project.find([memory.id])[memory.id].is_archived
         assert (list(project.candidates([row])), found_by_words(project, "ledger"), list(project.counts())) == ([], set(), [])
         change(project, memory, archived_at=None)
         assert contents(project) == before
@@ -283,7 +282,7 @@ class StoreWrites(WithStore):
         assert {(each.is_user, each.owner, each.kind) for each in partitions.values()} == set(wanted)
         assert all(row == each.row for row, each in partitions.items())
         for memory, (is_user, owner, kind) in zip(memories, wanted, strict=True):
-            place = project.find(memory.id)
+            place = project.find([memory.id]).get(memory.id)
             assert place is not None
             assert place.partition == Partition(place.partition.row, is_user, owner, kind)
 
@@ -312,7 +311,7 @@ def do_everything(store: Store, write: Write, old: Memory) -> None:
     """A write that adds, counts, keeps and changes."""
     new = make_outcome(task_description="Deploy the ledger", agent="newcomer")
     write.add(new, passages_of(new), vectors_for(store, passages_of(new)))
-    write.count_usage(old.id, {"used": 1})
+    write.count_usage({old.id: {"used": 1}})
     write.put_record("session", "s1", {"step": 1}, version=0)
     write.change_memory(old.id, confidence=0.5)
 
@@ -328,6 +327,6 @@ def everything(project: Project) -> tuple[object, ...]:
         project.vectors(["Deploy the ledger", "Deploy the service"]),
         found_by_words(project, "ledger", "service"),
         [(each.upto, each.passages.tolist(), each.removed.tolist()) for each in project.changes(after=0)],
-        project.record("session", "s1"),
+        record(project, "session", "s1"),
         project.usage_totals(),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,9 +87,14 @@ def replayed(project: Project) -> State:
 
 def row_of(project: Project, memory: Memory) -> int:
     """The row number of a memory."""
-    place = project.find(memory.id)
-    assert place is not None, f"{memory.id} is not there"
-    return place.memory
+    places = project.find([memory.id])
+    assert memory.id in places, f"{memory.id} is not there"
+    return places[memory.id].memory
+
+
+def record(project: Project, kind: str, key: str) -> tuple[int, dict[str, Any]]:
+    """Version and body of one small record."""
+    return project.record(kind, [key])[key]
 
 
 def stored_memories(project: Project, memories: Iterable[Memory]) -> list[object]:
