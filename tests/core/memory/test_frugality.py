@@ -1,4 +1,4 @@
-"""A retrieval asks the database once for what cannot change while it runs, and the end of an episode for nothing that it does not need."""
+"""A retrieval asks the database once for what cannot change while it runs."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -39,13 +39,6 @@ def statements(alma: ALMA, call: Callable[[], object]) -> list[str]:
     return asked
 
 
-def lookups(alma: ALMA, call: Callable[[], object]) -> Counter[str]:
-    """How often a call looks for a memory by its id, and for who holds an episode."""
-    looks = {"memory": "FROM memory WHERE memory.project", "lease": "record.kind = 'episode_lease'"}
-    asked = [sql for sql in statements(alma, call) if sql.startswith("SELECT")]
-    return Counter(what for sql in asked for what, sign in looks.items() if sign in sql)
-
-
 @pytest.mark.parametrize("agent", ["dev", "stranger", "devv"])
 def test_partitions_are_read_once_and_no_definition_of_what_the_reader_cannot_see(shop: ALMA, agent: str) -> None:
     assert tables_read(shop, "Deploy the service", agent) == {"partition": 1}
@@ -63,20 +56,3 @@ def test_a_definition_that_has_grown_is_seen_at_once(shop: ALMA) -> None:
     (after,) = shop.retrieve(task, "secretary").custom["meeting_note"]
     assert "mood" not in before.definition.fields
     assert "mood" in after.definition.fields
-
-
-def test_an_end_where_nobody_said_what_was_used_looks_for_no_memory_and_for_its_lease_only_where_it_lets_go_of_it(
-    shop: ALMA,
-) -> None:
-    episode = shop.episode("dev", "Deploy the service")
-    assert len(episode.memories) == 1
-    assert lookups(shop, episode.succeed) == {"lease": 1}
-
-
-def test_an_end_looks_for_each_memory_that_was_shown_once_before_it_writes_and_once_to_count(shop: ALMA) -> None:
-    for strategy in ("blue-green", "by hand"):
-        shop.add_heuristic("dev", "Deploy the service", strategy)
-    episode = shop.episode("dev", "Deploy the service")
-    episode.used(episode.memories.ids[:1])
-    assert len(episode.memories) == 3
-    assert lookups(shop, episode.succeed) == {"memory": 6, "lease": 1}

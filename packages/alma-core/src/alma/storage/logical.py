@@ -16,6 +16,7 @@ from alma.storage.batches import query_many
 from alma.storage.rows import UNREADABLE, Row, by_column, dump_body, passage_key, text_hash
 from alma.storage.seal import Seal
 from alma.types.identity import from_micros
+from alma.types.partition import Partition
 from alma.types.passages import Passage
 
 PartitionKey = tuple[bool, str, str]
@@ -41,16 +42,19 @@ def _no_new_partition(key: PartitionKey) -> int:
 
 @dataclass(slots=True)
 class View:
-    """One project over an open connection. `partition` gives the row of a partition, making it if need be."""
+    """One project over an open connection. `partition` gives the row of a partition, making it if need be; those that are `known` are not read."""
 
     connection: sqlite3.Connection
     project: int
     seal: Seal
     partition: Callable[[PartitionKey], int] = _no_new_partition
+    known: Mapping[int, Partition] = field(default_factory=dict)
     partitions: dict[int, PartitionKey] = field(default_factory=dict)
 
     def partition_key(self, row: int) -> PartitionKey:
         """The owner and kind of a partition. `LookupError` if it is lost."""
+        if row in self.known:
+            return self.known[row].is_user, self.known[row].owner, self.known[row].kind
         if row not in self.partitions:
             found = self.connection.execute(compiled.PARTITION_OF, {"row": row}).fetchone()
             if found is None:

@@ -306,7 +306,7 @@ class Write:
         self.waiting.clear()
 
     def _view(self) -> View:
-        return View(self.connection, self.row, self.seal, self._partition)
+        return View(self.connection, self.row, self.seal, self._partition, self.known.by_row)
 
     def _logical(self, view: View, memory_id: str) -> Row:
         table = TABLES["memory"]
