@@ -55,6 +55,11 @@ STORES = {
         "test_the_journal_tells_what_changed_a_memory_oldest_first",
     ],
     "LeaksVectorsOfAnotherProject": ["test_nothing_of_a_project_is_seen_in_another"],
+    "FindsInTheOrderOfRows": [
+        "test_places_come_in_the_order_of_the_ids_each_once",
+    ],
+    "LooksUpBesideItsWrites": ["test_a_write_sees_what_it_has_done_and_others_do_not"],
+    "CountsUntilOneIsUnknown": ["test_nothing_is_counted_if_one_of_the_memories_is_unknown"],
     "FindsTheWordsOfAnotherProject": ["test_other_projects_are_not_searched"],
     "ScoresAllMatchesAlike": [
         "test_scores_are_shares_of_what_a_perfect_match_would_have",

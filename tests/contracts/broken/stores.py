@@ -1,7 +1,7 @@
 """Stores that break one promise each, under the contract that has to notice."""
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from alma.journal import Change
-from alma.protocols import Erased, TextScores
+from alma.protocols import Erased, Place, TextScores
 from alma.storage.project import SQLProject
 from alma.storage.reembedding import NextVectors
 from alma.storage.store import SQLStorage
@@ -263,6 +263,57 @@ class _Late(Write):
 
 class DatesSmallRecordsByTheirWrite(_Broken):
     made = _DatesRecordsByTheirWrite
+
+
+class _FindsByRow(_Project):
+    def find(self, memory_ids: Iterable[str]) -> dict[str, Place]:
+        return dict(sorted(super().find(memory_ids).items(), key=lambda item: item[1].memory))
+
+
+class FindsInTheOrderOfRows(_Broken):
+    made = _FindsByRow
+
+
+class _LooksUpBesideItsWrites(_Project):
+    @contextmanager
+    def write(self, **given: Any) -> Iterator[Write]:
+        _Beside.project_read = self
+        with super().write(**given) as write:
+            write.__class__ = _Beside
+            yield write
+
+
+class _Beside(Write):
+    __slots__ = ()
+    project_read: ClassVar[SQLProject]
+
+    @property
+    def stored(self) -> Any:
+        return self.project_read
+
+
+class LooksUpBesideItsWrites(_Broken):
+    made = _LooksUpBesideItsWrites
+
+
+class _CountsWhatItCan(_Project):
+    @contextmanager
+    def write(self, **given: Any) -> Iterator[Write]:
+        with super().write(**given) as write:
+            write.__class__ = _OneByOne
+            yield write
+
+
+class _OneByOne(Write):
+    __slots__ = ()
+
+    def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
+        for memory_id, added in counts.items():
+            Write.count_usage(self, {memory_id: added})
+
+
+class CountsUntilOneIsUnknown(_Broken):
+    made = _CountsWhatItCan
 
 
 class _ForgetsTombstones(_Project):

@@ -95,9 +95,11 @@ class Write:
     def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
         """Adds to the usage counts of memories, or takes from them, never below 0. `MemoryNotFoundError` if there is none of an id."""
         self.stored.find(memory_id for memory_id in counts if memory_id not in self.places)
+        if missing := next((memory_id for memory_id in counts if memory_id not in self.places), None):
+            raise MemoryNotFoundError(f"project {self.project!r} has no memory {missing!r}")
         rows = []
         for memory_id, added in counts.items():
-            place = self._place(memory_id)
+            place = self.places[memory_id]
             before = place.usage or NO_USAGE
             after = {name: max(none, before[name] + added.get(name, 0)) for name, none in NO_USAGE.items()}
             rows.append({"memory": place.memory, **after})
@@ -246,11 +248,6 @@ class Write:
         if made is not None:
             self.changes += made.changes
         return made
-
-    def _place(self, memory_id: str) -> Place:
-        if memory_id not in self.places:
-            raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
-        return self.places[memory_id]
 
     def finish(self) -> bytes | None:
         """Writes the journal record and gives its hash; `None` if nothing was changed."""

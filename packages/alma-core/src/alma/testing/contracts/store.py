@@ -2,12 +2,13 @@
 
 from alma.testing.contracts.portable import PortableContract
 from alma.testing.contracts.store_journal import StoreRemembers
+from alma.testing.contracts.store_lookups import StoreLookups
 from alma.testing.contracts.store_reading import StoreFigures, StoreKeeps
 from alma.testing.contracts.store_writing import StoreWrites
 from alma.testing.contracts.text_scores import TextScoresContract
 
 
-class StoreContract(StoreKeeps, StoreWrites, StoreRemembers, StoreFigures, TextScoresContract, PortableContract):
+class StoreContract(StoreKeeps, StoreWrites, StoreLookups, StoreRemembers, StoreFigures, TextScoresContract, PortableContract):
     """What an `alma.protocols.Store` and its projects promise.
 
     A test class that inherits this defines a fixture `open_store`: a callable that takes a folder and opens the store there, making it if there
