@@ -1,0 +1,135 @@
+"""What a write costs does not grow with what others learned, and many outcomes at once are learned as one by one."""
+
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pytest_mock import MockerFixture
+
+from alma import ALMA
+from alma.learning.ledger import MOST_BOOKS, MOST_CLASSES, MOST_KEPT_VECTORS, MOST_STRATEGIES
+from facade import ManualClock, OpenStore
+from learned import evidence
+
+A_TICK = 10
+
+
+class Ticks:
+    """Counts the steps of SQLite's virtual machine, over all connections that are opened from now on."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._connect = sqlite3.connect
+
+    def connect(self, path: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = self._connect(path, **options)
+        if path != ":memory:":
+            connection.set_progress_handler(self.tick, A_TICK)
+        return connection
+
+    def tick(self) -> None:
+        self.count += A_TICK
+
+    def of(self, call: Callable[[], object]) -> int:
+        before = self.count
+        call()
+        return self.count - before
+
+
+@pytest.fixture
+def ticks(mocker: MockerFixture) -> Ticks:
+    made = Ticks()
+    mocker.patch("sqlite3.connect", made.connect)
+    return made
+
+
+def crowd(alma: ALMA, count: int, task_type: str | None) -> None:
+    """Outcomes of many agents, each with tasks of its own."""
+    alma.learn_many(
+        {"agent": f"agent{number % 50}", "task": f"Task {number}", "outcome": "success", "task_type": task_type}
+        for number in range(count)
+    )
+
+
+@pytest.mark.parametrize("task_type", [None, "chores"])
+def test_an_agent_that_comes_in_reads_as_much_beside_thousands_of_outcomes_as_beside_a_few(
+    ticks: Ticks, open_store: OpenStore, task_type: str | None
+) -> None:
+    steps = []
+    for size in (100, 2_000):
+        with open_store(f"{size}") as alma:
+            crowd(alma, size, task_type)
+        with open_store(f"{size}") as alma:
+            alma.learn("first", "Open the ledger", "success", "by hand", task_type=task_type)
+            steps.append(
+                ticks.of(lambda alma=alma: alma.learn("newcomer", "Feed the cat", "success", "by hand", task_type=task_type))
+            )
+    assert steps[1] < 1.5 * steps[0]
+
+
+ITEMS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "agent": st.sampled_from(["ann", "bob"]),
+            "task": st.sampled_from(
+                ["Deploy the service", "Deploy a service", "Write the tests", "Feed the cat", "feed the cat!"]
+            ),
+            "task_type": st.sampled_from([None, None, "chores", "Chores"]),
+            "strategy_used": st.sampled_from([None, "By hand", "by hand!", "Use a script", "Using scripts", "Ask Ann"]),
+            "outcome": st.sampled_from(["success", "failure", "partial", "unverified"]),
+        }
+    ),
+    min_size=2,
+    max_size=20,
+)
+
+
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@given(before=ITEMS, items=ITEMS)
+def test_many_outcomes_at_once_are_counted_as_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, before: list[dict[str, Any]], items: list[dict[str, Any]]
+) -> None:
+    found = []
+    for at_once in (True, False):
+        folder = tmp_path_factory.mktemp("store")
+        with ALMA.open(folder, project_id="shop", embedding_provider="hash", clock=ManualClock()) as alma:
+            alma.learn_many(before)
+        with ALMA.open(folder, project_id="shop", embedding_provider="hash", clock=ManualClock()) as alma:
+            if at_once:
+                alma.learn_many(items)
+            else:
+                for item in items:
+                    alma.learn(**item)
+            assert alma.verify().ok
+            found.append({one.id: (one.lifetime, one.unverified) for one in evidence(alma)})
+    assert found[0] == found[1]
+
+
+def test_what_is_kept_in_hand_between_calls_is_bounded(alma: ALMA) -> None:
+    many = 2 * MOST_BOOKS + 30
+    alma.learn_many(
+        {
+            "agent": f"agent{number}",
+            "task": "Clean up",
+            "outcome": "success",
+            "task_type": f"type {number}",
+            "strategy_used": "by hand",
+        }
+        for number in [*range(many), *range(many)]
+    )
+    alma.learn_many({"agent": f"agent{number}", "task": "Clean up", "outcome": "success"} for number in range(many))
+    alma.learn_many(
+        {"agent": "dev", "task": f"Task {number}", "outcome": "success", "strategy_used": f"Strategy {number}", "task_type": kind}
+        for number in range(MOST_STRATEGIES + 50)
+        for kind in ("one", None)
+    )
+    ledger = alma._room.ledger
+    assert ledger is not None
+    assert len(ledger.books) <= 2 * MOST_BOOKS
+    assert len(ledger.classes) <= 2 * MOST_BOOKS
+    assert len(ledger.kept_vectors) <= MOST_KEPT_VECTORS
+    assert max(len(book.strategies) for book in ledger.books.values()) <= MOST_STRATEGIES
+    assert max(len(known) for known in ledger.classes.values()) <= MOST_CLASSES
