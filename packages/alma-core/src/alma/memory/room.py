@@ -205,6 +205,8 @@ class Room:
     project: Project
     index: IndexCache
     ledger: Ledger | None = None
+    agents: set[str] = field(default_factory=set)
+    """Names that are known to be agents: an agent that has memories has them for good, if only archived ones."""
 
     def take_ledger(self, write: Write) -> Ledger:
         """The evidence in hand, as a write finds it; nobody else has it until it is given back by `keep_ledger`."""

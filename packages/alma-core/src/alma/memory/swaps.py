@@ -65,10 +65,11 @@ def check_order(room: Room, agent: object, partitions: Collection[Partition] | N
     """
     if not isinstance(agent, ByPlace) or not agent.text or not (name := agent.strip()):
         return
-    if name in room.store.agents:
+    if name in room.store.agents or name in room.agents:
         return
     present = room.project.partitions().values() if partitions is None else partitions
     if name in _known_agents(room, present):
+        room.agents.add(name)
         return
     if agent.text.casefold() in map(str.casefold, _known_agents(room, present)):
         raise _refusal(agent, f"{quoted(agent.text)} is an agent of project {room.name!r}, and {quoted(name)} is none")
