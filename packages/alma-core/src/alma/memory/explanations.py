@@ -1,5 +1,6 @@
 """The numbers behind an answer, gathered only where they are asked for."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,10 +11,13 @@ from alma.memory.answering import Answer, Asked, factors_of, groups
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
 from alma.memory.search import Evidence
+from alma.protocols import CommonWords
 from alma.retrieval.ranking import Ranked
 from alma.text import PASSAGE_CHARS, shortened
 from alma.types.explanation import ArmPart, Explanation, FactorPart, PassagePart
 from alma.types.recalled import Factors
+
+NEVER_COMMON = CommonWords(number=sys.maxsize, share=1.0, newest=0)
 
 MOST_FOLDED = 20
 """So many of the memories that one stands for are named; all are counted."""
@@ -79,8 +83,10 @@ def words_in(room: Room, answer: Answer, memories: Sequence[int]) -> Mapping[int
     """Which words of the question each memory holds, in the question's order, as full text compares them."""
     found: dict[int, list[str]] = {memory: [] for memory in memories}
     rows = np.array(sorted(found), dtype=np.int64)
+    partitions = [partition.row for partition in answer.scope]
     for word in answer.question.words if found else ():
-        for memory in np.intersect1d(rows, room.project.text_scores([word]).memories).tolist():
+        lists = room.project.text_lists([word], partitions=partitions, common=NEVER_COMMON)
+        for memory in np.intersect1d(rows, lists.memories[lists.places]).tolist():
             found[memory].append(word)
     return found
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from alma.memory.room import Room
 from alma.protocols import PassageScores, TextScores
-from alma.retrieval import fusion
+from alma.retrieval import bm25, fusion
 from alma.types.kinds import MemoryType
 from alma.types.partition import Partition
 from alma.vectors import ProjectIndex
@@ -122,7 +122,7 @@ def search(
     also: Integers = _NO_MEMORIES,
 ) -> Found:
     """The memories of the scope that say something on the question. Those of `also` are judged even where neither search finds them."""
-    partitions = [partition.row for partition in scope]
+    partitions = tuple(partition.row for partition in scope)
     sample, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
     is_all = population <= ALL_UP_TO
     is_scanned = not is_all and DENSE in question.arms
@@ -130,8 +130,8 @@ def search(
         return _found_by_one_scan(room, index, question, scope, sample=sample, hits=hits, also=also)
     portions = deque(index.portions(partitions) if is_scanned else ())
     beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions else None
-    text = _by_words(room, question, within=np.sort(sample) if is_all else None)
-    best = _NO_MEMORIES if is_all else _best(text, index, partitions, 2 * hits)
+    text = _by_words(room, question, partitions)
+    best = _NO_MEMORIES if is_all else _best(text, index, 2 * hits)
     parts = [_scored(index.score(question.vector, memories=sample), text)]
     near = _joined([*_nearest(index, question, portions, hits), *_by_the_other(beside)])
     others = ascending(np.concatenate([also, best, near.memories]))
@@ -152,16 +152,17 @@ def _found_by_one_scan(
     also: Integers,
 ) -> Found:
     """What `search` finds where the calling thread alone looks through the vectors, once for the sample, the hits and all other candidates."""
-    partitions = [partition.row for partition in scope]
-    text = _by_words(room, question)
-    memories = np.concatenate([sample, also, _best(text, index, partitions, 2 * hits)])
+    partitions = tuple(partition.row for partition in scope)
+    text = _by_words(room, question, partitions)
+    memories = np.concatenate([sample, also, _best(text, index, 2 * hits)])
     scored = _scored(index.around(question.vector, partitions=partitions, limit=hits, memories=memories), text)
     return _judged(question, scored, _backgrounds(question, scored, _places(sample, scored.memories)), scope, is_all=False)
 
 
-def _by_words(room: Room, question: Question, *, within: Integers | None = None) -> TextScores:
+def _by_words(room: Room, question: Question, partitions: Sequence[int]) -> TextScores:
     """What the words of the question find; nothing if it is asked without them."""
-    return room.project.text_scores(question.words if TEXT in question.arms else (), within=within)
+    words = question.words if TEXT in question.arms else ()
+    return bm25.scored(room.project.text_lists(words, partitions=partitions, common=bm25.COMMON))
 
 
 def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
@@ -216,16 +217,14 @@ def _joined(parts: Sequence[PassageScores]) -> PassageScores:
     )
 
 
-def _best(text: TextScores, index: ProjectIndex, partitions: Sequence[int], limit: int) -> Integers:
-    """The memories of the partitions that full text scores best, newer before older among equals."""
+def _best(text: TextScores, index: ProjectIndex, limit: int) -> Integers:
+    """The memories that full text scores best and the index holds, equal ones by tie."""
     for most in (limit, 4 * limit, len(text.memories)):
-        first = _greatest(text.scores, most)
-        memories, scores = text.memories[first], text.scores[first]
-        inside = index.among(memories, partitions=partitions)
-        if most >= len(text.memories) or np.count_nonzero(inside) >= min(limit, most):
+        memories, ties = index.ties(text.memories[first := _greatest(text.scores, most)])
+        if most >= len(text.memories) or len(memories) >= limit:
             break
-    memories, scores = memories[inside], scores[inside]
-    return memories[np.lexsort((-memories, -scores))[:limit]]
+    scores = text.scores[text.memories.searchsorted(memories)]
+    return memories[np.lexsort((-memories, ties, -scores))[:limit]]
 
 
 def _greatest(scores: Floats, count: int) -> Integers:

@@ -130,16 +130,12 @@ class ProjectIndex:
             gathered = self._gathered(memories)
             return gathered.scored(query)
 
-    def among(self, memories: Integers, /, *, partitions: Sequence[int]) -> NDArray[np.bool_]:
-        """Which of the memories, which ascend, have a live passage in the partitions."""
+    def ties(self, memories: Integers, /) -> tuple[Integers, Integers]:
+        """Those of the memories, which ascend, that have a live passage, and the tie of each."""
         with self._lock.reading():
             rows = self._table.of_memories(memories)
-            is_open = np.zeros(len(self._slots), dtype=np.bool_)
-            is_open[[self._slot_of[number] for number in partitions if number in self._slot_of]] = True
-            inside = np.zeros(len(memories), dtype=np.bool_)
-            found = self._table.memory.values[rows[is_open[self._table.slot.values[rows]]]]
-            inside[np.searchsorted(memories, found)] = True
-            return inside
+            held, first = np.unique(self._table.memory.values[rows], return_index=True)
+            return held, self._table.tie.values[rows[first]]
 
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
         """Memories of the partitions that stand for all of them, by ascending tie, and how many there are.
