@@ -21,8 +21,7 @@ from alma.text import shortened
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
 from alma.types.recalled import Factors
-
-MOST_HITS = 6_400
+from alma.vectors import ProjectIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     question = Question(vector, query_words(asked.task), asked.arms)
     kinds = {partition.row: partition.kind for partition in scope}
     with room.project.moment():
-        found, chosen = _enough(room, question, scope, kinds, asked.top_k)
+        found, chosen = _chosen(room, question, scope, kinds, asked.top_k)
         ranking = scored(room, asked, chosen, kinds, top_k=asked.top_k)
         memories = room.project.memories([item.memory for item in ranking])
     doubles = folded(ranking, memories)
@@ -133,21 +132,23 @@ def factors_of(item: Ranked, profile: Profile) -> Factors:
     return Factors(**item.factors, usefulness=item.usefulness, weights=dict(profile.weights_of(item.kind)))
 
 
-def _enough(
+def _chosen(
     room: Room, question: Question, scope: Sequence[Partition], kinds: Mapping[int, str], top_k: int
 ) -> tuple[Found, list[Contender]]:
-    """What was found, and the contenders of each kind. Copies of one content may crowd out the rest of their kind: then it looks further."""
+    """What was found, and the contenders of each kind."""
     index = room.index.current()
     wanted = contenders_for(top_k)
-    hits = max(HITS, wanted)
-    while True:
-        found = search(room, index, question, scope, hits=hits)
-        of_kind = groups(found.partitions, kinds)
-        result, counts = contenders(found.similarities, memories=found.memories, groups=of_kind, ties=found.ties, limit=wanted)
-        crowded = any(number < top_k and np.count_nonzero(of_kind == kind) >= hits for kind, number in counts.items())
-        if found.is_all or not crowded or hits >= MOST_HITS:
-            return found, result
-        hits *= 8
+    found = search(room, index, question, scope, hits=max(HITS, wanted))
+    of_kind = groups(found.partitions, kinds)
+    chosen = contenders(found.similarities, memories=found.memories, groups=of_kind, ties=found.ties, limit=wanted)
+    return found, [_with_all_copies(index, found, of_kind, each) for each in chosen] if index.has_copies else chosen
+
+
+def _with_all_copies(index: ProjectIndex, found: Found, of_kind: NDArray[np.int64], chosen: Contender) -> Contender:
+    """The contender with the number of all that it stands for: of the copies in a partition the search finds but some."""
+    place = found.memories.searchsorted(chosen.memory)
+    equal = (found.ties == found.ties[place]) & (of_kind == of_kind[place])
+    return chosen._replace(copies=max(int(index.copies(found.memories[equal]).sum()), chosen.copies))
 
 
 def groups(partitions: NDArray[np.int64], kinds: Mapping[int, str]) -> NDArray[np.int64]:

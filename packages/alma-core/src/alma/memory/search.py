@@ -166,14 +166,14 @@ def _by_words(room: Room, question: Question, partitions: Sequence[int]) -> Text
 
 
 def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
-    """What is nearest in each of the portions of a scope that no other thread has taken yet."""
+    """What is nearest in each of the portions of a scope that no other thread has taken yet, of copies the newest."""
     found: list[PassageScores] = []
     while True:
         try:
             portion = portions.popleft()
         except IndexError:
             return found
-        found.append(index.search(question.vector, partitions=portion, limit=limit))
+        found.append(index.nearest(question.vector, partitions=portion, limit=limit))
 
 
 def _by_the_other(thread: Future[list[PassageScores]] | None) -> Iterator[PassageScores]:
@@ -218,13 +218,23 @@ def _joined(parts: Sequence[PassageScores]) -> PassageScores:
 
 
 def _best(text: TextScores, index: ProjectIndex, limit: int) -> Integers:
-    """The memories that full text scores best and the index holds, equal ones by tie."""
+    """The memories of different contents that full text scores best and the index holds, equal ones by tie, of copies the newest."""
     for most in (limit, 4 * limit, len(text.memories)):
-        memories, ties = index.ties(text.memories[first := _greatest(text.scores, most)])
-        if most >= len(text.memories) or len(memories) >= limit:
+        first = _greatest(text.scores, most)
+        memories, ties = index.ties(text.memories[first])
+        scores = text.scores[text.memories.searchsorted(memories)]
+        order = np.lexsort((-memories, ties, -scores))
+        best = order[_are_first(ties[order])]
+        if len(first) == len(text.memories) or len(best) >= limit:
             break
-    scores = text.scores[text.memories.searchsorted(memories)]
-    return memories[np.lexsort((-memories, ties, -scores))[:limit]]
+    return memories[best[:limit]]
+
+
+def _are_first(values: Integers) -> NDArray[np.bool_]:
+    """Which of the values differ from the one before."""
+    are = np.ones(len(values), dtype=np.bool_)
+    are[1:] = values[1:] != values[:-1]
+    return are
 
 
 def _greatest(scores: Floats, count: int) -> Integers:

@@ -146,6 +146,11 @@ class ProjectIndex:
             rows = self._contents.first_rows(memories)
             return self._table.memory.values[rows], self._table.tie.values[rows]
 
+    @property
+    def has_copies(self) -> bool:
+        """Whether any passage is a copy of another."""
+        return any(partition.shelf.has_copies for partition in self._contents.partitions.values())
+
     def copies(self, memories: Integers, /) -> Integers:
         """How many memories of its partition each of the memories stands for, which ascend and are held: if it is the newest of its copies, all of
         them, else none."""

@@ -28,6 +28,11 @@ class Shelf:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def has_copies(self) -> bool:
+        """Whether any position stands for several passages."""
+        return bool(self._older)
+
     def append(self, rows: Integers, vectors: Halves, table: PassageTable) -> None:
         """Adds passages, each at a position of its own."""
         table.position.values[rows] = np.arange(len(self.rows), len(self.rows) + len(rows))
@@ -126,8 +131,8 @@ class Shelf:
         """How many passages each row stands for: if it is the newest of its copies all of them, else none."""
         positions = table.position.values[rows]
         counts: Integers = (self.rows.values[positions] == rows).astype(np.int64)
-        for place, position in enumerate(positions.tolist()) if self._older else ():
-            counts[place] *= 1 + len(self._older.get(position, ()))
+        for place in np.flatnonzero(counts).tolist() if self._older else ():
+            counts[place] += len(self._older.get(int(positions[place]), ()))
         return counts
 
 
