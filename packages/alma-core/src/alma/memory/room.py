@@ -18,6 +18,7 @@ from alma.learning.ledger import Ledger
 from alma.memory.openings import Openings
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
+from alma.memory.readable import ReadableScope
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Project, Store
 from alma.scoring import Profile
@@ -204,6 +205,7 @@ class Room:
     project: Project
     index: IndexCache
     ledger: Ledger | None = None
+    scopes: dict[tuple[str, str | None, bool], ReadableScope] = field(default_factory=dict)
 
     def take_ledger(self, learned_seq: int) -> Ledger:
         """The evidence in hand, as of this record; nobody else has it until it is given back by `keep_ledger`."""

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
 from alma.protocols import PassageScores, TextScores
 from alma.retrieval import bm25, fusion
-from alma.types.kinds import MemoryType
-from alma.types.partition import Partition
 from alma.vectors import ProjectIndex
 from alma.vectors.table import ascending
 
@@ -25,9 +24,6 @@ HITS = 100
 
 BESIDE_ABOVE = 20_000
 """A smaller scope is searched sooner than another thread has begun with it."""
-
-ALWAYS_HOLD = frozenset({MemoryType.USER_PREFERENCE.value})
-"""What a user wants holds for every task: such memories are ranked, but never left out as beside the point."""
 
 DENSE = "dense"
 TEXT = "text"
@@ -116,13 +112,13 @@ def search(
     room: Room,
     index: ProjectIndex,
     question: Question,
-    scope: Sequence[Partition],
+    scope: ReadableScope,
     *,
     hits: int = HITS,
     also: Integers = _NO_MEMORIES,
 ) -> Found:
     """The memories of the scope that say something on the question. Those of `also` are judged even where neither search finds them."""
-    partitions = tuple(partition.row for partition in scope)
+    partitions = scope.rows
     sample, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
     is_all = population <= ALL_UP_TO
     is_scanned = not is_all and DENSE in question.arms
@@ -145,14 +141,14 @@ def _found_by_one_scan(
     room: Room,
     index: ProjectIndex,
     question: Question,
-    scope: Sequence[Partition],
+    scope: ReadableScope,
     *,
     sample: Integers,
     hits: int,
     also: Integers,
 ) -> Found:
     """What `search` finds where the calling thread alone looks through the vectors, once for the sample, the hits and all other candidates."""
-    partitions = tuple(partition.row for partition in scope)
+    partitions = scope.rows
     text = _by_words(room, question, partitions)
     memories = np.concatenate([sample, also, _best(text, index, 2 * hits)])
     scored = _scored(index.around(question.vector, partitions=partitions, limit=hits, memories=memories), text)
@@ -252,7 +248,7 @@ def _backgrounds(question: Question, scored: Scored, places: Integers | slice = 
 
 
 def _judged(
-    question: Question, scored: Scored, backgrounds: Mapping[str, fusion.Background], scope: Sequence[Partition], *, is_all: bool
+    question: Question, scored: Scored, backgrounds: Mapping[str, fusion.Background], scope: ReadableScope, *, is_all: bool
 ) -> Found:
     scores = {DENSE: scored.cosines, TEXT: scored.shares}
     arms = [
@@ -263,10 +259,8 @@ def _judged(
     memories, partitions, ties = scored.memories, scored.partitions, scored.ties
     told = scored.cosines if DENSE in question.arms else np.zeros(len(memories))
     kept = fusion.relevant(told, scored.shares)
-    always = [partition.row for partition in scope if partition.kind in ALWAYS_HOLD]
-    if always:
-        kept |= _within(partitions, always)
-    kept &= _within(partitions, [partition.row for partition in scope])
+    kept |= scope.always_hold(partitions)
+    kept &= scope.is_open(partitions)
     similarities = fusion.similarity(z)
     evidence = Evidence(scored.passages, memories, partitions, ties, scored.cosines, scored.shares, arms, z, similarities, kept)
     return Found(memories[kept], partitions[kept], ties[kept], similarities[kept], is_all, evidence)
@@ -284,13 +278,6 @@ def _places(sample: Integers, memories: Integers) -> Integers:
     """Where the sample stands among memories, which ascend; one that was removed meanwhile stands nowhere."""
     wanted = np.sort(sample)
     return memories.searchsorted(wanted[_are_among(wanted, memories)])
-
-
-def _within(partitions: Integers, rows: Sequence[int]) -> NDArray[np.bool_]:
-    """Which of the partitions are among the rows. Rows are small numbers, so a table of them is quicker than a search."""
-    table = np.zeros(max(int(partitions.max(initial=0)), max(rows, default=0)) + 1, dtype=np.bool_)
-    table[list(rows)] = True
-    return table[partitions]
 
 
 def _distinct(memories: Integers) -> tuple[Integers, Integers | slice]:

@@ -100,7 +100,7 @@ def _checked_signal(signal: Any) -> FeedbackSignal:
 def _visible(room: Room, ids: Iterable[str], agent: str, user_id: object, *, preferences: bool = False) -> _Sorted:
     """Which of the ids are memories that the agent can see; with `preferences` also those of users it was shown and now names by id alone."""
     user = args.checked_name(user_id, "user_id") if user_id is not None else None
-    scope = {partition.row for partition in readable(room, agent=agent, user_id=user)}
+    scope = readable(room, agent=agent, user_id=user).by_row
     result = _Sorted([], [])
     for memory_id in ids:
         found = room.project.find(memory_id)
