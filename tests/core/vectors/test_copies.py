@@ -93,5 +93,5 @@ def test_a_key_finds_the_row_that_was_added_last_however_many_there_are() -> Non
         rows = np.arange(len(keys)) + 1_000 * step
         lookup.add(keys, rows)
         known.update(zip(keys.tolist(), rows.tolist(), strict=True))
-        asked = random.integers(0, 3 * MERGE_ABOVE, 1 + 50 * (step % 2))
+        asked = np.unique(random.integers(0, 3 * MERGE_ABOVE, 1 + 50 * (step % 2)))
         assert lookup.find(asked).tolist() == [known.get(key, -1) for key in asked.tolist()]

@@ -16,6 +16,7 @@ from alma.retrieval.ranking import Ranked
 from alma.text import PASSAGE_CHARS, shortened
 from alma.types.explanation import ArmPart, Explanation, FactorPart, PassagePart
 from alma.types.recalled import Factors
+from alma.vectors.table import ascending
 
 NEVER_COMMON = CommonWords(number=sys.maxsize, share=1.0, newest=0)
 
@@ -100,7 +101,7 @@ def equal_ones(room: Room, answer: Answer, memory: int) -> list[int]:
     first = int(found.memories[equal[np.lexsort((-found.memories[equal], -found.similarities[equal]))[0]]])
     memories = found.memories[equal]
     newest = memories[index.copies(memories) > 0].tolist()
-    others: list[int] = np.unique(np.concatenate([memories, *map(index.copies_of, newest)]))[::-1].tolist()
+    others: list[int] = ascending(np.concatenate([memories, *map(index.copies_of, newest)]))[::-1].tolist()
     return list(dict.fromkeys([first, *others]))
 
 

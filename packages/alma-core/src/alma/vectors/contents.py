@@ -9,12 +9,12 @@ from alma.protocols import VectorChanges
 from alma.vectors.blocks import Exact, Halves, Method
 from alma.vectors.changes import without_repeats
 from alma.vectors.columns import Column
-from alma.vectors.copies import KeyLookup, content_keys, repeated
+from alma.vectors.copies import KeyLookup, content_keys, said_again
 from alma.vectors.groups import Selection, groups
 from alma.vectors.partition import Partition
 from alma.vectors.sample import Held
 from alma.vectors.scopes import Scope
-from alma.vectors.table import PassageTable
+from alma.vectors.table import PassageTable, ascending
 
 Integers = NDArray[np.int64]
 
@@ -160,25 +160,27 @@ class Contents:
         self._settle(slots)
         keys = content_keys(slots, added.ties, added.vectors)
         originals = self._originals_of(rows, keys)
-        new = np.flatnonzero(originals == rows)
-        for number, chosen in groups(self._homes.values[slots[new]]):
-            self.partitions[number].shelf.append(rows[new[chosen]], added.vectors[new[chosen]], self.table)
-        copies = np.flatnonzero(originals != rows)
-        for number, chosen in groups(self._homes.values[slots[copies]]):
-            self.partitions[number].shelf.join(rows[copies[chosen]], originals[copies[chosen]], self.table)
-        self._originals.add(keys[new], rows[new])
+        is_new = originals == rows
+        new, vectors = (rows, added.vectors) if is_new.all() else (rows[is_new], added.vectors[is_new])
+        for number, chosen in self.by_partition(new):
+            self.partitions[number].shelf.append(new[chosen], vectors[chosen], self.table)
+        self._originals.add(keys[is_new], new)
+        copies, copied = rows[~is_new], originals[~is_new]
+        for number, chosen in self.by_partition(copies):
+            self.partitions[number].shelf.join(copies[chosen], copied[chosen], self.table)
         return slots
 
     def _originals_of(self, rows: Integers, keys: Integers) -> Integers:
         """The row of which each of some new rows is a copy; the row itself if it is none."""
         table = self.table
-        first, is_again = repeated(keys, table.memory.values[rows])
-        found = self._originals.find(keys)
+        distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        found = self._originals.find(distinct)[inverse]
         is_one = (found >= 0) & table.live.values[found]
         for column in (table.slot.values, table.tie.values):
             is_one &= column[found] == column[rows]
         is_one &= table.memory.values[found] != table.memory.values[rows]
-        return np.where(is_again, rows, np.where(is_one, found, rows)[first])
+        originals = np.where(is_one, found, rows)[first[inverse]]
+        return originals if len(distinct) == len(keys) else np.where(said_again(keys, table.memory.values[rows]), rows, originals)
 
     def _slots(self, partitions: Integers) -> Integers:
         """The slots of partitions; a new one gets the next, and shares a shelf at first."""
@@ -194,7 +196,7 @@ class Contents:
 
     def _settle(self, slots: Integers) -> None:
         """Stores the vectors of these slots where and how their number wants them. Here partitions of very many will get an approximate method."""
-        for slot in np.unique(slots).tolist():
+        for slot in ascending(slots).tolist():
             count = int(self._passage_counts.values[slot])
             if slot in self.partitions:
                 self._switch(self.partitions[slot], count)
@@ -240,7 +242,7 @@ class Contents:
     def _recount(self, gone: Held, held: Held) -> None:
         counts = self.memory_counts.values
         counts += np.bincount(held.slots, minlength=len(counts)) - np.bincount(gone.slots, minlength=len(counts))
-        for slot in np.unique(np.concatenate([gone.slots, held.slots])).tolist():
+        for slot in ascending(np.concatenate([gone.slots, held.slots])).tolist():
             if slot in self.partitions:
                 stays = held.slots == slot
                 self.partitions[slot].count_memories(

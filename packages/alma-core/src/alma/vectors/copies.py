@@ -25,15 +25,13 @@ def content_keys(slots: Integers, ties: Integers, vectors: Halves) -> Integers:
     return keys.view(np.int64)
 
 
-def repeated(keys: Integers, memories: Integers) -> tuple[Integers, Flags]:
-    """For each key the place of the first one that equals it, and which keys their own memory has before: it says something twice."""
-    is_again = np.zeros(len(keys), dtype=np.bool_)
-    distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    if len(distinct) < len(keys):
-        order = np.lexsort((memories, keys))
-        ordered, of = keys[order], memories[order]
-        is_again[order[1:]] = (ordered[1:] == ordered[:-1]) & (of[1:] == of[:-1])
-    return first[inverse], is_again
+def said_again(keys: Integers, memories: Integers) -> Flags:
+    """Which of the passages repeat an earlier one of their own memory: that says something twice, and is no copy of itself."""
+    order = np.lexsort((memories, keys))
+    keys, memories = keys[order], memories[order]
+    again = np.zeros(len(keys), dtype=np.bool_)
+    again[order[1:]] = (keys[1:] == keys[:-1]) & (memories[1:] == memories[:-1])
+    return again
 
 
 class KeyLookup:
@@ -49,7 +47,7 @@ class KeyLookup:
         self._late_keys, self._late_rows = Column(np.int64), Column(np.int64)
 
     def find(self, keys: Integers) -> Integers:
-        """The row of each key, -1 where there is none."""
+        """The row of each of some distinct keys, which ascend; -1 where there is none."""
         found = _sorted_find(self._keys, self._rows, keys)
         late_keys, late_rows = self._late_keys.values, self._late_rows.values
         if len(keys) <= FEW:

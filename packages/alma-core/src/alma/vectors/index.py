@@ -19,6 +19,7 @@ from alma.vectors.locks import SharedLock
 from alma.vectors.sample import Sample
 from alma.vectors.scans import Scans
 from alma.vectors.scopes import Scope
+from alma.vectors.table import ascending
 
 Integers = NDArray[np.int64]
 
@@ -169,7 +170,7 @@ class ProjectIndex:
                 self._contents.partitions[number].shelf.with_copies(self._contents.positions(rows[chosen]))
                 for number, chosen in self._contents.by_partition(rows)
             ]
-            return np.unique(self._table.memory.values[np.concatenate([_NO_ROWS, *found])])
+            return ascending(self._table.memory.values[np.concatenate([_NO_ROWS, *found])])
 
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
         """Memories of the partitions that stand for all of them, by ascending tie, and how many there are.

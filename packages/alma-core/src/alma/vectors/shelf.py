@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from alma.vectors.blocks import Block, Halves, Stored, Vector
 from alma.vectors.columns import Column
-from alma.vectors.table import PassageTable
+from alma.vectors.table import PassageTable, ascending
 
 Integers = NDArray[np.int64]
 
@@ -60,7 +60,8 @@ class Shelf:
         """
         positions = table.position.values[rows].astype(np.int64)
         left = self._left(rows, positions, table)
-        self._close(np.setdiff1d(positions, table.position.values[left]), table)
+        empty = ascending(positions)
+        self._close(empty[~np.isin(empty, table.position.values[left])] if len(left) else empty, table)
         return left
 
     def _left(self, rows: Integers, positions: Integers, table: PassageTable) -> Integers:
