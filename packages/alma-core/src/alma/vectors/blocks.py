@@ -70,14 +70,19 @@ class ExactScan:
         self._products = products
 
     def best(self, limit: int, /) -> tuple[Integers, Vector]:
-        products, count = self._products, len(self._products)
-        if count <= limit:
-            return np.arange(count), products
-        positions = np.flatnonzero(products >= np.partition(products, count - limit)[count - limit])
-        return positions, products[positions]
+        return not_beaten(None, self._products, limit)
 
     def at(self, positions: Integers, /) -> Vector:
         return self._products[positions]
+
+
+def not_beaten(positions: Integers | None, products: Vector, limit: int) -> tuple[Integers, Vector]:
+    """Those of the positions, all if none are given, whose products are not beaten by `limit` others."""
+    count = len(products)
+    if count <= limit:
+        return np.arange(count) if positions is None else positions, products
+    places = np.flatnonzero(products >= np.partition(products, count - limit)[count - limit])
+    return places if positions is None else positions[places], products[places]
 
 
 class ExactBlock:

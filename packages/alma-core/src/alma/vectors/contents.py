@@ -30,17 +30,17 @@ _NO_ROWS: Integers = np.empty(0, dtype=np.int64)
 class Contents:
     """Passages in a table, and their vectors in partitions, which are told by slots counted from 0. Not thread-safe.
 
-    A partition of more than `faiss_above` live passages is a flat float16 FAISS index, one of more than `shared_up_to` has a numpy matrix of its own,
-    and all others share one. Copies, passages of one partition with one tie and one vector, share that vector.
+    A partition of more than `shared_up_to` live passages has vectors of its own: a numpy matrix, or a flat float16 FAISS index if there are more than
+    `faiss_above` in all partitions. All others share a matrix. Copies, passages of one partition with one tie and one vector, share that vector.
     `moves` grows whenever rows get other numbers or vectors another method.
     """
 
     def __init__(self, dimension: int, *, faiss_above: int, shared_up_to: int) -> None:
         self._dimension = dimension
         self._faiss_above, self._shared_up_to = faiss_above, min(shared_up_to, faiss_above)
-        self._faiss: Method | None = None
+        self._method: Method = Exact()
         self.table = PassageTable()
-        self.partitions = {SHARED: Partition(Exact(), dimension)}
+        self.partitions = {SHARED: Partition(self._method, dimension)}
         self.numbers = Column(np.int64)
         self.memory_counts = Column(np.int64)
         self.moves = 0
@@ -195,23 +195,32 @@ class Contents:
         return np.array(slots, dtype=np.int64)[inverse]
 
     def _settle(self, slots: Integers) -> None:
-        """Stores the vectors of these slots where and how their number wants them. Here partitions of very many will get an approximate method."""
+        """Gives each of these slots that outgrew it a shelf of its own, and all of them the method that suits the number of passages. Here partitions
+        of very many will get an approximate one."""
+        self._choose(self.table.live_count)
         for slot in ascending(slots).tolist():
-            count = int(self._passage_counts.values[slot])
-            if slot in self.partitions:
-                self._switch(self.partitions[slot], count)
-            elif count > self._shared_up_to:
-                self._move_out(slot, count)
+            if slot not in self.partitions and self._passage_counts.values[slot] > self._shared_up_to:
+                self._move_out(slot)
 
-    def _switch(self, partition: Partition, count: int) -> None:
-        """Gives a partition of so many live passages the method that suits it."""
-        if (count > self._faiss_above) is isinstance(partition.method, Exact):
-            partition.switch(self._method(count), self._dimension)
-            self.moves += 1
+    def _choose(self, count: int) -> None:
+        """Chooses the method for so many live passages."""
+        if count > self._faiss_above and isinstance(self._method, Exact):
+            from alma.vectors.flat_faiss import FlatFaiss
 
-    def _move_out(self, slot: int, count: int) -> None:
+            self._switch(FlatFaiss())
+        elif count <= self._faiss_above // 2 and not isinstance(self._method, Exact):
+            self._switch(Exact())
+
+    def _switch(self, method: Method) -> None:
+        self._method = method
+        self.moves += 1
+        for number, partition in self.partitions.items():
+            if number != SHARED:
+                partition.switch(method, self._dimension)
+
+    def _move_out(self, slot: int) -> None:
         """Gives a slot that shared a shelf one of its own."""
-        shared, own = self.partitions[SHARED].shelf, Partition(self._method(count), self._dimension)
+        shared, own = self.partitions[SHARED].shelf, Partition(self._method, self._dimension)
         positions = np.flatnonzero(self.table.slot.values[shared.rows.values] == slot)
         newest, rows = shared.rows.values[positions], shared.with_copies(positions)
         vectors = shared.block.stored()[positions].astype(np.float16)
@@ -223,16 +232,6 @@ class Contents:
         self.partitions[slot], self._homes.values[slot] = own, slot
         self._scopes = {}
         self.moves += 1
-
-    def _method(self, count: int) -> Method:
-        """How so many live passages are stored and compared."""
-        if count <= self._faiss_above:
-            return self.partitions[SHARED].method
-        if self._faiss is None:
-            from alma.vectors.flat_faiss import FlatFaiss
-
-            self._faiss = FlatFaiss()
-        return self._faiss
 
     def _held(self, memories: Integers) -> Held:
         """Those of the memories that have a live passage."""

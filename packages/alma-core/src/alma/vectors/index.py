@@ -36,9 +36,9 @@ _NO_ROWS: Integers = np.empty(0, dtype=np.int64)
 class ProjectIndex:
     """Implements `alma.protocols.VectorIndex`: an exact search over vectors of `dimension` that arrive as float16. Thread-safe.
 
-    A partition of more than `faiss_above` live passages is a flat float16 FAISS index, and FAISS is imported only then; others are float32 numpy
-    matrices, the small ones of up to `shared_up_to` one together. All compare the same stored values with a float32 query: their scores differ by
-    rounding alone (below 1e-5), and within one partition equal vectors have equal scores. So what a partition answers depends on it alone.
+    Up to `faiss_above` live passages in the project vectors are float32 numpy matrices: one a partition, small ones of up to `shared_up_to` passages
+    one together. Beyond, every larger partition is a flat float16 FAISS index, and FAISS is imported only then. It finds what is nearest; what is
+    returned is compared by numpy, so that scores are the same to the last bit whatever the project holds.
 
     Copies, passages of one partition with one tie and one vector, share that vector and are compared with a query once.
     A memory is expected to have all its passages in one partition and with one tie.
