@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from alma.errors import MissingDependencyError
-from alma.vectors.blocks import Block, Comparison, Exact, Halves, Integers, Scan, Stored, Vector, not_beaten
+from alma.vectors.blocks import Block, Comparison, Exact, Halves, Integers, Scan, Stored, Vector, not_beaten, widened
 
 SPARE_PLACES = 16
 
@@ -25,7 +25,7 @@ class FlatFaiss:
         return FlatFaissBlock(self, dimension)
 
     def comparison(self, stored: Stored, /) -> Comparison:
-        return Exact().comparison(stored.astype(np.float32))
+        return Exact().comparison(widened(stored))
 
     def new_index(self, dimension: int) -> Any:
         """An empty float16 index for inner products."""
