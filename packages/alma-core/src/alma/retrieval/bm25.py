@@ -34,7 +34,7 @@ def scored(found: TextLists) -> TextScores:
     frequencies = found.frequencies.astype(np.float64)
     weights = np.repeat([idf * (K1 + 1) for idf in idfs], found.sizes)
     total = np.bincount(found.places, weights * frequencies / (frequencies + _norms(found)))
-    named = np.flatnonzero(total)
+    named = np.flatnonzero(total > 0)
     return TextScores(found.memories[named], total[named] / ((K1 + 1) * sum(idfs)))
 
 
