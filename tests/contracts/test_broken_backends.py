@@ -61,15 +61,22 @@ STORES = {
     "LooksUpBesideItsWrites": ["test_a_write_sees_what_it_has_done_and_others_do_not"],
     "CountsUntilOneIsUnknown": ["test_nothing_is_counted_if_one_of_the_memories_is_unknown"],
     "FindsTheWordsOfAnotherProject": ["test_other_projects_are_not_searched"],
-    "ScoresAllMatchesAlike": [
-        "test_scores_are_shares_of_what_a_perfect_match_would_have",
-        "test_a_rare_word_tells_more_than_one_that_is_everywhere",
-    ],
+    "TakesAllWordsForEquallyRare": ["test_a_rare_word_tells_more_than_one_that_is_everywhere"],
     "ListsMatchesInAnotherOrder": ["test_every_memory_with_one_of_the_words_is_found_ascending"],
     "ForgetsKeywords": ["test_keywords_are_found_too"],
     "WantsAllWordsAtOnce": ["test_every_memory_with_one_of_the_words_is_found_ascending"],
-    "IgnoresWhichMemoriesMatter": ["test_a_word_that_is_everywhere_counts_for_the_few_memories_that_matter"],
-    "ScoresWhateverMatters": ["test_of_the_few_memories_that_matter_those_with_a_word_are_scored"],
+    "SearchesAllPartitions": [
+        "test_only_memories_of_the_partitions_are_found",
+        "test_what_the_reader_does_not_see_moves_no_score",
+    ],
+    "CountsWhatTheReaderDoesNotSee": [
+        "test_a_word_is_as_rare_as_it_is_among_the_memories_that_the_reader_sees",
+        "test_what_the_reader_does_not_see_moves_no_score",
+    ],
+    "SearchesByEveryWord": [
+        "test_a_common_word_is_left_out_where_a_rarer_one_occurs",
+        "test_where_all_words_are_common_the_newest_memories_with_the_first_of_them_are_found",
+    ],
     "SnapsPieceByPiece": ["test_a_snapshot_is_of_one_moment"],
     "ExportsOtherAgentsToo": [
         "test_a_snapshot_of_an_agent_has_its_memories_and_evidence_and_no_others",

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 
 from alma.journal import Change
-from alma.protocols import Erased, Place, TextScores
+from alma.protocols import CommonWords, Erased, Place, TextLists
 from alma.storage.project import SQLProject
 from alma.storage.reembedding import NextVectors
 from alma.storage.store import SQLStorage
@@ -81,10 +80,10 @@ class LeaksVectorsOfAnotherProject(_Broken):
 
 
 class _FindsOthers(_Project):
-    def text_scores(self, words: Sequence[str], **within: Any) -> TextScores:
-        mine = super().text_scores(words, **within)
+    def text_lists(self, words: Sequence[str], **given: Any) -> TextLists:
+        mine = super().text_lists(words, **given)
         other = SQLProject(self._database, "lab", dimension=self._dimension, embedder=self._embedder, seal=self._seal)
-        return mine if len(mine.memories) else other.text_scores(words, **within)
+        return mine if len(mine.places) else other.text_lists(words, **{**given, "partitions": list(other.partitions())})
 
 
 class FindsTheWordsOfAnotherProject(_Broken):
@@ -92,19 +91,20 @@ class FindsTheWordsOfAnotherProject(_Broken):
 
 
 class _CountsMatches(_Project):
-    def text_scores(self, words: Sequence[str], **within: Any) -> TextScores:
-        found = super().text_scores(words, **within)
-        return replace(found, scores=found.scores * 0 + 1)
+    def text_lists(self, words: Sequence[str], **given: Any) -> TextLists:
+        found = super().text_lists(words, **given)
+        return replace(found, held_by=[1 for _ in found.held_by])
 
 
-class ScoresAllMatchesAlike(_Broken):
+class TakesAllWordsForEquallyRare(_Broken):
     made = _CountsMatches
 
 
 class _BestFirst(_Project):
-    def text_scores(self, words: Sequence[str], **within: Any) -> TextScores:
-        found = super().text_scores(words, **within)
-        return TextScores(found.memories[::-1], found.scores[::-1])
+    def text_lists(self, words: Sequence[str], **given: Any) -> TextLists:
+        found = super().text_lists(words, **given)
+        places = len(found.memories) - 1 - found.places
+        return replace(found, memories=found.memories[::-1], lengths=found.lengths[::-1], places=places)
 
 
 class ListsMatchesInAnotherOrder(_Broken):
@@ -132,40 +132,46 @@ class ForgetsKeywords(_Broken):
 
 
 class _AllWords(_Project):
-    def text_scores(self, words: Sequence[str], **within: Any) -> TextScores:
-        found = super().text_scores(words, **within)
-        for word in words:
-            kept = np.isin(found.memories, super().text_scores([word], **within).memories)
-            found = TextScores(found.memories[kept], found.scores[kept])
-        return found
+    def text_lists(self, words: Sequence[str], **given: Any) -> TextLists:
+        found = super().text_lists(words, **given)
+        if min(found.sizes, default=0):
+            return found
+        return replace(found, places=found.places[:0], frequencies=found.frequencies[:0], sizes=[0 for _ in found.sizes])
 
 
 class WantsAllWordsAtOnce(_Broken):
     made = _AllWords
 
 
-class _IgnoresWithin(_Project):
-    def text_scores(self, words: Sequence[str], **_within: Any) -> TextScores:
-        return super().text_scores(words)
+class _IgnoresPartitions(_Project):
+    def text_lists(self, words: Sequence[str], **given: Any) -> TextLists:
+        return super().text_lists(words, **{**given, "partitions": list(self.partitions())})
 
 
-class IgnoresWhichMemoriesMatter(_Broken):
-    made = _IgnoresWithin
+class SearchesAllPartitions(_Broken):
+    made = _IgnoresPartitions
 
 
-class _OverlooksWithin(_Project):
-    """Looks the memories that matter up, whether they hold a word or not."""
+class _CountsEverybody(_Project):
+    """Lists what the reader sees, and counts how rare a word is by all that there is."""
 
-    def text_scores(self, words: Sequence[str], *, within: Any = None) -> TextScores:
-        found = super().text_scores(words, within=within)
-        if within is None:
-            return found
-        scores = dict(zip(found.memories.tolist(), found.scores.tolist(), strict=True))
-        return TextScores(within, np.array([scores.get(memory, 0.5) for memory in within.tolist()]))
+    def text_lists(self, words: Sequence[str], **given: Any) -> TextLists:
+        everything = super().text_lists(words, **{**given, "partitions": list(self.partitions())})
+        mine = super().text_lists(words, **given)
+        return replace(mine, count=everything.count, total_length=everything.total_length)
 
 
-class ScoresWhateverMatters(_Broken):
-    made = _OverlooksWithin
+class CountsWhatTheReaderDoesNotSee(_Broken):
+    made = _CountsEverybody
+
+
+class _NeverCommon(_Project):
+    def text_lists(self, words: Sequence[str], **given: Any) -> TextLists:
+        return super().text_lists(words, **{**given, "common": CommonWords(number=10**9, share=1.0, newest=0)})
+
+
+class SearchesByEveryWord(_Broken):
+    made = _NeverCommon
 
 
 class _CountsLate(_Project):

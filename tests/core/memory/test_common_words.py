@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from alma import ALMA
@@ -30,10 +29,13 @@ def test_an_agent_finds_its_own_old_memory_by_a_word_that_everybody_uses(alma: A
     assert by_words(alma, "deploy") == ["Deploy the gateway"]
 
 
-def test_a_rare_word_of_somebody_else_does_not_take_the_common_ones_out_of_the_score(alma: ALMA) -> None:
-    (mine, *_) = alma._room.project.find(alma.retrieve("deploy", "ann").ids).values()
-    scores = alma._room.project.text_scores(["deploy", "telescope"], within=np.array([mine.memory]))
-    assert scores.scores[scores.memories == mine.memory] > 0
+def test_a_rare_word_of_another_agent_changes_no_score(alma: ALMA) -> None:
+    alone, beside = (
+        alma.retrieve(task, "ann", arms=("text",), explain=True).recalled for task in ("deploy x1", "deploy telescope")
+    )
+    assert [item.explanation and item.explanation.share for item in alone] == [
+        item.explanation and item.explanation.share for item in beside
+    ]
 
 
 def test_what_others_wrote_is_not_found_by_its_words(alma: ALMA) -> None:

@@ -4,19 +4,21 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from alma import ALMA
-from alma.storage import bm25, waiting
+from alma.protocols import CommonWords
+from alma.retrieval.bm25 import COMMON
+from alma.storage import waiting
+from alma.testing.contracts.stored import text_scores
 from alma.types import Passage
 from stores import open_alma, rows
 
 FACTS = ("Deploy the gateway", "Deploy the gateway to the gateway host", "Water the plants")
 
 
-def add(alma: ALMA, facts: Sequence[str] = FACTS) -> list[str]:
-    return [alma.add_domain_knowledge("helena", "deploy slowly", fact).id for fact in facts]
+def add(alma: ALMA, facts: Sequence[str] = FACTS, agent: str = "helena") -> list[str]:
+    return [alma.add_domain_knowledge(agent, "deploy slowly", fact).id for fact in facts]
 
 
 def held_back(alma: ALMA) -> list[int]:
@@ -28,9 +30,8 @@ def in_full_text(alma: ALMA) -> int:
     return len(rows(alma._store.storage.path, "SELECT DISTINCT id >> 1 FROM text_1_docsize"))
 
 
-def scored(alma: ALMA, *words: str, within: Sequence[int] | None = None) -> list[tuple[int, float]]:
-    few = None if within is None else np.array(within)
-    found = alma._room.project.text_scores(words, within=few)
+def scored(alma: ALMA, *words: str, owners: Sequence[str] | None = None, common: CommonWords = COMMON) -> list[tuple[int, float]]:
+    found = text_scores(alma._room.project, *words, owners=owners, common=common)
     return list(zip(found.memories.tolist(), found.scores.tolist(), strict=True))
 
 
@@ -38,23 +39,24 @@ def by_words(alma: ALMA, task: str) -> list[str]:
     return sorted(memory.text for memory in alma.retrieve(task, "helena", arms=("text",)))
 
 
-@pytest.mark.parametrize("within", [None, [2, 5], [5, 6]])
-@pytest.mark.parametrize("common_from", [bm25.COMMON_FROM, 1])
+@pytest.mark.parametrize("owners", [None, ["helena"], ["victor"]])
+@pytest.mark.parametrize("common", [COMMON, CommonWords(number=1, share=0.0, newest=2)])
 def test_scores_are_the_same_before_and_after_it_is_taken_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, within: Sequence[int] | None, common_from: int
+    tmp_path: Path, owners: Sequence[str] | None, common: CommonWords
 ) -> None:
-    monkeypatch.setattr(bm25, "COMMON_FROM", common_from)
     with open_alma(tmp_path) as alma:
         add(alma)
+        add(alma, FACTS[1:], agent="victor")
         alma.compact()
+        add(alma, FACTS[:1], agent="victor")
         add(alma)
-        assert (in_full_text(alma), len(held_back(alma))) == (3, 3)
+        assert (in_full_text(alma), len(held_back(alma))) == (5, 4)
         queries = (["gateway"], ["gateway", "plants"], ["deploy", "host"], ["slowly"], ["nothing"])
-        before = [scored(alma, *words, within=within) for words in queries]
+        before = [scored(alma, *words, owners=owners, common=common) for words in queries]
 
         alma.compact()
-        assert (in_full_text(alma), held_back(alma)) == (6, [])
-        assert [scored(alma, *words, within=within) for words in queries] == before
+        assert (in_full_text(alma), held_back(alma)) == (9, [])
+        assert [scored(alma, *words, owners=owners, common=common) for words in queries] == before
         assert any(before)
 
 

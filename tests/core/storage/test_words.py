@@ -1,25 +1,26 @@
 """What is remembered of a project's words says what reading them anew says, whatever was written since."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alma.protocols import Project, Store
-from alma.storage.postings import OVERHEAD, Posting, Postings
+from alma.protocols import CommonWords, Project, Store
+from alma.retrieval.bm25 import COMMON
+from alma.storage.postings import NOWHERE, OVERHEAD, Postings
 from alma.storage.store import SQLStorage
 from alma.testing import MockEmbedder, make_outcome
 from alma.testing.clocks import START
-from alma.testing.contracts.stored import AT, add, row_of, vectors_for
+from alma.testing.contracts.stored import AT, add, row_of, text_scores, vectors_for
 from alma.types.memories import Memory
 from alma.types.passages import Passage, passages_of
 
 WORDS = ("deploy", "deploying", "ledger", "website", "agreed", "naïve", "v2.1")
-EVERYWHERE = 4_001
-"""So often stands a word that is too common to be listed."""
+FEW = CommonWords(number=3, share=0.0, newest=2)
+"""A word that more than three memories hold is common already."""
 
 
 @pytest.fixture
@@ -37,8 +38,8 @@ def opened(tmp_path: Path) -> Iterator[Callable[[], Store]]:
         store.close()
 
 
-def scores(project: Project, *words: str, within: list[int] | None = None) -> dict[int, float]:
-    found = project.text_scores(words, within=None if within is None else np.array(within, dtype=np.int64))
+def scores(project: Project, *words: str, owners: Sequence[str] | None = None, common: CommonWords = COMMON) -> dict[int, float]:
+    found = text_scores(project, *words, owners=owners, common=common)
     return dict(zip(found.memories.tolist(), found.scores.tolist(), strict=True))
 
 
@@ -59,6 +60,7 @@ texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 steps = st.one_of(
     st.tuples(st.just("add"), texts),
     st.tuples(st.just("add of others"), texts),
+    st.tuples(st.just("add by bob"), texts),
     st.tuples(st.just("archive"), st.integers(0, 9)),
     st.tuples(st.just("bring back"), st.integers(0, 9)),
     st.tuples(st.just("purge"), st.integers(0, 9)),
@@ -87,7 +89,8 @@ def take_steps(path: Path, made: list[tuple[str, str | int]], patience: int) -> 
         project = store.project("shop")
     for name, given_to_it in (("add", "deploy ledger"), ("ask", " ".join(WORDS)), *made, ("ask", " ".join(WORDS))):
         if name.startswith("add"):
-            memories.append(make_outcome(task_description=str(given_to_it), strategy_used="ledger"))
+            agent = "bob" if name == "add by bob" else "ann"
+            memories.append(make_outcome(agent=agent, task_description=str(given_to_it), strategy_used="ledger"))
             said = [Passage(text=str(given_to_it), is_own=False), Passage(text="deploy", position=1, keywords=str(given_to_it))]
             add(store, project, memories[-1], passages=said if name == "add of others" else ())
         elif name == "reword":
@@ -95,7 +98,9 @@ def take_steps(path: Path, made: list[tuple[str, str | int]], patience: int) -> 
         elif name == "ask":
             fresh = SQLStorage(path, at=START)
             asked = str(given_to_it).split()
-            assert scores(project, *asked) == scores(fresh.project("shop"), *asked)
+            for owners, common in product((["ann"], ["ann", "bob"], ["eve"]), (COMMON, FEW)):
+                anew = scores(fresh.project("shop"), *asked, owners=owners, common=common)
+                assert scores(project, *asked, owners=owners, common=common) == anew
             fresh.close()
         elif len(memories) > 1:
             chosen = memories[int(given_to_it) % len(memories)]
@@ -110,16 +115,28 @@ def take_steps(path: Path, made: list[tuple[str, str | int]], patience: int) -> 
 def test_a_word_that_has_become_common_meanwhile_is_left_out_as_if_it_always_was(opened: Callable[[], Store]) -> None:
     store = opened()
     project = store.project("shop")
-    add(store, project, *(make_outcome(task_description="deploy " * 40, strategy_used="") for _ in range(EVERYWHERE // 40 - 1)))
+    add(store, project, *(make_outcome(task_description="deploy", strategy_used="") for _ in range(FEW.number - 1)))
     rare = make_outcome(task_description="Deploy the ledger", strategy_used="")
     add(store, project, rare)
-    assert len(scores(project, "deploy", "ledger")) > 1
-    add(store, project, *(make_outcome(task_description="deploy " * 40, strategy_used="") for _ in range(2)))
-    assert list(scores(project, "deploy", "ledger")) == [row_of(project, rare)]
-    assert list(scores(project, "deploy", "ledger")) == [row_of(project, rare)]
-    mine = [row_of(project, rare)]
-    again = opened().project("shop")
-    assert scores(project, "deploy", within=mine)[mine[0]] == scores(again, "deploy", within=mine)[mine[0]] > 0
+    assert len(scores(project, "deploy", "ledger", common=FEW)) == FEW.number
+    add(store, project, make_outcome(task_description="deploy", strategy_used=""))
+    for _ in range(2):
+        assert list(scores(project, "deploy", "ledger", common=FEW)) == [row_of(project, rare)]
+
+
+def test_a_word_is_common_in_one_scope_and_not_in_another_whoever_asks_first(opened: Callable[[], Store]) -> None:
+    store = opened()
+    project = store.project("shop")
+    crowd = [make_outcome(agent="crowd", task_description=f"deploy {n}", strategy_used="") for n in range(300)]
+    mine = [
+        make_outcome(agent="ann", task_description=text, strategy_used="") for text in ("Deploy the ledger", "Deploy", "Ledger")
+    ]
+    add(store, project, *crowd[:150], *mine, *crowd[150:])
+    both = [row_of(project, memory) for memory in mine]
+    for owners_in_turn in (["ann"], ["crowd", "ann"]), (["crowd", "ann"], ["ann"]):
+        again = opened().project("shop")
+        found = {len(owners): list(scores(again, "deploy", "ledger", owners=owners, common=FEW)) for owners in owners_in_turn * 2}
+        assert found == {1: both, 2: [both[0], both[2]]}
 
 
 def whole(store: Store, monkeypatch: pytest.MonkeyPatch) -> Project:
@@ -140,9 +157,7 @@ def asking_full_text(store: Store) -> list[str]:
     """The questions to the full text from now on."""
     assert isinstance(store, SQLStorage)
     asked: list[str] = []
-    store.database.connection.set_trace_callback(
-        lambda said: asked.append(said) if "words_1" in said or "text_1" in said else None
-    )
+    store.database.connection.set_trace_callback(lambda said: asked.append(said) if "words_1" in said else None)
     return asked
 
 
@@ -211,18 +226,16 @@ def test_lists_that_no_longer_have_room_are_read_again(opened: Callable[[], Stor
 
 def test_what_is_remembered_stays_within_its_bytes_and_the_words_asked_last_stay() -> None:
     postings = Postings(most_bytes=6 * OVERHEAD)
-    nowhere = Posting(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32), entries=0, held_by=0)
     words = [f"word{number}" for number in range(20)]
     for word in words:
-        postings.keep({word: nowhere}, upto=0)
+        postings.keep({word: NOWHERE}, upto=0)
         postings.known(words[:1], upto=0)
     assert list(postings.known(words, upto=0)) == [words[0], *words[-5:]]
 
 
 def test_what_is_added_to_remembered_words_counts_among_their_bytes() -> None:
     postings = Postings(most_bytes=4 * OVERHEAD)
-    nowhere = Posting(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32), entries=0, held_by=0)
-    postings.keep({"everywhere": nowhere, "rare": nowhere}, upto=0)
+    postings.keep({"everywhere": NOWHERE, "rare": NOWHERE}, upto=0)
     postings.known(["rare"], upto=0)
     for seq in range(1, 100):
         postings.add([(seq, 1.0, {"everywhere": 1})], upto=seq)

@@ -160,9 +160,33 @@ def same_scores(history: History, query: tuple[int, ...]) -> None:
     assert {row[0] for row in found} == {number for number, p in history.passages.items() if p.memory in wanted}
     near = history.index.search(np.array(query, dtype=np.float32), partitions=[1, 2], limit=2)
     assert rows_of(history.index.score(np.array(query, dtype=np.float32), memories=wanted, found=near)) == found
-    both = np.union1d(wanted, near.memories)
+    folded = history.index.nearest(np.array(query, dtype=np.float32), partitions=[1, 2], limit=2)
+    same_folded(history, rows_of(folded), query, limit=2)
+    both = np.union1d(wanted, folded.memories)
     around = history.index.around(np.array(query, dtype=np.float32), partitions=[1, 2], limit=2, memories=wanted)
     assert rows_of(around) == rows_of(history.index.score(np.array(query, dtype=np.float32), memories=both))
+
+
+def same_folded(
+    history: History, found: list[tuple[int, int, int, int, bool, float]], query: tuple[int, ...], *, limit: int
+) -> None:
+    """Of copies the newest stands for all, unless a memory says something twice; the best contents are there."""
+    assert_true(found, history, query)
+    for partition in (1, 2):
+        contents = {(p.tie, p.vector) for p in history.passages.values() if p.partition == partition}
+        best = sorted((-sum(a * b for a, b in zip(v, query, strict=True)), tie) for tie, v in contents)[:limit]
+        here = [(-score, tie) for _, _, of, tie, _, score in found if of == partition]
+        assert len(here) <= limit
+        assert set(here) <= set(best)
+        says_twice = len({(p.memory, p.vector) for p in history.passages.values()}) < len(history.passages)
+        assert says_twice or sorted(here) == best
+    for number, _, partition, tie, _, _ in found:
+        same = [
+            n
+            for n, p in history.passages.items()
+            if (p.partition, p.tie, p.vector) == (partition, tie, history.passages[number].vector)
+        ]
+        assert number == max(same) or len({history.passages[n].memory for n in same}) < len(same)
 
 
 def same_sample(history: History, query: tuple[int, ...], count: int) -> None:

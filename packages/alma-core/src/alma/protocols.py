@@ -17,7 +17,9 @@ from alma.types.evidence import Evidence as Evidence
 from alma.types.evidence import StoredEvidence as StoredEvidence
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord
 from alma.types.found import Candidate as Candidate
+from alma.types.found import CommonWords as CommonWords
 from alma.types.found import PassageScores as PassageScores
+from alma.types.found import TextLists as TextLists
 from alma.types.found import TextScores as TextScores
 from alma.types.found import VectorChanges as VectorChanges
 from alma.types.memories import AnyMemory, Memory
@@ -38,9 +40,6 @@ from alma.types.stored import Unembedded as Unembedded
 from alma.types.stored import UsageTotals as UsageTotals
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from alma.types.found import Integers as Integers
     from alma.types.found import Matrix as Matrix
     from alma.types.found import Vector as Vector
@@ -217,10 +216,12 @@ class Searchable(Protocol):
     def passages(self, rows: Sequence[int]) -> Mapping[int, Passage]:
         """Passages by row. Unknown rows are left out."""
 
-    def text_scores(self, words: Sequence[str], *, within: "Integers | None" = None) -> TextScores:
-        """Every memory that holds a telling one of the words, ascending, with its share of what full text could score. All of one moment.
+    def text_lists(self, words: Sequence[str], *, partitions: Sequence[int], common: CommonWords) -> TextLists:
+        """Where the words of a question stand in the memories of these partitions, by which `alma.retrieval.bm25` scores them. All of one moment.
 
-        `within` names the few memories, ascending, that alone matter: then every word counts, however common it is among the others.
+        There is one list for each different word as full text compares words, in the order of the question. Words that are `common` in the
+        partitions are left out if any other word occurs; if none does, the first of them is listed, too. Memories of other partitions
+        change nothing.
         """
 
 
@@ -414,8 +415,8 @@ class VectorIndex(Protocol):
     def score(self, query: "Vector", /, *, memories: "Integers") -> PassageScores:
         """All live passages of the given memories with their cosine, exactly. Unknown memories are left out."""
 
-    def among(self, memories: "Integers", /, *, partitions: Sequence[int]) -> "NDArray[np.bool_]":
-        """Which of the memories, which ascend, have a live passage in the partitions."""
+    def ties(self, memories: "Integers", /) -> tuple["Integers", "Integers"]:
+        """Those of the memories, which ascend, that have a live passage, and the tie of each."""
 
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple["Integers", int]:
         """Memories of the partitions that stand for all of them, and how many there are.

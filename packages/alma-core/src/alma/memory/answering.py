@@ -11,6 +11,7 @@ from alma.memory import arguments as args
 from alma.memory.deference import without_overruled
 from alma.memory.folding import folded
 from alma.memory.kinds import profile_for
+from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.memory.search import ARMS, HITS, Found, Question, search
@@ -22,8 +23,7 @@ from alma.text import quoted
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
 from alma.types.recalled import Factors
-
-MOST_HITS = 6_400
+from alma.vectors import ProjectIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Asked:
     arms: Collection[str]
     now: int
     partitions: Mapping[int, Partition]
-    scope: Sequence[Partition]
+    scope: ReadableScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,7 @@ class Answer:
     """What is given back, best first, and what it was chosen from. `folded` are the rules that another one, which is given back, stands for."""
 
     question: Question
-    scope: Sequence[Partition]
-    kinds: Mapping[int, str]
+    scope: ReadableScope
     found: Found
     contenders: Sequence[Contender]
     order: Sequence[Ranked]
@@ -91,12 +90,12 @@ def _checked_arms(arms: object) -> tuple[str, ...]:
     return found
 
 
-def _profile(room: Room, profile: object, weights: Mapping[str, float] | None, scope: Sequence[Partition]) -> Profile:
+def _profile(room: Room, profile: object, weights: Mapping[str, float] | None, scope: ReadableScope) -> Profile:
     usual = room.store.profile
     if weights is not None:
         return Profile.of(weights, usual.half_life_days)
     if profile is None:
-        return profile_for(room, {partition.kind for partition in scope}, usual)
+        return profile_for(room, scope.kinds.values(), usual)
     if not isinstance(profile, str) or profile != "recall":
         raise ValidationError(f"there is no profile {quoted(profile)}; there is 'recall'")
     return replace(Profile.of(RECALL_WEIGHTS), counts_usefulness=False)
@@ -107,24 +106,23 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     scope = asked.scope
     if not scope:
         return None
-    names = {partition.owner for partition in scope if not partition.is_user} | {asked.reader}
+    names = scope.owners if asked.reader in scope.owners else scope.owners | {asked.reader}
     vector = room.store.texts.query(without_names(asked.task, names), room.project)
     question = Question(vector, query_words(asked.task), asked.arms)
-    kinds = {partition.row: partition.kind for partition in scope}
     with room.project.moment():
-        found, chosen = _enough(room, question, scope, kinds, asked.top_k)
-        ranking = scored(room, asked, chosen, kinds, top_k=asked.top_k)
+        found, chosen = _chosen(room, question, scope, asked.top_k)
+        ranking = scored(room, asked, chosen, top_k=asked.top_k)
         memories = room.project.memories([item.memory for item in ranking])
     doubles = folded(ranking, memories)
     order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
-    return Answer(question, scope, kinds, found, chosen, order, memories, doubles)
+    return Answer(question, scope, found, chosen, order, memories, doubles)
 
 
-def scored(room: Room, asked: Asked, chosen: Sequence[Contender], kinds: Mapping[int, str], *, top_k: int) -> list[Ranked]:
+def scored(room: Room, asked: Asked, chosen: Sequence[Contender], *, top_k: int) -> list[Ranked]:
     """The contenders that still exist with their scores, at most `top_k` of each kind, best first."""
     found = room.project.candidates([contender.memory for contender in chosen])
     candidates = without_overruled(room, found, asked.partitions, reader=asked.reader)
-    return ranked(chosen, candidates, kinds=kinds, profile=asked.profile, now=asked.now, top_k=top_k)
+    return ranked(chosen, candidates, kinds=asked.scope.kinds, profile=asked.profile, now=asked.now, top_k=top_k)
 
 
 def contenders_for(top_k: int) -> int:
@@ -137,27 +135,18 @@ def factors_of(item: Ranked, profile: Profile) -> Factors:
     return Factors(**item.factors, usefulness=item.usefulness, weights=dict(profile.weights_of(item.kind)))
 
 
-def _enough(
-    room: Room, question: Question, scope: Sequence[Partition], kinds: Mapping[int, str], top_k: int
-) -> tuple[Found, list[Contender]]:
-    """What was found, and the contenders of each kind. Copies of one content may crowd out the rest of their kind: then it looks further."""
+def _chosen(room: Room, question: Question, scope: ReadableScope, top_k: int) -> tuple[Found, list[Contender]]:
+    """What was found, and the contenders of each kind."""
     index = room.index.current()
     wanted = contenders_for(top_k)
-    hits = max(HITS, wanted)
-    while True:
-        found = search(room, index, question, scope, hits=hits)
-        of_kind = groups(found.partitions, kinds)
-        result, counts = contenders(found.similarities, memories=found.memories, groups=of_kind, ties=found.ties, limit=wanted)
-        crowded = any(number < top_k and np.count_nonzero(of_kind == kind) >= hits for kind, number in counts.items())
-        if found.is_all or not crowded or hits >= MOST_HITS:
-            return found, result
-        hits *= 8
+    found = search(room, index, question, scope, hits=max(HITS, wanted))
+    of_kind = scope.kind_numbers(found.partitions)
+    chosen = contenders(found.similarities, memories=found.memories, groups=of_kind, ties=found.ties, limit=wanted)
+    return found, [_with_all_copies(index, found, of_kind, each) for each in chosen] if index.has_copies else chosen
 
 
-def groups(partitions: NDArray[np.int64], kinds: Mapping[int, str]) -> NDArray[np.int64]:
-    """A number for the kind of each partition."""
-    numbers = {kind: number for number, kind in enumerate(sorted(set(kinds.values())))}
-    table = np.zeros(max(kinds, default=0) + 1, dtype=np.int64)
-    for row, kind in kinds.items():
-        table[row] = numbers[kind]
-    return table[partitions]
+def _with_all_copies(index: ProjectIndex, found: Found, of_kind: NDArray[np.int64], chosen: Contender) -> Contender:
+    """The contender with the number of all that it stands for: of the copies in a partition the search finds but some."""
+    place = found.memories.searchsorted(chosen.memory)
+    equal = (found.ties == found.ties[place]) & (of_kind == of_kind[place])
+    return chosen._replace(copies=max(int(index.copies(found.memories[equal]).sum()), chosen.copies))

@@ -181,7 +181,7 @@ def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller
     if not evidence.is_relevant[place_in(evidence.memories, memory)]:
         floor = Floor(cosine=LEAST_COSINE, share=LEAST_SHARE)
         return told.left_out(Reason.BELOW_FLOOR, _beside_the_point(explanation), floor=floor, **numbers)
-    equal = equal_ones(answer, memory)
+    equal = equal_ones(room, answer, memory)
     if equal and equal[0] != memory:
         other = _memory(room, equal[0]).id
         why = f"it says the same as {other}, which stands for all {len(equal)} memories of that content"
@@ -234,7 +234,7 @@ def _scored(room: Room, asked: Asked, answer: Answer, evidence: Evidence, memory
     if at is None:
         return None
     alone = Contender(memory, float(evidence.similarities[at]), 1)
-    return next(iter(scored(room, asked, [alone], answer.kinds, top_k=1)), None)
+    return next(iter(scored(room, asked, [alone], top_k=1)), None)
 
 
 def _top_k_that_returns(room: Room, asked: Asked, memory: int) -> int | None:
@@ -256,7 +256,7 @@ def _answer(room: Room, asked: Asked, top_k: int) -> Answer:
 
 def _least_top_k(room: Room, asked: Asked, wider: Answer, memory: int) -> int:
     """The least `top_k` for which a memory is among the contenders of its kind and among the best of them, were those all there are."""
-    ranking = scored(room, asked, wider.contenders, wider.kinds, top_k=_BOUNDLESS)
+    ranking = scored(room, asked, wider.contenders, top_k=_BOUNDLESS)
     kind = next(item.kind for item in ranking if item.memory == memory)
     order = {item.memory: place for place, item in enumerate(ranking) if item.kind == kind}
     by_similarity = [contender.memory for contender in wider.contenders if contender.memory in order]

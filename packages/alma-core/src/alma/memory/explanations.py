@@ -1,19 +1,24 @@
 """The numbers behind an answer, gathered only where they are asked for."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.memory.answering import Answer, Asked, factors_of, groups
+from alma.memory.answering import Answer, Asked, factors_of
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
 from alma.memory.search import Evidence
+from alma.protocols import CommonWords
 from alma.retrieval.ranking import Ranked
 from alma.text import PASSAGE_CHARS, shortened
 from alma.types.explanation import ArmPart, Explanation, FactorPart, PassagePart
 from alma.types.recalled import Factors
+from alma.vectors.table import ascending
+
+NEVER_COMMON = CommonWords(number=sys.maxsize, share=1.0, newest=0)
 
 MOST_FOLDED = 20
 """So many of the memories that one stands for are named; all are counted."""
@@ -48,7 +53,7 @@ def explained(
     """The numbers of one memory, which is part of the evidence."""
     at = place_in(evidence.memories, item.memory)
     assert at is not None
-    partition = next(partition for partition in answer.scope if partition.row == evidence.partitions[at])
+    partition = answer.scope.by_row[int(evidence.partitions[at])]
     factors = factors_of(item, asked.profile)
     return Explanation(
         access=access_to(room, partition, agent=asked.reader, user_id=asked.user),
@@ -80,26 +85,28 @@ def words_in(room: Room, answer: Answer, memories: Sequence[int]) -> Mapping[int
     found: dict[int, list[str]] = {memory: [] for memory in memories}
     rows = np.array(sorted(found), dtype=np.int64)
     for word in answer.question.words if found else ():
-        for memory in np.intersect1d(rows, room.project.text_scores([word]).memories).tolist():
+        lists = room.project.text_lists([word], partitions=answer.scope.rows, common=NEVER_COMMON)
+        for memory in np.intersect1d(rows, lists.memories[lists.places]).tolist():
             found[memory].append(word)
     return found
 
 
-def equal_ones(answer: Answer, memory: int) -> list[int]:
-    """The relevant memories of the same kind and content, the one that stands for all first. Empty if this one is not among the relevant."""
-    found = answer.found
-    at = place_in(found.memories, memory)
-    if at is None:
+def equal_ones(room: Room, answer: Answer, memory: int) -> list[int]:
+    """The relevant memories of the same content, the one that stands for all first. Empty if this one is not among the relevant."""
+    found, index = answer.found, room.index.current()
+    _, tie = index.ties(np.array([memory]))
+    equal = np.flatnonzero(np.isin(found.ties, tie))
+    if not len(equal):
         return []
-    kinds = groups(found.partitions, answer.kinds)
-    equal = np.flatnonzero((found.ties == found.ties[at]) & (kinds == kinds[at]))
-    order = np.lexsort((-found.memories[equal], -found.similarities[equal]))
-    ordered: list[int] = found.memories[equal[order]].tolist()
-    return ordered
+    first = int(found.memories[equal[np.lexsort((-found.memories[equal], -found.similarities[equal]))[0]]])
+    memories = found.memories[equal]
+    newest = memories[index.copies(memories) > 0].tolist()
+    others: list[int] = ascending(np.concatenate([memories, *map(index.copies_of, newest)]))[::-1].tolist()
+    return list(dict.fromkeys([first, *others]))
 
 
 def _folded(room: Room, answer: Answer, item: Ranked) -> tuple[str, ...]:
-    others = [memory for memory in equal_ones(answer, item.memory) if memory != item.memory][:MOST_FOLDED]
+    others = [memory for memory in equal_ones(room, answer, item.memory) if memory != item.memory][:MOST_FOLDED]
     stored = room.project.memories(others)
     return tuple(stored[memory].id for memory in others if memory in stored)
 

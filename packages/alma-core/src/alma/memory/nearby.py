@@ -41,17 +41,19 @@ class NearClass:
 
 def near(room: Room, *, reader: str, text: str, kinds: Collection[str], least: float) -> list[Near]:
     """The memories of these kinds that a reader sees, nearest first."""
-    scope = [partition for partition in readable(room, agent=reader, user_id=None) if partition.kind in kinds]
-    if not scope:
+    scope = readable(room, agent=reader, user_id=None)
+    partitions = [row for row, kind in scope.kinds.items() if kind in kinds]
+    if not partitions:
         return []
-    names = {partition.owner for partition in scope} | {reader}
+    names = frozenset({scope.by_row[row].owner for row in partitions} | {reader})
     vector = room.store.texts.query(without_names(text, names), room.project)
-    found = room.index.current().search(vector, partitions=[partition.row for partition in scope], limit=NEAREST)
-    best: dict[int, float] = {}
-    for memory, score in zip(found.memories.tolist(), np.asarray(found.scores, dtype=np.float64).tolist(), strict=True):
+    found = room.index.current().search(vector, partitions=partitions, limit=NEAREST)
+    best: dict[int, tuple[float, int]] = {}
+    scores = np.asarray(found.scores, dtype=np.float64).tolist()
+    for memory, tie, score in zip(found.memories.tolist(), found.ties.tolist(), scores, strict=True):
         if score >= least:
-            best[memory] = max(best.get(memory, -1.0), score)
-    return [Near(memory, cosine) for memory, cosine in sorted(best.items(), key=lambda item: (-item[1], item[0]))]
+            best[memory] = min(best.get(memory, (1.0, tie)), (-score, tie))
+    return [Near(memory, -negative) for memory, (negative, _) in sorted(best.items(), key=lambda item: (item[1], -item[0]))]
 
 
 def near_classes(room: Room, found: list[Near]) -> list[NearClass]:

@@ -7,12 +7,15 @@ from difflib import get_close_matches
 import numpy as np
 
 from alma.errors import ScopeViolationError
+from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
 from alma.text import normalised
 from alma.types.partition import Partition
 from alma.types.scope import Access, access
 
 _LOG = logging.getLogger("alma")
+
+SCOPES_KEPT = 64
 
 NEAR_CATEGORY = 0.3
 NEAR_FORBIDDEN = 0.2
@@ -26,16 +29,27 @@ def readable(
     user_id: str | None,
     include_shared: bool = True,
     partitions: Mapping[int, Partition] | None = None,
-) -> list[Partition]:
+) -> ReadableScope:
     """The partitions that an agent may read: its own, those shared with it, and the preferences of the user it works for.
 
-    They are chosen from `partitions`, or from all that there are.
+    They are chosen from `partitions`, or from all that there are. What is chosen is remembered for the readers that asked last: partitions are
+    added, and never change.
     """
-    return [
+    known = room.project.partitions() if partitions is None else partitions
+    key = (agent, user_id, include_shared)
+    before = room.scopes.get(key)
+    if before is not None and before.known is known:
+        return before
+    former = {} if before is None else before.known
+    added = [
         partition
-        for partition in (room.project.partitions() if partitions is None else partitions).values()
-        if access_to(room, partition, agent=agent, user_id=user_id, include_shared=include_shared).is_open
+        for row, partition in known.items()
+        if row not in former and access_to(room, partition, agent=agent, user_id=user_id, include_shared=include_shared).is_open
     ]
+    if len(room.scopes) >= SCOPES_KEPT:
+        room.scopes.clear()
+    scope = room.scopes[key] = ReadableScope.of([*(before or ()), *added], known)
+    return scope
 
 
 def access_to(room: Room, partition: Partition, *, agent: str, user_id: str | None, include_shared: bool = True) -> Access:

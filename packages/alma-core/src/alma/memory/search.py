@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
 from alma.protocols import PassageScores, TextScores
-from alma.retrieval import fusion
-from alma.types.kinds import MemoryType
-from alma.types.partition import Partition
+from alma.retrieval import bm25, fusion
 from alma.vectors import ProjectIndex
 from alma.vectors.table import ascending
 
@@ -25,9 +24,6 @@ HITS = 100
 
 BESIDE_ABOVE = 20_000
 """A smaller scope is searched sooner than another thread has begun with it."""
-
-ALWAYS_HOLD = frozenset({MemoryType.USER_PREFERENCE.value})
-"""What a user wants holds for every task: such memories are ranked, but never left out as beside the point."""
 
 DENSE = "dense"
 TEXT = "text"
@@ -116,13 +112,13 @@ def search(
     room: Room,
     index: ProjectIndex,
     question: Question,
-    scope: Sequence[Partition],
+    scope: ReadableScope,
     *,
     hits: int = HITS,
     also: Integers = _NO_MEMORIES,
 ) -> Found:
     """The memories of the scope that say something on the question. Those of `also` are judged even where neither search finds them."""
-    partitions = [partition.row for partition in scope]
+    partitions = scope.rows
     sample, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
     is_all = population <= ALL_UP_TO
     is_scanned = not is_all and DENSE in question.arms
@@ -130,8 +126,8 @@ def search(
         return _found_by_one_scan(room, index, question, scope, sample=sample, hits=hits, also=also)
     portions = deque(index.portions(partitions) if is_scanned else ())
     beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions else None
-    text = _by_words(room, question, within=np.sort(sample) if is_all else None)
-    best = _NO_MEMORIES if is_all else _best(text, index, partitions, 2 * hits)
+    text = _by_words(room, question, partitions)
+    best = _NO_MEMORIES if is_all else _best(text, index, 2 * hits)
     parts = [_scored(index.score(question.vector, memories=sample), text)]
     near = _joined([*_nearest(index, question, portions, hits), *_by_the_other(beside)])
     others = ascending(np.concatenate([also, best, near.memories]))
@@ -145,34 +141,35 @@ def _found_by_one_scan(
     room: Room,
     index: ProjectIndex,
     question: Question,
-    scope: Sequence[Partition],
+    scope: ReadableScope,
     *,
     sample: Integers,
     hits: int,
     also: Integers,
 ) -> Found:
     """What `search` finds where the calling thread alone looks through the vectors, once for the sample, the hits and all other candidates."""
-    partitions = [partition.row for partition in scope]
-    text = _by_words(room, question)
-    memories = np.concatenate([sample, also, _best(text, index, partitions, 2 * hits)])
+    partitions = scope.rows
+    text = _by_words(room, question, partitions)
+    memories = np.concatenate([sample, also, _best(text, index, 2 * hits)])
     scored = _scored(index.around(question.vector, partitions=partitions, limit=hits, memories=memories), text)
     return _judged(question, scored, _backgrounds(question, scored, _places(sample, scored.memories)), scope, is_all=False)
 
 
-def _by_words(room: Room, question: Question, *, within: Integers | None = None) -> TextScores:
+def _by_words(room: Room, question: Question, partitions: Sequence[int]) -> TextScores:
     """What the words of the question find; nothing if it is asked without them."""
-    return room.project.text_scores(question.words if TEXT in question.arms else (), within=within)
+    words = question.words if TEXT in question.arms else ()
+    return bm25.scored(room.project.text_lists(words, partitions=partitions, common=bm25.COMMON))
 
 
 def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
-    """What is nearest in each of the portions of a scope that no other thread has taken yet."""
+    """What is nearest in each of the portions of a scope that no other thread has taken yet, of copies the newest."""
     found: list[PassageScores] = []
     while True:
         try:
             portion = portions.popleft()
         except IndexError:
             return found
-        found.append(index.search(question.vector, partitions=portion, limit=limit))
+        found.append(index.nearest(question.vector, partitions=portion, limit=limit))
 
 
 def _by_the_other(thread: Future[list[PassageScores]] | None) -> Iterator[PassageScores]:
@@ -216,16 +213,24 @@ def _joined(parts: Sequence[PassageScores]) -> PassageScores:
     )
 
 
-def _best(text: TextScores, index: ProjectIndex, partitions: Sequence[int], limit: int) -> Integers:
-    """The memories of the partitions that full text scores best, newer before older among equals."""
+def _best(text: TextScores, index: ProjectIndex, limit: int) -> Integers:
+    """The memories of different contents that full text scores best and the index holds, equal ones by tie, of copies the newest."""
     for most in (limit, 4 * limit, len(text.memories)):
         first = _greatest(text.scores, most)
-        memories, scores = text.memories[first], text.scores[first]
-        inside = index.among(memories, partitions=partitions)
-        if most >= len(text.memories) or np.count_nonzero(inside) >= min(limit, most):
+        memories, ties = index.ties(text.memories[first])
+        scores = text.scores[text.memories.searchsorted(memories)]
+        order = np.lexsort((-memories, ties, -scores))
+        best = order[_are_first(ties[order])]
+        if len(first) == len(text.memories) or len(best) >= limit:
             break
-    memories, scores = memories[inside], scores[inside]
-    return memories[np.lexsort((-memories, -scores))[:limit]]
+    return memories[best[:limit]]
+
+
+def _are_first(values: Integers) -> NDArray[np.bool_]:
+    """Which of the values differ from the one before."""
+    are = np.ones(len(values), dtype=np.bool_)
+    are[1:] = values[1:] != values[:-1]
+    return are
 
 
 def _greatest(scores: Floats, count: int) -> Integers:
@@ -243,7 +248,7 @@ def _backgrounds(question: Question, scored: Scored, places: Integers | slice = 
 
 
 def _judged(
-    question: Question, scored: Scored, backgrounds: Mapping[str, fusion.Background], scope: Sequence[Partition], *, is_all: bool
+    question: Question, scored: Scored, backgrounds: Mapping[str, fusion.Background], scope: ReadableScope, *, is_all: bool
 ) -> Found:
     scores = {DENSE: scored.cosines, TEXT: scored.shares}
     arms = [
@@ -254,10 +259,8 @@ def _judged(
     memories, partitions, ties = scored.memories, scored.partitions, scored.ties
     told = scored.cosines if DENSE in question.arms else np.zeros(len(memories))
     kept = fusion.relevant(told, scored.shares)
-    always = [partition.row for partition in scope if partition.kind in ALWAYS_HOLD]
-    if always:
-        kept |= _within(partitions, always)
-    kept &= _within(partitions, [partition.row for partition in scope])
+    kept |= scope.always_hold(partitions)
+    kept &= scope.is_open(partitions)
     similarities = fusion.similarity(z)
     evidence = Evidence(scored.passages, memories, partitions, ties, scored.cosines, scored.shares, arms, z, similarities, kept)
     return Found(memories[kept], partitions[kept], ties[kept], similarities[kept], is_all, evidence)
@@ -275,13 +278,6 @@ def _places(sample: Integers, memories: Integers) -> Integers:
     """Where the sample stands among memories, which ascend; one that was removed meanwhile stands nowhere."""
     wanted = np.sort(sample)
     return memories.searchsorted(wanted[_are_among(wanted, memories)])
-
-
-def _within(partitions: Integers, rows: Sequence[int]) -> NDArray[np.bool_]:
-    """Which of the partitions are among the rows. Rows are small numbers, so a table of them is quicker than a search."""
-    table = np.zeros(max(int(partitions.max(initial=0)), max(rows, default=0)) + 1, dtype=np.bool_)
-    table[list(rows)] = True
-    return table[partitions]
 
 
 def _distinct(memories: Integers) -> tuple[Integers, Integers | slice]:

@@ -44,23 +44,20 @@ class Ranked:
 
 def contenders(
     similarities: "Floats", *, memories: "Integers", groups: "Integers", ties: "Integers", limit: int
-) -> tuple[list[Contender], Mapping[int, int]]:
-    """The `limit` most similar memories of each group, equal content folded into the newest; and how many there are of each group.
+) -> list[Contender]:
+    """The `limit` most similar memories of each group, equal content folded into the newest.
 
     All arrays are parallel. Equal similarities are ordered by tie, which is the content's hash; `memories` ascend with time of writing.
     Groups are small numbers from 0 on.
     """
     held = {group: count for group, count in enumerate(np.bincount(groups).tolist()) if count}
     front = _front(similarities, groups, held, LOOK_AHEAD * limit)
-    chosen = _chosen(similarities[front], memories[front], groups[front], ties[front], limit=limit)
-    counts = Counter(groups[front[chosen]].tolist())
+    first = front[_chosen(similarities[front], memories[front], groups[front], ties[front], limit=limit)]
+    counts = Counter(groups[first].tolist())
     if any(counts[group] < limit and held[group] > LOOK_AHEAD * limit for group in held):
-        front = np.arange(len(groups))
-        chosen = _chosen(similarities, memories, groups, ties, limit=limit)
-        counts = Counter(groups[chosen].tolist())
-    first = front[chosen]
+        first = _chosen(similarities, memories, groups, ties, limit=limit)
     copies = _copies(ties, groups, first)
-    return list(map(Contender, memories[first].tolist(), similarities[first].tolist(), copies.tolist())), counts
+    return list(map(Contender, memories[first].tolist(), similarities[first].tolist(), copies.tolist()))
 
 
 def _copies(ties: "Integers", groups: "Integers", places: "Integers") -> "Integers":
@@ -83,9 +80,12 @@ def _front(similarities: "Floats", groups: "Integers", held: Mapping[int, int], 
     return np.flatnonzero(kept)
 
 
-def _chosen(similarities: "Floats", memories: "Integers", groups: "Integers", ties: "Integers", *, limit: int) -> list[int]:
+def _chosen(similarities: "Floats", memories: "Integers", groups: "Integers", ties: "Integers", *, limit: int) -> "Integers":
     """Where the `limit` most similar of each group stand, best first, of equal content the newest."""
     order = np.lexsort((-memories, ties, -similarities))
+    is_other = np.ones(len(order), dtype=np.bool_)  # than the one before: most copies are as similar as one another
+    is_other[1:] = (np.diff(ties[order]) != 0) | (np.diff(groups[order]) != 0)
+    order = order[is_other]
     room = {group: min(count, limit) for group, count in enumerate(np.bincount(groups).tolist())}
     left = sum(room.values())
     seen: set[tuple[int, int]] = set()
@@ -99,7 +99,7 @@ def _chosen(similarities: "Floats", memories: "Integers", groups: "Integers", ti
         room[group] -= 1
         left -= 1
         result.append(place)
-    return result
+    return np.array(result, dtype=np.int64)
 
 
 def ranked(

@@ -14,6 +14,7 @@ from alma.errors import CorruptStoreError, EmbedderMismatchError
 from alma.journal import GENESIS, entombed
 from alma.protocols import (
     Candidate,
+    CommonWords,
     DayCount,
     Entry,
     Erased,
@@ -22,14 +23,14 @@ from alma.protocols import (
     PartitionDay,
     Sizes,
     StoredRow,
-    TextScores,
+    TextLists,
     UsageTotals,
     VectorChanges,
 )
 from alma.storage import compiled, fulltext, insight, readback
-from alma.storage.bm25 import TextQuery
 from alma.storage.database import Database
 from alma.storage.evidence import EvidenceReader
+from alma.storage.lists import ScopedWords
 from alma.storage.logical import View, read_rows
 from alma.storage.lookups import Lookups
 from alma.storage.partitions import Partitions
@@ -44,7 +45,16 @@ from alma.types.passages import Passage
 
 CHUNK = 4096
 
-NOTHING = TextScores(np.empty(0, dtype=np.int64), np.empty(0))
+NOTHING = TextLists(
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=np.float32),
+    0,
+    0.0,
+    np.empty(0, dtype=np.int32),
+    np.empty(0, dtype=np.float32),
+    (),
+    (),
+)
 
 ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None]
 """Seq, passage, memory, partition, is_own, content hash, is_live, vector."""
@@ -192,16 +202,16 @@ class SQLProject(Lookups):
         with self._database.reading() as connection:
             return insight.sizes(connection, self._find(connection))
 
-    def text_scores(self, words: Sequence[str], *, within: NDArray[np.int64] | None = None) -> TextScores:
-        """Every memory that holds a telling one of the words, ascending, with its share of what full text could score. All of one moment.
+    def text_lists(self, words: Sequence[str], *, partitions: Sequence[int], common: CommonWords) -> TextLists:
+        """Where the words of a question stand in the memories of these partitions, and nothing of others. All of one moment.
 
-        `within` names the few memories, ascending, that alone matter: then every word counts, however common it is among the others.
+        Words that are `common` there are left out if a rarer one occurs.
         """
         with self._database.snapshot() as connection:
             project = self._find(connection)
             if project is None or not words:
                 return NOTHING
-            return TextQuery(View(connection, project, self._seal), words, self._words, within).scores()
+            return ScopedWords(View(connection, project, self._seal), words, partitions, common, self._words).lists()
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""

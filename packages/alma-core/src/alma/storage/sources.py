@@ -5,15 +5,30 @@ two together.
 """
 
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Integer, and_, case, delete, func, literal_column, null, or_, select, union, union_all, update
+from sqlalchemy import (
+    Case,
+    ColumnClause,
+    Integer,
+    and_,
+    case,
+    delete,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+    union,
+    union_all,
+    update,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage import tables
 from alma.storage.evidence import RECOUNTED
 from alma.storage.evidence_sources import evidence_sources
-from alma.storage.lengths import OTHER_WEIGHT
 from alma.storage.pieces import (
     JOURNAL,
     MEMORY,
@@ -39,6 +54,7 @@ from alma.storage.pieces import (
     updating,
     updating_rows,
 )
+from alma.storage.text_table import OTHER_WEIGHT
 
 _m, _p, _v, _u = MEMORY.c, PASSAGE.c, VECTOR.c, USAGE.c
 _LOGGED = tuple(column for column in JOURNAL.c if column.name != "place")
@@ -56,6 +72,7 @@ def sources() -> dict[str, ClauseElement]:
         select(_m.seq).where(_m.project == given("project"), _m.id.in_(given_in("keys")), _m.seq > given("after")),
     ).subquery("touching")
     named_memories = (_m.project == given("project"), _m.id.in_(given_in("ids")))
+    texts = select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
     return {
         "STORE_VALUES": select(STORE.c.key, STORE.c.value),
         "STORE_INSERT": inserting(STORE),
@@ -90,17 +107,12 @@ def sources() -> dict[str, ClauseElement]:
             wanted := rows_of("project", "text_hash"),
             and_(_v.project == wanted.c.project, _v.text_hash == wanted.c.text_hash, _v.embedder == embedder()),
         ),
-        "LENGTHS": select(
-            _p.memory,
-            case(
-                (_p.is_live == literal_column("0"), literal_column("0")),
-                (
-                    _p.is_own == literal_column("1"),
-                    func.length(_p.text) + literal_column(str(OTHER_WEIGHT)) * func.length(_p.keywords),
-                ),
-                else_=literal_column(str(OTHER_WEIGHT)) * (func.length(_p.text) + func.length(_p.keywords)),
-            ),
-        ).where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto")),
+        "TEXTS": texts.where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto")),
+        "TEXTS_SINCE": texts.where(
+            _p.memory.in_(
+                select(_p.memory).where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"))
+            )
+        ),
         "VECTOR_CHANGES": select(_p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector)
         .select_from(
             PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(
@@ -219,6 +231,16 @@ def sources() -> dict[str, ClauseElement]:
         **evidence_sources(),
         **_insight(),
     }
+
+
+def _weighted_length() -> Case[Any]:
+    """What a passage adds to the length of its memory's text in full text."""
+    weight: ColumnClause[float] = literal_column(str(OTHER_WEIGHT))
+    return case(
+        (_p.is_live == literal_column("0"), literal_column("0")),
+        (_p.is_own == literal_column("1"), func.length(_p.text) + weight * func.length(_p.keywords)),
+        else_=weight * (func.length(_p.text) + func.length(_p.keywords)),
+    )
 
 
 def _logical() -> dict[str, ClauseElement]:

@@ -3,6 +3,7 @@
 Row numbers (`memory`, `passage`, `partition`) are handles of one database, as in `alma.protocols`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -69,6 +70,42 @@ class Candidate(NamedTuple):
     def usage(self) -> tuple[int, int, int, int, float, float]:
         """What was counted when it was shown, in the order in which `alma.scoring` takes it."""
         return (self.used, self.ignored, self.thumbs_up, self.thumbs_down, self.credited_successes, self.credited_trials)
+
+
+@dataclass(frozen=True, slots=True)
+class CommonWords:
+    """Which words of a question are too common to be searched by: those that more memories of the scope hold than `number`, and than `share` of them.
+
+    Where no rarer word of the question occurs, the first common one is searched by, in the `newest` memories that hold it.
+    """
+
+    number: int
+    share: float
+    newest: int
+
+    def most(self, count: int) -> int:
+        """By how many memories a word is held at most that is not common, in a scope of `count` memories."""
+        return max(self.number, int(self.share * count))
+
+
+@dataclass(frozen=True, slots=True)
+class TextLists:
+    """Where the words of a question stand in the memories of a scope: all that BM25 has to know.
+
+    `memories` ascend, and `lengths` are those of their texts; others than those of the scope may be among them. The lists of the words stand one
+    behind the other in `places` and `frequencies`: which of the `memories` hold the word, ascending, and how often, where others' words count less.
+    `sizes` says how long each list is, `held_by` how many memories of the scope hold the word: more than are listed, if it is common.
+    `count` is the number of memories in the scope, `total_length` the sum of their lengths.
+    """
+
+    memories: "Integers"
+    lengths: "NDArray[np.float32]"
+    count: int
+    total_length: float
+    places: "NDArray[np.int32]"
+    frequencies: "NDArray[np.float32]"
+    sizes: Sequence[int]
+    held_by: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from alma.errors import MissingDependencyError
-from alma.vectors.blocks import Block, Comparison, Halves, Integers, Scan, Stored, Vector
+from alma.vectors.blocks import Block, Comparison, Exact, Halves, Integers, Scan, Stored, Vector, not_beaten, widened
 
 SPARE_PLACES = 16
-COMPARED_AT_ONCE = 2048
 
 
 class FlatFaiss:
@@ -26,19 +25,7 @@ class FlatFaiss:
         return FlatFaissBlock(self, dimension)
 
     def comparison(self, stored: Stored, /) -> Comparison:
-        count, indexes = len(stored), []
-        for start in range(0, count, COMPARED_AT_ONCE):
-            indexes.append(self.new_index(stored.shape[1]))
-            indexes[-1].add_sa_codes(_as_codes(stored[start : start + COMPARED_AT_ONCE]))
-
-        def compare(query: Vector) -> Vector:
-            products = np.empty(count, dtype=np.float32)
-            for number, index in enumerate(indexes):
-                found, places = self.search(index, query, index.ntotal)
-                products[number * COMPARED_AT_ONCE + places] = found
-            return products
-
-        return compare
+        return Exact().comparison(widened(stored))
 
     def new_index(self, dimension: int) -> Any:
         """An empty float16 index for inner products."""
@@ -112,7 +99,10 @@ class FlatFaissBlock:
 
 
 class FlatFaissScan:
-    """Compares when it is asked: to order all products would take longer than to find the greatest."""
+    """Compares when it is asked: to order all products would take longer than to find the greatest.
+
+    FAISS adds in another order than numpy, so its products differ in the last bits: they choose, with a few to spare, and numpy's are given.
+    """
 
     __slots__ = ("_block", "_index", "_method", "_query")
 
@@ -128,9 +118,7 @@ class FlatFaissScan:
         while fetched < count and products[-1] == products[limit - 1]:
             fetched = min(count, 8 * fetched)
             products, positions = self._method.search(self._index, self._query, fetched)
-        if fetched > limit:
-            fetched = int(np.count_nonzero(products >= products[limit - 1]))
-        return positions[:fetched], products[:fetched]
+        return not_beaten(positions, self.at(positions), limit)
 
     def at(self, positions: Integers, /) -> Vector:
         return self._method.comparison(self._block.stored()[positions])(self._query)

@@ -24,18 +24,20 @@ def groups(labels: NDArray[Any]) -> Iterator[tuple[int, Selection]]:
         yield int(ordered[start]), slice(start, stop) if order is None else order[start:stop]
 
 
-def best_of_each(counts: Integers, scores: NDArray[np.float32], ties: Integers, passages: Integers, *, limit: int) -> Integers:
-    """Places of the first `limit` entries of each group, groups in order, best score first, equal ones by smaller tie, newer passages first.
-
-    The groups stand one behind the other and have `counts` entries.
-    """
-    keys = (np.repeat(np.arange(len(counts)), counts) << 32) + _descending(scores)
+def best_of_each(group: Integers, scores: NDArray[np.float32], ties: Integers, passages: Integers, *, limit: int) -> Integers:
+    """Places of the first `limit` entries of each group, groups ascending, best score first, equal ones by smaller tie, newer passages first."""
+    keys = (group << 32) + _descending(scores)
     order = np.argsort(keys)
     ordered = keys[order]
     if bool((ordered[1:] == ordered[:-1]).any()):
         order = np.lexsort((-passages, ties, keys))
-    rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return order[rank < limit]
+    group = group[order]
+    is_first = np.ones(len(group), dtype=np.bool_)
+    is_first[1:] = group[1:] != group[:-1]
+    starts = np.flatnonzero(is_first)
+    rank = np.arange(len(order)) - starts[np.cumsum(is_first) - 1]
+    best: Integers = order[rank < limit]
+    return best
 
 
 def _descending(scores: NDArray[np.float32]) -> Integers:

@@ -1,14 +1,11 @@
 """Samples of memories, and what a change of the index means for them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.vectors.partition import Partition
 from alma.vectors.smallest import smallest
-from alma.vectors.table import PassageTable
 
 Integers = NDArray[np.int64]
 
@@ -51,11 +48,8 @@ class Sample:
     last: int | None
 
     @classmethod
-    def of(cls, partitions: Sequence[Partition], count: int, table: PassageTable) -> "Sample":
+    def of(cls, memories: Integers, ties: Integers, count: int) -> "Sample":
         """The `count` memories that have the smallest ties; of equal ones those of the smallest numbers."""
-        nearest = [partition.smallest_ties(count, table) for partition in partitions]
-        ties = np.concatenate([_NONE, *(near.ties[:count] for near in nearest)])
-        memories = np.concatenate([_NONE, *(near.memories[:count] for near in nearest)])
         chosen, ties = smallest(memories, ties, count=count)
         chosen.flags.writeable = False
         return cls(chosen, int(ties[-1]) if count else None)

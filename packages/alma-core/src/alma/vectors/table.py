@@ -38,20 +38,19 @@ class PassageTable:
     def dead_count(self) -> int:
         return self._dead
 
-    def append(
-        self, *, passages: Integers, memories: Integers, ties: Integers, is_own: Flags, slots: Integers, positions: Integers
-    ) -> None:
-        """Adds live rows. The passages are not held yet, or only as removed ones."""
+    def append(self, *, passages: Integers, memories: Integers, ties: Integers, is_own: Flags, slots: Integers) -> Integers:
+        """Adds live rows, which have no position yet, and gives them. The passages are not held yet, or only as removed ones."""
         rows = np.arange(len(self), len(self) + len(passages))
         self.passage.append(passages)
         self.memory.append(memories)
         self.tie.append(ties)
         self.is_own.append(is_own)
         self.slot.append(slots.astype(np.int32))
-        self.position.append(positions.astype(np.int32))
+        self.position.append(np.zeros(len(passages), dtype=np.int32))
         self.live.append(np.ones(len(passages), dtype=np.bool_))
         self._by_passage.add(passages, rows)
         self._by_memory.add(memories, rows)
+        return rows
 
     def are_newer(self, passages: Integers, memories: Integers) -> bool:
         """Whether all rows, also those of removed passages, are of smaller numbers."""

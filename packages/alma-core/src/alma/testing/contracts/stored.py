@@ -1,6 +1,6 @@
 """What the contracts of a store share: putting memories into a project, and looking at what it holds."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from alma.journal import State, content_hash, replay
-from alma.protocols import Project, Store
+from alma.protocols import CommonWords, Project, Store, TextScores
+from alma.retrieval import bm25
 from alma.testing.clocks import START
 from alma.types.identity import to_micros
 from alma.types.memories import Memory
@@ -104,6 +105,14 @@ def stored_memories(project: Project, memories: Iterable[Memory]) -> list[object
     return [found[row] for row in rows]
 
 
+def text_scores(
+    project: Project, *words: str, owners: Collection[str] | None = None, common: CommonWords = bm25.COMMON
+) -> TextScores:
+    """What full text finds in all partitions, or in those of some owners."""
+    partitions = [number for number, each in project.partitions().items() if owners is None or each.owner in owners]
+    return bm25.scored(project.text_lists(words, partitions=partitions, common=common))
+
+
 def found_by_words(project: Project, *words: str) -> set[int]:
     """The memories that full text finds."""
-    return set(project.text_scores(words).memories.tolist())
+    return set(text_scores(project, *words).memories.tolist())

@@ -1,28 +1,33 @@
 """The contract of full text."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.protocols import Project, Store
+from alma.protocols import CommonWords, Project, Store
+from alma.retrieval import bm25
 from alma.testing.builders import make_domain_knowledge, make_outcome
-from alma.testing.contracts.stored import AT, WithStore, add, found_by_words, row_of
+from alma.testing.contracts.stored import AT, WithStore, add, found_by_words, row_of, text_scores
 from alma.testing.contracts.texts import few_examples, storable_texts
 from alma.types.passages import Passage, passages_of
 
+FEW = CommonWords(number=3, share=0.0, newest=2)
+"""A word that more than three memories hold is common already."""
 
-def shares(project: Project, *words: str, within: Iterable[int] | None = None) -> dict[int, float]:
-    """What each memory that is found scores; with `within`, when those alone matter."""
-    found = project.text_scores(words, within=None if within is None else np.array(sorted(within), dtype=np.int64))
+
+def shares(
+    project: Project, *words: str, owners: Collection[str] | None = None, common: CommonWords = bm25.COMMON
+) -> dict[int, float]:
+    """What each memory that is found scores for a reader of everything, or of what these owners hold."""
+    found = text_scores(project, *words, owners=owners, common=common)
     return dict(zip(found.memories.tolist(), found.scores.tolist(), strict=True))
 
 
 class TextScoresContract(WithStore):
-    """What `text_scores` of an `alma.protocols.Project` promises.
+    """What `text_lists` of an `alma.protocols.Project` promises, by the scores that BM25 makes of it.
 
     A test class that inherits this defines a fixture `open_store`: a callable that takes a folder and opens the store there, making it if there
     is none.
@@ -32,7 +37,7 @@ class TextScoresContract(WithStore):
         memories = [make_outcome(task_description=f"Deploy service number {n}", strategy_used="") for n in range(30)]
         other = make_outcome(task_description="Paint the fence", strategy_used="")
         add(store, project, *memories, other)
-        found = project.text_scores(["deploy", "nothing"]).memories.tolist()
+        found = text_scores(project, "deploy", "nothing").memories.tolist()
         assert found == sorted({row_of(project, memory) for memory in memories})
         assert found_by_words(project, "deploy", "fence") == {row_of(project, memory) for memory in (*memories, other)}
 
@@ -57,32 +62,60 @@ class TextScoresContract(WithStore):
         found = shares(project, "deploy", "ledger")
         assert found[row_of(project, rare)] > max(found[row_of(project, memory)] for memory in common)
 
-    def test_a_word_that_is_everywhere_counts_for_the_few_memories_that_matter(self, store: Store, project: Project) -> None:
-        everywhere = [make_outcome(task_description="deploy " * 60 + str(n), strategy_used="") for n in range(100)]
+    def test_a_word_is_as_rare_as_it_is_among_the_memories_that_the_reader_sees(self, store: Store, project: Project) -> None:
         mine = [make_outcome(agent="ann", task_description=text, strategy_used="") for text in ("Deploy it", "Paint the fence")]
-        rare = make_outcome(task_description="Ledger", strategy_used="")
-        add(store, project, *everywhere, *mine, rare)
-        rows = [row_of(project, memory) for memory in mine]
-        found = shares(project, "deploy", "ledger", within=rows)
-        assert 0 < found[rows[0]] < 1
-        assert rows[1] not in found
-        assert shares(project, "deploy", within=rows)[rows[0]] > 0
+        add(store, project, *mine)
+        alone = shares(project, "deploy", "ledger", owners=["ann"])
+        everywhere = [make_outcome(task_description="deploy " * 60 + str(n), strategy_used="") for n in range(100)]
+        add(store, project, *everywhere, make_outcome(task_description="Ledger", strategy_used=""))
+        assert shares(project, "deploy", "ledger", owners=["ann"]) == alone
+        assert list(alone) == [row_of(project, mine[0])]
+        assert 0 < alone[row_of(project, mine[0])] < 1
 
-    def test_of_the_few_memories_that_matter_those_with_a_word_are_scored(self, store: Store, project: Project) -> None:
-        texts = ("Paint the fence", "Deploy the website", "Deploy the ledger", "Ledger of yesterday")
-        memories = [make_outcome(task_description=text, strategy_used="") for text in texts]
-        lab = [make_outcome(task_description="Deploy the ledger") for _ in range(3)]
+    def test_only_memories_of_the_partitions_are_found(self, store: Store, project: Project) -> None:
+        mine, theirs = (make_outcome(agent=agent, task_description="Deploy the ledger") for agent in ("ann", "bob"))
+        lab = [make_outcome(agent="ann", task_description="Deploy the ledger") for _ in range(3)]
         add(store, store.project("lab"), *lab)
-        add(store, project, *memories, *(make_outcome(task_description=f"Task {n}", strategy_used="") for n in range(20)))
-        with project.write(actor="agent", operation="archive", at=AT + 1) as write:
-            write.change_memory(memories[3].id, archived_at=AT + 1)
-        fence, website, both, archived = (row_of(project, memory) for memory in memories)
-        others = [row_of(store.project("lab"), memory) for memory in lab]
-        found = shares(project, "deploy", "ledger", within=[fence, website, both, archived, *others])
-        assert list(found) == sorted([website, both])
-        assert 1 > found[both] > found[website] > 0
-        assert fence not in shares(project, "deploy", within=[fence])
-        assert all(0 <= value < 1 for value in shares(project, "deploy", within=[]).values())
+        add(store, project, mine, theirs)
+        for common in (bm25.COMMON, FEW):
+            assert list(shares(project, "deploy", owners=["ann"], common=common)) == [row_of(project, mine)]
+            assert shares(project, "deploy", owners=["eve"], common=common) == {}
+        assert text_scores(project, "deploy", owners=["ann", "bob"]).memories.tolist() == sorted(
+            row_of(project, memory) for memory in (mine, theirs)
+        )
+
+    def test_a_common_word_is_left_out_where_a_rarer_one_occurs(self, store: Store, project: Project) -> None:
+        common = [make_outcome(task_description="Deploy the website", strategy_used="") for _ in range(4)]
+        rare = make_outcome(task_description="Deploy the ledger", strategy_used="")
+        add(store, project, *common, rare)
+        assert list(shares(project, "deploy", "ledger", common=FEW)) == [row_of(project, rare)]
+        assert len(shares(project, "deploy", "ledger")) == 5
+
+    def test_where_all_words_are_common_the_newest_memories_with_the_first_of_them_are_found(
+        self, store: Store, project: Project
+    ) -> None:
+        memories = [make_outcome(task_description="Deploy the website", strategy_used="") for _ in range(5)]
+        add(store, project, *memories)
+        newest = sorted(row_of(project, memory) for memory in memories)[-2:]
+        assert list(shares(project, "deploy", "website", "nowhere", common=FEW)) == newest
+
+    def test_what_the_reader_does_not_see_moves_no_score(self, store: Store, project: Project) -> None:
+        texts = st.lists(st.sampled_from(["deploy", "ledger", "website", "naïve", "deploying"]), min_size=1, max_size=6)
+
+        @few_examples
+        @given(
+            mine=st.lists(texts, max_size=3), theirs=st.lists(texts, min_size=1, max_size=8), asked=texts, common=st.booleans()
+        )
+        def check(mine: list[list[str]], theirs: list[list[str]], asked: list[str], common: bool) -> None:
+            def found() -> dict[int, float]:
+                return shares(project, *asked, owners=["ann"], common=FEW if common else bm25.COMMON)
+
+            add(store, project, *(make_outcome(agent="ann", task_description=" ".join(words)) for words in mine))
+            before = found()
+            add(store, project, *(make_outcome(agent="bob", task_description=" ".join(words)) for words in theirs))
+            assert found() == before
+
+        check()
 
     def test_keywords_are_found_too(self, store: Store, project: Project) -> None:
         memory = make_outcome(task_description="Deploy", strategy_used="Canary")
@@ -143,7 +176,7 @@ class TextScoresContract(WithStore):
             memory = make_outcome(task_description=f"zebra {text}", strategy_used=text)
             add(store, project, memory)
             assert row_of(project, memory) in found_by_words(project, "zebra")
-            found = project.text_scores([word for word in asked if "\x00" not in word and word.isprintable()])
+            found = text_scores(project, *(word for word in asked if "\x00" not in word and word.isprintable()))
             assert ((found.scores >= 0) & (found.scores < 1)).all()
             assert found.memories.tolist() == sorted(set(found.memories.tolist()))
 

@@ -52,7 +52,7 @@ class VectorIndexTakesChanges:
         assert index.upto == 0
         assert len(index.search(query(), partitions=[0, 1], limit=5).passages) == 0
         assert len(index.score(query(), memories=numbers(0, 1)).passages) == 0
-        assert index.among(numbers(0, 1), partitions=[0]).tolist() == [False, False]
+        assert [found.tolist() for found in index.ties(numbers(0, 1))] == [[], []]
         assert index.sample(partitions=[0], all_up_to=5, otherwise=2)[1] == 0
 
     def test_it_is_at_the_newest_change_even_if_that_held_nothing(self, new_index: NewIndex) -> None:
@@ -89,7 +89,7 @@ class VectorIndexTakesChanges:
         index.apply(changes(2, removed=[1, 4, 77]))
         assert sorted(index.search(query(), partitions=[0, 1], limit=9).passages.tolist()) == [0, 2, 3, 5]
         assert sorted(index.score(query(), memories=numbers(0, 1, 4, 5)).passages.tolist()) == [0, 5]
-        assert index.among(numbers(0, 1, 4, 5), partitions=[0, 1]).tolist() == [True, False, False, True]
+        assert index.ties(numbers(0, 1, 4, 5))[0].tolist() == [0, 5]
         assert sorted(index.sample(partitions=[0, 1], all_up_to=9, otherwise=9)[0].tolist()) == [0, 2, 3, 5]
 
     def test_a_passage_both_added_and_removed_is_removed(self, new_index: NewIndex) -> None:
@@ -179,21 +179,21 @@ class VectorIndexSearches:
             memories = np.array(sorted({held.memory for held in truth.live.values()} | {3}), dtype=np.int64)
             found = index.score(query(seed), memories=memories[::2])
             assert sorted(found.passages.tolist()) == sorted(truth.of_memories(memories[::2].tolist()))
-            inside = {held.memory for held in truth.live.values() if held.partition in (0, 2)}
-            assert index.among(memories, partitions=[0, 2]).tolist() == [memory in inside for memory in memories.tolist()]
+            held = {held.memory: held.tie for held in truth.live.values()}
+            assert [found.tolist() for found in index.ties(memories)] == [sorted(held), [held[memory] for memory in sorted(held)]]
             assert_sample(index, truth, [0, 1, 2], all_up_to=4, otherwise=3)
 
         check()
 
 
 class VectorIndexSamples:
-    """`among` and `sample`."""
+    """`ties` and `sample`."""
 
-    def test_memories_are_told_by_the_partitions_that_hold_them(self, new_index: NewIndex) -> None:
+    def test_memories_that_are_held_have_their_ties(self, new_index: NewIndex) -> None:
         index = new_index(DIMENSION)
-        index.apply(changes(1, directions(4), memories=[3, 3, 5, 9], partitions=[0, 0, 1, 2]))
-        assert index.among(numbers(1, 3, 5, 9), partitions=[0, 2]).tolist() == [False, True, False, True]
-        assert index.among(numbers(), partitions=[0]).tolist() == []
+        index.apply(changes(1, directions(4), memories=[3, 3, 5, 9], partitions=[0, 0, 1, 2], ties=[-7, -7, 4, 0]))
+        assert [found.tolist() for found in index.ties(numbers(1, 3, 9))] == [[3, 9], [-7, 0]]
+        assert [found.tolist() for found in index.ties(numbers())] == [[], []]
 
     def test_a_sample_of_few_is_all_of_them(self, new_index: NewIndex) -> None:
         index, truth = filled(new_index, changes(1, directions(6), memories=[0, 0, 1, 2, 3, 4], ties=[4, 4, 3, 2, 1, 0]))

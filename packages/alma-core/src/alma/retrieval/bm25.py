@@ -1,0 +1,50 @@
+"""BM25 over the words of a question, within a scope: a pure function of the lists that full text keeps.
+
+A score is a *share*: the BM25 of a memory, of the most that BM25 gives to these words, in [0, 1). BM25 is the sum over the words of idf times a
+factor below k1 + 1, and others' words weigh as a weaker stream does in BM25F (Robertson and Zaragoza 2009, "The probabilistic relevance framework:
+BM25 and beyond"). A scope is taken to hold a few unrelated memories more than it does, a prior on how rare a word is: in a scope of one memory no
+word would count otherwise.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from alma.types.found import CommonWords, TextLists, TextScores
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+K1 = 1.2
+B = 0.75
+PRIOR_MEMORIES = 16
+
+PRIOR_LENGTH = 600.0
+PRIOR_LENGTHS = 16
+"""The mean length is shrunk to that of a usual text, as if so many of them were there."""
+
+COMMON = CommonWords(number=4_000, share=0.04, newest=1_000)
+"""Common words cost most of a question's time and say least."""
+
+
+def scored(found: TextLists) -> TextScores:
+    """Every memory that one of the lists names, ascending, with its share of the most that a memory could have."""
+    idfs = [_idf(held_by, found.count) for held_by in found.held_by]
+    frequencies = found.frequencies.astype(np.float64)
+    weights = np.repeat([idf * (K1 + 1) for idf in idfs], found.sizes)
+    total = np.bincount(found.places, weights * frequencies / (frequencies + _norms(found)))
+    named = np.flatnonzero(total > 0)
+    return TextScores(found.memories[named], total[named] / ((K1 + 1) * sum(idfs)))
+
+
+def _norms(found: TextLists) -> "NDArray[np.float64]":
+    """What a frequency is set against: more in a memory that is longer than the mean."""
+    mean = (found.total_length + PRIOR_LENGTHS * PRIOR_LENGTH) / (found.count + PRIOR_LENGTHS)
+    norms: NDArray[np.float64] = K1 * (1 - B + B * found.lengths[found.places].astype(np.float64) / mean)
+    return norms
+
+
+def _idf(held_by: int, count: int) -> float:
+    total = count + PRIOR_MEMORIES
+    return max(math.log((total - held_by + 0.5) / (held_by + 0.5)), 1e-6)

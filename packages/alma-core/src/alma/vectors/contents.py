@@ -1,0 +1,249 @@
+"""What a vector index holds: passages, and their vectors by partition."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.protocols import VectorChanges
+from alma.vectors.blocks import Exact, Halves, Method
+from alma.vectors.changes import without_repeats
+from alma.vectors.columns import Column
+from alma.vectors.copies import KeyLookup, content_keys, said_again
+from alma.vectors.groups import Selection, groups
+from alma.vectors.partition import Partition
+from alma.vectors.sample import Held
+from alma.vectors.scopes import Scope
+from alma.vectors.table import PassageTable, ascending
+
+Integers = NDArray[np.int64]
+
+COMPACT_ABOVE = 1024
+SCOPES_KEPT = 64
+
+SHARED = -1
+"""The number of the partition that stands for all that share a shelf; of the others it is their slot."""
+
+_NO_ROWS: Integers = np.empty(0, dtype=np.int64)
+
+
+class Contents:
+    """Passages in a table, and their vectors in partitions, which are told by slots counted from 0. Not thread-safe.
+
+    A partition of more than `shared_up_to` live passages has vectors of its own: a numpy matrix, or a flat float16 FAISS index if there are more than
+    `faiss_above` in all partitions. All others share a matrix. Copies, passages of one partition with one tie and one vector, share that vector.
+    `moves` grows whenever rows get other numbers or vectors another method.
+    """
+
+    def __init__(self, dimension: int, *, faiss_above: int, shared_up_to: int) -> None:
+        self._dimension = dimension
+        self._faiss_above, self._shared_up_to = faiss_above, min(shared_up_to, faiss_above)
+        self._method: Method = Exact()
+        self.table = PassageTable()
+        self.partitions = {SHARED: Partition(self._method, dimension)}
+        self.numbers = Column(np.int64)
+        self.memory_counts = Column(np.int64)
+        self.moves = 0
+        self._passage_counts = Column(np.int64)
+        self._homes = Column(np.int64)
+        self._slot_of: dict[int, int] = {}
+        self._originals = KeyLookup()
+        self._scopes: dict[tuple[int, ...], Scope] = {}
+
+    def take(self, changes: VectorChanges) -> tuple[Held, Held]:
+        """Puts passages in the place of others. Which of the memories concerned were held before, and which are now."""
+        added = without_repeats(changes)
+        is_news = not len(changes.removed) and self.table.are_newer(added.passages, added.memories)
+        gone, held = self._added(added) if is_news else self._replaced(added, changes.removed)
+        self._recount(gone, held)
+        if self.table.dead_count > max(COMPACT_ABOVE, len(self.table) // 4):
+            self.drop_removed()
+        return gone, held
+
+    def compact(self) -> None:
+        """Gives back the memory of removed passages."""
+        self.drop_removed()
+        for partition in self.partitions.values():
+            partition.shelf.block.compact()
+
+    def live(self) -> tuple[Integers, Iterator[Halves]]:
+        """The rows of all live passages, partition by partition, and their vectors block by block, uncopied where there are no copies."""
+        shelves = [partition.shelf for partition in self.partitions.values()]
+        rows = np.concatenate([_NO_ROWS, *(shelf.all_rows() for shelf in shelves)])
+        return rows, (shelf.all_vectors(self.table).astype(np.float16, copy=False) for shelf in shelves)
+
+    def scope(self, partitions: Sequence[int]) -> Scope:
+        """The partitions that are known, as searches go through them."""
+        key = tuple(partitions)
+        scope = self._scopes.get(key)
+        if scope is None:
+            slots = [self._slot_of[number] for number in dict.fromkeys(key) if number in self._slot_of]
+            scope = Scope.of(np.array(slots, dtype=np.int64), self._homes.values != SHARED)
+            if len(self._scopes) >= SCOPES_KEPT:
+                self._scopes = {}
+            self._scopes[key] = scope
+        return scope
+
+    def shared(self, scope: Scope) -> Integers:
+        """The positions on the shared shelf that belong to a scope."""
+        if scope.is_shared is None:
+            return _NO_ROWS
+        return np.flatnonzero(scope.is_shared[self.table.slot.values[self.partitions[SHARED].shelf.rows.values]])
+
+    def smallest(self, scope: Scope, count: int) -> tuple[Integers, Integers]:
+        """Memories of a scope with their ties, the `count` of the smallest ties among them."""
+        table, shelf = self.table, self.partitions[SHARED].shelf
+        near = [self.partitions[slot].smallest_ties(count, table) for slot in scope.own]
+        memories, first = np.unique(table.memory.values[rows := shelf.with_copies(self.shared(scope))], return_index=True)
+        return (
+            np.concatenate([memories, *(each.memories[:count] for each in near)]),
+            np.concatenate([table.tie.values[rows[first]], *(each.ties[:count] for each in near)]),
+        )
+
+    def by_partition(self, rows: Integers) -> Iterator[tuple[int, Selection]]:
+        """The rows by the number of the partition that holds their vectors, ascending: where each one's stand."""
+        return groups(self._homes.values[self.table.slot.values[rows]])
+
+    def positions(self, rows: Integers) -> Integers:
+        """Where the vectors of the rows stand on their shelves."""
+        return self.table.position.values[rows].astype(np.int64)
+
+    def first_rows(self, memories: Integers) -> Integers:
+        """One row for each of the memories that are held, ascending by memory."""
+        rows = self.table.of_memories(memories)
+        _, first = np.unique(self.table.memory.values[rows], return_index=True)
+        return rows[first]
+
+    def drop_removed(self) -> None:
+        """Drops the rows of removed passages; all others get new numbers."""
+        if not self.table.dead_count:
+            return
+        new_rows = self.table.compact()
+        self.moves += 1
+        self._originals.renumber(new_rows)
+        for partition in self.partitions.values():
+            partition.shelf.renumber(new_rows)
+
+    def _added(self, added: VectorChanges) -> tuple[Held, Held]:
+        """Adds passages of memories that are newer than all others. Which memories leave, and which come."""
+        return Held.nothing(), Held.of(self._add(added), added.memories, added.ties)
+
+    def _replaced(self, added: VectorChanges, removed: Integers) -> tuple[Held, Held]:
+        """Puts passages in the place of others. Which of the memories concerned were held, and which are."""
+        leaving = self.table.of_passages(np.concatenate([removed, added.passages]))
+        touched = np.concatenate([added.memories, self.table.memory.values[leaving]])
+        before = self._held(touched)
+        self._remove(leaving)
+        self._add(added)
+        return before, self._held(touched)
+
+    def _remove(self, rows: Integers) -> None:
+        """Takes passages out. A copy that stays behind is what the next one is a copy of."""
+        table = self.table
+        slots = table.slot.values[rows].astype(np.int64)
+        self._passage_counts.values[:] -= np.bincount(slots, minlength=len(self._passage_counts))
+        for number, chosen in self.by_partition(rows):
+            shelf = self.partitions[number].shelf
+            left = shelf.remove(rows[chosen], table)
+            vectors = shelf.block.stored()[table.position.values[left]].astype(np.float16, copy=False)
+            self._originals.add(content_keys(table.slot.values[left].astype(np.int64), table.tie.values[left], vectors), left)
+        table.bury(rows)
+        self._settle(slots)
+
+    def _add(self, added: VectorChanges) -> Integers:
+        """Adds passages: copies to what they are copies of, others to the shelves of their slots, which it gives."""
+        slots = self._slots(added.partitions)
+        rows = self.table.append(
+            passages=added.passages, memories=added.memories, ties=added.ties, is_own=added.is_own, slots=slots
+        )
+        self._passage_counts.values[:] += np.bincount(slots, minlength=len(self._passage_counts))
+        self._settle(slots)
+        keys = content_keys(slots, added.ties, added.vectors)
+        originals = self._originals_of(rows, keys)
+        is_new = originals == rows
+        new, vectors = (rows, added.vectors) if is_new.all() else (rows[is_new], added.vectors[is_new])
+        for number, chosen in self.by_partition(new):
+            self.partitions[number].shelf.append(new[chosen], vectors[chosen], self.table)
+        self._originals.add(keys[is_new], new)
+        copies, copied = rows[~is_new], originals[~is_new]
+        for number, chosen in self.by_partition(copies):
+            self.partitions[number].shelf.join(copies[chosen], copied[chosen], self.table)
+        return slots
+
+    def _originals_of(self, rows: Integers, keys: Integers) -> Integers:
+        """The row of which each of some new rows is a copy; the row itself if it is none."""
+        table = self.table
+        distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        found = self._originals.find(distinct)[inverse]
+        is_one = (found >= 0) & table.live.values[found]
+        for column in (table.slot.values, table.tie.values):
+            is_one &= column[found] == column[rows]
+        is_one &= table.memory.values[found] != table.memory.values[rows]
+        originals = np.where(is_one, found, rows)[first[inverse]]
+        return originals if len(distinct) == len(keys) else np.where(said_again(keys, table.memory.values[rows]), rows, originals)
+
+    def _slots(self, partitions: Integers) -> Integers:
+        """The slots of partitions; a new one gets the next, and shares a shelf at first."""
+        distinct, inverse = np.unique(partitions, return_inverse=True)
+        slots = [self._slot_of.setdefault(number, len(self._slot_of)) for number in distinct.tolist()]
+        if more := len(self._slot_of) - len(self.numbers):
+            self.numbers.append(np.array(list(self._slot_of)[-more:], dtype=np.int64))
+            self._homes.append(np.full(more, SHARED))
+            for counts in (self._passage_counts, self.memory_counts):
+                counts.append(np.zeros(more, dtype=np.int64))
+            self._scopes = {}
+        return np.array(slots, dtype=np.int64)[inverse]
+
+    def _settle(self, slots: Integers) -> None:
+        """Gives each of these slots that outgrew it a shelf of its own, and all of them the method that suits the number of passages. Here partitions
+        of very many will get an approximate one."""
+        self._choose(self.table.live_count)
+        for slot in ascending(slots).tolist():
+            if slot not in self.partitions and self._passage_counts.values[slot] > self._shared_up_to:
+                self._move_out(slot)
+
+    def _choose(self, count: int) -> None:
+        """Chooses the method for so many live passages."""
+        if count > self._faiss_above and isinstance(self._method, Exact):
+            from alma.vectors.flat_faiss import FlatFaiss
+
+            self._switch(FlatFaiss())
+        elif count <= self._faiss_above // 2 and not isinstance(self._method, Exact):
+            self._switch(Exact())
+
+    def _switch(self, method: Method) -> None:
+        self._method = method
+        self.moves += 1
+        for number, partition in self.partitions.items():
+            if number != SHARED:
+                partition.switch(method, self._dimension)
+
+    def _move_out(self, slot: int) -> None:
+        """Gives a slot that shared a shelf one of its own."""
+        shared, own = self.partitions[SHARED].shelf, Partition(self._method, self._dimension)
+        positions = np.flatnonzero(self.table.slot.values[shared.rows.values] == slot)
+        newest, rows = shared.rows.values[positions], shared.with_copies(positions)
+        vectors = shared.block.stored()[positions].astype(np.float16)
+        originals = newest[positions.searchsorted(self.positions(rows))]
+        shared.remove(rows, self.table)
+        own.shelf.append(newest, vectors, self.table)
+        is_copy = originals != rows
+        own.shelf.join(rows[is_copy], originals[is_copy], self.table)
+        self.partitions[slot], self._homes.values[slot] = own, slot
+        self._scopes = {}
+        self.moves += 1
+
+    def _held(self, memories: Integers) -> Held:
+        """Those of the memories that have a live passage."""
+        rows = self.table.of_memories(memories)
+        return Held.of(self.table.slot.values[rows].astype(np.int64), self.table.memory.values[rows], self.table.tie.values[rows])
+
+    def _recount(self, gone: Held, held: Held) -> None:
+        counts = self.memory_counts.values
+        counts += np.bincount(held.slots, minlength=len(counts)) - np.bincount(gone.slots, minlength=len(counts))
+        for slot in ascending(np.concatenate([gone.slots, held.slots])).tolist():
+            if slot in self.partitions:
+                stays = held.slots == slot
+                self.partitions[slot].count_memories(
+                    gone=gone.memories[gone.slots == slot], memories=held.memories[stays], ties=held.ties[stays]
+                )
