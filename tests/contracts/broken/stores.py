@@ -192,7 +192,7 @@ class CountsWithPartitionsReadBefore(_Broken):
 class _ReusesRows(_Project):
     def purge(self, *given: Any, **named: Any) -> Erased | None:
         erased = super().purge(*given, **named)
-        self.tidied("DELETE FROM store WHERE key LIKE 'newest_%'")
+        self.tidied("DELETE FROM sqlite_sequence")
         return erased
 
 

@@ -7,26 +7,21 @@ from contextlib import contextmanager
 import pytest
 
 from alma import ALMA, DomainKnowledge, Heuristic
-from alma.memory import search
 from alma.memory.pool import WORKERS
+from alma.memory.sizes import SearchSizes
 from alma.vectors.index import SMALL
 from facade import ManualClock
+from sized import open_sized
 
 QUESTIONS = ("How is part3 of the pump mended?", "valve7", "What about lamps?")
 
 
-@pytest.fixture(autouse=True)
-def _large_is_less_than_this_scope(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "BESIDE_ABOVE", 2 * SMALL)
-
-
 @pytest.fixture(scope="module")
 def works(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ALMA]:
-    """Two large partitions that one agent reads, and small ones."""
+    """Two large partitions that one agent reads, and small ones; large is less than this scope."""
     folder, agents = tmp_path_factory.mktemp("works"), {"bob": {"share_with": ["ann"]}}
-    with ALMA.open(
-        folder, project_id="works", embedding_provider="hash", embedding_dim=32, agents=agents, clock=ManualClock()
-    ) as alma:
+    sizes = SearchSizes(beside_above=2 * SMALL)
+    with open_sized(folder, sizes, project="works", dimension=32, agents=agents, clock=ManualClock()) as alma:
         for agent, thing in (("ann", "pump"), ("bob", "valve")):
             alma.add_many(
                 DomainKnowledge(agent=agent, domain=thing, fact=f"{thing}{number} is part{number % 50} of the {thing}")
@@ -69,11 +64,11 @@ def test_a_retrieval_does_not_wait_for_threads_that_are_busy_and_finds_the_same(
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_scope_finds_the_same_however_large_it_is_taken_to_be(
-    works: ALMA, monkeypatch: pytest.MonkeyPatch, question: str
-) -> None:
+def test_a_scope_finds_the_same_however_large_it_is_taken_to_be(works: ALMA, question: str) -> None:
     by_two = works.retrieve(question, "ann", top_k=20)
-    monkeypatch.setattr(search, "BESIDE_ABOVE", 4 * SMALL)
-    by_one = works.retrieve(question, "ann", top_k=20)
+    sizes = SearchSizes(beside_above=4 * SMALL)
+    folder, agents = works._store.folder, {"bob": {"share_with": ["ann"]}}
+    with open_sized(folder, sizes, project="works", dimension=32, agents=agents, clock=ManualClock()) as other:
+        by_one = other.retrieve(question, "ann", top_k=20)
     assert by_one.recalled == by_two.recalled
     assert len(by_one.recalled) > 20

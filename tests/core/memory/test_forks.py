@@ -44,8 +44,8 @@ alma = opened()
 """
 
 LARGE = """
-from alma.memory import search
-search.BESIDE_ABOVE = 2_000
+from alma.memory.sizes import SearchSizes
+alma._store.sizes = SearchSizes(beside_above=2_000)
 alma.learn_many({"agent": "dev", "task": f"Task {number} of many"} | {"outcome": "success"} for number in range(2_001))
 """
 

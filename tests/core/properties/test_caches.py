@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from alma.memory import search
-from alma.testing import FixedClock
+from alma.memory.sizes import SearchSizes
 from alma.types import MemorySlice
+from sized import TINY, open_sized
 
 WORDS = ("deploy", "deploying", "ledger", "website", "agreed", "naïve", "v2.1", "plants", "water")
 AGENTS: dict[str, Any] = {"ann": {"share_with": ["*"]}, "bob": {}}
@@ -24,12 +24,10 @@ steps = st.one_of(
 )
 
 
-def opened(folder: Path, patience: int = 10_000) -> ALMA:
+def opened(folder: Path, sizes: SearchSizes, patience: int = 10_000) -> ALMA:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("alma.storage.words.ONE_BY_ONE", (patience, 4))
-        return ALMA.open(
-            folder, project_id="shop", agents=AGENTS, embedding_provider="hash", embedding_dim=16, clock=FixedClock()
-        )
+        return open_sized(folder, sizes, agents=AGENTS)
 
 
 def take(alma: ALMA, step: str, agent: str, text: str, found: MemorySlice) -> None:
@@ -47,27 +45,23 @@ def take(alma: ALMA, step: str, agent: str, text: str, found: MemorySlice) -> No
 
 
 @pytest.mark.parametrize("patience", [0, 10_000])
-@pytest.mark.parametrize("few", [2_000, 6])
+@pytest.mark.parametrize("sizes", [SearchSizes(), TINY], ids=["usual", "tiny"])
 def test_any_question_is_answered_as_by_a_process_that_has_just_begun(
-    tmp_path_factory: pytest.TempPathFactory, few: int, patience: int
+    tmp_path_factory: pytest.TempPathFactory, sizes: SearchSizes, patience: int
 ) -> None:
-    """`few` is how many memories a scope may have that is searched whole; beyond, a sample of a few stands for it. `patience` is how many lists
-    of words are read one by one before all are."""
+    """`patience` is how many lists of words are read one by one before all are."""
 
     @settings(max_examples=40, deadline=None)
     @given(made=st.lists(steps, min_size=3, max_size=10), other=st.integers(0, 3))
     def holds(made: list[tuple[str, str, str]], other: int) -> None:
         folder = tmp_path_factory.mktemp("caches")
-        with opened(folder, patience) as alma, opened(folder) as elsewhere:
+        with opened(folder, sizes, patience) as alma, opened(folder, sizes) as elsewhere:
             alma.learn("ann", "deploy ledger", "success", strategy_used="plants")
             found = alma.retrieve(" ".join(WORDS), "ann")
             for number, (step, agent, text) in enumerate(made):
                 take(elsewhere if number % 4 == other else alma, step, agent, text, found)
                 found = alma.retrieve(text, agent, explain=True)
-                with opened(folder) as anew:
+                with opened(folder, sizes) as anew:
                     assert found == anew.retrieve(text, agent, explain=True)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "ALL_UP_TO", few)
-        patch.setattr(search, "SAMPLE", 4)
-        holds()
+    holds()

@@ -14,7 +14,7 @@ from alma.memory.kinds import profile_for
 from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
 from alma.memory.scopes import readable
-from alma.memory.search import ARMS, HITS, Found, Question, search
+from alma.memory.search import ARMS, Found, Question, search
 from alma.memory.swaps import check_order
 from alma.retrieval.query import query_words, without_names
 from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
@@ -139,7 +139,7 @@ def _chosen(room: Room, question: Question, scope: ReadableScope, top_k: int) ->
     """What was found, and the contenders of each kind."""
     index = room.index.current()
     wanted = contenders_for(top_k)
-    found = search(room, index, question, scope, hits=max(HITS, wanted))
+    found = search(room, index, question, scope, hits=wanted)
     of_kind = scope.kind_numbers(found.partitions)
     chosen = contenders(found.similarities, memories=found.memories, groups=of_kind, ties=found.ties, limit=wanted)
     return found, [_with_all_copies(index, found, of_kind, each) for each in chosen] if index.has_copies else chosen

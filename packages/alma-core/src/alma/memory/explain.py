@@ -13,7 +13,7 @@ from alma.memory.deference import is_own_rule, is_shared_rule, overruled
 from alma.memory.explanations import equal_ones, explained, explanations, place_in, words_in
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
-from alma.memory.search import ARMS, DENSE, HITS, TEXT, Evidence, search
+from alma.memory.search import ARMS, DENSE, TEXT, Evidence, search
 from alma.protocols import ListsProjects, Place
 from alma.retrieval.fusion import LEAST_COSINE, LEAST_SHARE
 from alma.retrieval.ranking import Contender, Ranked
@@ -226,7 +226,7 @@ def _evidence(room: Room, answer: Answer, memory: int) -> Evidence:
     if place_in(answer.found.evidence.memories, memory) is not None:
         return answer.found.evidence
     index = room.index.current()
-    return search(room, index, answer.question, answer.scope, hits=HITS, also=np.array([memory])).evidence
+    return search(room, index, answer.question, answer.scope, also=np.array([memory])).evidence
 
 
 def _scored(room: Room, asked: Asked, answer: Answer, evidence: Evidence, memory: int) -> Ranked | None:

@@ -20,6 +20,7 @@ from alma.errors import ConfigurationError, EmbedderMismatchError
 from alma.memory import arguments as args
 from alma.memory.room import OpenStore
 from alma.memory.schedule import Schedule
+from alma.memory.sizes import SearchSizes
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Embedder
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
@@ -45,6 +46,7 @@ def open_store(
     embedder_options: Options = NO_OPTIONS,
     forgetting: ForgettingSettings | Mapping[str, object] | None = None,
     maintenance: MaintenanceSettings | Mapping[str, object] | None = None,
+    sizes: SearchSizes | None = None,
 ) -> OpenStore:
     """The store in a folder, made if it is not there yet. A relative folder is relative to the current one."""
     _check_types(storage_dir=storage_dir, db_name=db_name, agents=agents)
@@ -65,7 +67,9 @@ def open_store(
     except BaseException:
         storage.close()
         raise
-    store = OpenStore(storage, path.parent, texts, clock, scopes, profile, embedder_options, rules, upkeep)
+    store = OpenStore(
+        storage, path.parent, texts, clock, scopes, profile, embedder_options, rules, upkeep, sizes or SearchSizes()
+    )
     if upkeep.every is not None:
         Schedule(store).start()
     return store

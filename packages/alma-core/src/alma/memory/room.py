@@ -20,12 +20,14 @@ from alma.memory.openings import Openings
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
 from alma.memory.readable import ReadableScope
+from alma.memory.sizes import SearchSizes
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Project, Store, Write
 from alma.scoring import Profile
 from alma.types.identity import to_micros
 from alma.types.scope import MemoryScope
 from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
+from alma.vectors.index import FAISS_ABOVE
 
 _LOG = logging.getLogger("alma")
 
@@ -46,11 +48,20 @@ def _deleted(path: Path) -> bool:
 class IndexCache:
     """The vector index of one project, brought up to date before each use, kept in a snapshot between processes when it is large."""
 
-    def __init__(self, project: Project, *, identity: SnapshotIdentity, path: Path, snapshot_from: int = SNAPSHOT_FROM) -> None:
+    def __init__(
+        self,
+        project: Project,
+        *,
+        identity: SnapshotIdentity,
+        path: Path,
+        snapshot_from: int = SNAPSHOT_FROM,
+        faiss_above: int = FAISS_ABOVE,
+    ) -> None:
         self._project = project
         self._identity = identity
         self._path = path
         self._snapshot_from = snapshot_from
+        self._faiss_above = faiss_above
         self._index: ProjectIndex | None = None
         self._saved_upto = 0
         self._lock = threading.Lock()
@@ -67,11 +78,14 @@ class IndexCache:
     def _catch_up(self, head: int) -> ProjectIndex:
         with self._lock:
             if self._index is None:
-                self._index = self._loaded(head) or ProjectIndex(self._identity.fingerprint.dimension)
+                self._index = self._loaded(head) or self._empty()
             if self._index.upto < head:
                 for changes in self._project.changes(after=self._index.upto):
                     self._index.apply(changes)
             return self._index
+
+    def _empty(self) -> ProjectIndex:
+        return ProjectIndex(self._identity.fingerprint.dimension, faiss_above=self._faiss_above)
 
     def _loaded(self, head: int) -> ProjectIndex | None:
         index = load(self._path, self._identity, newest=head, head_at=self._project.head_at)
@@ -122,6 +136,7 @@ class OpenStore:
     embedder_options: Options = field(default_factory=dict)
     forgetting: ForgettingSettings = field(default_factory=ForgettingSettings)
     maintenance: MaintenanceSettings = field(default_factory=MaintenanceSettings)
+    sizes: SearchSizes = field(default_factory=SearchSizes)
     projects: dict[str, "Room"] = field(default_factory=dict)
     successor: "OpenStore | None" = field(default=None, init=False)
     closing: list[Callable[[], object]] = field(default_factory=list, init=False)
@@ -143,7 +158,7 @@ class OpenStore:
     def _room(self, name: str) -> "Room":
         project = self.storage.project(name)
         identity = SnapshotIdentity(self.storage.id, name, self.texts.fingerprint)
-        index = IndexCache(project, identity=identity, path=self._snapshot_path(name))
+        index = IndexCache(project, identity=identity, path=self._snapshot_path(name), faiss_above=self.sizes.faiss_above)
         return Room(self, project, index)
 
     def _snapshot_path(self, name: str) -> Path:

@@ -15,16 +15,6 @@ from alma.retrieval import bm25, fusion
 from alma.vectors import ProjectIndex
 from alma.vectors.table import ascending
 
-ALL_UP_TO = 2_000
-"""A scope of at most so many memories is searched whole, and is its own background."""
-
-SAMPLE = 1_000
-HITS = 100
-"""How many candidates each arm of a larger scope contributes at least."""
-
-BESIDE_ABOVE = 20_000
-"""A smaller scope is searched sooner than another thread has begun with it."""
-
 DENSE = "dense"
 TEXT = "text"
 ARMS = (DENSE, TEXT)
@@ -114,15 +104,18 @@ def search(
     question: Question,
     scope: ReadableScope,
     *,
-    hits: int = HITS,
+    hits: int = 0,
     also: Integers = _NO_MEMORIES,
 ) -> Found:
-    """The memories of the scope that say something on the question. Those of `also` are judged even where neither search finds them."""
+    """The memories of the scope that say something on the question. Each search contributes at least `hits` candidates, or as many as is usual. Those
+    of `also` are judged even where neither finds them."""
+    sizes = room.store.sizes
+    hits = max(hits, sizes.hits)
     partitions = scope.rows
-    sample, population = index.sample(partitions=partitions, all_up_to=ALL_UP_TO, otherwise=SAMPLE)
-    is_all = population <= ALL_UP_TO
+    sample, population = index.sample(partitions=partitions, all_up_to=sizes.all_up_to, otherwise=sizes.sample)
+    is_all = population <= sizes.all_up_to
     is_scanned = not is_all and DENSE in question.arms
-    if is_scanned and population <= BESIDE_ABOVE:
+    if is_scanned and population <= sizes.beside_above:
         return _found_by_one_scan(room, index, question, scope, sample=sample, hits=hits, also=also)
     portions = deque(index.portions(partitions) if is_scanned else ())
     beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions else None
@@ -158,7 +151,7 @@ def _found_by_one_scan(
 def _by_words(room: Room, question: Question, partitions: Sequence[int]) -> TextScores:
     """What the words of the question find; nothing if it is asked without them."""
     words = question.words if TEXT in question.arms else ()
-    return bm25.scored(room.project.text_lists(words, partitions=partitions, common=bm25.COMMON))
+    return bm25.scored(room.project.text_lists(words, partitions=partitions, common=room.store.sizes.common))
 
 
 def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
