@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -106,6 +107,15 @@ def test_many_outcomes_at_once_are_counted_as_one_by_one(
             assert alma.verify().ok
             found.append({one.id: (one.lifetime, one.unverified) for one in evidence(alma)})
     assert found[0] == found[1]
+
+
+def test_more_classes_than_are_compared_come_twice_in_one_call(alma: ALMA) -> None:
+    words = ["".join(letters) for letters in permutations("bdgklmrt", 4)][: MOST_CLASSES + 40]
+    tasks = [f"{word} {word[::-1]}" for word in words]  # hardly any is like another
+    alma.learn_many({"agent": "dev", "task": task, "outcome": "success", "strategy_used": "by hand"} for task in [*tasks, *tasks])
+    assert alma.verify().ok
+    assert len(evidence(alma)) > MOST_CLASSES
+    assert sum(one.lifetime.trials for one in evidence(alma)) == 2 * len(tasks)
 
 
 def test_what_is_kept_in_hand_between_calls_is_bounded(alma: ALMA) -> None:

@@ -53,7 +53,7 @@ class Learner:
     learned: Learned = field(init=False)
     _has_observed: bool = False
     _old_classes: dict[AgentClass, bool] = field(default_factory=dict)
-    """Of classes that are not among the newest of their agents: whether anything was known of them before this write."""
+    """Of classes that are named by tasks, and not among the newest of their agents: whether anything is known of them."""
 
     def __post_init__(self) -> None:
         self.learned = self.write.learned
@@ -91,7 +91,7 @@ class Learner:
         whole.evidence = counted(until(whole.evidence, self.at), seen)
         if outcome.task_type is None:
             keep = whole.evidence.observations > 1
-            note_class(self.ledger.classes[outcome.agent], key, task, vectors.get(task), keep=keep)
+            self._note_class(outcome.agent, key, task, vectors.get(task), keep=keep)
         self.settings.setdefault(
             (outcome.agent, key), Setting(self.room.name, self.at, whole.evidence.task or "", outcome.task_type)
         )
@@ -105,7 +105,7 @@ class Learner:
     def _first(self, outcome: Outcome, key: str, task: str, vectors: Mapping[str, bytes]) -> str:
         """Notes a class by its first outcome, and gives the id that the evidence will have."""
         if outcome.task_type is None:
-            note_class(self.ledger.classes[outcome.agent], key, task, vectors.get(task), keep=False)
+            self._note_class(outcome.agent, key, task, vectors.get(task), keep=False)
         strategy = matched_text(outcome.strategy_used)
         self._keep_vectors({strategy: vectors.get(strategy)})
         return evidence_id(outcome.agent, key, text_key(outcome.strategy_used) if outcome.strategy_used else WHOLE_CLASS)
@@ -178,6 +178,10 @@ class Learner:
             return own
         near = None if vector is None else self.ledger.classes[agent].best(task, vector)
         return None if near is None else step + near
+
+    def _note_class(self, agent: str, key: str, task: str, vector: bytes | None, *, keep: bool) -> None:
+        note_class(self.ledger.classes[agent], key, task, vector, keep=keep)
+        self._old_classes[agent, key.removeprefix(STEP)] = True  # it may have to go from the newest before this write ends
 
     def _known(self, places: Sequence[AgentClass]) -> list[AgentClass]:
         """Those of the classes, which are named by tasks, of which anything is known."""

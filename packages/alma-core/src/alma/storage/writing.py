@@ -346,10 +346,9 @@ class Write:
     ) -> None:
         rows, embedded = [], {}
         for passage in passages:
-            vector = vectors.get(passage.text)
-            digest = None if vector is None else text_hash(passage.text)
-            if vector is not None and digest is not None:
-                embedded[digest] = vector
+            digest = text_hash(passage.text) if passage.text in vectors else None
+            if digest is not None:
+                embedded[digest] = vectors[passage.text]
             row = passage_row(memory_id, passage, digest)
             sealed = {name: self._sealed(row[name].encode(), f"passage.{name}") for name in ("speaker", "text", "keywords")}
             rows.append({**row, **sealed, "project": self.row, "memory": memory_number, "text_hash": digest, "seq": self.seq})
