@@ -1,10 +1,14 @@
 """Opening a store, from a folder or a configuration file, and closing it."""
 
+import errno
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest_mock import MockerFixture
 
 from alma import ALMA, ConfigurationError, CorruptStoreError, EmbedderMismatchError, MemoryScope, StorageError
 from alma.embedding.hashing import HashEmbedder
@@ -229,6 +233,19 @@ def test_a_file_where_the_folder_should_be_is_an_error_and_left_alone(tmp_path: 
         with pytest.raises(ConfigurationError, match="is a file"):
             ALMA.open(folder, project_id="shop", embedding_provider="hash")
     assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_folder_that_may_not_be_entered_is_a_storage_error(tmp_path: Path, mocker: MockerFixture) -> None:
+    look, database = os.stat, tmp_path / "alma.db"
+
+    def closed(path: object, *given: Any, **named: Any) -> os.stat_result:
+        if path in (database, str(database)):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return look(path, *given, **named)  # type: ignore[arg-type]
+
+    mocker.patch("os.stat", closed)
+    with pytest.raises(StorageError, match="cannot be used: Permission denied"):
+        ALMA.open(tmp_path, project_id="shop", embedding_provider="hash")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all", b"SQLite format 3\x00", b"\x00" * 5000])

@@ -53,7 +53,7 @@ def open_store(
     profile = Profile.of(scoring.weights.model_dump(), scoring.half_life_days or DEFAULT_HALF_LIFE_DAYS)
     rules = settings_block(ForgettingSettings, forgetting or {}, "forgetting")
     upkeep = settings_block(MaintenanceSettings, maintenance or {}, "maintenance")
-    if not path.exists():
+    if not os.path.exists(path):  # unlike `Path.exists` it does not raise for a folder that may not be entered
         _make(path, embedder, embedding_dim, clock, embedder_options)
     storage = SQLStorage(path, at=clock())
     try:

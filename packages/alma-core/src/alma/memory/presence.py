@@ -54,7 +54,8 @@ class Presence:
         with self._guard:
             if self._descriptor is not None:
                 os.close(self._descriptor)
-                self._path(self._id).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # somebody made it something else; the lock has gone all the same
+                    self._path(self._id).unlink()
             self._descriptor, self._id = None, ""
 
     def renew_in_child(self) -> None:
@@ -79,7 +80,8 @@ class Presence:
             if _lock(descriptor) and path.exists():  # else somebody swept it away between its making and its locking
                 return holder, descriptor
             os.close(descriptor)
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink()
         raise StorageError(f"no file in {self._folder} can be locked; ALMA needs a file system that knows locks")
 
 
