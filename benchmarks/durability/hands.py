@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from alma import ALMA
-from alma.errors import AlmaError, ConflictError, EmbedderMismatchError, StorageError
+from alma import ALMA, Episode
+from alma.errors import AlmaError, EmbedderMismatchError, StorageError
 from benchmarks.durability.intents import Intent, Made
 from benchmarks.durability.ledgers import SUFFIX, Ledger
 from benchmarks.durability.states import CROWD, State, States, apply
@@ -33,9 +33,17 @@ class Call:
     wrote: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An episode under way, and the open of the store that it was begun or resumed with."""
+
+    episode: Episode
+    through: ALMA
+
+
 @dataclass(slots=True)
 class Hand:
-    """A writer. `name` is its agent; what it may do is in `lives`."""
+    """A writer. `name` is its agent. With `takes_any` every error of the tree is a refusal: somebody harms the store."""
 
     name: str
     opens: Opens
@@ -43,9 +51,12 @@ class Hand:
     chance: Random
     files: Path
     is_forked: bool = False
+    takes_any: bool = False
+    takes_memory_errors: bool = False
+    is_timeless: bool = False
     states: States = field(default_factory=dict)
     extras: list[ALMA] = field(default_factory=list)
-    episodes: dict[str, object] = field(default_factory=dict)
+    attempts: dict[str, Attempt] = field(default_factory=dict)
     knows_kind: set[str] = field(default_factory=set)
     number: int = 0
 
@@ -96,13 +107,18 @@ class Hand:
         except EmbedderMismatchError as error:
             self.ledger.raised("refused", _told(error))
             self._renew(main)
-        except (ConflictError, *refusals) as error:
+        except refusals as error:
             self.ledger.raised("refused", _told(error))
         except StorageError as error:
             was_renewed = self.opens.renewals > 0 and "was closed" in str(error)
-            may_be = was_renewed or (self.is_forked and "forked" in str(error))
+            may_be = self.takes_any or was_renewed or (self.is_forked and "forked" in str(error))
             self.ledger.raised("refused" if may_be else "failed", _told(error))
-        except Exception as error:  # noqa: BLE001 - an error that is not of the tree is what is looked for
+        except MemoryError as error:
+            self.ledger.raised("refused" if self.takes_memory_errors else "failed", _told(error))
+        except Exception as error:  # noqa: BLE001 - an error outside the tree is what is looked for
+            if self.takes_any and isinstance(error, AlmaError):
+                self.ledger.raised("refused", _told(error))
+                return
             self.ledger.raised("failed", f"{_told(error)}\n{''.join(traceback.format_exception(error)[-6:])}")
         else:
             self.ledger.acknowledge(call.ids, wrote=call.wrote)
@@ -123,14 +139,16 @@ class Hand:
             self.extras.append(self.opens.another(self.chance))
 
     def close_one(self) -> None:
-        """Closes one of the further opens."""
+        """Closes one of the further opens. What was begun through it is left to whoever opens the store next."""
         if self.extras:
+            alma = self.extras.pop(self.chance.randrange(len(self.extras)))
+            self.attempts = {key: each for key, each in self.attempts.items() if each.through is not alma}
             with self.calling(Intent("close")):
-                self.extras.pop(self.chance.randrange(len(self.extras))).close()
+                alma.close()
 
     def _renew(self, main: ALMA) -> None:
         """Leaves all opens behind: they are of an embedder that the store no longer has."""
-        self.episodes.clear()
+        self.attempts.clear()
         with self.calling(Intent("reopen")):
             while self.extras:
                 self.extras.pop().close()

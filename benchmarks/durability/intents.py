@@ -47,7 +47,7 @@ class Intent:
 
     def as_json(self) -> dict[str, Any]:
         """The fields that say something."""
-        return {name: value for name, value in asdict(self).items() if value}
+        return {name: value for name, value in asdict(self).items() if value or value == 0}
 
 
 def intent_from(told: Mapping[str, Any]) -> Intent:

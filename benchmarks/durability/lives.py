@@ -13,7 +13,6 @@ from time import monotonic, sleep
 
 from benchmarks.durability import calls
 from benchmarks.durability.calls import CallMaker
-from benchmarks.durability.calls.recording import register
 from benchmarks.durability.hands import Hand, new_hand
 from benchmarks.durability.intents import Intent
 from benchmarks.durability.ledgers import Ledger
@@ -25,6 +24,8 @@ STACKS = ".stacks"
 CHILD_SECONDS = 20
 CHILD_CALLS = 6
 MOST_EXTRAS = 3
+KILLED_CHILDREN = 0.3
+"""The share of children that their parent kills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,6 @@ def _become_a_group(life: Life) -> None:
 def _work(hand: Hand, life: Life) -> None:
     stop, made = life.files / STOP, 0
     children: list[int] = []
-    register(hand)
     while not stop.exists() and (life.calls is None or made < life.calls):
         made += 1
         chance = hand.chance.random()
@@ -122,8 +122,10 @@ def _fork(hand: Hand, life: Life) -> int:
     hand.number += 1
     name = f"{hand.name}f{hand.number}"
     sys.stdout.flush()
-    pid = os.fork()
+    is_killed, pid = hand.chance.random() < KILLED_CHILDREN, os.fork()
     if pid:
+        if is_killed:
+            threading.Timer(hand.chance.uniform(0, 0.03), _kill_child, [pid]).start()
         return pid
     try:
         _live_as_child(hand, name, life)
@@ -131,12 +133,16 @@ def _fork(hand: Hand, life: Life) -> int:
         os._exit(0)
 
 
+def _kill_child(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it has ended, and was waited for
+        os.kill(pid, signal.SIGKILL)
+
+
 def _live_as_child(hand: Hand, name: str, life: Life) -> None:
     with (life.files / f"{name}{STACKS}").open("w") as stacks:
         faulthandler.dump_traceback_later(CHILD_SECONDS, exit=True, file=stacks)
         child = new_hand(name, hand.opens, life.files, life.seed, is_forked=True)
         child.extras = list(hand.extras)
-        register(child)
         for _ in range(child.chance.randrange(1, CHILD_CALLS)):
             if child.chance.random() < life.opens:
                 _open_or_close(child)
@@ -165,6 +171,6 @@ def _wait_for(pid: int, hand: Hand) -> None:
 
 
 def _judge(status: int, hand: Hand) -> None:
-    """A child is to end by itself, with 0."""
-    if status:
+    """A child is to end by itself, with 0, unless its parent killed it."""
+    if status and os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
         hand.ledger.complain(f"a child ended with {os.waitstatus_to_exitcode(status)}; see its {STACKS} file")

@@ -9,7 +9,8 @@ MOST_SECONDS = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One process of writers. It is killed after so many seconds of work, or stopped if `None`; `again` says that another takes its place."""
+    """One process of writers. It is killed after so many seconds of work, or stopped if `None`: with all that it forked, or `alone`, so that its children
+    work on as orphans. `again` says that another takes its place."""
 
     name: str
     threads: int = 1
@@ -18,6 +19,7 @@ class Worker:
     work: str = "every"
     killed_after: float | None = None
     again: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def _worker(chance: Random, sort: str, place: int, at_once: float | None) -> Wor
         work,
         killed_after=seconds if is_killed else None,
         again=is_killed and at_once is None and chance.random() < 0.4,
+        alone=chance.random() < 0.3,
     )
 
 

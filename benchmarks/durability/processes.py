@@ -71,15 +71,29 @@ def _answering(pipe: Connection, target: Callable[..., object], *arguments: obje
         pipe.send((False, traceback.format_exc()))
 
 
-def kill(process: BaseProcess) -> None:
-    """Ends a process at once, with all that it forked."""
+def kill(process: BaseProcess, *, alone: bool = False) -> None:
+    """Ends a process at once, with all that it forked; or `alone`, and its children live on."""
     assert process.pid is not None
-    with suppress(ProcessLookupError):
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:  # it has not made itself a group yet
+    if alone or not _signalled(process.pid, signal.SIGKILL):  # it may not have made itself a group yet
+        with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
     process.join()
+    if not alone:
+        wait_until(lambda: not has_group(process), 1)
+
+
+def has_group(process: BaseProcess) -> bool:
+    """Whether any process is left of those that one forked."""
+    assert process.pid is not None
+    return _signalled(process.pid, 0)
+
+
+def _signalled(group: int, number: int) -> bool:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def ended(process: BaseProcess, seconds: float) -> bool:

@@ -8,6 +8,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
 
+from alma import ALMA
 from alma.errors import EmbedderMismatchError
 from benchmarks.durability.calls import recording
 from benchmarks.durability.checking import Checked, Search, answered, check, check_files
@@ -15,7 +16,7 @@ from benchmarks.durability.findings import Findings
 from benchmarks.durability.hands import new_hand
 from benchmarks.durability.lives import READY, STOP, Life, live
 from benchmarks.durability.plans import Plan, Worker
-from benchmarks.durability.processes import Asked, ended, kill, started, wait_until
+from benchmarks.durability.processes import Asked, ended, has_group, kill, started, wait_until
 from benchmarks.durability.stores import Opens, opened
 
 FOUNDER = "founder"
@@ -107,7 +108,7 @@ def _write(plan: Plan, store: Path, files: Path, result: Round) -> None:
         began = monotonic()
         for each in running:
             each.due = None if each.worker.killed_after is None else began + each.worker.killed_after
-        _kill_in_turn(plan, running, store, files, result)
+        killed = _kill_in_turn(plan, running, store, files, result)
         (files / STOP).touch()
         for each in running:
             if not ended(each.process, END_SECONDS):
@@ -117,6 +118,10 @@ def _write(plan: Plan, store: Path, files: Path, result: Round) -> None:
                 result.hangs.append("a visitor did not end")
             elif visitor.exitcode:
                 result.findings.add("error", f"a visitor ended with {visitor.exitcode}")
+        for process in killed:
+            if not wait_until(lambda process=process: not has_group(process), END_SECONDS):  # type: ignore[misc] # bound now
+                result.hangs.append("a child whose parent was killed did not end")
+                kill(process)
     finally:
         for process in (*(each.process for each in running), *visitors):
             if process.is_alive():
@@ -128,21 +133,26 @@ def _start(plan: Plan, worker: Worker, generation: int, store: Path, files: Path
     return started(live, Life(name, store, files, plan.seed, worker.threads, worker.opens, worker.forks, worker.work))
 
 
-def _kill_in_turn(plan: Plan, running: list[_Running], store: Path, files: Path, result: Round) -> None:
-    """Kills each at its time; in the place of some another process begins, which is stopped at the end."""
+def _kill_in_turn(
+    plan: Plan, running: list[_Running], store: Path, files: Path, result: Round
+) -> list[BaseProcess]:
+    """Kills each at its time; in the place of some another process begins, which is stopped at the end. Gives those that were killed."""
+    killed: list[BaseProcess] = []
     latest = max((each.due for each in running if each.due is not None), default=monotonic() + 0.3)
     while waiting := [each for each in running if each.due is not None]:
         now = min(waiting, key=lambda each: each.due or 0.0)
         sleep(max((now.due or 0.0) - monotonic(), 0.0))
         for each in waiting if plan.at_once else [now]:
             if each.process.is_alive():
-                kill(each.process)
+                kill(each.process, alone=each.worker.alone)
                 result.kills += 1
+                killed.append(each.process)
             each.due = None
             if each.worker.again:
                 each.generation += 1
                 each.process = _start(plan, each.worker, each.generation, store, files)
     sleep(max(latest + 0.05 - monotonic(), 0.0) if not plan.at_once else 0.0)
+    return killed
 
 
 def visit(store: Path, files: Path) -> None:
@@ -172,12 +182,9 @@ def watch(store: Path, pipe: Connection) -> Checked:
     result = Checked()
     alma = opened(store)
     while not pipe.poll(0.02):
-        try:
-            alma.retrieve("open the shop with the lantern", FOUNDER)
-        except EmbedderMismatchError:
-            alma.close()
-            alma = opened(store)
+        alma = _opened_anew_if_re_embedded(alma, store)
     hashes, searches = pipe.recv()
+    alma = _opened_anew_if_re_embedded(alma, store)
     _compare(alma, hashes, searches, result.findings)
     alma.close()
     return result
@@ -186,10 +193,16 @@ def watch(store: Path, pipe: Connection) -> Checked:
 watch.listens = True  # type: ignore[attr-defined] # it is given its end of the pipe
 
 
-def _compare(alma: object, hashes: dict[str, str], searches: list[Search], findings: Findings) -> None:
-    from alma import ALMA
+def _opened_anew_if_re_embedded(alma: ALMA, store: Path) -> ALMA:
+    try:
+        alma.retrieve("open the shop with the lantern", FOUNDER)
+    except EmbedderMismatchError:
+        alma.close()
+        return opened(store)
+    return alma
 
-    assert isinstance(alma, ALMA)
+
+def _compare(alma: ALMA, hashes: dict[str, str], searches: list[Search], findings: Findings) -> None:
     for name, content in hashes.items():
         if alma.for_project(name).content_hash() != content:
             findings.add("hash", f"{name}: the process that ran all the time sees other content than a new one")

@@ -1,5 +1,6 @@
 """The opens of a store in one process: one that its threads share, and more of the same file, by other paths too."""
 
+import os
 import threading
 from pathlib import Path
 from random import Random
@@ -20,7 +21,7 @@ WINDOW = 40
 def opened(folder: Path, **given: Any) -> ALMA:
     """The shared project of the store in a folder, made by whoever comes first."""
     rules = {"outcome": {"window": WINDOW}}
-    provider = "auto" if (folder / "alma.db").exists() else "hash"
+    provider = "auto" if os.path.exists(folder / "alma.db") else "hash"  # `Path.exists` raises for a closed folder
     alma = ALMA.open(folder, project_id=SHARED, embedding_provider=provider, forgetting=rules, **given)
     alma._room.index._snapshot_from = SNAPSHOT_FROM
     return alma
@@ -29,9 +30,9 @@ def opened(folder: Path, **given: Any) -> ALMA:
 class Opens:
     """The opens of one process. The first is shared; each further one belongs to one thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **given: Any) -> None:
         self.folder = folder
-        self.main = opened(folder)
+        self.main = opened(folder, **given)
         self.renewals = 0
         self._lock = threading.Lock()
         self._views: dict[tuple[int, str], ALMA] = {}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from alma import Episode
-from benchmarks.durability.hands import STRATEGIES, TYPES, Hand
+from benchmarks.durability.hands import STRATEGIES, TYPES, Attempt, Hand
 from benchmarks.durability.intents import Intent, Made
 from benchmarks.durability.stores import SHARED
 
@@ -13,7 +13,7 @@ MOST_OPEN = 3
 
 def begin(hand: Hand) -> None:
     """Begins an attempt; a deferred one is written with its first step."""
-    if len(hand.episodes) >= MOST_OPEN:
+    if len(hand.attempts) >= MOST_OPEN:
         return end(hand)
     project, key = hand.project(), f"{hand.token()}e"
     kind, is_deferred = hand.chance.choice(TYPES), hand.chance.random() < 0.3
@@ -23,14 +23,11 @@ def begin(hand: Hand) -> None:
         if is_deferred
         else Intent("episode", project, hand.name, ("episode_begin",), episode=(key, "open", 0))
     )
+    through, given = hand.store(), None if is_deferred else key
     with hand.calling(intent):
-        hand.episodes[key] = hand.alma(project).episode(
-            hand.name,
-            hand.text(key),
-            task_type=kind,
-            episode_id=None if is_deferred else key,
-            deferred=is_deferred,
-        )
+        alma = hand.opens.view(through, project)
+        episode = alma.episode(hand.name, hand.text(key), task_type=kind, episode_id=given, deferred=is_deferred)
+        hand.attempts[episode.id] = Attempt(episode, through)
     return None
 
 
@@ -105,8 +102,10 @@ def suspend_and_resume(hand: Hand) -> None:
     if hand.chance.random() < 0.3 or hand.state(project).now.episodes.get(episode.id, ("", 0))[0] != "waiting":
         return None
     intent = Intent("resume_episode", project, hand.name, ("episode_resume",), episode=(episode.id, "open", steps))
+    through = hand.store()
     with hand.calling(intent):
-        hand.episodes[episode.id] = hand.alma(project).resume_episode(episode.id)
+        resumed = hand.opens.view(through, project).resume_episode(episode.id)
+        hand.attempts[episode.id] = Attempt(resumed, through)
     return None
 
 
@@ -131,15 +130,14 @@ def settle(hand: Hand) -> None:
 
 def _one(hand: Hand) -> tuple[Episode, str] | None:
     """One of the attempts under way, with its project."""
-    if not hand.episodes:
+    if not hand.attempts:
         return None
-    episode = hand.episodes[hand.chance.choice(sorted(hand.episodes))]
-    assert isinstance(episode, Episode)
+    episode = hand.attempts[hand.chance.choice(sorted(hand.attempts))].episode
     return episode, episode.record.project_id
 
 
 def _drop(hand: Hand, episode: Episode) -> None:
-    hand.episodes = {key: each for key, each in hand.episodes.items() if each is not episode}
+    hand.attempts.pop(episode.id, None)
 
 
 def _is_acknowledged(hand: Hand, project: str, key: str, steps: int) -> bool:

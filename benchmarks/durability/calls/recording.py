@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from alma import CustomMemoryType, DomainKnowledge, Heuristic
+from alma import ConflictError, CustomMemoryType, DomainKnowledge, Heuristic
 from alma.types.passages import Draft, Passage
 from benchmarks.durability.hands import STRATEGIES, TYPES, Hand
 from benchmarks.durability.intents import Intent, Made
@@ -12,6 +12,9 @@ from benchmarks.durability.stores import SHARED
 
 VERDICTS = ("success", "success", "failure", "partial", "unverified")
 COUNTER = "counter"
+OF_ALL = "note_of_all"
+"""A kind of memory that all hands define."""
+
 RECORDS = "torture"
 """The kind of the small records that hands keep."""
 
@@ -112,11 +115,12 @@ def add_custom(hand: Hand) -> None:
     """A memory of a kind that this hand registered."""
     project, kind = hand.project(), kind_of(hand).name
     if project not in hand.knows_kind:
-        return
+        return register(hand)
     made = hand.made(kind)
     fields = {"title": made.token, "summary": made.text, "date": datetime(2026, 3, 4, tzinfo=UTC)}
     with hand.calling(Intent("add", project, hand.name, ("add",), (made,))) as call:
         call.ids[made.token] = hand.alma(project).add(kind, agent=hand.name, **fields).id
+    return None
 
 
 def add_many(hand: Hand) -> None:
@@ -140,15 +144,23 @@ def kind_of(hand: Hand) -> CustomMemoryType:
 
 
 def register(hand: Hand) -> None:
-    """Defines the hand's own kind in both projects, and grows one that all hands define at the same time."""
+    """Defines the hand's own kind in a project where it has not yet done so, and grows one that all hands define at the same time."""
     for project in (SHARED, hand.solo):
+        if project in hand.knows_kind:
+            continue
+        if project == hand.solo and kind_of(hand).name in hand.alma(project).memory_types():
+            hand.knows_kind.add(project)  # an undo of an undo brought it back
+            continue
         with hand.calling(Intent("register_memory_type", project, "", ("register_memory_type",))):
             hand.alma(project).register_memory_type(kind_of(hand))
             hand.knows_kind.add(project)
+    if OF_ALL in hand.knows_kind:
+        return
     fields = {"summary": str, f"seen_by_{hand.name}": str | None}
-    shared = CustomMemoryType(name="note_of_all", fields=fields, embedding_fields=["summary"])
+    shared = CustomMemoryType(name=OF_ALL, fields=fields, embedding_fields=["summary"])
     with hand.calling(Intent("register_memory_type", SHARED, "", ("register_memory_type",))):
         hand.alma(SHARED).register_memory_type(shared)
+        hand.knows_kind.add(OF_ALL)
 
 
 def use(hand: Hand) -> None:
@@ -187,7 +199,7 @@ def keep_record(hand: Hand) -> None:
 
 def count_together(hand: Hand) -> None:
     """Adds one to a counter that all hands change: whoever read an older version is refused."""
-    with hand.calling(Intent("put_record of all", SHARED, COUNTER, ("save",))):
+    with hand.calling(Intent("put_record of all", SHARED, COUNTER, ("save",)), ConflictError):
         room = hand.alma(SHARED)._room
         version, _ = room.project.record(RECORDS, COUNTER)
         with room.project.write(actor=COUNTER, operation="save", at=room.now()) as write:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from alma import ConflictError
 from alma.embedding import HashEmbedder
 from alma.types.maintenance import MOST_NAMED
 from benchmarks.durability.hands import Hand
@@ -24,15 +25,18 @@ def forget(hand: Hand) -> None:
 
 
 def forget_by_policy(hand: Hand) -> None:
-    """Archives all outcomes of this hand in a project."""
+    """Archives all outcomes of this hand in a project: those that happened before now."""
     project = hand.project()
-    ids = tuple(memory_id for memory_id, made in hand.state(project).live.items() if made.kind == "outcome")
-    if not ids:
+    outcomes = {memory_id for memory_id, made in hand.state(project).live.items() if made.kind == "outcome"}
+    ids: tuple[str, ...] = ()
+    with hand.calling(Intent("forget by policy, dry run")):
+        ids = hand.alma(project).forget(hand.name, older_than_days=0, below_confidence=None, dry_run=True).memory_ids
+    if outcomes != set(ids) and not hand.is_timeless:
+        hand.ledger.complain(f"forget by policy finds {sorted(outcomes ^ set(ids))[:5]} more or less than it should")
+    if not ids or hand.is_timeless:
         return
     with hand.calling(Intent("forget by policy", project, hand.name, ("forget",), archives=ids)):
-        found = hand.alma(project).forget(hand.name, older_than_days=0, below_confidence=None).memory_ids
-        if set(found) != set(ids):
-            hand.ledger.complain(f"forget by policy found {sorted(set(found) ^ set(ids))[:5]} more or less than it should")
+        hand.alma(project).forget(hand.name, older_than_days=0, below_confidence=None)
 
 
 def purge(hand: Hand) -> None:
@@ -54,8 +58,10 @@ def undo(hand: Hand) -> None:
         return hand.mark(project)
     to = hand.chance.choice(marks[-4:])
     _drop_episodes(hand, project)
+    if project == hand.solo:
+        hand.knows_kind.discard(project)
     actor = hand.name if project == SHARED else ""
-    with hand.calling(Intent("undo", project, actor, ("undo",), undoes_to=to)) as call:
+    with hand.calling(Intent("undo", project, actor, ("undo",), undoes_to=to), ConflictError) as call:
         call.wrote = hand.alma(project).undo(to, actor=actor or None).seq is not None
     return None
 
@@ -78,7 +84,7 @@ def export_and_import(hand: Hand) -> None:
     copy = f"copy-{hand.token()}"
     with hand.calling(Intent("import_from", copy, "", ("import",), copies=hand.solo)):
         hand.alma(copy).import_from(target)
-    if (copy, hand.name) in hand.states and not hand.episodes:
+    if (copy, hand.name) in hand.states and not hand.attempts:
         _compare(hand, copy)
 
 
@@ -134,8 +140,7 @@ def _own(made: Mapping[str, Made]) -> list[str]:
 
 def _drop_episodes(hand: Hand, project: str) -> None:
     """What is under way may be undone: nothing more is done with it."""
-    of = {key: each.record.project_id for key, each in hand.episodes.items()}  # type: ignore[attr-defined] # an episode
-    hand.episodes = {key: each for key, each in hand.episodes.items() if of[key] != project}
+    hand.attempts = {key: each for key, each in hand.attempts.items() if each.episode.record.project_id != project}
 
 
 CALLS: Mapping[Callable[[Hand], None], int] = {
