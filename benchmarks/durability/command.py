@@ -27,7 +27,7 @@ from benchmarks.arguments import positive
 from benchmarks.durability import results
 from benchmarks.durability.faults import SCENARIOS
 from benchmarks.durability.faults.trials import Place, Trial
-from benchmarks.durability.plans import plan_of
+from benchmarks.durability.plans import counting_plan, plan_of
 from benchmarks.durability.processes import prepare
 from benchmarks.durability.rounds import Round, run
 from benchmarks.gates import Gate
@@ -35,6 +35,7 @@ from benchmarks.screen import wide_console
 
 ROUNDS = 300
 TRIALS = 40
+CALLS = 500
 KILLS, COUNTS = "kills", "counts"
 
 
@@ -49,12 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gates_of: list[Gate] = []
     rounds: list[Round] = []
     trials: dict[str, list[Trial]] = {}
+    counted: Round | None = None
     with _folder(options.dir, keep=options.keep) as folder, Progress(console=console) as progress:
         if KILLS in options.scenario:
             numbers = [options.round] if options.round is not None else range(options.rounds)
             for number in progress.track(numbers, description=KILLS):
                 rounds.append(_run(options.seed, number, folder))
             gates_of += results.figures(rounds)
+        if COUNTS in options.scenario:
+            counted = run(counting_plan(options.seed, options.calls), folder / COUNTS)
+            gates_of += results.count_figures(counted)
         chosen = [name for name in SCENARIOS if name in options.scenario]
         for name in progress.track(chosen, description="faults"):
             trials[name] = SCENARIOS[name](_place(folder / name, f"{options.seed}/{name}", options.trials))
@@ -62,11 +67,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if rounds:
         results.show_calls(console, rounds)
         results.show_faults(console, rounds, options.seed)
+    if counted:
+        results.show_faults(console, [counted], options.seed)
     if trials:
         results.show_trials(console, trials)
     gates.show(console, gates_of, f"Durability, seed {options.seed}")
     if options.json:
-        gates.write_json(options.json, gates_of, seed=options.seed, calls=results.by_call(rounds), rounds=results.as_json(rounds), trials=results.trials_as_json(trials))
+        about = {"seed": options.seed, "calls": results.by_call(rounds), "rounds": results.as_json(rounds)}
+        about |= {"counts": results.as_json([counted] if counted else []), "trials": results.trials_as_json(trials)}
+        gates.write_json(options.json, gates_of, **about)
     gates.enforce(gates_of)
 
 
@@ -101,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="what everything is drawn from (default: 1)")
     parser.add_argument("--round", type=int, metavar="N", help="run round N of the seed again, and no other")
     parser.add_argument("--scenario", action="append", choices=(KILLS, COUNTS, *SCENARIOS), help="only this one; may be given again (default: all)")
+    parser.add_argument("--calls", type=positive, default=CALLS, help=f"of each process of the scenario counts (default: {CALLS})")
     parser.add_argument("--trials", type=positive, default=TRIALS, help=f"torn sectors of each file (default: {TRIALS})")
     parser.add_argument("--dir", type=Path, metavar="FOLDER", help="where the stores are made")
     parser.add_argument("--keep", action="store_true", help="leave the stores and ledgers of rounds with faults there")

@@ -30,7 +30,7 @@ KILLED_CHILDREN = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """How a process lives. `opens`, `forks` and `reopens` are shares of all that it does; `work` names the calls that it chooses from."""
+    """How a process lives. `opens` and `forks` are shares of all that it does; `work` names the calls that it chooses from."""
 
     name: str
     store: Path
@@ -41,7 +41,8 @@ class Life:
     forks: float = 0.0
     work: str = "every"
     calls: int | None = None
-    """So many calls a thread makes; `None`: until it is stopped."""
+    """The number of calls that each thread makes; `None`: until it is stopped."""
+    kills_children: bool = True
 
 
 WORK: Mapping[str, Mapping[CallMaker, int]] = {"every": calls.EVERY, "long": calls.LONG, "reindexing": calls.REINDEXING}
@@ -122,7 +123,7 @@ def _fork(hand: Hand, life: Life) -> int:
     hand.number += 1
     name = f"{hand.name}f{hand.number}"
     sys.stdout.flush()
-    is_killed, pid = hand.chance.random() < KILLED_CHILDREN, os.fork()
+    is_killed, pid = life.kills_children and hand.chance.random() < KILLED_CHILDREN, os.fork()
     if pid:
         if is_killed:
             threading.Timer(hand.chance.uniform(0, 0.03), _kill_child, [pid]).start()

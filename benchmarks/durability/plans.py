@@ -10,7 +10,7 @@ MOST_SECONDS = 0.9
 @dataclass(frozen=True, slots=True)
 class Worker:
     """One process of writers. It is killed after so many seconds of work, or stopped if `None`: with all that it forked, or `alone`, so that its children
-    work on as orphans. `again` says that another takes its place."""
+    work on as orphans. `again` says that another takes its place. With `calls` it ends by itself when each of its threads has made so many."""
 
     name: str
     threads: int = 1
@@ -20,6 +20,7 @@ class Worker:
     killed_after: float | None = None
     again: bool = False
     alone: bool = False
+    calls: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Plan:
     witness: bool = False
     visitors: int = 0
     creation: bool = False
+    kills_children: bool = True
 
 
 SORTS = {"mixed": 5, "threads": 2, "opens and forks": 3, "long calls": 2, "creation": 1, "re-embedding": 1}
@@ -80,3 +82,12 @@ def _worker(chance: Random, sort: str, place: int, at_once: float | None) -> Wor
 
 def _seconds(chance: Random, *, creation: bool = False) -> float:
     return chance.uniform(0.0, 0.25) if creation else chance.uniform(0.05, MOST_SECONDS)
+
+
+COUNTED_PROCESSES = 8
+
+
+def counting_plan(seed: int, calls: int) -> Plan:
+    """Eight processes that make so many calls each, with further opens and forks, and are not killed."""
+    workers = tuple(Worker(f"p{place}", opens=0.04, forks=0.02, calls=calls) for place in range(COUNTED_PROCESSES))
+    return Plan(0, f"{seed}/counts", "counts", workers, witness=True, visitors=1, kills_children=False)

@@ -78,6 +78,19 @@ def figures(rounds: Sequence[Round]) -> list[Gate]:
     return result
 
 
+def count_figures(counted: Round) -> list[Gate]:
+    """What many processes made without any kill, and how much of it was not there exactly."""
+    acknowledged = sum(fate == "acknowledged" for _, fate, _ in counted.checked.calls)
+    refused = sum(fate == "refused" for _, fate, _ in counted.checked.calls)
+    faults = ", ".join(f"{SORTS[sort]}: {count}" for sort, count in counted.findings.counts.items())
+    return [
+        Gate(f"counts: faults of any sort{f' ({faults})' if faults else ''}", counted.findings.counts.total(), "", limit=0),
+        Gate(f"counts: calls acknowledged by {len(counted.plan.workers)} processes and what they forked", acknowledged, ""),
+        Gate("counts: calls refused, for another was quicker", refused, ""),
+        Gate("counts: memories compared", counted.findings.checked["memories"], ""),
+    ]
+
+
 def as_json(rounds: Sequence[Round]) -> list[dict[str, Any]]:
     """Each round: its plan, what was called and what was killed, what was checked and found, and how long it took."""
     return [_round(each) for each in rounds]

@@ -20,9 +20,13 @@ from benchmarks.durability.processes import Asked, ended, has_group, kill, start
 from benchmarks.durability.stores import Opens, opened
 
 FOUNDER = "founder"
+LEAST_SECONDS = 0.3
+"""So long a round lasts in which nobody is killed."""
+
 START_SECONDS = 60.0
 END_SECONDS = 90.0
-CHECK_SECONDS = 180.0
+CHECK_SECONDS = 600.0
+WORK_SECONDS = 1200.0
 
 
 @dataclass(slots=True)
@@ -109,6 +113,9 @@ def _write(plan: Plan, store: Path, files: Path, result: Round) -> None:
         for each in running:
             each.due = None if each.worker.killed_after is None else began + each.worker.killed_after
         killed = _kill_in_turn(plan, running, store, files, result)
+        for each in running:
+            if each.worker.calls is not None and not ended(each.process, WORK_SECONDS):
+                result.hangs.append(f"{each.worker.name} did not make its calls within {WORK_SECONDS:.0f} s")
         (files / STOP).touch()
         for each in running:
             if not ended(each.process, END_SECONDS):
@@ -130,7 +137,8 @@ def _write(plan: Plan, store: Path, files: Path, result: Round) -> None:
 
 def _start(plan: Plan, worker: Worker, generation: int, store: Path, files: Path) -> BaseProcess:
     name = f"{worker.name}g{generation}"
-    return started(live, Life(name, store, files, plan.seed, worker.threads, worker.opens, worker.forks, worker.work))
+    shares = (worker.threads, worker.opens, worker.forks)
+    return started(live, Life(name, store, files, plan.seed, *shares, worker.work, worker.calls, plan.kills_children))
 
 
 def _kill_in_turn(
@@ -138,7 +146,7 @@ def _kill_in_turn(
 ) -> list[BaseProcess]:
     """Kills each at its time; in the place of some another process begins, which is stopped at the end. Gives those that were killed."""
     killed: list[BaseProcess] = []
-    latest = max((each.due for each in running if each.due is not None), default=monotonic() + 0.3)
+    latest = max((each.due for each in running if each.due is not None), default=monotonic() + LEAST_SECONDS)
     while waiting := [each for each in running if each.due is not None]:
         now = min(waiting, key=lambda each: each.due or 0.0)
         sleep(max((now.due or 0.0) - monotonic(), 0.0))
