@@ -44,10 +44,11 @@ class Presence:
         return holder == self._id or _is_locked(self._path(holder))
 
     def sweep(self) -> None:
-        """Removes the files of holders that are gone."""
-        for path in self._folder.glob(f"*{SUFFIX}"):
-            if path.stem != self._id:
-                _remove_unless_locked(path)
+        """Removes the files of holders that are gone, as far as the folder can be read."""
+        with contextlib.suppress(OSError):
+            for path in self._folder.glob(f"*{SUFFIX}"):
+                if path.stem != self._id:
+                    _remove_unless_locked(path)
 
     def leave(self) -> None:
         """Lets go of everything held."""
