@@ -25,6 +25,10 @@ ribbon river rocket saddle salmon shadow shelter silver spider spruce stable sum
 willow window winter wizard zebra""".split()
 
 
+class OutOfMemory(BaseException):
+    """Ends the work of a hand."""
+
+
 @dataclass(slots=True)
 class Call:
     """What a call has to say when it has returned."""
@@ -52,7 +56,7 @@ class Hand:
     files: Path
     is_forked: bool = False
     takes_any: bool = False
-    takes_memory_errors: bool = False
+    ends_without_memory: bool = False
     is_timeless: bool = False
     states: States = field(default_factory=dict)
     extras: list[ALMA] = field(default_factory=list)
@@ -114,7 +118,9 @@ class Hand:
             may_be = self.takes_any or was_renewed or (self.is_forked and "forked" in str(error))
             self.ledger.raised("refused" if may_be else "failed", _told(error))
         except MemoryError as error:
-            self.ledger.raised("refused" if self.takes_memory_errors else "failed", _told(error))
+            if self.ends_without_memory:  # the call may have landed: nothing is said of it
+                raise OutOfMemory from error
+            self.ledger.raised("failed", _told(error))
         except Exception as error:  # noqa: BLE001 - an error outside the tree is what is looked for
             if self.takes_any and isinstance(error, AlmaError):
                 self.ledger.raised("refused", _told(error))

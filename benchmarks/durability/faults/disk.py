@@ -126,14 +126,18 @@ def _full_at_upkeep(what: str, place: Place, sample: Sample) -> Trial:
     work(hand, CALLS)
     target = sample.store / "elsewhere"
     target.mkdir()
+    told: list[str] = []
     with _no_room(sample.store, left=4_096):
         for call in (hand.opens.main.compact, lambda: hand.opens.main.export(target / "all.export")):
-            with suppress(AlmaError):
+            try:
                 call()
+            except AlmaError as error:
+                told.append(f"{type(error).__name__}: {error}")
         hand.opens.main.close()
     left = [path.name for path in sample.store.rglob("*") if path.suffix in (".new", ".tmp", ".export")]
     shutil.rmtree(target)
-    return Trial(what, "lost", f"left over: {left}") if left else compared(what, sample, is_harmed=False)
+    trial = Trial(what, "lost", f"left over: {left}") if left else compared(what, sample, is_harmed=False)
+    return Trial(what, "error", "; ".join(told)) if told and trial.verdict == "unharmed" else trial
 
 
 def _hand(sample: Sample, seed: str, name: str = HAND) -> Hand:

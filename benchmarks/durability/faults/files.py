@@ -11,7 +11,7 @@ SPARSE = 2**33
 
 
 def log_gone(place: Place) -> list[Trial]:
-    """After a kill the log is not there any more, or is another."""
+    """After a kill the log is not there any more, or is another. What was committed there is gone with it, and the store is as it was before."""
     sample = place.sample(is_killed=True)
     other = place.sample().database
     noise = place.chance.randbytes(32_768)
@@ -29,7 +29,7 @@ def log_gone(place: Place) -> list[Trial]:
     for what, harm in harms.items():
         copy = sample.copy("harmed")
         harm(Path(f"{copy.database}-wal"), Path(f"{copy.database}-shm"))
-        trials.append(tried(what, _compared, copy))
+        trials.append(tried(what, _compared, copy, True))
     return trials
 
 
@@ -53,7 +53,7 @@ def snapshot_attacked(place: Place) -> list[Trial]:
         copy = sample.copy("harmed")
         for path in sorted(copy.store.glob("*.index")):
             harm(path)
-        trials.append(tried(f"the snapshot is {what}", _compared, copy))
+        trials.append(tried(f"the snapshot is {what}", _compared, copy, False))
     return trials
 
 
@@ -63,5 +63,5 @@ def _another(path: Path) -> None:
         shutil.copy(other, path)
 
 
-def _compared(what: str, sample: Sample) -> Trial:
-    return compared(what, sample, is_harmed=True)
+def _compared(what: str, sample: Sample, may_be_older: bool) -> Trial:
+    return compared(what, sample, is_harmed=True, may_be_older=may_be_older)

@@ -23,30 +23,33 @@ def torn_database(place: Place) -> list[Trial]:
 
 
 def torn_log(place: Place) -> list[Trial]:
-    """A sector of the log of a process that was killed is another than what was written."""
+    """A sector of the log of a process that was killed is another than what was written. SQLite reads a log up to the first checksum that is wrong, and
+    takes the rest for what a crash left: what was committed there is gone, and the store is sound as it was before."""
     sample, chance = place.sample(is_killed=True), place.chance
-    return [_harmed(sample, sample.copy("harmed").store, f"{number}", "alma.db-wal", chance) for number in range(place.trials)]
+    copies = (sample.copy("harmed").store for _ in range(place.trials))
+    return [_harmed(store, f"{number}", "alma.db-wal", chance, may_be_older=True) for number, store in enumerate(copies)]
 
 
 def torn_snapshot(place: Place) -> list[Trial]:
     """A sector of the vector snapshot is another than what was written, or the file is cut."""
     sample, chance = place.sample(), place.chance
-    return [_harmed(sample, sample.copy("harmed").store, f"{number}", "*.index", chance) for number in range(place.trials)]
+    copies = (sample.copy("harmed").store for _ in range(place.trials))
+    return [_harmed(store, f"{number}", "*.index", chance) for number, store in enumerate(copies)]
 
 
-def _harmed(sample: Sample, store: Path, name: str, pattern: str, chance: Random) -> Trial:
+def _harmed(store: Path, name: str, pattern: str, chance: Random, *, may_be_older: bool = False) -> Trial:
     files = sorted(path for path in store.glob(pattern) if path.stat().st_size)
     assert files, f"the sample has no {pattern}"
     what = tear(chance.choice(files), chance)
-    return tried(f"{name}: {what}", _compared, Sample(store.parent))
+    return tried(f"{name}: {what}", _compared, Sample(store.parent), may_be_older)
 
 
 def _judged(what: str, sample: Sample, known: list[tuple[str, str, str]], before: Answers) -> Trial:
     return judged(what, before, answers(sample.store, known), is_harmed=False)
 
 
-def _compared(what: str, sample: Sample) -> Trial:
-    return compared(what, sample, is_harmed=True)
+def _compared(what: str, sample: Sample, may_be_older: bool) -> Trial:
+    return compared(what, sample, is_harmed=True, may_be_older=may_be_older)
 
 
 def tear(path: Path, chance: Random) -> str:

@@ -124,7 +124,7 @@ def _visit(sample: Sample, seed: str) -> str:
 def _judged(what: str, sample: Sample, wanted: str, visited: str) -> Trial:
     after = _acknowledged_after(sample)
     if wanted == KEPT or after:
-        return compared(what, sample, is_harmed=True)
+        return compared(what, sample, is_harmed=True, may_be_older=wanted == GONE)
     (sample.files / f"{WORKER}{SUFFIX}").unlink()
     if wanted == RESTORED:
         return compared(what, sample, is_harmed=True)
@@ -224,10 +224,13 @@ def _delete_holders(sample: Sample) -> Iterator[None]:
 
 
 def _make_holders_folders(sample: Sample) -> Iterator[None]:
-    for path in sample.store.glob("*.holder"):
+    holders = list(sample.store.glob("*.holder"))
+    for path in holders:
         path.unlink()
         path.mkdir()
     yield
+    for path in holders:
+        path.rmdir()
 
 
 def _make_holders_unreadable(sample: Sample) -> Iterator[None]:
@@ -239,8 +242,10 @@ def _make_holders_unreadable(sample: Sample) -> Iterator[None]:
 def _add_odd_files(sample: Sample) -> Iterator[None]:
     (sample.store / f"{'0' * 32}.holder").touch()
     (sample.store / f"{'1' * 32}.holder").symlink_to("/dev/null")
-    (sample.store / "no name.holder").mkdir()
     os.mkfifo(sample.store / f"{'2' * 32}.holder")
-    (sample.store / ".alma.db.0.new").mkdir()
     (sample.store / ".alma.db.1.new").touch()
+    for name in (".alma.db.0.new", "no name.holder"):
+        (sample.store / name).mkdir()
     yield
+    for name in (".alma.db.0.new", "no name.holder"):
+        (sample.store / name).rmdir()
