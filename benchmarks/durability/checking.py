@@ -17,7 +17,7 @@ from benchmarks.durability.findings import Findings
 from benchmarks.durability.intents import Done, Made
 from benchmarks.durability.ledgers import Account, accounts
 from benchmarks.durability.sights import Sight, is_whole_export, sights, words_in_files
-from benchmarks.durability.states import Held
+from benchmarks.durability.states import KEYED, Held
 from benchmarks.durability.stores import SHARED, opened
 
 MOST_SEARCHES = 60
@@ -96,6 +96,7 @@ def _compare(alma: ALMA, told: Sequence[Account], result: Checked, chance: Rando
     result.hashes = {name: sight.content_hash for name, sight in seen.items()}
     for name, sight in seen.items():
         _compare_journal(sight, findings)
+        _compare_keyed(sight, findings)
         _compare_memories(sight, wanted, findings)
         _compare_episodes(sight, wanted, findings)
         _compare_records(sight, wanted, findings)
@@ -116,6 +117,14 @@ def _compare_journal(sight: Sight, findings: Findings) -> None:
     findings.checked["journal records"] += len(numbers)
     if numbers != list(range(1, len(numbers) + 1)):
         findings.add("chain", f"{sight.project}: the journal's records are not numbered 1 to {len(numbers)}")
+
+
+def _compare_keyed(sight: Sight, findings: Findings) -> None:
+    """What all send under one key is there once, with one record."""
+    texts = [memory["body"]["task_description"] for memory in sight.memories.values() if memory["agent"] == KEYED]
+    records = [actor for _, actor, _ in sight.journal if actor == KEYED]
+    if not len(set(texts)) == len(texts) == len(records):
+        findings.add("counts", f"{sight.project}: {len(set(texts))} keys made {len(texts)} outcomes in {len(records)} records")
 
 
 def _compare_memories(sight: Sight, wanted: Expected, findings: Findings) -> None:

@@ -9,7 +9,7 @@ from benchmarks.durability.findings import Findings
 from benchmarks.durability.intents import Done, Made
 from benchmarks.durability.ledgers import Account
 from benchmarks.durability.sights import Sight
-from benchmarks.durability.states import State, States, apply
+from benchmarks.durability.states import KEYED, State, States, apply
 
 RECOVERY = "episode_abandon"
 """What whoever opens the store next writes for an episode of a process that is gone."""
@@ -48,7 +48,7 @@ def expected(accounts: Sequence[Account], seen: Mapping[str, Sight], findings: F
             elif line.fate == "unknown" and _has_landed(line, account, seen, findings, is_journalled=landed):
                 result.landed[line.intent.call] += 1
                 _apply(states, line, _ids(line, seen, findings), account, findings)
-            else:
+            elif line.intent.actor != KEYED:  # another may have made what this one did not
                 result.unmade |= {made.token for made in line.intent.made}
             _count_together(result, line)
     _compare_shared(accounts, actual, findings)
@@ -163,14 +163,14 @@ def _compare_shared(accounts: Iterable[Account], actual: Mapping[Stream, Sequenc
         hands.add(account.hand)
         for done in account.calls:
             stream = _stream(done.intent.project, done.intent.actor)
-            if stream[1] is not None and stream[1] != account.hand and done.wrote:
+            if stream[1] not in (None, KEYED, account.hand) and done.wrote:
                 counter = {"acknowledged": sure, "unknown": doubtful}.get(done.fate, Counter())
                 counter.update((stream, name) for name in done.intent.operations)
     found = Counter(
         (stream, name)
         for stream, names in actual.items()
         for name in names
-        if stream[1] is not None and stream[1] not in hands
+        if stream[1] not in (None, KEYED) and stream[1] not in hands
     )
     for key in {*sure, *found}:
         if found[key] < sure[key]:

@@ -96,7 +96,7 @@ def _answer(asked: Asked, seconds: float, result: Round) -> Checked:
         return Checked()
     except RuntimeError as error:
         failed = Checked()
-        failed.findings.add("error", f"a check failed: {str(error)[-2000:]}")
+        failed.findings.add("error", f"a check failed: {str(error)[-6000:]}")
         return failed
     return answer
 
@@ -203,6 +203,7 @@ watch.listens = True  # type: ignore[attr-defined] # it is given its end of the 
 
 def _opened_anew_if_re_embedded(alma: ALMA, store: Path) -> ALMA:
     try:
+        alma.get_stats()
         alma.retrieve("open the shop with the lantern", FOUNDER)
     except EmbedderMismatchError:
         alma.close()

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from benchmarks.durability.intents import Intent, Made
 
 CROWD = "crowd"
-"""The agent that all writers of a project learn for. Nobody undoes what it did."""
+KEYED = "keyed"
+"""The agents that all writers of a project learn for, the second one under keys that all use. Nobody undoes what they did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ States = dict[tuple[str, str], State]
 
 def apply(states: States, intent: Intent, ids: Mapping[str, str], *, hand: str) -> None:
     """Applies a call to the state that it is about."""
-    actor = CROWD if intent.actor == CROWD else hand
+    actor = intent.actor if intent.actor in (CROWD, KEYED) else hand
     if intent.copies is not None:
         states[intent.project, actor] = copied(states[intent.copies, actor])
         return

@@ -7,7 +7,7 @@ from alma import ConflictError, CustomMemoryType, DomainKnowledge, Heuristic
 from alma.types.passages import Draft, Passage
 from benchmarks.durability.hands import STRATEGIES, TYPES, Hand
 from benchmarks.durability.intents import Intent, Made
-from benchmarks.durability.states import CROWD
+from benchmarks.durability.states import CROWD, KEYED
 from benchmarks.durability.stores import SHARED
 
 VERDICTS = ("success", "success", "failure", "partial", "unverified")
@@ -15,6 +15,7 @@ COUNTER = "counter"
 OF_ALL = "note_of_all"
 """A kind of memory that all hands define."""
 
+SHARED_KEYS = 40
 RECORDS = "torture"
 """The kind of the small records that hands keep."""
 
@@ -60,6 +61,15 @@ def learn_twice_by_key(hand: Hand) -> None:
         again = hand.alma(project).learn(**given).id  # type: ignore[arg-type] # by name
         if again != first:
             hand.ledger.complain(f"the key of {made.token} gave {again} after {first}")
+
+
+def learn_by_key_of_all(hand: Hand) -> None:
+    """An outcome that other hands send too, under the same key: whoever comes first makes it, and all are given the same."""
+    number = hand.chance.randrange(SHARED_KEYS)
+    made = Made(f"zzkeyed{number}q", "outcome", KEYED, f"tune the piano zzkeyed{number}q", verdict="success")
+    with hand.calling(Intent("learn by key of all", SHARED, KEYED, ("learn",), (made,))) as call:
+        given = {"agent": KEYED, "task": made.text, "outcome": "success", "idempotency_key": made.token}
+        call.ids[made.token] = hand.alma(SHARED).learn(**given).id  # type: ignore[arg-type] # by name
 
 
 def _learn(hand: Hand, project: str, made: Made) -> None:
@@ -210,6 +220,7 @@ CALLS: Mapping[Callable[[Hand], None], int] = {
     learn: 12,
     learn_for_all: 6,
     learn_twice_by_key: 2,
+    learn_by_key_of_all: 2,
     learn_many: 3,
     add_knowledge: 4,
     add_heuristic: 2,

@@ -54,7 +54,7 @@ def undo(hand: Hand) -> None:
     """Takes back what this hand did since a mark, another undo perhaps; in its own project, all that was done since."""
     project = hand.project()
     marks = sorted(hand.state(project).marks)
-    if len(marks) < 2:
+    if not marks:
         return hand.mark(project)
     to = hand.chance.choice(marks[-4:])
     _drop_episodes(hand, project)
@@ -130,7 +130,7 @@ def backup(hand: Hand) -> None:
 def reindex(hand: Hand) -> None:
     """The whole store under another embedder."""
     dimension = hand.chance.choice(DIMENSIONS)
-    with hand.calling(Intent("reindex")):
+    with hand.calling(Intent("reindex"), ConflictError):  # another hand does so, too
         hand.store().reindex(HashEmbedder(dimension))
 
 
@@ -144,10 +144,10 @@ def _drop_episodes(hand: Hand, project: str) -> None:
 
 
 CALLS: Mapping[Callable[[Hand], None], int] = {
-    forget: 2,
+    forget: 3,
     forget_by_policy: 1,
-    purge: 2,
-    undo: 3,
+    purge: 3,
+    undo: 5,
     mark: 4,
     export_and_import: 1,
     maintain: 1,
