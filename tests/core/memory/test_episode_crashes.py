@@ -176,6 +176,16 @@ def test_a_holder_is_there_until_it_leaves(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_store_closes_also_where_the_file_of_its_holder_became_a_folder(folder: Path) -> None:
+    with _open(folder) as alma:
+        alma.episode("dev", TASK)
+        (holder,) = folder.glob("*.holder")
+        holder.unlink()
+        holder.mkdir()
+    with _open(folder) as alma:
+        assert alma.get_stats().journal_records >= 1
+
+
 def test_files_of_holders_that_are_gone_are_swept_away(tmp_path: Path) -> None:
     (tmp_path / "gone.holder").touch()
     presence = Presence(tmp_path)

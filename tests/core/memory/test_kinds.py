@@ -18,12 +18,31 @@ from alma import (
     ScopeViolationError,
     ValidationError,
 )
-from facade import ManualClock, OpenStore, held, refused
+from facade import START, ManualClock, OpenStore, held, refused
 from meetings import FIELDS, MEETING, notes
 from other_process import OtherProcess
 
 OPEN = "from alma import ALMA\nalma = ALMA.open({folder!r}, project_id='shop')\n"
 REGISTERING = "from meetings import FIELDS, MEETING, notes\nfrom alma import CustomMemoryType\n"
+
+
+def test_however_many_processes_grow_a_kind_at_once_all_their_fields_are_kept(open_store: OpenStore) -> None:
+    other = open_store()
+    waiting = [f"seen_by_{number}" for number in range(6)]
+
+    def busy_clock() -> datetime:
+        """Whoever looks at it loses a moment, in which another open registers."""
+        if waiting:
+            other.register_memory_type(grown(**{waiting.pop(): str | None}))
+        return START
+
+    alma, mine = open_store(clock=busy_clock), []
+    while waiting:
+        mine.append(f"mine_{len(waiting)}")
+        alma.register_memory_type(grown(**{mine[-1]: str | None}))
+    theirs = [f"seen_by_{number}" for number in range(6)]
+    assert mine
+    assert set(other.memory_types()["meeting_note"].fields) >= {*mine, *theirs}
 
 
 @pytest.fixture

@@ -1,14 +1,18 @@
 """Opening a store, from a folder or a configuration file, and closing it."""
 
+import errno
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest_mock import MockerFixture
 
 from alma import ALMA, ConfigurationError, CorruptStoreError, EmbedderMismatchError, MemoryScope, StorageError
 from alma.embedding.hashing import HashEmbedder
-from facade import OpenStore, held
+from facade import OpenStore, held, refused
 
 CONFIGURATION = """
 alma:
@@ -229,6 +233,29 @@ def test_a_file_where_the_folder_should_be_is_an_error_and_left_alone(tmp_path: 
         with pytest.raises(ConfigurationError, match="is a file"):
             ALMA.open(folder, project_id="shop", embedding_provider="hash")
     assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_folder_that_may_not_be_entered_is_a_storage_error(tmp_path: Path, mocker: MockerFixture) -> None:
+    look, database = os.stat, tmp_path / "alma.db"
+
+    def closed(path: object, *given: Any, **named: Any) -> os.stat_result:
+        if path in (database, str(database)):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return look(path, *given, **named)  # type: ignore[arg-type]
+
+    mocker.patch("os.stat", closed)
+    with pytest.raises(StorageError, match="cannot be used: Permission denied"):
+        ALMA.open(tmp_path, project_id="shop", embedding_provider="hash")
+
+
+def test_where_the_folder_cannot_be_listed_only_what_has_to_list_it_fails(alma: ALMA, mocker: MockerFixture) -> None:
+    """Say for want of descriptors, or of the right to read it."""
+    alma.learn("helena", "Test the login form", "success")
+    mocker.patch("os.scandir", side_effect=OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+    mocker.patch("os.listdir", side_effect=OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+    with refused(alma, StorageError, "cannot be read: Too many open files"):
+        alma.compact()
+    assert alma.for_project("lab").learn("helena", "Mix two liquids", "success").project_id == "lab"
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all", b"SQLite format 3\x00", b"\x00" * 5000])

@@ -281,6 +281,20 @@ def test_an_episode_goes_on_across_the_switch(shop: ALMA, other: CountingEmbedde
     assert shop.verify().ok
 
 
+def test_an_open_of_the_former_embedder_exports_nothing_after_the_switch(
+    shop: ALMA, other: CountingEmbedder, open_store: OpenStore, tmp_path: Path
+) -> None:
+    """The file would name the former embedder and hold vectors of the new one, which no import accepts."""
+    former = open_store()
+    shop.reindex(other)
+    with pytest.raises(EmbedderMismatchError, match="open it again"):
+        former.export(tmp_path / "shop.jsonl", vectors=True)
+    assert not (tmp_path / "shop.jsonl").exists()
+    shop.export(tmp_path / "shop.jsonl", vectors=True)
+    shop.for_project("copy").import_from(tmp_path / "shop.jsonl")
+    assert shop.for_project("copy").get_stats().total == len(TASKS)
+
+
 def test_snapshots_of_the_old_vectors_are_removed(shop: ALMA, other: CountingEmbedder, tmp_path: Path) -> None:
     index = shop._room.index
     index._snapshot_from = 1

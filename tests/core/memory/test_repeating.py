@@ -1,13 +1,14 @@
 """The same idempotency key counts once, whoever sends it again and however often."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from alma import ALMA, ConflictError, ScopeViolationError, ValidationError
 from alma.memory import record
-from facade import ManualClock, OpenStore, held, refused
+from facade import START, ManualClock, OpenStore, held, refused
 
 GIVEN: dict[str, Any] = {"agent": "dev", "task": "Deploy auth service", "outcome": "success", "strategy_used": "blue-green"}
 
@@ -131,6 +132,26 @@ def test_one_that_comes_up_while_many_are_being_learned_is_taken(open_store: Ope
     made = alma.learn_many([{**GIVEN, "idempotency_key": "run 6"}, {**GIVEN, "idempotency_key": "run 7"}])
     assert made[1] == came[0]
     assert alma.get_stats().by_kind == {"outcome": 2}
+
+
+def test_however_many_come_up_meanwhile_one_after_the_other_all_are_taken(open_store: OpenStore) -> None:
+    other = open_store()
+    waiting = [f"run {number}" for number in range(6)]
+    came: list[str] = []
+
+    def busy_clock() -> datetime:
+        """Whoever looks at it loses a moment, in which another open learns."""
+        if is_learning and waiting:
+            came.append(other.learn(**GIVEN, idempotency_key=waiting.pop(0)).id)
+        return START
+
+    is_learning = False
+    alma = open_store(clock=busy_clock)
+    items = [{**GIVEN, "idempotency_key": key} for key in waiting]
+    is_learning = True
+    made = alma.learn_many(items)
+    assert [outcome.id for outcome in made] == came
+    assert other.get_stats().by_kind["outcome"] == 6
 
 
 def test_what_was_undone_or_purged_can_be_learned_again(alma: ALMA) -> None:

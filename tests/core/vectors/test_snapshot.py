@@ -214,6 +214,13 @@ def test_the_same_file_made_anew_by_these_tests_is_used(path: Path) -> None:
     assert load(path, IDENTITY, newest=7) is not None
 
 
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    os.mkfifo(path := tmp_path / "vectors.snapshot")
+    with caplog.at_level(logging.INFO, logger="alma"):
+        assert load(path, IDENTITY, newest=9) is None
+    assert "no ordinary file" in caplog.text
+
+
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     class Trap:
         def __reduce__(self) -> Any:

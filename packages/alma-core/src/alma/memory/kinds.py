@@ -1,9 +1,10 @@
 """Kinds that users define: registered once in a project, known to every process that opens it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
-from alma.errors import ConflictError, ValidationError
+from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.scoring import Profile
@@ -12,26 +13,27 @@ from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.memories import MEMORY_CLASSES, CustomMemory
 
 OPERATION = "register_memory_type"
-_TRIES = 3
 
 
 def register(room: Room, definition: object) -> CustomMemoryType:
     """The definition now in force: stored, if it is new or has grown. `ConflictError` if it does not fit what is registered."""
     if not isinstance(definition, CustomMemoryType):
         raise ValidationError(f"a CustomMemoryType is needed, not {quoted(definition)}")
-    for attempt in range(_TRIES):
-        version, body = room.project.record(DEFINITIONS, [definition.name])[definition.name]
-        merged = stored_type(body).merged(definition) if version else definition
-        if version and merged == stored_type(body):
-            return merged
-        try:
-            with room.project.write(actor="", operation=OPERATION, at=room.now()) as write:
-                write.put_record(DEFINITIONS, definition.name, merged.model_dump(mode="json"), version=version)
-            return merged
-        except ConflictError:  # another process registered meanwhile: fit what it stored
-            if attempt + 1 == _TRIES:
-                raise
-    raise AssertionError  # pragma: no cover - the loop returns or raises
+    version, body = room.project.record(DEFINITIONS, [definition.name])[definition.name]
+    if version and _merged(body, definition) == stored_type(body):
+        return stored_type(body)
+    with room.project.write(actor="", operation=OPERATION, at=room.now()) as write:
+        # Read again, now that no other process can register: however many do at once, each fits what the last one stored.
+        version, body = write.stored.record(DEFINITIONS, [definition.name])[definition.name]
+        merged = _merged(body, definition) if version else definition
+        if not version or merged != stored_type(body):
+            write.put_record(DEFINITIONS, definition.name, merged.model_dump(mode="json"), version=version)
+    return merged
+
+
+def _merged(body: Mapping[str, Any], definition: CustomMemoryType) -> CustomMemoryType:
+    """What is registered, grown by a definition. `ConflictError` if the two do not fit."""
+    return stored_type(body).merged(definition)
 
 
 def registered(room: Room) -> dict[str, CustomMemoryType]:

@@ -59,7 +59,7 @@ def open_store(
     profile = Profile.of(scoring.weights.model_dump(), scoring.half_life_days or DEFAULT_HALF_LIFE_DAYS)
     rules = settings_block(ForgettingSettings, {} if forgetting is None else forgetting, "forgetting")
     upkeep = settings_block(MaintenanceSettings, {} if maintenance is None else maintenance, "maintenance")
-    if not path.exists():
+    if not os.path.exists(path):  # unlike `Path.exists` it does not raise for a folder that may not be entered
         _make(path, embedder, embedding_dim, clock, embedder_options)
     storage = SQLStorage(path, at=clock())
     try:

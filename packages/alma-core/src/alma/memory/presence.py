@@ -44,17 +44,19 @@ class Presence:
         return holder == self._id or _is_locked(self._path(holder))
 
     def sweep(self) -> None:
-        """Removes the files of holders that are gone."""
-        for path in self._folder.glob(f"*{SUFFIX}"):
-            if path.stem != self._id:
-                _remove_unless_locked(path)
+        """Removes the files of holders that are gone, as far as the folder can be read."""
+        with contextlib.suppress(OSError):
+            for path in self._folder.glob(f"*{SUFFIX}"):
+                if path.stem != self._id:
+                    _remove_unless_locked(path)
 
     def leave(self) -> None:
         """Lets go of everything held."""
         with self._guard:
             if self._descriptor is not None:
                 os.close(self._descriptor)
-                self._path(self._id).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # somebody made it something else; the lock has gone all the same
+                    self._path(self._id).unlink()
             self._descriptor, self._id = None, ""
 
     def renew_in_child(self) -> None:
@@ -79,7 +81,8 @@ class Presence:
             if _lock(descriptor) and path.exists():  # else somebody swept it away between its making and its locking
                 return holder, descriptor
             os.close(descriptor)
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink()
         raise StorageError(f"no file in {self._folder} can be locked; ALMA needs a file system that knows locks")
 
 

@@ -16,8 +16,6 @@ LEARNED = "learned"
 KEY = "idempotency_key"
 """The argument, and the key of the outcome's metadata that keeps it."""
 
-TRIES = 3
-
 
 def checked_key(given: Mapping[str, Any]) -> str | None:
     """The key among the arguments of `learn`, if there is one."""
@@ -31,17 +29,16 @@ def once(
 
     `ConflictError` if a key stands for something else. Another caller may learn under the same key at this moment: then that one counts.
     """
-    for attempt in range(1, TRIES + 1):
+    while True:
         counting, places = _known(room, asked)
         new = [place for place in dict.fromkeys(places) if place not in counting]
         try:
             counting.update(zip(new, learn(new) if new else (), strict=True))
         except ConflictError:
-            if attempt == TRIES or not _came_up(room, (asked[place][1] for place in new)):
+            if not _came_up(room, (asked[place][1] for place in new)):
                 raise
-            continue
+            continue  # of the new ones there are fewer now, so this ends
         return [counting[place] for place in places]
-    raise AssertionError("the last attempt returns or raises")
 
 
 def note(write: Write, key: str, outcome: Outcome) -> None:

@@ -169,17 +169,26 @@ class OpenStore:
         """Gives its place to the same store under another embedder. Calls under way end with an error rather than mix vectors."""
         successor = copy(self)
         successor.storage, successor.texts, successor.projects = storage, texts, {}
-        for snapshot in self.folder.glob(f"{storage.id}.*.index"):
-            with contextlib.suppress(OSError):  # the next one is written over it
+        with contextlib.suppress(
+            StorageError, OSError
+        ):  # none is of this embedder, so none is used; the next one is written over it
+            for snapshot in self._files(f"{storage.id}.*.index"):
                 snapshot.unlink()
         self.successor = successor
 
     def drop_snapshots(self) -> int:
         """Deletes the vector snapshots of all projects, half-written ones too, and says how many."""
-        found = [path for pattern in ("", ".") for path in self.folder.glob(f"{pattern}{self.storage.id}.*.index*")]
+        found = self._files(f"{self.storage.id}.*.index*") + self._files(f".{self.storage.id}.*.index*")
         for room in list(self.projects.values()):
             room.index.drop_snapshot()
         return sum(_deleted(path) for path in found)
+
+    def _files(self, pattern: str) -> list[Path]:
+        """The files in the store's folder whose names match. `StorageError` if the folder cannot be read."""
+        try:
+            return list(self.folder.glob(pattern))
+        except OSError as error:
+            raise StorageError(f"{self.folder} cannot be read: {error.strerror or error}") from error
 
     def check_open(self) -> None:
         """`StorageError` once it was closed."""

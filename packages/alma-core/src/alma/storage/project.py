@@ -250,7 +250,10 @@ class SQLProject(Lookups):
     def snapshot(self, *, owner: str | None = None) -> Iterator[Snapshot]:
         """Everything that the project, or one agent in it, holds, all of one moment. What this thread does meanwhile is of the present."""
         with self._database.snapshot_apart() as connection:
-            yield Snapshot(View(connection, self._find(connection) or 0, self._seal), owner)
+            project = self._find(connection)
+            if project is not None:
+                self._head(connection, project)  # vectors of another embedder than ours would go by a wrong name
+            yield Snapshot(View(connection, project or 0, self._seal), owner)
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""

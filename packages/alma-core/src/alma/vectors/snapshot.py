@@ -6,11 +6,13 @@ The header says whose snapshot it is and how many passages follow; the arrays ar
 vectors (float16) and is_own (one byte each), in this order.
 """
 
+import contextlib
 import glob
 import json
 import logging
 import mmap
 import os
+import stat
 import struct
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -103,14 +105,26 @@ def load(path: Path, identity: SnapshotIdentity, *, newest: int, head_at: HeadAt
     Why not is logged. Never raises for what the file holds, and allocates only as much as the file is long.
     """
     try:
-        with Path(path).open("rb") as file:
-            return _read(file.fileno(), identity, newest, head_at)
+        with _opened(path) as descriptor:
+            return _read(descriptor, identity, newest, head_at)
     except FileNotFoundError:
         reason = "there is none"
     except (AlmaError, OSError, ValueError, RecursionError) as error:
         reason = str(error)
     _log.info("vector snapshot %s is not used: %s", path, reason)
     return None
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """A descriptor to read from. `_UnusableError` for what is no ordinary file: a pipe would be waited for without end."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _UnusableError("it is no ordinary file")
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _header(image: VectorChanges, identity: SnapshotIdentity, dimension: int, head: str) -> bytes:

@@ -1,0 +1,1 @@
+"""Whether anything that was acknowledged is ever lost: `python -m benchmarks.durability`."""
