@@ -162,7 +162,7 @@ def checked_call(value: Called, name: str) -> Called:
 def checked_choice(value: object, name: str, choices: Collection[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in choices:
-        raise ValidationError(f"{name} is {quoted(value)}; it must be {' or '.join(map(repr, choices))}")
+        raise ValidationError(f"{name} is {quoted(value)}; it is {' or '.join(map(repr, choices))}")
     return value
 
 

@@ -22,7 +22,7 @@ from alma.memory.resting import Links, with_rules_at_hand
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.storage.transfer import changes_for
-from alma.text import matched_text, quoted
+from alma.text import matched_text, quoted, shortened
 from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS, stored_type
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportEnd, ImportReport
@@ -35,6 +35,7 @@ LINES_A_RECORD = 1_000
 Line = ExportedMemory | ExportedRecord | ExportedEvidence
 
 TOLD_CONFLICTS = 5
+LONGEST_CONFLICT = 200
 CHOICES = ("error", "skip")
 
 
@@ -51,7 +52,7 @@ class _Present:
     def leave_out_evidence(self, evidence_id: str) -> None:
         """Notes evidence on a class on which the project has its own."""
         self.evidence.add(evidence_id)
-        self.conflicts.append(f"evidence {quoted(evidence_id)}")
+        self.conflicts.append(f"evidence {evidence_id}")
 
     def leave_out_rules(self, links: Links) -> None:
         """Has the rules that rest on evidence that is left out be left out, too: the project has made its own of what it knows."""
@@ -152,7 +153,7 @@ def _present(room: Room, file: BinaryIO, contents: Contents) -> _Present:
         return present
     for memory_id in room.project.find(sorted(contents.memories)):
         present.memories.add(memory_id)
-        present.conflicts.append(f"memory {quoted(memory_id)}")
+        present.conflicts.append(f"memory {memory_id}")
     for memory_id, (agent, task_class) in contents.links.alone.items():
         if memory_id not in present.memories and room.project.learned.of_classes([(agent, task_class)], most=1):
             present.leave_out_evidence(contents.links.memories[memory_id].evidence)
@@ -186,7 +187,7 @@ def _look_at_record(room: Room, line: ExportedRecord, present: _Present) -> None
     if body == line.body:
         return
     if line.kind != DEFINITIONS:
-        present.conflicts.append(f"record {quoted(f'{line.kind}/{line.key}')}")
+        present.conflicts.append(f"record {line.kind}/{line.key}")
         return
     merged = stored_type(body).merged(stored_type(line.body)).model_dump(mode="json")
     if merged != body:
@@ -195,7 +196,7 @@ def _look_at_record(room: Room, line: ExportedRecord, present: _Present) -> None
 
 
 def _conflict(room: Room, conflicts: list[str]) -> ConflictError:
-    told = ", ".join(conflicts[:TOLD_CONFLICTS])
+    told = ", ".join(shortened(conflict, LONGEST_CONFLICT) for conflict in conflicts[:TOLD_CONFLICTS])
     more = f" and {len(conflicts) - TOLD_CONFLICTS:,} more" if len(conflicts) > TOLD_CONFLICTS else ""
     return ConflictError(
         f"project {room.name!r} has already {told}{more}; nothing was stored. on_conflict='skip' leaves those out and takes the rest"
