@@ -157,6 +157,17 @@ PURGE = "purge"
 """The table of changes that say what a purge erased; no rows of it exist. See `redacted`."""
 
 
+REBUILD = "rebuild"
+"""The operation of a record that was written because rows were made anew from the journal. It changes no row."""
+
+
+def is_of_evidence(change: Change) -> bool:
+    """Whether what is known of classes of tasks may be another after a change."""
+    if change.table != "memory":
+        return change.table in ("evidence", PURGE)
+    return any(row is not None and row.get("evidence") is not None for row in (change.before, change.after))
+
+
 def entity(table: str, key: str) -> str:
     """What a row belongs to: the id of its memory for rows that hang on one, else table and key; one word for all that was purged."""
     if table == PURGE:

@@ -50,14 +50,32 @@ def optimize(connection: sqlite3.Connection, project: int) -> None:
 
 def documents(connection: sqlite3.Connection, project: int) -> set[int]:
     """The memories that are searchable."""
-    return {row >> 1 for (row,) in connection.execute(f"SELECT id FROM text_{project:d}_docsize")}  # noqa: S608 - a number
+    return {document >> 1 for document, _ in sizes(connection, project)}
 
 
-def word_counts(connection: sqlite3.Connection, project: int) -> tuple[int, int]:
-    """How many words the index holds, and how many its documents have: the same, unless it is damaged. Reads all of it."""
-    held = connection.execute(f"SELECT count(*) FROM words_{project:d}").fetchone()[0]  # noqa: S608 - a number
-    sizes = connection.execute(f"SELECT sz FROM text_{project:d}_docsize")  # noqa: S608 - a number
-    return int(held), sum(sum(_numbers(size)) for (size,) in sizes)
+def sizes(connection: sqlite3.Connection, project: int) -> Iterator[tuple[int, int]]:
+    """The documents, each with the number of its words."""
+    for document, size in connection.execute(f"SELECT id, sz FROM text_{project:d}_docsize"):  # noqa: S608 - a number
+        yield document, sum(_numbers(size))
+
+
+def totals(connection: sqlite3.Connection, project: int) -> list[int]:
+    """The number of documents and of words, as the index notes them."""
+    found = connection.execute(f"SELECT block FROM text_{project:d}_data WHERE id = 1").fetchone()  # noqa: S608 - a number
+    return [*_numbers(found[0] if found else b"")]
+
+
+def settings(connection: sqlite3.Connection, project: int) -> list[tuple[object, object]]:
+    """The settings of the index, its format among them."""
+    return connection.execute(f"SELECT k, v FROM text_{project:d}_config ORDER BY k").fetchall()  # noqa: S608 - a number
+
+
+def looked_up(connection: sqlite3.Connection, project: int) -> Iterator[tuple[str, Integers]]:
+    """Every word of the index with the documents that looking it up gives, ascending, one entry each time it occurs. Reads all of it, twice."""
+    listed = f"SELECT group_concat(doc) FROM words_{project:d} WHERE term = word.term"  # noqa: S608 - a number
+    query = f"SELECT term, ({listed}) FROM (SELECT DISTINCT term FROM words_{project:d}) AS word"  # noqa: S608 - a number
+    for word, found in connection.execute(query):
+        yield word, np.fromstring(found or "", dtype=np.int64, sep=",")
 
 
 def standing(connection: sqlite3.Connection, project: int) -> Iterator[tuple[str, Integers]]:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 
 from alma.errors import ConfigurationError
+from alma.storage.store_values import note_checksum
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -44,7 +45,12 @@ def _continue_after_deleted(connection: sqlite3.Connection, table: str) -> None:
     )
 
 
-MIGRATIONS: Sequence[Migration] = (m001_first_layout, m002_row_numbers_given_out_once)
+def m003_checksum_of_the_store_table(connection: sqlite3.Connection) -> None:
+    """The `store` table has a checksum, so that `verify` notices a change of the database's id or embedder."""
+    note_checksum(connection)
+
+
+MIGRATIONS: Sequence[Migration] = (m001_first_layout, m002_row_numbers_given_out_once, m003_checksum_of_the_store_table)
 
 
 def applied_migrations(connection: sqlite3.Connection) -> set[str]:

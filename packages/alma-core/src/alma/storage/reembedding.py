@@ -11,6 +11,7 @@ from alma.storage.database import Database
 from alma.storage.evidence import strategies
 from alma.storage.rows import text_hash, vector_checksum
 from alma.storage.seal import Seal
+from alma.storage.store_values import note_checksum
 from alma.types.embedding import Fingerprint
 
 SERVING = ("embedder", "embedder_number")
@@ -129,6 +130,7 @@ class NextVectors:
                 return False
             _keep(connection, SERVING, self.number, self.fingerprint)
             connection.executemany("DELETE FROM store WHERE key = ?", [(key,) for key in NEXT])
+            note_checksum(connection)
             return True
 
     def _check(self, connection: sqlite3.Connection) -> None:
@@ -168,3 +170,4 @@ def _keep(connection: sqlite3.Connection, keys: tuple[str, str], number: int, fi
     connection.executemany(
         "INSERT INTO store (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", values
     )
+    note_checksum(connection)

@@ -16,6 +16,7 @@ from alma.storage.migrations import applied_migrations, migrate, missing_migrati
 from alma.storage.project import SQLProject
 from alma.storage.reembedding import NextVectors, drop_left_over
 from alma.storage.seal import OpenSeal, Seal
+from alma.storage.store_values import note_checksum
 from alma.storage.verifying import verify
 from alma.types.embedding import Fingerprint
 from alma.types.identity import to_micros
@@ -56,6 +57,7 @@ class SQLStorage:
             connection.execute(compiled.STORE_INSERT, {"key": "id", "value": str(uuid.uuid4())})
             connection.execute(compiled.STORE_INSERT, {"key": "embedder", "value": fingerprint.model_dump_json()})
             connection.execute(compiled.STORE_INSERT, {"key": "embedder_number", "value": "1"})
+            note_checksum(connection)
 
         create_database(path, fill)
 

@@ -61,9 +61,13 @@ class Problem(_Report):
 
 
 class VerifyReport(_Report):
-    """What `verify` looked at and found. `heads` has the newest hash of each project's chain: keep it elsewhere to notice a rewritten one."""
+    """What `verify` looked at and found. `heads` has the newest hash of each project's chain: keep it elsewhere to notice a rewritten one.
+
+    `problems` are those that are there now, `rebuilt` those that a rebuild mended.
+    """
 
     problems: tuple[Problem, ...]
+    rebuilt: tuple[Problem, ...] = ()
     projects: int
     records: int
     memories: int
