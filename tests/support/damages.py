@@ -9,11 +9,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Column, Table, UniqueConstraint
+from sqlalchemy import Column, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
 
 from alma import ALMA, AlmaError, CustomMemoryType, Passage
 from alma.storage import tables
 from facade import ManualClock
+
+_BESIDE = MetaData()
+BESIDE = (
+    Table("sqlite_sequence", _BESIDE, Column("name", String, primary_key=True), Column("seq", Integer, nullable=False)),
+    Table("text_1_data", _BESIDE, Column("id", Integer, primary_key=True), Column("block", LargeBinary, nullable=False)),
+    Table(
+        "text_1_idx",
+        _BESIDE,
+        Column("segid", Integer, primary_key=True),
+        Column("term", LargeBinary, primary_key=True),
+        Column("pgno", Integer, nullable=False),
+    ),
+    Table("text_1_docsize", _BESIDE, Column("id", Integer, primary_key=True), Column("sz", LargeBinary, nullable=False)),
+    Table("text_1_config", _BESIDE, Column("k", String, primary_key=True), Column("v", Integer, nullable=False)),
+)
+"""Tables of SQLite's own that our calls rest on: row numbers given out, and what lies behind the full text of the first project."""
 
 TASK = "Test the login form of the shop"
 TICKET = CustomMemoryType("ticket", {"title": str, "size": int}, ["title"])

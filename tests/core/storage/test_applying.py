@@ -162,6 +162,7 @@ def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
     }
     small = {"version": 1, "body": {"a": 1}, "updated_at": 7}
     before = state(shop)
+    vectors = {"Empty first": shop._store.texts.embedded(["Empty first"])[0]}
     for changes in (
         [Change("evidence", key, None, row), Change("record", "episode/x/y", None, small)],
         [
@@ -170,7 +171,7 @@ def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
         ],
     ):
         with writing(shop) as write:
-            write.apply(changes)
+            write.apply(changes, vectors)
         assert shop.verify().ok
     assert state(shop)["evidence", key] == {**row, "trials": 4.0}
     assert shop._room.project.record("episode", "x/y") == (2, {"a": 1})

@@ -136,7 +136,8 @@ class Write(Protocol):
     def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
         """Makes changes to logical rows, each at most once, with all that hangs on them: full text, vectors, what indexes have to take in.
 
-        A text that is embedded and new needs its float16 vector in `vectors`. `ConflictError` if a row is not what its change expects.
+        A text that is embedded and new needs its float16 vector in `vectors`, and a strategy that is tried again should have it there.
+        `ConflictError` if a row is not what its change expects.
         """
 
     @property
@@ -366,7 +367,7 @@ class NextVectors(Protocol):
         """Keeps float16 vectors and says how many texts are new. `ConflictError` if another embedder was begun with meanwhile."""
 
     def compared(self) -> Sequence[tuple[int, str]]:
-        """The texts by which strategies are compared, each with its project, that have no vector yet. They may be done without."""
+        """The texts by which strategies are compared, each with its project, that have no vector yet."""
 
     def put_compared(self, vectors: Mapping[tuple[int, str], bytes]) -> None:
         """Keeps the float16 vectors of such texts."""

@@ -7,7 +7,7 @@ from alma.errors import ConflictError, CorruptStoreError, StorageError
 from alma.journal import Change, entity
 from alma.storage import compiled, fulltext
 from alma.storage.logical import TABLES, View, passage_from, passages_of
-from alma.storage.rows import Row, text_hash, vector_checksum
+from alma.storage.rows import Row, compared_text, text_hash, vector_checksum
 
 _PLACED = frozenset({"content_hash", "kind", "is_user", "owner"})
 """Columns of a memory by which vector indexes place its passages: when they change, the passages are theirs to take in anew."""
@@ -81,6 +81,7 @@ def _make(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) ->
         if raw is not None:
             raise ConflictError(f"{change.table} {change.key!r} is there already")
         _insert(view, change, vectors, seq)
+        _keep_compared(view, change, vectors)
         return
     if raw is None:
         raise ConflictError(f"{change.table} {change.key!r} is gone")
@@ -106,6 +107,13 @@ def _insert(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) 
         raise ConflictError(f"{change.table} {change.key!r} cannot be made: another took its place meanwhile") from error
 
 
+def _keep_compared(view: View, change: Change, vectors: Mapping[str, bytes]) -> None:
+    """Keeps the vector by which the strategy of a new row is compared, if it was given: the one that was there may have been dropped."""
+    text = compared_text(change.table, change.after or {})
+    if text in vectors:
+        store_vector(view, text, vectors[text])
+
+
 def _columns(view: View, change: Change, row: Row, vectors: Mapping[str, bytes], seq: int) -> Row:
     table = TABLES[change.table]
     columns = table.encoded(view, change.key, row)
@@ -121,7 +129,7 @@ def store_vector(view: View, text: str, vector: bytes | None) -> None:
     digest = text_hash(text)
     if vector is not None:
         sealed = view.seal.seal(vector, place="vector.vector")
-        columns = {"project": view.project, "text_hash": digest, "vector": sealed, "checksum": vector_checksum(vector)}
+        columns = {"project": view.project, "text_hash": digest, "vector": sealed, "checksum": vector_checksum(digest, vector)}
         view.connection.execute(compiled.VECTOR_INSERT, columns)
     elif view.one(compiled.VECTOR_EXISTS, text_hash=digest) is None:
         raise StorageError(f"there is no vector for a passage that has to be found by one: {text[:60]!r}")

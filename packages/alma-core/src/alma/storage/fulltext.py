@@ -6,12 +6,17 @@ whose words they are.
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alma.storage.stems import TOKENIZER
 from alma.types.passages import Passage
+
+_COPY = 1
+_TABLES = {"data": ("id", "block"), "idx": ("segid", "term", "pgno"), "docsize": ("id", "sz"), "config": ("k", "v")}
+"""The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
 
 Integers = NDArray[np.int64]
 
@@ -70,12 +75,24 @@ def settings(connection: sqlite3.Connection, project: int) -> list[tuple[object,
     return connection.execute(f"SELECT k, v FROM text_{project:d}_config ORDER BY k").fetchall()  # noqa: S608 - a number
 
 
-def looked_up(connection: sqlite3.Connection, project: int) -> Iterator[tuple[str, Integers]]:
-    """Every word of the index with the documents that looking it up gives, ascending, one entry each time it occurs. Reads all of it, twice."""
-    listed = f"SELECT group_concat(doc) FROM words_{project:d} WHERE term = word.term"  # noqa: S608 - a number
-    query = f"SELECT term, ({listed}) FROM (SELECT DISTINCT term FROM words_{project:d}) AS word"  # noqa: S608 - a number
-    for word, found in connection.execute(query):
-        yield word, np.fromstring(found or "", dtype=np.int64, sep=",")
+def check(connection: sqlite3.Connection, project: int) -> None:
+    """Has FTS5 check the index. `sqlite3.DatabaseError` if it finds damage.
+
+    It does so as if it wrote, which a consistent view cannot: so it is given a copy.
+    """
+    with closing(sqlite3.connect("", isolation_level=None)) as copy:  # on disk, if it becomes large
+        copy.execute("PRAGMA journal_mode=OFF")
+        create(copy, _COPY)
+        copy.execute("BEGIN")
+        for table, columns in _TABLES.items():
+            marks = ", ".join("?" for _ in columns)
+            copy.execute(f"DELETE FROM text_{_COPY}_{table}")  # noqa: S608 - our own names, as below
+            copy.executemany(
+                f"INSERT INTO text_{_COPY}_{table} VALUES ({marks})",  # noqa: S608
+                connection.execute(f"SELECT {', '.join(columns)} FROM text_{project:d}_{table}"),  # noqa: S608
+            )
+        copy.execute("COMMIT")
+        copy.execute(f"INSERT INTO text_{_COPY} (text_{_COPY}) VALUES ('integrity-check')")  # noqa: S608
 
 
 def standing(connection: sqlite3.Connection, project: int) -> Iterator[tuple[str, Integers]]:

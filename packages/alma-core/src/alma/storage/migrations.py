@@ -1,5 +1,6 @@
 """Numbered migrations, run in order, recorded by name. What has been released is never edited; a change of the tables is a new function."""
 
+import hashlib
 import sqlite3
 from collections.abc import Callable, Sequence
 
@@ -45,12 +46,20 @@ def _continue_after_deleted(connection: sqlite3.Connection, table: str) -> None:
     )
 
 
-def m003_checksum_of_the_store_table(connection: sqlite3.Connection) -> None:
-    """The `store` table has a checksum, so that `verify` notices a change of the database's id or embedder."""
+def m003_checksums(connection: sqlite3.Connection) -> None:
+    """The `store` table gets a checksum, and that of a vector is one of its text's hash as well. A checksum that is wrong stays wrong."""
+
+    def renewed(text_hash: bytes, vector: bytes, checksum: bytes) -> bytes:
+        is_right = hashlib.blake2b(vector, digest_size=8).digest() == checksum
+        return hashlib.blake2b(text_hash + vector, digest_size=8).digest() if is_right else checksum
+
+    connection.create_function("renewed", 3, renewed)
+    connection.execute("UPDATE vector SET checksum = renewed(text_hash, vector, checksum)")
+    connection.create_function("renewed", 3, None)
     note_checksum(connection)
 
 
-MIGRATIONS: Sequence[Migration] = (m001_first_layout, m002_row_numbers_given_out_once, m003_checksum_of_the_store_table)
+MIGRATIONS: Sequence[Migration] = (m001_first_layout, m002_row_numbers_given_out_once, m003_checksums)
 
 
 def applied_migrations(connection: sqlite3.Connection) -> set[str]:

@@ -335,7 +335,7 @@ class Write:
 
     def _insert_vector(self, digest: bytes, vector: bytes) -> None:
         sealed = self._sealed(vector, "vector.vector")
-        columns = {"project": self.row, "text_hash": digest, "vector": sealed, "checksum": vector_checksum(vector)}
+        columns = {"project": self.row, "text_hash": digest, "vector": sealed, "checksum": vector_checksum(digest, vector)}
         self.connection.execute(compiled.VECTOR_INSERT, columns)
 
     def _partition(self, key: PartitionKey) -> int:

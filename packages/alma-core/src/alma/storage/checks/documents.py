@@ -42,11 +42,11 @@ class Documents:
 
 
 def documents(connection: sqlite3.Connection, project: int) -> Documents:
-    """All documents of a project's index. Each word is looked up, as a search does."""
+    """All documents of a project's index."""
     sizes = dict(fulltext.sizes(connection, project))
     numbers = np.array(sorted(sizes), dtype=np.int64)
     counts, sums, strays = np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=np.uint64), 0
-    for word, listed in fulltext.looked_up(connection, project):
+    for word, listed in fulltext.standing(connection, project):
         places = np.minimum(np.searchsorted(numbers, listed), max(len(numbers) - 1, 0))
         is_known = numbers[places] == listed if len(numbers) else np.zeros(len(listed), dtype=np.bool_)
         strays += int((~is_known).sum())

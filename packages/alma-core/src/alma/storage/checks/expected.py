@@ -88,6 +88,8 @@ def _changes(found: Expected, record: JournalRecord, kept: Redactions, report: R
         found.purged += 1
         if record.seq not in kept:
             report(place, "its payload was erased, but by no purge")
+        elif record.salt is not None:
+            report(place, "its payload was erased, but its salt was not")
         return kept.get(record.seq, [])
     try:
         return journal.decode_payload(record.payload)

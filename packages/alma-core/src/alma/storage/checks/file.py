@@ -61,11 +61,14 @@ def definitions(projects: Sequence[int]) -> set[tuple[str, str, str, str]]:
 def _definitions(connection: sqlite3.Connection, projects: Sequence[int]) -> Iterator[_Fault]:
     """Whether tables and indexes are defined as the migrations define them, and nothing acts on its own."""
     expected, found = definitions(projects), set(connection.execute(_DEFINITIONS))
+    known = {name for _, name, *_ in expected}
     for kind, name, *_ in sorted(expected - found, key=lambda one: one[:2]):
         yield f"{kind} {name}", "is missing or defined otherwise than ALMA defines it"
     for kind, name, *_ in sorted(found - expected, key=lambda one: one[:2]):
         if kind in ("trigger", "view"):
             yield f"{kind} {name}", "is none of ALMA's"
+        elif name.startswith(("text_", "words_")) and name not in known:
+            yield f"{kind} {name}", "is the full text of no project"
 
 
 def _store(connection: sqlite3.Connection) -> Iterator[_Fault]:
@@ -87,7 +90,9 @@ def _ownerless(connection: sqlite3.Connection) -> Iterator[_Fault]:
 def _row_numbers(connection: sqlite3.Connection) -> Iterator[_Fault]:
     """Row numbers that could be given out a second time, and numbers of passages of which nothing says what became of them."""
     for table in NUMBERED_ONCE:
-        newest = connection.execute(f'SELECT coalesce(max(row), 0) FROM "{table}"').fetchone()[0]  # noqa: S608 - one of our own names
+        first, newest = connection.execute(f'SELECT coalesce(min(row), 1), coalesce(max(row), 0) FROM "{table}"').fetchone()  # noqa: S608
+        if first < 1:
+            yield table, f"has a row of the number {first}, and they begin at 1"
         if not isinstance(last := last_number(connection, table), int) or last < newest:
             yield f"sqlite_sequence of {table}", f"says that {last} was the last row number given out, but there is row {newest}"
     count, first, newest = connection.execute(_GIVEN_OUT).fetchone()

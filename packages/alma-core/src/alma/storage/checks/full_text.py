@@ -57,6 +57,10 @@ def _memberships(live: Mapping[int, str], held: set[int], waiting: set[int]) -> 
 
 def _figures(view: View, index: Documents) -> Iterator[_Fault]:
     """Whether the index agrees with itself, and is set up as ALMA sets it up."""
+    try:
+        fulltext.check(view.connection, view.project)
+    except sqlite3.DatabaseError as error:
+        yield "full text", f"is not sound, as FTS5 says: {error}"
     words, expected = int(index.counts.sum()) + index.strays, int(index.sizes.sum())
     if words != expected:
         yield "full text", f"holds {words} words, but its documents have {expected}"

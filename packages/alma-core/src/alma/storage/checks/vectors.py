@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 
 from alma.storage.checks.expected import Expected, Report
 from alma.storage.logical import View
-from alma.storage.rows import text_hash, vector_checksum
-from alma.text import matched_text
-from alma.types.kinds import MemoryType
+from alma.storage.rows import compared_text, text_hash, vector_checksum
 
 _VECTORS = "SELECT text_hash, embedder, vector, checksum FROM vector WHERE project = ?"
 _MOST_NAMED = 3
@@ -32,12 +30,14 @@ def check_vectors(view: View, wanted: Expected, dimensions: Mapping[int, int], r
 
     `dimensions` are the lengths of vectors by the number of their embedder, the one that serves first.
     """
-    serving, needed, held = next(iter(dimensions), None), _needed(wanted), dict[bytes, bool]()
+    serving, newest, needed, held = next(iter(dimensions)), max(dimensions), _needed(wanted), dict[bytes, bool]()
     for digest, embedder, sealed, checksum in view.connection.execute(_VECTORS, (view.project,)):
         if embedder not in dimensions:
+            if embedder > newest:
+                report(f"vector {digest.hex()}", f"is of embedder {embedder}, and there were {newest}")
             continue
         vector = view.seal.open(sealed, place="vector.vector")
-        is_sound = vector_checksum(vector) == checksum and len(vector) == 2 * dimensions[embedder]
+        is_sound = vector_checksum(digest, vector) == checksum and len(vector) == 2 * dimensions[embedder]
         if embedder == serving:
             held[digest] = is_sound
         if not is_sound:
@@ -69,9 +69,6 @@ def _embedded(wanted: Expected) -> Iterator[tuple[str, str]]:
 def _compared(wanted: Expected) -> Iterator[tuple[str, str]]:
     """The strategies that there is evidence on: in rows of its own, or, of the only outcome of a class, in the memory's."""
     for (table, _), row in wanted.rows.items():
-        if table == "evidence" and row["strategy"]:
-            yield matched_text(row["strategy"]), "the evidence on a strategy"
-        elif table == "memory" and row["kind"] == MemoryType.OUTCOME and row["evidence"] is not None:
-            is_alone = ("evidence", row["evidence"]) not in wanted.rows
-            if is_alone and (strategy := row["body"].get("strategy_used")):
-                yield matched_text(strategy), "the evidence on a strategy"
+        is_counted = table == "memory" and ("evidence", row["evidence"]) in wanted.rows
+        if not is_counted and (text := compared_text(table, row)):
+            yield text, "the evidence on a strategy"
