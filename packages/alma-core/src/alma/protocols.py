@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from alma.evidence import Tally
@@ -24,6 +25,7 @@ from alma.types.partition import Partition
 from alma.types.passages import Passage
 from alma.types.prompt import TokenCounter as TokenCounter  # one method, so a callable; its home is beside its only user
 from alma.types.reports import VerifyReport
+from alma.types.stored import Copied as Copied
 from alma.types.stored import DayCount as DayCount
 from alma.types.stored import Entry as Entry
 from alma.types.stored import Erased as Erased
@@ -388,6 +390,32 @@ class Reembeddable(Protocol):
 
     def renewed(self) -> "Store":
         """The same open store, seen with the embedder that it has now. Closing either closes both."""
+
+
+@runtime_checkable
+class Rebuildable(Protocol):
+    """A store that can make anew what follows from its journals."""
+
+    def unembedded(self) -> Sequence[str]:
+        """The texts that need a vector and have no sound one."""
+
+    def rebuild(self, vectors: Mapping[str, bytes], *, at: int) -> VerifyReport:
+        """Rebuilds what is damaged, in one transaction, with float16 vectors of texts that have none, and reports what it could and could not.
+
+        A project that was rebuilt gets a journal record, and every process takes in its rows anew. `at` is in microseconds since 1970.
+        """
+
+
+@runtime_checkable
+class Copyable(Protocol):
+    """A store that can copy itself while others write to it."""
+
+    @property
+    def path(self) -> Path:
+        """The file that it is kept in."""
+
+    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> Copied:
+        """Copies all of it into an empty file: a consistent view. `progress` receives how much is done, of how much. `StorageError` if it fails."""
 
 
 class VectorIndex(Protocol):

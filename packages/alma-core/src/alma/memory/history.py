@@ -150,7 +150,7 @@ def _plan(room: Room, to: int, actor: str | None, expected_head: int | None) -> 
     undone: list[Change] = []
     for entry in room.project.entries(after=to):
         plan.head = entry.seq
-        changes = [change for change in entry.changes if change.table != journal.PURGE]
+        changes = [change for change in entry.changes if change.table != journal.PURGE and change.before != change.after]
         if actor is not None and entry.actor != actor:
             for change in changes:
                 touched.others(change, entry)

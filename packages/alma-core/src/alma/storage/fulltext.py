@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from alma.storage.stems import TOKENIZER
 from alma.types.passages import Passage
 
-_COPY = 1
+_COPY, _FORMAT = 1, 4
 _TABLES = {"data": ("id", "block"), "idx": ("segid", "term", "pgno"), "docsize": ("id", "sz"), "config": ("k", "v")}
 """The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
 
@@ -25,6 +25,17 @@ def create(connection: sqlite3.Connection, project: int) -> None:
     """Makes the tables of a project: the index, and the view of it that lists where a word stands."""
     connection.execute(f"CREATE VIRTUAL TABLE text_{project:d} USING fts5(text, content='', {TOKENIZER})")
     connection.execute(f"CREATE VIRTUAL TABLE words_{project:d} USING fts5vocab('text_{project:d}', 'instance')")
+
+
+def create_anew(connection: sqlite3.Connection, project: int) -> None:
+    """Makes the tables of a project empty, whatever is left of them."""
+    kept = f"text_{project:d}"
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {kept}_config (k PRIMARY KEY, v) WITHOUT ROWID")
+    connection.execute(f"DELETE FROM {kept}_config")  # noqa: S608 - a number; FTS5 deletes no index of another format than its own
+    connection.execute(f"INSERT INTO {kept}_config (k, v) VALUES ('version', {_FORMAT})")  # noqa: S608
+    for name in (f"words_{project:d}", kept, *(f"{kept}_{table}" for table in _TABLES)):
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    create(connection, project)
 
 
 def insert(connection: sqlite3.Connection, project: int, memory: int, passages: Sequence[Passage]) -> None:

@@ -10,7 +10,7 @@ from alma.storage.checks.file import check_file
 from alma.storage.checks.findings import Area, Findings
 from alma.storage.checks.full_text import check_full_text
 from alma.storage.checks.lists import check_head, check_lists
-from alma.storage.checks.rows import check_rows
+from alma.storage.checks.rows import check_evidence, check_rows
 from alma.storage.checks.vectors import check_vectors
 from alma.storage.database import Database
 from alma.storage.logical import View
@@ -32,7 +32,7 @@ def examined(connection: sqlite3.Connection, *, seal: Seal) -> Findings:
     findings = Findings()
     projects: list[tuple[int, str]] = []
     dimensions: dict[int, int] = {}
-    with _any_text(connection):
+    with any_text(connection):
         findings.step(Area.FILE, lambda: projects.extend(connection.execute(_PROJECTS)))
         findings.step(Area.FILE, lambda: dimensions.update(dimensions_of(connection)))
         check_file(connection, [row for row, _ in projects], findings)
@@ -43,7 +43,7 @@ def examined(connection: sqlite3.Connection, *, seal: Seal) -> Findings:
 
 
 @contextmanager
-def _any_text(connection: sqlite3.Connection) -> Iterator[None]:
+def any_text(connection: sqlite3.Connection) -> Iterator[None]:
     """Has the driver read damaged text as well, which it would refuse: so it is compared, and its place named."""
     before, connection.text_factory = connection.text_factory, lambda data: data.decode("utf-8", "surrogateescape")
     try:
@@ -68,6 +68,7 @@ class _Project:
         self._step(Area.JOURNAL, lambda report: check_head(self.view, wanted, report))
         self._note(wanted)
         self._step(Area.TABLES, lambda report: self._count(check_rows(self.view, wanted, report)))
+        self._step(Area.JOURNAL, lambda report: check_evidence(self.view, wanted, report))
         self._step(Area.TABLES, lambda report: check_lists(self.view, wanted, report))
         if self.dimensions:
             self._step(Area.VECTORS, lambda report: self._compare_vectors(wanted, report))

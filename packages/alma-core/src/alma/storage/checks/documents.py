@@ -5,7 +5,7 @@ The words of a document are told by one number, the sum of their hashes modulo t
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
@@ -62,16 +62,16 @@ def made_anew(view: View, memories: Integers) -> Iterator[tuple[Integers, Docume
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as model:
             fulltext.create(model, _MODEL)
             model.execute("BEGIN")
-            fulltext.insert_all(model, _MODEL, _passages(view, chunk))
+            fulltext.insert_all(model, _MODEL, passages_by_memory(view, chunk.tolist()))
             model.execute("COMMIT")
             yield chunk, documents(model, _MODEL)
 
 
-def _passages(view: View, memories: Integers) -> Iterator[tuple[int, list[Passage]]]:
-    """The passages of memories as far as full text needs them. What cannot be read is found elsewhere."""
-    wanted = set(memories.tolist())
-    rows = view.connection.execute(_OF_MEMORIES, (int(memories[0]), int(memories[-1]), view.project))
-    for memory, found in groupby(rows, key=lambda row: int(row[0])):
+def passages_by_memory(view: View, memories: Sequence[int]) -> Iterator[tuple[int, list[Passage]]]:
+    """The passages of memories, given ascending, as far as full text needs them. What cannot be read is found elsewhere."""
+    wanted = set(memories)
+    given = (memories[0], memories[-1], view.project) if memories else (0, 0, view.project)
+    for memory, found in groupby(view.connection.execute(_OF_MEMORIES, given), key=lambda row: int(row[0])):
         if memory in wanted:
             yield memory, [_passage(view, *values) for _, *values in found]
 

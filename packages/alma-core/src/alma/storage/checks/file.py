@@ -18,7 +18,9 @@ _DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name N
 _OF_PROJECTS = """
     SELECT definition.name FROM sqlite_master AS definition JOIN pragma_table_info(definition.name) AS info
     WHERE definition.type = 'table' AND info.name = 'project' AND definition.sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY 1"""
-_GIVEN_OUT = "SELECT count(*), min(row), max(row) FROM (SELECT row FROM passage UNION SELECT passage FROM removed)"
+GIVEN_OUT = "SELECT count(*), min(row), max(row) FROM (SELECT row FROM passage UNION SELECT passage FROM removed)"
+"""The count of the row numbers of passages, the least and the greatest. Each that was given out is that of a row or listed as removed."""
+
 _NO_MEMORY = "SELECT memory FROM usage WHERE memory NOT IN (SELECT row FROM memory)"
 
 _Fault = tuple[str, str]
@@ -80,11 +82,16 @@ def _store(connection: sqlite3.Connection) -> Iterator[_Fault]:
 
 
 def _ownerless(connection: sqlite3.Connection) -> Iterator[_Fault]:
-    """Rows of no project, in every table whose rows are of one."""
+    for table, project, count in ownerless(connection):
+        yield table, f"has {count} rows of the project {project}, which there is not"
+
+
+def ownerless(connection: sqlite3.Connection) -> Iterator[tuple[str, int, int]]:
+    """Rows of no project, in every table whose rows are of one: the table, the project and their number."""
     for (table,) in connection.execute(_OF_PROJECTS).fetchall():
         query = f'SELECT project, count(*) FROM "{table}" WHERE project NOT IN (SELECT row FROM project) GROUP BY project'  # noqa: S608
         for project, count in connection.execute(query):
-            yield table, f"has {count} rows of the project {project}, which there is not"
+            yield table, project, count
 
 
 def _row_numbers(connection: sqlite3.Connection) -> Iterator[_Fault]:
@@ -95,7 +102,7 @@ def _row_numbers(connection: sqlite3.Connection) -> Iterator[_Fault]:
             yield table, f"has a row of the number {first}, and they begin at 1"
         if not isinstance(last := last_number(connection, table), int) or last < newest:
             yield f"sqlite_sequence of {table}", f"says that {last} was the last row number given out, but there is row {newest}"
-    count, first, newest = connection.execute(_GIVEN_OUT).fetchone()
+    count, first, newest = connection.execute(GIVEN_OUT).fetchone()
     last = last_number(connection, "passage")
     if count != last or (count and (first, newest) != (1, last)):
         yield "passage", f"{last} row numbers were given out, but {count} are of a row or listed as removed, {first} to {newest}"

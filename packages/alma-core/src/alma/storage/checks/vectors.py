@@ -7,7 +7,7 @@ from alma.storage.checks.expected import Expected, Report
 from alma.storage.logical import View
 from alma.storage.rows import compared_text, text_hash, vector_checksum
 
-_VECTORS = "SELECT text_hash, embedder, vector, checksum FROM vector WHERE project = ?"
+_VECTORS = "SELECT row, text_hash, embedder, vector, checksum FROM vector WHERE project = ?"
 _MOST_NAMED = 3
 
 Missing = Callable[[str], None]
@@ -30,24 +30,43 @@ def check_vectors(view: View, wanted: Expected, dimensions: Mapping[int, int], r
 
     `dimensions` are the lengths of vectors by the number of their embedder, the one that serves first.
     """
-    serving, newest, needed, held = next(iter(dimensions)), max(dimensions), _needed(wanted), dict[bytes, bool]()
-    for digest, embedder, sealed, checksum in view.connection.execute(_VECTORS, (view.project,)):
-        if embedder not in dimensions:
-            if embedder > newest:
-                report(f"vector {digest.hex()}", f"is of embedder {embedder}, and there were {newest}")
-            continue
-        vector = view.seal.open(sealed, place="vector.vector")
-        is_sound = vector_checksum(digest, vector) == checksum and len(vector) == 2 * dimensions[embedder]
-        if embedder == serving:
-            held[digest] = is_sound
-        if not is_sound:
-            report(f"vector {digest.hex()}", f"was changed; it belongs to {needed.get(digest, 'no memory')}")
+    serving, needed = next(iter(dimensions)), _needed(wanted)
+    held: dict[bytes, bool] = {}
+    for vector in stored_vectors(view, dimensions):
+        if vector.embedder == serving:
+            held[vector.text_hash] = vector.fault is None
+        if vector.fault is not None:
+            users = needed.get(vector.text_hash, "no memory")
+            report(f"vector {vector.text_hash.hex()}", f"{vector.fault}; it belongs to {users}")
     for digest, text in needed.items():
         if digest not in held:
             report(f"vector {digest.hex()}", f"is missing; it belongs to {text}")
         if not held.get(digest):
             missing(text.text)
     return len(held)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVector:
+    """A vector's row, without the vector, and what is wrong with it."""
+
+    row: int
+    text_hash: bytes
+    embedder: int
+    fault: str | None
+
+
+def stored_vectors(view: View, dimensions: Mapping[int, int]) -> Iterator[StoredVector]:
+    """The vectors of the project. Those of embedders that were given up are left over, and none of them is looked at."""
+    for row, digest, embedder, sealed, checksum in view.connection.execute(_VECTORS, (view.project,)):
+        fault = None
+        if embedder in dimensions:
+            vector = view.seal.open(sealed, place="vector.vector")
+            if vector_checksum(digest, vector) != checksum or len(vector) != 2 * dimensions[embedder]:
+                fault = "was changed"
+        elif embedder > max(dimensions):
+            fault = f"is of embedder {embedder}, and the newest is {max(dimensions)}"
+        yield StoredVector(row, digest, embedder, fault)
 
 
 def _needed(wanted: Expected) -> dict[bytes, _Text]:
