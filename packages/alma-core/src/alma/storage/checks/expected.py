@@ -9,12 +9,14 @@ from alma import journal
 from alma.journal import BrokenChainError, Change, JournalRecord, ReplayError, State, entity
 from alma.storage import compiled
 from alma.storage.logical import PartitionKey, View
-from alma.storage.readback import Redactions, record_from, touching
+from alma.storage.readback import Redactions, record_from
 
 NUMBERED = frozenset({"memory", "passage"})
 """Tables whose rows name the record that changed them last."""
 
 PLACES = 1 << 32
+
+_PURGES = f"SELECT * FROM journal WHERE place > ? * {PLACES} AND place < ? * {PLACES} AND operation = ?"  # noqa: S608 - a number
 
 Report = Callable[[str, str], None]
 """Takes the place of a problem, and what is wrong there."""
@@ -74,7 +76,7 @@ def _check_link(found: Expected, record: JournalRecord, report: Report) -> None:
 def _redactions(view: View) -> Redactions:
     """What purge records keep of the records that they erased. One that cannot be read is found with its own record."""
     kept: Redactions = {}
-    for values in touching(view, [journal.PURGE]).fetchall():
+    for _, *values in view.connection.execute(_PURGES, (view.project, view.project + 1, journal.PURGE)).fetchall():
         with suppress(ValueError, TypeError, LookupError, RecursionError):
             payload = record_from(values, view, "").payload
             kept |= journal.redacted(journal.decode_payload(payload)) if payload is not None else {}

@@ -40,15 +40,25 @@ def restore_places(connection: sqlite3.Connection, faults: Callable[[], int]) ->
 
     `faults` is the number of faults in the journals.
     """
+    fewest, best = faults(), None
     for attempt in (_FROM_PLACE, _FROM_COLUMNS):
-        if before := faults():
+        if fewest:
             connection.execute("SAVEPOINT attempt")
-            with suppress(sqlite3.IntegrityError):
-                for statement in attempt:
-                    connection.execute(statement)
-            if faults() >= before:
-                connection.execute("ROLLBACK TO attempt")
+            if _ran(connection, attempt) and (found := faults()) < fewest:
+                fewest, best = found, attempt
+            connection.execute("ROLLBACK TO attempt")
             connection.execute("RELEASE attempt")
+    if best is not None:
+        _ran(connection, best)
+
+
+def _ran(connection: sqlite3.Connection, statements: Sequence[str]) -> bool:
+    try:
+        for statement in statements:
+            connection.execute(statement)
+    except sqlite3.IntegrityError:  # two records would have one place
+        return False
+    return True
 
 
 def drop_ownerless(connection: sqlite3.Connection) -> None:
