@@ -12,7 +12,6 @@ from typing import Any
 from sqlalchemy import Column, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
 
 from alma import ALMA, AlmaError, CustomMemoryType, Passage
-from alma.storage import tables
 from facade import ManualClock
 
 _BESIDE = MetaData()
@@ -77,9 +76,7 @@ def fill_whole(folder: Path, clock: ManualClock) -> Path:
 def open_whole(folder: Path, clock: ManualClock) -> ALMA:
     """Opens such a store."""
     agents = {"helena": {"share_with": ["victor"]}}
-    return ALMA.open(
-        folder, project_id="shop", embedding_provider="hash", embedding_dim=16, agents=agents, clock=clock
-    )
+    return ALMA.open(folder, project_id="shop", embedding_provider="hash", embedding_dim=16, agents=agents, clock=clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +204,9 @@ def public_calls(shop: ALMA, ids: Sequence[str], episode_id: str, exported: byte
         "export": lambda: shop.export(io.BytesIO(), vectors=True),
         "memory_types": shop.memory_types,
         "learn": learn,
-        "learn_many": lambda: shop.learn_many([{"agent": "helena", "task": f"{TASK} {n}", "outcome": "failure"} for n in range(3)]),
+        "learn_many": lambda: shop.learn_many(
+            [{"agent": "helena", "task": f"{TASK} {n}", "outcome": "failure"} for n in range(3)]
+        ),
         "add_user_preference": lambda: shop.add_user_preference("u1", "style", "Short names"),
         "add_domain_knowledge": lambda: shop.add_domain_knowledge("victor", "auth", "Tokens are short"),
         "add_anti_pattern": lambda: shop.add_anti_pattern("victor", "Push on Friday", "It broke"),

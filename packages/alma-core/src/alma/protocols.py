@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from alma.evidence import Tally
@@ -408,13 +407,13 @@ class Rebuildable(Protocol):
 
 @runtime_checkable
 class Copyable(Protocol):
-    """A store that can copy itself while others write to it."""
+    """A store in a file that can copy itself while others write to it."""
 
     @property
-    def path(self) -> Path:
-        """The file that it is kept in."""
+    def file(self) -> str:
+        """The path of the file."""
 
-    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> Copied:
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> Copied:
         """Copies all of it into an empty file: a consistent view. `progress` receives how much is done, of how much. `StorageError` if it fails."""
 
 

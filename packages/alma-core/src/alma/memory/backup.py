@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 from alma.errors import ConfigurationError
 from alma.memory.files import checked_copy, drafted
@@ -18,12 +19,12 @@ def backup(
     storage = store.storage
     if not isinstance(storage, Copyable):
         raise ConfigurationError("this storage cannot copy itself; use its own way to back up, or export")
-    target = checked_copy(path, storage.path, may_replace=force)
+    target = checked_copy(path, Path(storage.file), may_replace=force)
     began = time.perf_counter()
 
     def copy(tell: Progress | None) -> BackupReport:
         with drafted(target, may_replace=force) as draft:
-            copied = storage.backup(draft, tell)
+            copied = storage.backup(str(draft), tell)
             size = draft.stat().st_size
         return BackupReport(
             path=str(target),

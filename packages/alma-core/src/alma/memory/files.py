@@ -61,7 +61,9 @@ def checked_copy(value: str | os.PathLike[str], database: Path, *, may_replace: 
             raise ValidationError(f"{_told(path)} is a folder; name a file")
         if _stands_at(path, database) or is_open_here(path) or _has_log(path):
             raise ValidationError(f"{_told(path)} is a database in use, which would be lost; name another file")
-        if path.name.casefold().endswith(_OF_A_STORE) or (_stands_at(path.parent, database.parent) and path.name in _BESIDE_A_STORE):
+        if path.name.casefold().endswith(_OF_A_STORE) or (
+            _stands_at(path.parent, database.parent) and path.name in _BESIDE_A_STORE
+        ):
             raise ValidationError(f"{_told(path)} is a name that belongs to a store of ALMA; name another file")
         if os.path.lexists(path):
             if not stat.S_ISREG(path.lstat().st_mode):

@@ -114,9 +114,7 @@ class Upkeep:
         """Rewrites the files of the whole store without what was deleted, and empties the write-ahead log. Others wait with writes meanwhile."""
         return forgetting.compact(self._room)
 
-    def backup(
-        self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None
-    ) -> BackupReport:
+    def backup(self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None) -> BackupReport:
         """Copies the whole store, all its projects, into a file while others go on writing. The copy is one consistent view.
 
         The file appears whole or not at all, for its owner alone, and opens as a store when it is put in the place of `alma.db`. `ValidationError`

@@ -110,7 +110,7 @@ def _insert(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) 
 def _keep_compared(view: View, change: Change, vectors: Mapping[str, bytes]) -> None:
     """Keeps the vector by which the strategy of a new row is compared, if it was given: the one that was there may have been dropped."""
     text = compared_text(change.table, change.after or {})
-    if text in vectors:
+    if text is not None and text in vectors:
         store_vector(view, text, vectors[text])
 
 

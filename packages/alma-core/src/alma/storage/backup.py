@@ -19,9 +19,7 @@ PAGES_AT_ONCE = 2_000
 _PROJECTS = "SELECT row, name, head_seq FROM project ORDER BY name"
 
 
-def copy_database(
-    database: Database, target: Path, *, seal: Seal, progress: Callable[[int, int], None] | None = None
-) -> Copied:
+def copy_database(database: Database, target: Path, *, seal: Seal, progress: Callable[[int, int], None] | None = None) -> Copied:
     """Copies the database into an empty file, all of one view. `progress` receives how many pages are done, and how many there are.
 
     The view is held from the first page to the last. Without, SQLite would begin again whenever another process wrote, and never end while

@@ -213,7 +213,9 @@ def _logical() -> dict[str, ClauseElement]:
     of_memory = (_m.project == given("project"), _m.id == given("memory_id"))
     record_key = [RECORD.c[name] == given(f"of_{name}") for name in ("project", "kind", "key")]
     return {
-        "PARTITION_OF": select(PARTITION.c.project, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(PARTITION.c.row == given("row")),
+        "PARTITION_OF": select(PARTITION.c.project, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(
+            PARTITION.c.row == given("row")
+        ),
         "MEMORY_ROWS": select(MEMORY).where(_m.project == given("project")).order_by(_m.row),
         "MEMORY_UPDATE": updating(MEMORY, "row", *(column.name for column in _m if column.name not in ("row", "project"))),
         "MEMORY_RECOUNT": updating(MEMORY, "row", *RECOUNTED, "seq"),

@@ -95,9 +95,14 @@ class SQLStorage:
         """
         return rebuild(self.database, seal=self.seal, vectors=vectors, at=at)
 
-    def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> Copied:
+    @property
+    def file(self) -> str:
+        """The path of the database file."""
+        return str(self.path)
+
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> Copied:
         """Copies the database into an empty file: a consistent view, while others write. `progress` receives how many pages are done, of how many."""
-        return copy_database(self.database, target, seal=self.seal, progress=progress)
+        return copy_database(self.database, Path(target), seal=self.seal, progress=progress)
 
     def compact(self) -> bool:
         """Rewrites the file without what was deleted. Whether that is true of the write-ahead log as well: not while others are reading."""

@@ -77,8 +77,9 @@ def passages_by_memory(view: View, memories: Sequence[int]) -> Iterator[tuple[in
 
 
 def _passage(view: View, is_own: int, text: bytes, keywords: bytes) -> Passage:
-    texts = {"text": _text(view, text, "text"), "keywords": _text(view, keywords, "keywords")}
-    return Passage.model_construct(**texts, is_own=bool(is_own))
+    return Passage.model_construct(
+        text=_text(view, text, "text"), keywords=_text(view, keywords, "keywords"), is_own=bool(is_own)
+    )
 
 
 def _text(view: View, sealed: bytes, name: str) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from alma import journal
 from alma.journal import BrokenChainError, Change, JournalRecord, ReplayError, State, entity

@@ -39,7 +39,7 @@ class Findings:
     heads: dict[str, str] = field(default_factory=dict)
 
     def add(self, area: Area, place: str, what: str, *, project: tuple[int, str] | None = None) -> None:
-        """Notes a problem of a project, given by row and name, or of the whole file. The first hundred are kept: one broken page can make thousands."""
+        """Notes a problem of a project, given by row and name, or of the whole file. The first hundred are kept: one page can make thousands."""
         row, name = project or (None, None)
         self.areas.setdefault(row, set()).add(area)
         if len(self.problems) < MOST_PROBLEMS:

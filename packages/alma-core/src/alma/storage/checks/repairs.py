@@ -28,7 +28,7 @@ _HAS_JOURNAL = f"SELECT EXISTS (SELECT 1 FROM journal WHERE place / {PLACES} = ?
 def restore_definitions(connection: sqlite3.Connection, projects: Sequence[int]) -> None:
     """Makes missing tables, empty, and indexes anew, and all indexes from their tables."""
     known = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    for kind, name, table, statement in sorted(definitions(projects), key=lambda one: one[0] == "index"):
+    for _, name, table, statement in sorted(definitions(projects), key=lambda one: one[0] == "index"):
         if name not in known and statement and not statement.startswith("CREATE VIRTUAL") and table not in _TRUTH:
             connection.execute(statement)
     with suppress(sqlite3.DatabaseError):  # rows that no index allows are found otherwise
