@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from alma.storage.stems import TOKENIZER
 from alma.types.passages import Passage
 
-_COPY, _FORMAT = 1, 4
+_COPY, _FORMAT, _SEGMENT_BITS = 1, 4, 37
 _TABLES = {"data": ("id", "block"), "idx": ("segid", "term", "pgno"), "docsize": ("id", "sz"), "config": ("k", "v")}
 """The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
 
@@ -79,6 +79,13 @@ def totals(connection: sqlite3.Connection, project: int) -> list[int]:
     """The number of documents and of words, as the index notes them."""
     found = connection.execute(f"SELECT block FROM text_{project:d}_data WHERE id = 1").fetchone()  # noqa: S608 - a number
     return [*_numbers(found[0] if found else b"")]
+
+
+def segments(connection: sqlite3.Connection, project: int) -> tuple[set[int], set[int]]:
+    """The segments that the index has pages of, and those that it has the beginnings of pages of."""
+    pages = connection.execute(f"SELECT DISTINCT id >> {_SEGMENT_BITS} FROM text_{project:d}_data WHERE id > 10")  # noqa: S608 - numbers
+    beginnings = connection.execute(f"SELECT DISTINCT segid FROM text_{project:d}_idx")  # noqa: S608 - a number
+    return {segment for (segment,) in pages}, {segment for (segment,) in beginnings}
 
 
 def settings(connection: sqlite3.Connection, project: int) -> list[tuple[object, object]]:

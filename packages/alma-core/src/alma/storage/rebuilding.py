@@ -6,6 +6,7 @@ evidence, so that indexes and caches, those of other processes too, take in the 
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from alma import journal
@@ -15,7 +16,14 @@ from alma.storage.applying import store_vector
 from alma.storage.checks.documents import passages_by_memory
 from alma.storage.checks.expected import Expected, replay
 from alma.storage.checks.findings import Area, Findings
-from alma.storage.checks.repairs import drop_ownerless, restore_definitions, restore_places, restore_row_numbers
+from alma.storage.checks.repairs import (
+    drop_ownerless,
+    restore_definitions,
+    restore_hashes,
+    restore_places,
+    restore_project_rows,
+    restore_row_numbers,
+)
 from alma.storage.checks.vectors import stored_vectors
 from alma.storage.database import Database
 from alma.storage.logical import TABLES, PartitionKey, View
@@ -70,13 +78,18 @@ class _Rebuild:
 
     def run(self) -> None:
         """Repairs the file first, then project by project."""
+        restore_project_rows(self.connection)
         restore_definitions(self.connection, [row for row, *_ in self._projects()])
         restore_places(self.connection, self._faults)
+        for row, name, seq, head in self._projects():
+            if _replayed(view := View(self.connection, row, self.seal), name)[1]:
+                with suppress(ValueError):  # a name or a text that was never one
+                    restore_hashes(view, name, seq, head)
         drop_ownerless(self.connection)
         restore_row_numbers(self.connection)
+        known = self.before.areas
         for row, name, seq, head in self._projects():
-            areas = self.before.areas.get(row, set()) | (self.before.areas.get(None, set()) & {Area.TABLES})
-            if areas:
+            if row not in self.before.rows or known.get(row) or Area.TABLES in known.get(None, ()):
                 self._mend(View(self.connection, row, self.seal), name, seq, head)
 
     def _projects(self) -> list[tuple[int, str, int, bytes]]:

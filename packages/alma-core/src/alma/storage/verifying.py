@@ -36,7 +36,7 @@ def examined(connection: sqlite3.Connection, *, seal: Seal) -> Findings:
         findings.step(Area.FILE, lambda: projects.extend(connection.execute(_PROJECTS)))
         findings.step(Area.FILE, lambda: dimensions.update(dimensions_of(connection)))
         check_file(connection, [row for row, _ in projects], findings)
-        findings.projects = len(projects)
+        findings.rows += [row for row, _ in projects]
         for project in projects:
             _Project(View(connection, project[0], seal), project, dimensions, findings).check()
     return findings

@@ -31,7 +31,8 @@ class Findings:
     areas: dict[int | None, set[Area]] = field(default_factory=dict)
     unembedded: dict[int, set[str]] = field(default_factory=dict)
     """Texts without a sound vector, by project row."""
-    projects: int = 0
+    rows: list[int] = field(default_factory=list)
+    """The projects that were looked through, by row."""
     records: int = 0
     memories: int = 0
     vectors: int = 0
@@ -57,7 +58,7 @@ class Findings:
         return VerifyReport(
             problems=tuple(self.problems),
             rebuilt=rebuilt,
-            projects=self.projects,
+            projects=len(self.rows),
             records=self.records,
             memories=self.memories,
             vectors=self.vectors,

@@ -69,6 +69,9 @@ def _figures(view: View, index: Documents) -> Iterator[_Fault]:
     noted = fulltext.totals(view.connection, view.project)
     if noted != [len(index.numbers), expected] and (noted or expected):
         yield "full text", f"notes {noted} as the numbers of documents and words, not {[len(index.numbers), expected]}"
+    pages, beginnings = fulltext.segments(view.connection, view.project)
+    if pages != beginnings:
+        yield "full text", f"has pages of the segments {sorted(pages)}, but lists {sorted(beginnings)}"
     with closing(sqlite3.connect(":memory:")) as model:
         fulltext.create(model, _MODEL)
         if fulltext.settings(view.connection, view.project) != fulltext.settings(model, _MODEL):

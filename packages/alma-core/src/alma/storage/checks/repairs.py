@@ -4,8 +4,12 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from alma import journal
+from alma.storage import compiled
 from alma.storage.checks.expected import PLACES
 from alma.storage.checks.file import GIVEN_OUT, NUMBERED_ONCE, definitions, last_number, ownerless
+from alma.storage.logical import View
+from alma.storage.readback import record_from
 
 _LARGEST = 1 << 40
 """A greater row number is damaged."""
@@ -22,6 +26,12 @@ _FROM_COLUMNS = (
     f"UPDATE journal SET place = -(project * {PLACES} + seq) WHERE place <> project * {PLACES} + seq",  # noqa: S608 - a number
     "UPDATE journal SET place = -place WHERE place < 0",
 )
+_ENDS = f"""
+    SELECT project, hash FROM (SELECT place / {PLACES} AS project, max(place), hash FROM journal GROUP BY 1)
+    WHERE project NOT IN (SELECT row FROM project)"""  # noqa: S608 - a number
+_RENUMBER = f"""
+    UPDATE project SET row = :row
+    WHERE head_hash = :head AND NOT EXISTS (SELECT 1 FROM journal WHERE place / {PLACES} = project.row)"""  # noqa: S608 - a number
 _HAS_JOURNAL = f"SELECT EXISTS (SELECT 1 FROM journal WHERE place / {PLACES} = ?)"  # noqa: S608 - a number
 
 
@@ -33,6 +43,12 @@ def restore_definitions(connection: sqlite3.Connection, projects: Sequence[int])
             connection.execute(statement)
     with suppress(sqlite3.DatabaseError):  # rows that no index allows are found otherwise
         connection.execute("REINDEX")
+
+
+def restore_project_rows(connection: sqlite3.Connection) -> None:
+    """Gives a project without a journal the number of the journal that ends as the project says, if that journal has no project."""
+    for journal_of, end in connection.execute(_ENDS).fetchall():
+        connection.execute(_RENUMBER, {"row": journal_of, "head": end})
 
 
 def restore_places(connection: sqlite3.Connection, faults: Callable[[], int]) -> None:
@@ -50,6 +66,26 @@ def restore_places(connection: sqlite3.Connection, faults: Callable[[], int]) ->
             connection.execute("RELEASE attempt")
     if best is not None:
         _ran(connection, best)
+
+
+def restore_hashes(view: View, name: str, seq: int, head: bytes) -> None:
+    """Computes the hashes of a project's records anew, and keeps them if they lead to the one that the project names as the newest."""
+    previous, renewed = journal.GENESIS, []
+    for place, *values in view.connection.execute(compiled.JOURNAL_OF, {"project": view.project}).fetchall():
+        record = record_from(values, view, name)
+        digest = record.digest if record.payload is None else journal.payload_digest(record.salt or b"", record.payload)
+        previous = journal.record_hash(
+            previous,
+            project=name,
+            seq=record.seq,
+            at=record.at,
+            actor=record.actor,
+            operation=record.operation,
+            digest=digest,
+        )
+        renewed.append((digest, previous, place))
+    if (len(renewed), previous) == (seq, head):
+        view.connection.executemany("UPDATE journal SET (digest, hash) = (?, ?) WHERE place = ?", renewed)
 
 
 def _ran(connection: sqlite3.Connection, statements: Sequence[str]) -> bool:
