@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from sqlalchemy import Column, Integer, LargeBinary, MetaData, String, Table, UniqueConstraint
@@ -32,20 +33,26 @@ BESIDE = (
 
 TASK = "Test the login form of the shop"
 TICKET = CustomMemoryType("ticket", {"title": str, "size": int}, ["title"])
+_MOST_VALUES = 9
 UNREADABLE = b"\xff\xfe"
 
 
 def fill_whole(folder: Path, clock: ManualClock) -> Path:
-    """Something in every table and of every sort, two projects, and the traces of an undo, a purge and a forgetting."""
+    """Something in every table and of every sort, two projects, and the traces of an undo, a purge and a forgetting. No row is left over."""
     with open_whole(folder, clock) as shop:
-        for number in range(5):
+        shop.add_domain_knowledge("victor", "auth", "Tokens live a day. " * 240)
+        head = shop.get_stats().journal_records
+        shop.add_domain_knowledge("victor", "moods", "Blue on Mondays")
+        shop.undo(head)
+        shop.learn("victor", "Print the page", "partial")
+        shop.purge([shop.learn("victor", "Print the secret page", "failure").id])
+        for number in range(3):
             clock.advance(minutes=3)
             shop.learn("helena", f"{TASK} {number}", "success", "Empty fields first", task_type="testing")
             shop.learn("helena", f"{TASK} {number}", "failure", "Wait with sleep", task_type="testing", error_message="Timed out")
         alone = shop.learn("helena", "Write the invoice of March", "success", "From the template")
         shop.add_heuristic("victor", "On deploy", "Go blue-green")
         shop.add_anti_pattern("victor", "Using sleep for waits", "Flaky tests", "Explicit waits", metadata={"page": 3})
-        shop.add_domain_knowledge("victor", "auth", "Tokens live a day. " * 240)
         turns = [
             Passage(text="When does the shop close?", speaker="user", position=0, time=clock()),
             Passage(text="At nine, said the manual.", keywords="hours", speaker="tool", position=1, is_own=False),
@@ -63,13 +70,9 @@ def fill_whole(folder: Path, clock: ManualClock) -> Path:
             episode.succeed(strategy="Ask for the right path")
         shop.episode("helena", "Paint the door").suspend()
         shop.forget(memory_ids=[shop.learn("helena", "Draw a logo", "partial", "By hand").id])
-        shop.purge([shop.learn("victor", "Print the secret page", "failure").id])
-        head = shop.get_stats().journal_records
-        shop.add_domain_knowledge("victor", "moods", "Blue on Mondays")
-        shop.undo(head)
         lab = shop.for_project("lab")
         lab.learn("helena", "Mix two liquids", "failure", "Shaken", error_message="It broke")
-        lab.learn("u1", "Boil water", "success")
+        lab.add_domain_knowledge("helena", "liquids", "Water boils at 100 degrees")
     return folder / "alma.db"
 
 
@@ -95,33 +98,43 @@ class Damage:
         return False
 
 
-def damages_of(path: Path, table: Table, column: Column[Any]) -> Iterator[Damage]:
-    """Every damage to a cell of the column, row by row."""
-    for row in _rows(path, table):
+def damages_of(path: Path, table: Table, column: Column[Any], *, choice: Random | None = None) -> Iterator[Damage]:
+    """Every damage to a cell of the column: of each row, or each damage of a row that is chosen."""
+    rows = _rows(path, table)
+    others = [row[column.name] for row in rows]
+    if choice is None:
+        pairs = [(row, value) for row in rows for value in _values(column, row[column.name], others)]
+    else:
+        pairs = [
+            (row, value)
+            for number in range(_MOST_VALUES)
+            for row in [choice.choice(rows)]
+            for value in [*_values(column, row[column.name], others)][number : number + 1]
+        ]
+    for row, value in pairs:
         where = " AND ".join(f'"{key.name}" IS :_{key.name}' for key in table.primary_key)
         keys = {f"_{key.name}": row[key.name] for key in table.primary_key}
-        others = [other[column.name] for other in _rows(path, table)]
-        for value in _values(column, row[column.name], others):
-            cast = "CAST(:_value AS TEXT)" if isinstance(value, bytes) and isinstance(row[column.name], str) else ":_value"
-            yield Damage(
-                table.name,
-                f"{column.name} = {value!r:.40} instead of {row[column.name]!r:.60} in {keys}",
-                f'UPDATE "{table.name}" SET "{column.name}" = {cast} WHERE {where}',
-                {**keys, "_value": value},
-            )
+        cast = "CAST(:_value AS TEXT)" if isinstance(value, bytes) and isinstance(row[column.name], str) else ":_value"
+        yield Damage(
+            table.name,
+            f"{column.name} = {value!r:.40} instead of {row[column.name]!r:.60} in {keys}",
+            f'UPDATE "{table.name}" SET "{column.name}" = {cast} WHERE {where}',
+            {**keys, "_value": value},
+        )
 
 
 def damages_of_rows(path: Path, table: Table) -> Iterator[Damage]:
     """Each row deleted, and each doubled under another key."""
+    rows = _rows(path, table)
     names = [column.name for column in table.columns]
-    quoted = ", ".join(f'"{name}"' for name in names)
-    for row in _rows(path, table):
+    quoted, made = ", ".join(f'"{name}"' for name in names), ", ".join(f":{name}" for name in names)
+    renewed = {"row": max(row["row"] for row in rows) + 1} if "row" in names else {}
+    for row in rows:
         where = " AND ".join(f'"{key.name}" IS :{key.name}' for key in table.primary_key)
         keys = {key.name: row[key.name] for key in table.primary_key}
         yield Damage(table.name, f"row {keys} deleted", f'DELETE FROM "{table.name}" WHERE {where}', keys)
         for column in _unique(table):
-            other = {**row, **_renewed(path, table, row), column: _next(row[column])}
-            made = ", ".join(f":{name}" for name in names)
+            other = {**row, **renewed, column: _next(row[column])}
             insertion = f'INSERT INTO "{table.name}" ({quoted}) VALUES ({made})'
             yield Damage(table.name, f"row {keys} doubled with another {column}", insertion, other)
 
@@ -135,14 +148,8 @@ def _rows(path: Path, table: Table) -> list[dict[str, Any]]:
 
 def _unique(table: Table) -> list[str]:
     together = [c.columns for c in table.constraints if isinstance(c, UniqueConstraint)]
-    return list(dict.fromkeys(column.name for columns in (table.primary_key, *together) for column in columns))
-
-
-def _renewed(path: Path, table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A number of its own for the double of a row, where rows are numbered."""
-    if "row" not in table.columns:
-        return {}
-    return {"row": max(other["row"] for other in _rows(path, table)) + 1}
+    single = [column for column in table.columns if column.unique]
+    return list(dict.fromkeys(column.name for columns in (table.primary_key, *together, single) for column in columns))
 
 
 def _next(value: Any) -> Any:
@@ -152,19 +159,19 @@ def _next(value: Any) -> Any:
 
 
 def _values(column: Column[Any], value: Any, others: Sequence[Any]) -> Iterator[Any]:
-    """Other values of the column, all of which a STRICT table takes."""
+    """Other values of the column, all of which a STRICT table takes: the likeliest to hurt first."""
     wanted: list[Any] = [None] if column.nullable else []
     match str(column.type):
         case "INTEGER":
-            wanted += [0, 1, 7, -1, 2**62, (value or 0) + 1, (value or 0) - 1]
+            wanted += [(value or 0) + 1, 2**62, -1, 7, 0, 1, (value or 0) - 1]
         case "FLOAT":
-            wanted += [(value or 0.0) + 0.25, -1.0, float("inf"), 1e300]
+            wanted += [(value or 0.0) + 0.25, float("inf"), -1.0, 1e300]
         case "BLOB":
-            wanted += [b"", b"\x00", UNREADABLE, _next(value or b"x"), (value or b"xx")[:-1], b"[" * 20_000]
-        case "VARCHAR":
-            wanted += ["", f"{value}x", "\0", UNREADABLE, "[" * 20_000, "[1e999]", "9" * 5000]
-    wanted += [next((other for other in others if other != value), value)]
-    seen = []
+            wanted += [_next(value or b"x"), b"", UNREADABLE, b"[" * 20_000, (value or b"xx")[:-1], b"\x00"]
+        case _:
+            wanted += [UNREADABLE, "", f"{value}x", "\0", "[" * 20_000, "[1e999]", "9" * 5000]
+    wanted.insert(1, next((other for other in others if other != value), value))
+    seen: list[Any] = []
     for other in wanted:
         if (type(other), other) != (type(value), value) and (other is None or other != value) and other not in seen:
             seen.append(other)

@@ -197,6 +197,20 @@ def tombstones(keys: Iterable[str], salt: bytes) -> Change:
     return Change(PURGE, "tombstones", None, {"salt": salt.hex(), "digests": [_tombstone(key, salt) for key in keys]})
 
 
+def passages_removed(count: int) -> Change:
+    """What a purge record keeps of the passages that it erased: their number."""
+    return Change(PURGE, "passages", None, {"count": count})
+
+
+def removed_passages(changes: Iterable[Change]) -> int | None:
+    """The number of passages that a purge record says it erased; `None` if these changes are of no such record."""
+    return next((change.after["count"] for change in changes if _is_count(change) and change.after is not None), None)
+
+
+def _is_count(change: Change) -> bool:
+    return change.table == PURGE and change.key.startswith("passages")
+
+
 def entombed(key: str, changes: Iterable[Change]) -> bool:
     """Whether these changes of a purge record say that a key was purged."""
     return any(

@@ -54,7 +54,7 @@ VECTOR_DROP = 'DELETE FROM vector WHERE vector.project = :of_project AND vector.
 TOUCHED_INSERT = 'INSERT OR IGNORE INTO touched (project, "key", seq) VALUES (:project, :key, :seq)'
 REMOVED_INSERT = 'INSERT OR IGNORE INTO removed (project, seq, passage) VALUES (:project, :seq, :passage)'
 REMOVED_ANY = 'SELECT removed.passage FROM removed WHERE removed.project = :project AND removed.seq > :after AND removed.seq <= :upto LIMIT 1 OFFSET 0'
-REMOVED_SINCE = 'SELECT removed.passage FROM removed WHERE removed.project = :project AND removed.seq > :after AND removed.seq <= :upto'
+REMOVED_SINCE = 'SELECT removed.passage FROM removed WHERE removed.project = :project AND removed.seq > :after AND removed.seq <= :upto AND NOT (EXISTS (SELECT passage."row" FROM passage WHERE passage."row" = removed.passage AND passage.is_live = 1 AND passage.text_hash IS NOT NULL))'
 PARTITION_OF = 'SELECT partition.project, partition.is_user, partition.owner, partition.kind FROM partition WHERE partition."row" = :row'
 MEMORY_ROWS = 'SELECT memory."row", memory.project, memory.id, memory.partition, memory.agent, memory.body, memory.confidence, memory.successes, memory.trials, memory.seen_at, memory.created_at, memory.updated_at, memory.archived_at, memory.content_hash, memory.evidence, memory.seq FROM memory WHERE memory.project = :project ORDER BY memory."row"'
 MEMORY_UPDATE = 'UPDATE memory SET id=:id, partition=:partition, agent=:agent, body=:body, confidence=:confidence, successes=:successes, trials=:trials, seen_at=:seen_at, created_at=:created_at, updated_at=:updated_at, archived_at=:archived_at, content_hash=:content_hash, evidence=:evidence, seq=:seq WHERE memory."row" = :of_row'

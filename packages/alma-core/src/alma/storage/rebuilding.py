@@ -29,6 +29,7 @@ from alma.storage.database import Database
 from alma.storage.logical import TABLES, PartitionKey, View
 from alma.storage.reembedding import dimensions_of
 from alma.storage.seal import Seal
+from alma.storage.store_values import is_whole
 from alma.storage.verifying import any_text, examined
 from alma.storage.writing import Write
 from alma.types.reports import VerifyReport
@@ -48,9 +49,9 @@ _LIVE = "SELECT row FROM memory WHERE project = ? AND archived_at IS NULL ORDER 
 
 
 def unembedded(database: Database, *, seal: Seal) -> Sequence[str]:
-    """The texts that need a vector and have no sound one."""
+    """The texts that need a vector and have no sound one; none if the store does not say for sure which embedder made the others."""
     with database.snapshot_apart() as connection:
-        found = examined(connection, seal=seal).unembedded
+        found = examined(connection, seal=seal).unembedded if _embedder_is_known(connection) else {}
     return sorted({text for texts in found.values() for text in texts})
 
 
@@ -119,12 +120,12 @@ class _Rebuild:
 
     def _replace_vectors(self, view: View) -> None:
         """Deletes the damaged vectors, and stores those that were made in their place."""
-        dimensions = _dimensions(self.connection)
-        if dimensions:
-            damaged = [(vector.row,) for vector in stored_vectors(view, dimensions) if vector.fault is not None]
-            self.connection.executemany("DELETE FROM vector WHERE row = ?", damaged)
-            for text in sorted(self.before.unembedded.get(view.project, set()) & self.vectors.keys()):
-                store_vector(view, text, self.vectors[text])
+        if not _embedder_is_known(self.connection):
+            return
+        found = [*stored_vectors(view, dimensions_of(self.connection))]
+        self.connection.executemany("DELETE FROM vector WHERE row = ?", [(vector.row,) for vector in found if vector.fault])
+        for text in sorted(self.before.unembedded.get(view.project, set()) & self.vectors.keys()):
+            store_vector(view, text, self.vectors[text])
 
 
 def _replayed(view: View, name: str) -> tuple[Expected, int]:
@@ -135,15 +136,13 @@ def _replayed(view: View, name: str) -> tuple[Expected, int]:
         findings.add(Area.JOURNAL, place, what)
 
     findings.step(Area.JOURNAL, lambda: replay(wanted, view, name, report))
-    return wanted, len(findings.problems)
+    return wanted, findings.count
 
 
-def _dimensions(connection: sqlite3.Connection) -> dict[int, int]:
-    """The lengths of vectors by embedder; none if the store does not say."""
-    try:
-        return dimensions_of(connection)
-    except (ValueError, LookupError):
-        return {}
+def _embedder_is_known(connection: sqlite3.Connection) -> bool:
+    with any_text(connection), suppress(sqlite3.DatabaseError):
+        return is_whole(connection)
+    return False
 
 
 def _fill_full_text(view: View) -> None:

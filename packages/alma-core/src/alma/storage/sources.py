@@ -199,6 +199,9 @@ def sources() -> dict[str, ClauseElement]:
             REMOVED.c.project == given("project"),
             REMOVED.c.seq > given("after"),
             REMOVED.c.seq <= given("upto"),
+            ~select(_p.row)  # a passage that lost its vector and has one again is taken in with the changes
+            .where(_p.row == REMOVED.c.passage, _p.is_live == literal_column("1"), _p.text_hash.is_not(None))
+            .exists(),
         ),
         **_logical(),
         **evidence_sources(),

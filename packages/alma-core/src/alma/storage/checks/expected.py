@@ -118,12 +118,16 @@ def _take(found: Expected, record: JournalRecord, changes: Sequence[Change]) -> 
 
 
 def _note_removals(found: Expected, record: JournalRecord, changes: Sequence[Change]) -> None:
-    """Counts the passages that leave the indexes. A purge does not list its own, and a rebuild names all that are gone once more."""
+    """Counts the passages that leave the indexes. A rebuild names all that are gone once more."""
     if record.operation == journal.REBUILD:
         found.removals = dict.fromkeys(found.removals, 0)
-    is_purge = any(change.table == journal.PURGE for change in changes)
-    is_counted = record.payload is not None and record.operation != journal.REBUILD and not is_purge
-    found.removals[record.seq] = sum(map(_removes, changes)) if is_counted else None
+    if record.payload is None or record.operation == journal.REBUILD:
+        count = None
+    elif any(change.table == journal.PURGE for change in changes):
+        count = journal.removed_passages(changes)
+    else:
+        count = sum(map(_removes, changes))
+    found.removals[record.seq] = count
 
 
 def _removes(change: Change) -> bool:

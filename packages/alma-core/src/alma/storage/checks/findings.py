@@ -28,6 +28,7 @@ class Findings:
     """The result of looking through a database, as it grows. `areas` has the damaged ones of each project by its row, `None` for the whole file."""
 
     problems: list[Problem] = field(default_factory=list)
+    count: int = 0
     areas: dict[int | None, set[Area]] = field(default_factory=dict)
     unembedded: dict[int, set[str]] = field(default_factory=dict)
     """Texts without a sound vector, by project row."""
@@ -43,6 +44,7 @@ class Findings:
         """Notes a problem of a project, given by row and name, or of the whole file. The first hundred are kept: one page can make thousands."""
         row, name = project or (None, None)
         self.areas.setdefault(row, set()).add(area)
+        self.count += 1
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(Problem(project_id=name and _printable(name), place=_printable(place), what=_printable(what)))
 
