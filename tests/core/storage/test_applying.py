@@ -139,6 +139,17 @@ def test_deleting_a_memory_takes_everything_of_it_and_the_index_of_a_running_mem
     assert shop.verify().ok
 
 
+def test_a_passage_that_loses_its_vector_and_gets_it_back_is_found_by_a_running_index(shop: ALMA) -> None:
+    outcome = id_of(shop, "outcome")
+    digest = state(shop)["passage", f"{outcome}/0"]["text_hash"]
+    held = len(shop._room.index.current())
+
+    for before, after in ((digest, None), (None, digest)):
+        with writing(shop) as write:
+            write.apply([Change("passage", f"{outcome}/0", {"text_hash": before}, {"text_hash": after})])
+    assert len(shop._room.index.current()) == held
+
+
 def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
     key = evidence_id("helena", "testing", text_key("Empty first"))
     row = {
@@ -163,6 +174,7 @@ def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
     }
     small = {"version": 1, "body": {"a": 1}, "updated_at": 7}
     before = state(shop)
+    vectors = {"Empty first": shop._store.texts.embedded(["Empty first"])[0]}
     for changes in (
         [Change("evidence", key, None, row), Change("record", "episode/x/y", None, small)],
         [
@@ -171,7 +183,7 @@ def test_rows_of_every_table_are_made_changed_and_deleted(shop: ALMA) -> None:
         ],
     ):
         with writing(shop) as write:
-            write.apply(changes)
+            write.apply(changes, vectors)
         assert shop.verify().ok
     assert state(shop)["evidence", key] == {**row, "trials": 4.0}
     assert shop._room.project.record("episode", ["x/y"])["x/y"] == (2, {"a": 1})

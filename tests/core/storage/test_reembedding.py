@@ -89,6 +89,10 @@ def test_a_changed_over_store_is_seen_anew_and_the_old_sight_of_it_is_refused(st
     vectors = storage.next_vectors(OTHER.fingerprint)
     old = storage.project("shop")
     make(vectors, list(vectors.missing(after=0, limit=100)))
+    assert not vectors.switch()  # strategies could no longer be compared
+    compared = vectors.compared()
+    made = OTHER.embed([text for _, text in compared]).astype("<f2")
+    vectors.put_compared({place: row.tobytes() for place, row in zip(compared, made, strict=True)})
     assert vectors.switch()
     new = storage.renewed()
     assert (new.id, new.fingerprint) == (storage.id, OTHER.fingerprint)

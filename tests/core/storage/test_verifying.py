@@ -9,7 +9,7 @@ import pytest
 
 from alma.errors import AlmaError
 from alma.journal import Change, JournalRecord, decode_payload, encode_payload, payload_digest, replay, reversed_changes
-from alma.storage import rewording
+from alma.storage.checks import documents
 from alma.storage.store import SQLStorage
 from alma.types import Passage, VerifyReport
 from stores import NOW, TASK, Filled, execute, fill, open_alma, rows
@@ -306,7 +306,7 @@ def test_tampering_is_found_and_its_place_named(store: Filled, what: str) -> Non
 
 
 def test_of_many_memories_those_are_named_whose_words_were_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewording, "CHUNK", 3)
+    monkeypatch.setattr(documents, "MEMORIES_AT_ONCE", 3)
     with open_alma(tmp_path) as alma:
         tasks = [{"agent": "a", "task": f"Task {n}", "outcome": "success"} for n in range(8)]
         ids = [outcome.id for outcome in alma.learn_many(tasks)]

@@ -157,6 +157,17 @@ PURGE = "purge"
 """The table of changes that say what a purge erased; no rows of it exist. See `redacted`."""
 
 
+REBUILD = "rebuild"
+"""The operation of a record that was written because rows were made anew from the journal. It changes no row."""
+
+
+def is_of_evidence(change: Change) -> bool:
+    """Whether what is known of classes of tasks may be another after a change."""
+    if change.table != "memory":
+        return change.table in ("evidence", PURGE)
+    return any(row is not None and row.get("evidence") is not None for row in (change.before, change.after))
+
+
 def entity(table: str, key: str) -> str:
     """What a row belongs to: the id of its memory for rows that hang on one, else table and key; one word for all that was purged."""
     if table == PURGE:
@@ -184,6 +195,20 @@ def redaction(seq: int, changes: Iterable[Change]) -> Change:
 def tombstones(keys: Iterable[str], salt: bytes) -> Change:
     """What a purge record keeps of the keys that it erased: by them it can be told that a key was purged, but not which ones were."""
     return Change(PURGE, "tombstones", None, {"salt": salt.hex(), "digests": [_tombstone(key, salt) for key in keys]})
+
+
+def passages_removed(count: int) -> Change:
+    """What a purge record keeps of the passages that it erased: their number."""
+    return Change(PURGE, "passages", None, {"count": count})
+
+
+def removed_passages(changes: Iterable[Change]) -> int | None:
+    """The number of passages that a purge record says it erased; `None` if these changes are of no such record."""
+    return next((change.after["count"] for change in changes if _is_count(change) and change.after is not None), None)
+
+
+def _is_count(change: Change) -> bool:
+    return change.table == PURGE and change.key.startswith("passages")
 
 
 def entombed(key: str, changes: Iterable[Change]) -> bool:

@@ -27,6 +27,7 @@ from alma.types.partition import Partition
 from alma.types.passages import Passage
 from alma.types.prompt import TokenCounter as TokenCounter  # one method, so a callable; its home is beside its only user
 from alma.types.reports import VerifyReport
+from alma.types.stored import Copied as Copied
 from alma.types.stored import DayCount as DayCount
 from alma.types.stored import Entry as Entry
 from alma.types.stored import Erased as Erased
@@ -152,7 +153,8 @@ class Write(Protocol):
     def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
         """Makes changes to logical rows, each at most once, with all that hangs on them: full text, vectors, what indexes have to take in.
 
-        A text that is embedded and new needs its float16 vector in `vectors`. `ConflictError` if a row is not what its change expects.
+        A text that is embedded and new needs its float16 vector in `vectors`, and a strategy that is tried again should have it there.
+        `ConflictError` if a row is not what its change expects.
         """
 
     @property
@@ -376,7 +378,7 @@ class NextVectors(Protocol):
         """Keeps float16 vectors and says how many texts are new. `ConflictError` if another embedder was begun with meanwhile."""
 
     def compared(self) -> Sequence[tuple[int, str]]:
-        """The texts by which strategies are compared, each with its project, that have no vector yet. They may be done without."""
+        """The texts by which strategies are compared, each with its project, that have no vector yet."""
 
     def put_compared(self, vectors: Mapping[tuple[int, str], bytes]) -> None:
         """Keeps the float16 vectors of such texts."""
@@ -397,6 +399,32 @@ class Reembeddable(Protocol):
 
     def renewed(self) -> "Store":
         """The same open store, seen with the embedder that it has now. Closing either closes both."""
+
+
+@runtime_checkable
+class Rebuildable(Protocol):
+    """A store that can make anew what follows from its journals."""
+
+    def unembedded(self) -> Sequence[str]:
+        """The texts that need a vector and have no sound one."""
+
+    def rebuild(self, vectors: Mapping[str, bytes], *, at: int) -> VerifyReport:
+        """Rebuilds what is damaged, in one transaction, with float16 vectors of texts that have none, and reports what it could and could not.
+
+        A project that was rebuilt gets a journal record, and every process takes in its rows anew. `at` is in microseconds since 1970.
+        """
+
+
+@runtime_checkable
+class Copyable(Protocol):
+    """A store in a file that can copy itself while others write to it."""
+
+    @property
+    def file(self) -> str:
+        """The path of the file."""
+
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> Copied:
+        """Copies all of it into an empty file: a consistent view. `progress` receives how much is done, of how much. `StorageError` if it fails."""
 
 
 class VectorIndex(Protocol):

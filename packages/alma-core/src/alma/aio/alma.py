@@ -135,6 +135,7 @@ class AsyncALMA:
     purge = _mirrored(ALMA.purge)
     maintain = _mirrored(ALMA.maintain)
     compact = _mirrored(ALMA.compact)
+    backup = _mirrored(ALMA.backup)
     reindex = _mirrored(ALMA.reindex)
     get_stats = _mirrored(ALMA.get_stats)
     overview = _mirrored(ALMA.overview)

@@ -12,6 +12,7 @@ from alma import __version__
 from alma.cli.commands import (
     add,
     assess,
+    backup,
     check,
     compact,
     demo,
@@ -129,6 +130,7 @@ for command in (
     forget.forget,
     maintain.maintain,
     compact.compact,
+    backup.backup,
     reindex.reindex,
     report.report,
     verify.verify,

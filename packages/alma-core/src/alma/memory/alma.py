@@ -26,6 +26,7 @@ from alma.memory import (
 )
 from alma.memory import arguments as args
 from alma.memory import strategies as tried
+from alma.memory.damage import names_damage
 from alma.memory.search import ARMS
 from alma.memory.swaps import by_place
 from alma.memory.upkeep import Upkeep
@@ -43,6 +44,7 @@ from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyTable
 
 
+@names_damage(lambda alma: alma._store.storage)
 @checks_flags
 class ALMA(Upkeep):
     """A project's memory: retrieve before a task, learn after it.

@@ -26,6 +26,7 @@ from alma.memory.attempts import (
     stored,
     with_use,
 )
+from alma.memory.damage import names_damage, naming_damage
 from alma.memory.learning import strategy_texts, writing
 from alma.memory.room import Room
 from alma.memory.swaps import check_order
@@ -148,8 +149,9 @@ def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -
 def recovered(room: Room) -> Room:
     """The room, after closing as abandoned the episodes that were left open by processes that are gone."""
     try:
-        for key, version, lease in list(room.project.records(LEASE)):
-            _recover(room, key, (version, lease))
+        with naming_damage(lambda: room.store.storage):
+            for key, version, lease in list(room.project.records(LEASE)):
+                _recover(room, key, (version, lease))
         room.store.presence.sweep()
     except AlmaError as problem:
         _LOG.warning("episodes left open by a crash were not closed: %s", problem)
@@ -171,6 +173,7 @@ def _recover(room: Room, key: str, lease: _Lease) -> None:
     _LOG.info("episode %s was left open by a process that is gone; it is closed as abandoned", key)
 
 
+@names_damage(lambda recorder: recorder.room.store.storage)
 @dataclass(slots=True, weakref_slot=True)
 class RoomRecorder:
     """Writes one episode into its room, as whoever holds it by this lease, which is the one that its beginning gives it until that is written.

@@ -50,22 +50,90 @@ def checked_target(value: str | os.PathLike[str], store: Path) -> Path:
     return path
 
 
+def checked_copy(value: str | os.PathLike[str], database: Path, *, may_replace: bool) -> Path:
+    """A path that a copy of the database may be written to: a new one, or if `may_replace` that of an ordinary file, no database that is in use.
+
+    `ValidationError` otherwise. No database is opened for that: to close it would end the locks that guard it.
+    """
+    path = checked_path(value)
+    with _storage_errors(path, "written"):
+        if path.is_dir():
+            raise ValidationError(f"{_told(path)} is a folder; name a file")
+        if _stands_at(path, database) or is_open_here(path) or _has_log(path):
+            raise ValidationError(f"{_told(path)} is a database in use, which would be lost; name another file")
+        if path.name.casefold().endswith(_OF_A_STORE) or (
+            _stands_at(path.parent, database.parent) and path.name in _BESIDE_A_STORE
+        ):
+            raise ValidationError(f"{_told(path)} is a name that belongs to a store of ALMA; name another file")
+        if os.path.lexists(path):
+            if not stat.S_ISREG(path.lstat().st_mode):
+                raise ValidationError(f"{_told(path)} is a link or a device, not an ordinary file; name the file itself")
+            if not may_replace:
+                raise exists_already(path)
+    return path
+
+
+def _stands_at(path: Path, other: Path) -> bool:
+    return path.resolve() == other.resolve()
+
+
+def _has_log(path: Path) -> bool:
+    """Whether a process uses the database, or was killed when it did."""
+    return any(Path(f"{path}{ending}").exists() for ending in ("-wal", "-shm", "-journal"))
+
+
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
     """A file that has its name only once it is whole and on disk; only its owner may read it."""
+    with drafted(path, may_replace=True) as draft, draft.open("wb") as file:
+        yield file
+
+
+@contextmanager
+def drafted(path: Path, *, may_replace: bool) -> Iterator[Path]:
+    """An empty file beside `path`, for its owner alone, that gets the name when the block has ended well, and is on disk then.
+
+    `ValidationError` if a file of that name was made meanwhile that may not be replaced.
+    """
     drafts = f".{path.name[:_DRAFT_NAME]}."
     draft = path.with_name(f"{drafts}{uuid.uuid4().hex}.new")
     folders.sweep(path.parent, f"{glob.escape(drafts)}*.new")
     with _storage_errors(path, "written"), folders.making_in(path.parent):
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         try:
-            with open(descriptor, "wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
+            yield draft
+            _sync(draft)
+            _give_name(draft, path, may_replace=may_replace)
         finally:
             draft.unlink(missing_ok=True)
+        folders.sync(path.parent)
+
+
+def _sync(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _give_name(draft: Path, path: Path, *, may_replace: bool) -> None:
+    if may_replace:
+        draft.replace(path)
+        return
+    try:
+        os.link(draft, path)
+    except FileExistsError as error:
+        raise exists_already(path) from error
+    except OSError as error:  # a file system without hard links
+        if path.exists():
+            raise exists_already(path) from error
+        draft.replace(path)
+
+
+def exists_already(path: Path) -> ValidationError:
+    """The error for a file that is there, and may not be replaced."""
+    return ValidationError(f"{_told(path)} exists already; name another file, or allow it to be replaced (force)")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from alma.journal import Change, entity
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Entry, Write
+from alma.storage.rows import compared_text
 from alma.text import quoted
 from alma.types.history import HistoryEntry, Revision, UndoReport
 from alma.types.identity import from_micros
@@ -124,8 +125,11 @@ def _rests_on(change: Change) -> set[str]:
 
 
 def _vectors(room: Room, plan: _Plan) -> Mapping[str, bytes]:
+    """The vectors of what comes back: of passages, and of strategies that others are compared with."""
     texts = [row["text"] for change in plan.changes if (row := change.after or {}).get("text_hash")]
-    return room.store.texts.of(texts, room.project)
+    made = [change for change in plan.changes if change.before is None and change.after is not None]
+    compared = [text for change in made if (text := compared_text(change.table, change.after or {}))]
+    return room.store.texts.of([*texts, *compared], room.project)
 
 
 def _carried_out(write: Write, plan: _Plan, vectors: Mapping[str, bytes], actor: str | None) -> UndoReport:
@@ -146,7 +150,7 @@ def _plan(room: Room, to: int, actor: str | None, expected_head: int | None) -> 
     undone: list[Change] = []
     for entry in room.project.entries(after=to):
         plan.head = entry.seq
-        changes = [change for change in entry.changes if change.table != journal.PURGE]
+        changes = [change for change in entry.changes if change.table != journal.PURGE and change.before != change.after]
         if actor is not None and entry.actor != actor:
             for change in changes:
                 touched.others(change, entry)

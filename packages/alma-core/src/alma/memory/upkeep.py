@@ -1,11 +1,13 @@
 """The half of `ALMA` that looks after what is kept: history, forgetting, taking it elsewhere, checking."""
 
+import os
 from collections.abc import Sequence
 from datetime import datetime
 
 from alma.flags import checks_flags
+from alma.memory import backup as backing_up
 from alma.memory import export as exporting
-from alma.memory import forgetting, importing, listing, maintaining, overview, reindexing, stats
+from alma.memory import forgetting, importing, listing, maintaining, overview, rebuilding, reindexing, stats
 from alma.memory import history as past
 from alma.memory.export import Target
 from alma.memory.reindexing import Progress
@@ -16,7 +18,7 @@ from alma.types.history import CompactReport, ForgetReport, HistoryEntry, UndoRe
 from alma.types.maintenance import MaintenanceReport
 from alma.types.memories import AnyMemory
 from alma.types.overview import Overview
-from alma.types.reports import ReindexReport, Stats, VerifyReport
+from alma.types.reports import BackupReport, ReindexReport, Stats, VerifyReport
 
 
 @checks_flags
@@ -112,6 +114,15 @@ class Upkeep:
         """Rewrites the files of the whole store without what was deleted, and empties the write-ahead log. Others wait with writes meanwhile."""
         return forgetting.compact(self._room)
 
+    def backup(self, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None) -> BackupReport:
+        """Copies the whole store, all its projects, into a file while others go on writing. The copy is one consistent view.
+
+        The file appears whole or not at all, for its owner alone, and opens as a store when it is put in the place of `alma.db`. `ValidationError`
+        for a file that exists, which `force` replaces, and for a database in use, which it does not. `progress` receives how many pages are done,
+        of how many. `StorageError` if the target cannot be written; then nothing is left there.
+        """
+        return backing_up.backup(self._store, path, force=force, progress=progress)
+
     def list_memories(
         self,
         kind: str | None = None,
@@ -168,6 +179,11 @@ class Upkeep:
         `recent` episodes and journal records, what was used, and the state of the store (the slow part: `verify=False` leaves it out)."""
         return overview.overview(self._room, top=top, recent=recent, verify=verify)
 
-    def verify(self) -> VerifyReport:
-        """Checks the whole store: every journal chain, every row against its journal, every vector. Reads only; finds, never mends."""
-        return self._store.storage.verify()
+    def verify(self, *, rebuild: bool = False) -> VerifyReport:
+        """Looks for damage in the store: the file, every link of every journal, every row, vector and full-text entry. Reads only.
+
+        With `rebuild`, what is damaged and follows from a whole journal is made anew, in one transaction: rows, lists, full text, vectors. `rebuilt`
+        names what was mended, `problems` what was not: a damaged journal is the damage of what all else follows from. Others wait with writes
+        meanwhile.
+        """
+        return rebuilding.verify(self._store, rebuild=rebuild)

@@ -8,7 +8,7 @@ from alma.journal import Change, entity
 from alma.storage import compiled, fulltext
 from alma.storage.batches import run_many
 from alma.storage.logical import TABLES, View, passage_from, passages_of
-from alma.storage.rows import Row, text_hash, vector_checksum
+from alma.storage.rows import Row, compared_text, text_hash, vector_checksum
 
 _PLACED = frozenset({"content_hash", "kind", "is_user", "owner"})
 """Columns of a memory by which vector indexes place its passages: when they change, the passages are theirs to take in anew."""
@@ -82,6 +82,7 @@ def _make(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) ->
         if raw is not None:
             raise ConflictError(f"{change.table} {change.key!r} is there already")
         _insert(view, change, vectors, seq)
+        _keep_compared(view, change, vectors)
         return
     if raw is None:
         raise ConflictError(f"{change.table} {change.key!r} is gone")
@@ -105,6 +106,13 @@ def _insert(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) 
         TABLES[change.table].insert(view, columns)
     except sqlite3.IntegrityError as error:  # evidence on the same strategy, made anew under another id
         raise ConflictError(f"{change.table} {change.key!r} cannot be made: another took its place meanwhile") from error
+
+
+def _keep_compared(view: View, change: Change, vectors: Mapping[str, bytes]) -> None:
+    """Keeps the vector by which the strategy of a new row is compared, if it was given: the one that was there may have been dropped."""
+    text = compared_text(change.table, change.after or {})
+    if text is not None and text in vectors:
+        store_vector(view, text, vectors[text])
 
 
 def _columns(view: View, change: Change, row: Row, vectors: Mapping[str, bytes], seq: int) -> Row:
@@ -133,7 +141,7 @@ def store_vectors(view: View, vectors: Mapping[bytes, bytes]) -> None:
             "project": view.project,
             "text_hash": digest,
             "vector": view.seal.seal(vector, place="vector.vector"),
-            "checksum": vector_checksum(vector),
+            "checksum": vector_checksum(digest, vector),
         }
         for digest, vector in vectors.items()
     ]

@@ -219,7 +219,7 @@ def _begin_snapshot(pool: Connections, connection: sqlite3.Connection) -> None:
 
 def _end_snapshot(connection: sqlite3.Connection) -> None:
     if connection.in_transaction:
-        connection.execute("COMMIT")
+        connection.execute("ROLLBACK")  # there is nothing to commit, and a damaged full text would refuse to
 
 
 def _size(path: Path) -> int:

@@ -6,12 +6,17 @@ whose words they are.
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alma.storage.stems import TOKENIZER
 from alma.types.passages import Passage
+
+_COPY, _FORMAT, _SEGMENT_BITS = 1, 4, 37
+_TABLES = {"data": ("id", "block"), "idx": ("segid", "term", "pgno"), "docsize": ("id", "sz"), "config": ("k", "v")}
+"""The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
 
 Integers = NDArray[np.int64]
 
@@ -20,6 +25,17 @@ def create(connection: sqlite3.Connection, project: int) -> None:
     """Makes the tables of a project: the index, and the view of it that lists where a word stands."""
     connection.execute(f"CREATE VIRTUAL TABLE text_{project:d} USING fts5(text, content='', {TOKENIZER})")
     connection.execute(f"CREATE VIRTUAL TABLE words_{project:d} USING fts5vocab('text_{project:d}', 'instance')")
+
+
+def create_anew(connection: sqlite3.Connection, project: int) -> None:
+    """Makes the tables of a project empty, whatever is left of them."""
+    kept = f"text_{project:d}"
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {kept}_config (k PRIMARY KEY, v) WITHOUT ROWID")
+    connection.execute(f"DELETE FROM {kept}_config")  # noqa: S608 - a number; FTS5 deletes no index of another format than its own
+    connection.execute(f"INSERT INTO {kept}_config (k, v) VALUES ('version', {_FORMAT})")  # noqa: S608
+    for name in (f"words_{project:d}", kept, *(f"{kept}_{table}" for table in _TABLES)):
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    create(connection, project)
 
 
 def insert(connection: sqlite3.Connection, project: int, memory: int, passages: Sequence[Passage]) -> None:
@@ -50,14 +66,51 @@ def optimize(connection: sqlite3.Connection, project: int) -> None:
 
 def documents(connection: sqlite3.Connection, project: int) -> set[int]:
     """The memories that are searchable."""
-    return {row >> 1 for (row,) in connection.execute(f"SELECT id FROM text_{project:d}_docsize")}  # noqa: S608 - a number
+    return {document >> 1 for document, _ in sizes(connection, project)}
 
 
-def word_counts(connection: sqlite3.Connection, project: int) -> tuple[int, int]:
-    """How many words the index holds, and how many its documents have: the same, unless it is damaged. Reads all of it."""
-    held = connection.execute(f"SELECT count(*) FROM words_{project:d}").fetchone()[0]  # noqa: S608 - a number
-    sizes = connection.execute(f"SELECT sz FROM text_{project:d}_docsize")  # noqa: S608 - a number
-    return int(held), sum(sum(_numbers(size)) for (size,) in sizes)
+def sizes(connection: sqlite3.Connection, project: int) -> Iterator[tuple[int, int]]:
+    """The documents, each with the number of its words."""
+    for document, size in connection.execute(f"SELECT id, sz FROM text_{project:d}_docsize"):  # noqa: S608 - a number
+        yield document, sum(_numbers(size))
+
+
+def totals(connection: sqlite3.Connection, project: int) -> list[int]:
+    """The number of documents and of words, as the index notes them."""
+    found = connection.execute(f"SELECT block FROM text_{project:d}_data WHERE id = 1").fetchone()  # noqa: S608 - a number
+    return [*_numbers(found[0] if found else b"")]
+
+
+def segments(connection: sqlite3.Connection, project: int) -> tuple[set[int], set[int]]:
+    """The segments that the index has pages of, and those that it has the beginnings of pages of."""
+    pages = connection.execute(f"SELECT DISTINCT id >> {_SEGMENT_BITS} FROM text_{project:d}_data WHERE id > 10")  # noqa: S608 - numbers
+    beginnings = connection.execute(f"SELECT DISTINCT segid FROM text_{project:d}_idx")  # noqa: S608 - a number
+    return {segment for (segment,) in pages}, {segment for (segment,) in beginnings}
+
+
+def settings(connection: sqlite3.Connection, project: int) -> list[tuple[object, object]]:
+    """The settings of the index, its format among them."""
+    return connection.execute(f"SELECT k, v FROM text_{project:d}_config ORDER BY k").fetchall()  # noqa: S608 - a number
+
+
+def check(connection: sqlite3.Connection, project: int) -> None:
+    """Has FTS5 check the index. `sqlite3.DatabaseError` if it finds damage.
+
+    It does so as if it wrote, which a consistent view cannot: so it is given a copy.
+    """
+    with closing(sqlite3.connect("", isolation_level=None)) as copy:  # on disk, if it becomes large
+        copy.execute("PRAGMA journal_mode=OFF")
+        create(copy, _COPY)
+        copy.execute("BEGIN")
+        for table, columns in _TABLES.items():
+            marks = ", ".join("?" for _ in columns)
+            copy.execute(f"DELETE FROM text_{_COPY}_{table}")  # noqa: S608 - our own names, as below
+            copy.executemany(
+                f"INSERT INTO text_{_COPY}_{table} VALUES ({marks})",  # noqa: S608
+                connection.execute(f"SELECT {', '.join(columns)} FROM text_{project:d}_{table}"),  # noqa: S608
+            )
+        copy.execute("COMMIT")
+        copy.execute(f"INSERT INTO text_{_COPY} (text_{_COPY}) VALUES ('integrity-check')")  # noqa: S608
 
 
 def standing(connection: sqlite3.Connection, project: int) -> Iterator[tuple[str, Integers]]:

@@ -52,14 +52,17 @@ class View:
     partitions: dict[int, PartitionKey] = field(default_factory=dict)
 
     def partition_key(self, row: int) -> PartitionKey:
-        """The owner and kind of a partition. `LookupError` if it is lost."""
+        """The owner and kind of a partition. `LookupError` if it is lost, or is one of another project."""
         if row in self.known:
             return self.known[row].is_user, self.known[row].owner, self.known[row].kind
         if row not in self.partitions:
             found = self.connection.execute(compiled.PARTITION_OF, {"row": row}).fetchone()
             if found is None:
                 raise LookupError(f"its partition {row} is lost")
-            self.partitions[row] = (bool(found[0]), found[1], found[2])
+            project, is_user, owner, kind = found
+            if project != self.project:
+                raise LookupError(f"its partition {row} is one of project {project}")
+            self.partitions[row] = (flag(is_user, "is_user of its partition"), owner, kind)
         return self.partitions[row]
 
     def all(self, query: str, **given: Any) -> Iterator[Row]:
@@ -178,9 +181,9 @@ class _Passages(LogicalTable):
             "memory": raw["owner"] or f"of row {raw['memory']}",
             "position": raw["position"],
             "time": raw["time"],
-            "is_own": bool(raw["is_own"]),
+            "is_own": flag(raw["is_own"], "is_own"),
             "text_hash": raw["text_hash"].hex() if raw["text_hash"] else None,
-            "is_live": bool(raw["is_live"]),
+            "is_live": flag(raw["is_live"], "is_live"),
         }
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
@@ -232,6 +235,8 @@ class _Records(LogicalTable):
         return f"{raw['kind']}/{raw['key']}"
 
     def decoded(self, view: View, raw: Row) -> Row:
+        if "/" in raw["kind"]:
+            raise ValueError("its kind holds a slash")
         body = json.loads(view.seal.open(raw["body"], place="record.body"))
         return {"version": raw["version"], "body": body, "updated_at": raw["updated_at"]}
 
@@ -291,6 +296,13 @@ TABLES: Mapping[str, LogicalTable] = {
     table.name: table for table in (_Memories(), _Passages(), _Usages(), _Records(), _Evidence())
 }
 """Every table that the journal speaks of, those that others hang on first."""
+
+
+def flag(value: int, name: str) -> bool:
+    """A flag as it is stored. `ValueError` for another number than 0 and 1: statements compare with these."""
+    if value not in (0, 1):
+        raise ValueError(f"{name} is {value}, neither 0 nor 1")
+    return value == 1
 
 
 def note_last_record(view: View, raw: Row) -> None:

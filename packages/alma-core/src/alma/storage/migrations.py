@@ -1,9 +1,11 @@
 """Numbered migrations, run in order, recorded by name. What has been released is never edited; a change of the tables is a new function."""
 
+import hashlib
 import sqlite3
 from collections.abc import Callable, Sequence
 
 from alma.errors import ConfigurationError
+from alma.storage.store_values import note_checksum
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -49,7 +51,20 @@ def m003_outcomes_by_agent(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX memory_partition ON memory (partition) WHERE evidence IS NOT NULL")
 
 
-MIGRATIONS: Sequence[Migration] = (m001_first_layout, m002_row_numbers_given_out_once, m003_outcomes_by_agent)
+def m004_checksums(connection: sqlite3.Connection) -> None:
+    """The `store` table gets a checksum, and that of a vector is one of its text's hash as well. A checksum that is wrong stays wrong."""
+
+    def renewed(text_hash: bytes, vector: bytes, checksum: bytes) -> bytes:
+        is_right = hashlib.blake2b(vector, digest_size=8).digest() == checksum
+        return hashlib.blake2b(text_hash + vector, digest_size=8).digest() if is_right else checksum
+
+    connection.create_function("renewed", 3, renewed)
+    connection.execute("UPDATE vector SET checksum = renewed(text_hash, vector, checksum)")
+    connection.create_function("renewed", 3, None)
+    note_checksum(connection)
+
+
+MIGRATIONS: Sequence[Migration] = (m001_first_layout, m002_row_numbers_given_out_once, m003_outcomes_by_agent, m004_checksums)
 
 
 def applied_migrations(connection: sqlite3.Connection) -> set[str]:

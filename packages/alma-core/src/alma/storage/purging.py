@@ -69,7 +69,8 @@ def purge(view: View, memory_ids: Sequence[str], records: Sequence[str], *, seq:
         view.connection.execute(compiled.TOUCHED_DELETE, {"of_project": view.project, "of_key": name})
     found.add("history index", sum(map(len, touched.values())))
     salt = os.urandom(journal.SALT_BYTES)
-    changes = [*kept, _numbered(journal.tombstones(sorted(doomed), salt), seq)]
+    count = journal.passages_removed(found.counts["passages"])
+    changes = [*kept, _numbered(journal.tombstones(sorted(doomed), salt), seq), _numbered(count, seq)]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
     signs = [*known, *with_them.rules, *(text for text in texts if len(text) >= LONG_ENOUGH)]
     return Purged(changes, Erased(seq, known, found.counts, with_them.left), signs)

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from alma.errors import ConflictError
@@ -11,6 +11,7 @@ from alma.storage.database import Database
 from alma.storage.evidence import strategies
 from alma.storage.rows import text_hash, vector_checksum
 from alma.storage.seal import Seal
+from alma.storage.store_values import note_checksum
 from alma.types.embedding import Fingerprint
 
 SERVING = ("embedder", "embedder_number")
@@ -84,10 +85,10 @@ class NextVectors:
         rows = [
             {
                 "row": passage.row,
-                "text_hash": text_hash(passage.text),
+                "text_hash": (digest := text_hash(passage.text)),
                 "embedder": self.number,
                 "vector": self.seal.seal(vector, place="vector.vector"),
-                "checksum": vector_checksum(vector),
+                "checksum": vector_checksum(digest, vector),
             }
             for passage, vector in vectors.items()
         ]
@@ -96,24 +97,25 @@ class NextVectors:
             return connection.executemany(_PUT, rows).rowcount
 
     def compared(self) -> Sequence[tuple[int, str]]:
-        """The texts by which strategies are compared, each with its project, that have no vector yet. They may be done without."""
+        """The texts by which strategies are compared, each with its project, that have no vector yet."""
         with self.database.reading() as connection:
-            texts = set(strategies(connection, self.seal))
-            given = (
-                (place, {"project": place[0], "text_hash": text_hash(place[1]), "embedder": self.number})
-                for place in sorted(texts)
-            )
-            return [place for place, values in given if connection.execute(_HAS_VECTOR, values).fetchone() is None]
+            return list(self._uncompared(connection))
+
+    def _uncompared(self, connection: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+        for project, text in sorted(set(strategies(connection, self.seal))):
+            given = {"project": project, "text_hash": text_hash(text), "embedder": self.number}
+            if connection.execute(_HAS_VECTOR, given).fetchone() is None:
+                yield project, text
 
     def put_compared(self, vectors: Mapping[tuple[int, str], bytes]) -> None:
         """Keeps the float16 vectors of such texts."""
         rows = [
             {
                 "project": project,
-                "text_hash": text_hash(text),
+                "text_hash": (digest := text_hash(text)),
                 "embedder": self.number,
                 "vector": self.seal.seal(vector, place="vector.vector"),
-                "checksum": vector_checksum(vector),
+                "checksum": vector_checksum(digest, vector),
             }
             for (project, text), vector in vectors.items()
         ]
@@ -125,10 +127,13 @@ class NextVectors:
         """Makes this the embedder of the database, in one transaction; `False`, and nothing done, while any text lacks its vector."""
         with self.database.transaction() as connection:
             self._check(connection)
-            if connection.execute(_ANY_MISSING, {"after": 0, "embedder": self.number}).fetchone()[0]:
+            if connection.execute(_ANY_MISSING, {"after": 0, "embedder": self.number}).fetchone()[0] or any(
+                True for _ in self._uncompared(connection)
+            ):
                 return False
             _keep(connection, SERVING, self.number, self.fingerprint)
             connection.executemany("DELETE FROM store WHERE key = ?", [(key,) for key in NEXT])
+            note_checksum(connection)
             return True
 
     def _check(self, connection: sqlite3.Connection) -> None:
@@ -168,3 +173,4 @@ def _keep(connection: sqlite3.Connection, keys: tuple[str, str], number: int, fi
     connection.executemany(
         "INSERT INTO store (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", values
     )
+    note_checksum(connection)

@@ -10,8 +10,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from alma.errors import CorruptStoreError
+from alma.text import matched_text
 from alma.types.custom import CustomMemoryType, unknown_type
 from alma.types.identity import from_micros, to_micros
+from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory, Memory, UserPreference
 from alma.types.passages import Passage
 
@@ -147,9 +149,19 @@ def text_hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def vector_checksum(vector: bytes) -> bytes:
-    """8 bytes by which a damaged vector shows."""
-    return hashlib.blake2b(vector, digest_size=8).digest()
+def vector_checksum(text_hash: bytes, vector: bytes) -> bytes:
+    """8 bytes by which a vector shows that is damaged, or is that of another text."""
+    return hashlib.blake2b(text_hash + vector, digest_size=8).digest()
+
+
+def compared_text(table: str, row: Mapping[str, Any]) -> str | None:
+    """The text by which the strategy of a logical row, whole, is compared with others: that of evidence, or of an outcome."""
+    if table == "evidence":
+        strategy = row["strategy"]
+    else:
+        is_outcome = table == "memory" and row["kind"] == MemoryType.OUTCOME and row["evidence"] is not None
+        strategy = row["body"].get("strategy_used") if is_outcome else None
+    return matched_text(strategy) if strategy else None
 
 
 def by_column(cursor: sqlite3.Cursor) -> Iterator[Row]:

@@ -181,7 +181,7 @@ def sources() -> dict[str, ClauseElement]:
         ),
         "JOURNAL_INSERT": inserting(JOURNAL, "place").values(place=place(number("project"), given("seq"))),
         "JOURNAL_HASH": select(JOURNAL.c.hash).where(JOURNAL.c.place == place(number("project"), given("seq"))),
-        "JOURNAL_OF": select(*_LOGGED).where(in_journal()).order_by(JOURNAL.c.place),
+        "JOURNAL_OF": select(JOURNAL).where(in_journal()).order_by(JOURNAL.c.place),
         "JOURNAL_AFTER": select(*_LOGGED).where(in_journal(given("after"))).order_by(JOURNAL.c.place),
         "JOURNAL_TOUCHING": select(*_LOGGED)
         .select_from(touching.join(JOURNAL, JOURNAL.c.place == place(number("project"), touching.c.seq)))
@@ -226,6 +226,9 @@ def sources() -> dict[str, ClauseElement]:
             REMOVED.c.project == given("project"),
             REMOVED.c.seq > given("after"),
             REMOVED.c.seq <= given("upto"),
+            ~select(_p.row)  # a passage that lost its vector and has one again is taken in with the changes
+            .where(_p.row == REMOVED.c.passage, _p.is_live == literal_column("1"), _p.text_hash.is_not(None))
+            .exists(),
         ),
         **_logical(),
         **evidence_sources(),
@@ -250,7 +253,9 @@ def _logical() -> dict[str, ClauseElement]:
     of_memory = (_m.project == given("project"), _m.id == given("memory_id"))
     record_key = [RECORD.c[name] == given(f"of_{name}") for name in ("project", "kind", "key")]
     return {
-        "PARTITION_OF": select(PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(PARTITION.c.row == given("row")),
+        "PARTITION_OF": select(PARTITION.c.project, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(
+            PARTITION.c.row == given("row")
+        ),
         "MEMORY_ROWS": select(MEMORY).where(_m.project == given("project")).order_by(_m.row),
         "MEMORY_UPDATE": updating(MEMORY, "row", *(column.name for column in _m if column.name not in ("row", "project"))),
         "MEMORY_RECOUNT": updating_rows(MEMORY, ("row",), *RECOUNTED, "seq"),

@@ -2,24 +2,29 @@
 
 import sqlite3
 import uuid
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from pathlib import Path
 
 from alma.errors import CorruptStoreError
 from alma.storage import compiled
+from alma.storage.backup import copy_database
 from alma.storage.compacting import compact
 from alma.storage.creating import create_database, remove_drafts
 from alma.storage.database import Database
 from alma.storage.driver_errors import storage_errors
 from alma.storage.migrations import applied_migrations, migrate, missing_migrations
 from alma.storage.project import SQLProject
+from alma.storage.rebuilding import rebuild, unembedded
 from alma.storage.reembedding import NextVectors, drop_left_over
 from alma.storage.seal import OpenSeal, Seal
+from alma.storage.store_values import note_checksum
 from alma.storage.verifying import verify
 from alma.types.embedding import Fingerprint
 from alma.types.identity import to_micros
 from alma.types.reports import VerifyReport
+from alma.types.stored import Copied
 
 
 class SQLStorage:
@@ -56,6 +61,7 @@ class SQLStorage:
             connection.execute(compiled.STORE_INSERT, {"key": "id", "value": str(uuid.uuid4())})
             connection.execute(compiled.STORE_INSERT, {"key": "embedder", "value": fingerprint.model_dump_json()})
             connection.execute(compiled.STORE_INSERT, {"key": "embedder_number", "value": "1"})
+            note_checksum(connection)
 
         create_database(path, fill)
 
@@ -77,6 +83,26 @@ class SQLStorage:
     def verify(self) -> VerifyReport:
         """What is wrong with what is stored. Reads only, and lets others write meanwhile."""
         return verify(self.database, seal=self.seal)
+
+    def unembedded(self) -> Sequence[str]:
+        """The texts that need a vector and have no sound one."""
+        return unembedded(self.database, seal=self.seal)
+
+    def rebuild(self, vectors: Mapping[str, bytes], *, at: int) -> VerifyReport:
+        """Rebuilds what is damaged and follows from the journals, in one transaction, and reports what it could and could not.
+
+        `vectors` are those of texts that have none. Each project that was rebuilt has a journal record of it. Others wait with writes meanwhile.
+        """
+        return rebuild(self.database, seal=self.seal, vectors=vectors, at=at)
+
+    @property
+    def file(self) -> str:
+        """The path of the database file."""
+        return str(self.path)
+
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> Copied:
+        """Copies the database into an empty file: a consistent view, while others write. `progress` receives how many pages are done, of how many."""
+        return copy_database(self.database, Path(target), seal=self.seal, progress=progress)
 
     def compact(self) -> bool:
         """Rewrites the file without what was deleted. Whether that is true of the write-ahead log as well: not while others are reading."""

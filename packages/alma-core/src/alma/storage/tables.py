@@ -103,7 +103,7 @@ class PassageTable(SQLModel, table=True):
 
 
 class VectorTable(SQLModel, table=True):
-    """The vector of a text under one embedder: float16, little-endian. `checksum` tells damage.
+    """The vector of a text under one embedder: float16, little-endian. By `checksum` damage shows, and a vector of another text.
 
     `embedder` is a number of the `store` table: that of the database's embedder, or of the one that it is being re-embedded with. Rows of
     other numbers are left over.

@@ -76,7 +76,7 @@ class Snapshot:
     def _records(self) -> Iterator[tuple[str, str, Row]]:
         for stored in TABLES["record"].rows(self.view):
             kind, _, key = stored.key.partition("/")
-            yield kind, key, _whole(stored)
+            yield kind, key, whole(stored)
 
     def _began(self, kind: str, row: Row) -> bool:
         return kind == EPISODE and row["body"].get("agent") == self.owner
@@ -115,7 +115,7 @@ class Snapshot:
     def evidence(self) -> Iterator[ExportedEvidence]:
         """The counts behind rules."""
         for stored in TABLES["evidence"].rows(self.view):
-            row = _whole(stored)
+            row = whole(stored)
             if self.owner is None or row["agent"] == self.owner:
                 yield ExportedEvidence(**_with_times(row, ("observed_at",)))
 
@@ -191,7 +191,8 @@ def _with_times(row: Row, times: Collection[str], *, left_out: Collection[str] =
     }
 
 
-def _whole(stored: StoredRow) -> Row:
+def whole(stored: StoredRow) -> Row:
+    """The logical row. `CorruptStoreError` if it cannot be read."""
     if stored.row is None:
         raise CorruptStoreError(f"{stored.table} {stored.key} {stored.fault}; see `alma verify`")
     return stored.row

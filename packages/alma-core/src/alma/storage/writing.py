@@ -11,7 +11,7 @@ from typing import Any
 
 from alma import journal
 from alma.errors import AlmaError, ConflictError, CorruptStoreError, MemoryNotFoundError
-from alma.journal import PURGE, Change, entity
+from alma.journal import Change, entity
 from alma.protocols import Entry, Place
 from alma.storage import compiled, fulltext, readback
 from alma.storage.applying import apply_changes, searchable, store_vectors
@@ -255,7 +255,7 @@ class Write:
             return None
         head = self._journalled()
         self._touch()
-        if any(map(_is_of_evidence, self.changes)):
+        if any(map(journal.is_of_evidence, self.changes)):
             self.learned_seq = self.seq
         advanced = {
             "of_row": self.row,
@@ -372,10 +372,3 @@ class Write:
 
     def _sealed(self, data: bytes, place: str) -> bytes:
         return self.seal.seal(data, place=place)
-
-
-def _is_of_evidence(change: Change) -> bool:
-    """Whether what is known of classes of tasks may be another after a change."""
-    if change.table != "memory":
-        return change.table in ("evidence", PURGE)
-    return any(row is not None and row.get("evidence") is not None for row in (change.before, change.after))

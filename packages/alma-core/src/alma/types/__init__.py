@@ -20,7 +20,7 @@ from alma.types.memories import (
 )
 from alma.types.passages import Draft, Passage
 from alma.types.recalled import Factors, Recalled
-from alma.types.reports import Problem, Stats, UsageReport, VerifyReport
+from alma.types.reports import BackupReport, Problem, Stats, UsageReport, VerifyReport
 from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyRecord, StrategyTable
@@ -30,6 +30,7 @@ __all__ = [
     "AntiPattern",
     "AnyMemory",
     "Assessment",
+    "BackupReport",
     "CompactReport",
     "CustomMemory",
     "CustomMemoryType",

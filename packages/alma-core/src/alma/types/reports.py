@@ -47,6 +47,20 @@ class ReindexReport(_Report):
     embedded: int
 
 
+class BackupReport(_Report):
+    """What a backup holds: its size, and of each project the newest journal record and the content hash as `ALMA.content_hash` gives it.
+
+    The hash is `None` where a damaged row keeps it from being computed: the copy of a damaged store is as damaged.
+    """
+
+    path: str
+    bytes: int
+    pages: int
+    seconds: float
+    heads: dict[str, int]
+    content_hashes: dict[str, str | None]
+
+
 class Problem(_Report):
     """One thing that is not as it should be: where, what, and how to mend it if that is known."""
 
@@ -61,9 +75,13 @@ class Problem(_Report):
 
 
 class VerifyReport(_Report):
-    """What `verify` looked at and found. `heads` has the newest hash of each project's chain: keep it elsewhere to notice a rewritten one."""
+    """What `verify` looked at and found. `heads` has the newest hash of each project's chain: keep it elsewhere to notice a rewritten one.
+
+    `problems` are those that are there now, `rebuilt` those that a rebuild mended.
+    """
 
     problems: tuple[Problem, ...]
+    rebuilt: tuple[Problem, ...] = ()
     projects: int
     records: int
     memories: int

@@ -129,3 +129,20 @@ class Unembedded:
     row: int
     project: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedProject:
+    """A project in a copy of the store. Without a `content_hash` a row of it cannot be read."""
+
+    name: str
+    seq: int
+    content_hash: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a copy of the store holds."""
+
+    pages: int
+    projects: Sequence[CopiedProject]

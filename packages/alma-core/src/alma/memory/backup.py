@@ -1,0 +1,38 @@
+"""Backing up the store into a file."""
+
+import os
+import time
+from pathlib import Path
+
+from alma.errors import ConfigurationError
+from alma.memory.files import checked_copy, drafted
+from alma.memory.progress import Progress, telling
+from alma.memory.room import OpenStore
+from alma.protocols import Copyable
+from alma.types.reports import BackupReport
+
+
+def backup(
+    store: OpenStore, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None
+) -> BackupReport:
+    """The whole store, all its projects, in a file that appears whole or not at all."""
+    storage = store.storage
+    if not isinstance(storage, Copyable):
+        raise ConfigurationError("this storage cannot copy itself; use its own way to back up, or export")
+    target = checked_copy(path, Path(storage.file), may_replace=force)
+    began = time.perf_counter()
+
+    def copy(tell: Progress | None) -> BackupReport:
+        with drafted(target, may_replace=force) as draft:
+            copied = storage.backup(str(draft), tell)
+            size = draft.stat().st_size
+        return BackupReport(
+            path=str(target),
+            bytes=size,
+            pages=copied.pages,
+            seconds=time.perf_counter() - began,
+            heads={project.name: project.seq for project in copied.projects},
+            content_hashes={project.name: project.content_hash for project in copied.projects},
+        )
+
+    return telling(progress, copy)

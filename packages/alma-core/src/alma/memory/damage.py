@@ -1,0 +1,64 @@
+"""Errors that damage causes. Whatever code meets the damage first, and whatever it raises, callers get a `CorruptStoreError` that names it."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from alma.errors import AlmaError, CorruptStoreError
+from alma.protocols import Store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C")
+
+MOST_NAMED = 3
+
+
+@contextmanager
+def naming_damage(store_of: Callable[[], Store]) -> Iterator[None]:
+    """Turns an unexpected error in the block into a `CorruptStoreError` if `verify` finds the store damaged; else it is raised as it is.
+
+    Rows are read by the thousand, and not each is checked each time. So the check comes afterwards, when something failed.
+    """
+    try:
+        yield
+    except AlmaError:
+        raise
+    except Exception as error:
+        if damage := _damage(store_of):
+            raise CorruptStoreError(f"the store is damaged ({type(error).__name__}): {damage}; see `alma verify`") from error
+        raise
+
+
+def names_damage(store_of: Callable[[Any], Store]) -> Callable[[type[C]], type[C]]:
+    """Class decorator: every public method, inherited ones too, names damage. Signatures and documentation stay."""
+
+    def decorate(cls: type[C]) -> type[C]:
+        for name in dir(cls):
+            method = inspect.getattr_static(cls, name)
+            if not name.startswith("_") and inspect.isfunction(method):
+                setattr(cls, name, _naming(method, store_of))
+        return cls
+
+    return decorate
+
+
+def _naming(method: Callable[P, R], store_of: Callable[[Any], Store]) -> Callable[P, R]:
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        with naming_damage(lambda: store_of(args[0])):
+            return method(*args, **kwargs)
+
+    return call
+
+
+def _damage(store_of: Callable[[], Store]) -> str:
+    """The first problems of the store; none if it is sound, or cannot be looked at."""
+    try:
+        problems = store_of().verify().problems
+    except Exception:  # noqa: BLE001 - the first error is the one to raise
+        return ""
+    named = "; ".join(map(str, problems[:MOST_NAMED]))
+    return f"{named}; and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else named

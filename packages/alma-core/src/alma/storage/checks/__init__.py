@@ -1,0 +1,1 @@
+"""Looks for damage in a database, and rebuilds what follows from its journals."""

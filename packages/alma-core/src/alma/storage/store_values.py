@@ -1,0 +1,25 @@
+"""The checksum of the `store` table. Nothing else in the file repeats what stands there: the database's id and its embedder."""
+
+import hashlib
+import json
+import sqlite3
+
+CHECKSUM = "checksum"
+_OTHERS = "SELECT key, value FROM store WHERE key <> ? ORDER BY key"
+
+
+def checksum(connection: sqlite3.Connection) -> str:
+    """The checksum of the other values as they are now."""
+    values = connection.execute(_OTHERS, (CHECKSUM,)).fetchall()
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+
+def note_checksum(connection: sqlite3.Connection) -> None:
+    """Stores the checksum anew. Every change of the table ends with this."""
+    connection.execute("INSERT OR REPLACE INTO store (key, value) VALUES (?, ?)", (CHECKSUM, checksum(connection)))
+
+
+def is_whole(connection: sqlite3.Connection) -> bool:
+    """Whether the values are those that were stored."""
+    found = connection.execute("SELECT value FROM store WHERE key = ?", (CHECKSUM,)).fetchone()
+    return found is not None and found[0] == checksum(connection)
