@@ -63,6 +63,7 @@ OPPOSITES = """
     compress zip / decompress expand extract unzip
     concurrent concurrently parallel / sequential sequentially serial serially
     connect / disconnect
+    continue keep / cease halt stop
     consumer subscriber / producer publisher
     criticise / praise
     day / night
