@@ -100,7 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     console = wide_console()
     try:
-        pairs = [*read_pairs(options.tuning, "tuned on"), *read_pairs(options.held_out, "held out"), *read_strategies(options.strategies)]
+        pairs = [
+            *read_pairs(options.tuning, "tuned on"),
+            *read_pairs(options.held_out, "held out"),
+            *read_strategies(options.strategies),
+        ]
         tasks = read_tasks(options.tasks)
         benign = benign_actions(options.longmemeval, options.airline, options.benign)
         with tempfile.TemporaryDirectory(prefix="checks-") as folder, Progress(console=console) as progress:

@@ -1,56 +1,30 @@
-"""Shell commands in a text, and whether one does what a pattern names: `git -C web push -f` is `git push --force`, `git push` is not.
-
-A text is read as shell only where it looks like it. What a command is given is data, unless the program runs it: `grep "rm -rf" notes` deletes
-nothing, but `sudo rm -rf build`, `xargs rm -rf` and `sh -c "rm -rf build"` do.
-"""
+"""Whether a shell command does what a pattern names: `git -C web push -f` is `git push --force`, `git push` is not."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import islice
+from itertools import groupby
 
-from alma.learning.vocabulary import NEGATORS, SAYING_LITTLE
+from alma.learning.shell import WRAPPERS, Command, Commands, Pipeline, is_flag, is_path, program_of
+from alma.learning.vocabulary import SAYING_LITTLE
 from alma.text import STOPWORDS
 
-READ_CHARS = 20_000
-"""Commands are looked for in this many characters of a text."""
+REACH = 16
+"""How many words after a program are read as part of its command."""
 
-_TOKEN = re.compile(
-    r"""(?P<space>[^\S\n]+) | (?P<end>&&|\|\||[;&\n]|\$\(|[()]) | (?P<pipe>\|)
-      | (?P<quoted>"(?:[^"\\]|\\.?)*(?:"|\Z) | (?<!\w)'[^']*(?:'|\Z))
-      | (?P<plain>(?:[^\s"'|;&()\\$]|(?<=\w)'|\\.?|\$(?!\())+) | .
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_PROGRAM = re.compile(r"(?:[\w.~-]*/)*([a-z][\w+.-]*|[A-Z][a-z]+-[A-Z]\w+)")
-_VERSION = re.compile(r"(?<=[a-z])[\d.]+$")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_FLAG = re.compile(r"--?[A-Za-z\d]")
-_PLACE = re.compile(r"[/~$*<>]|^\.")
 _PIPED = re.compile(r"\bpiped?\s+(?:in)?to\b", re.IGNORECASE)
 _AROUND = "`\"'(),:;"
-
-_WRAPPERS = frozenset(("command", "doas", "env", "exec", "ionice", "nice", "nohup", "npx", "stdbuf", "sudo", "time", "timeout", "watch", "xargs"))
-"""Programs that run the command after them."""
-_RUNNING = frozenset(("bash", "eval", "mysql", "node", "perl", "psql", "python", "ruby", "sh", "sqlite", "ssh", "su", "zsh"))
-"""Programs that run a text in quotes."""
-_READING = frozenset(("ack", "ag", "cat", "echo", "egrep", "grep", "less", "man", "printf", "rg", "which"))
-"""Programs that only read or show what they are given."""
-_KEYWORDS = frozenset(("do", "else", "if", "then", "while", "!"))
-_PROSE = STOPWORDS - frozenset("all d do down for i if in m more no off on once out s same t up while".split())  # noqa: SIM905
-"""Words that do not stand in commands."""
-
-_SHORT = 4
-"""A text of at most this many words may be a command though nothing marks it as one: `git stash drop`."""
+_ENDING = STOPWORDS | frozenset("across along around inside onto outside per toward towards upon via within".split())  # noqa: SIM905
+"""Words in a pattern that do not belong to the command before them."""
+_EXCLUDING = frozenset(("no", "without"))
 _REHEARSALS = frozenset(("check", "dry-run", "dryrun", "help", "noop", "simulate", "version", "what-if", "whatif"))
 """Flags with which a command does not do what it does without."""
 _LONGEST_BUNDLE = 5
-_MOST_READINGS, _WRAPPED = 8, 3
 
 
 class Likeness(IntEnum):
-    """How far a command does what a pattern names: it runs another program or in another way, the same program, or the same in the same way."""
+    """How far an action does what a pattern names: it runs another program, or that one in another way; that program; the same in the same way."""
 
     OTHER = 0
     PROGRAM = 1
@@ -58,133 +32,142 @@ class Likeness(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """A program with what follows it in order, quotes taken away. `wrappers` are the programs that run it."""
+class NamedCommand:
+    """A command that a pattern may name: the words right after the program, the flags and places anywhere, and the flags that it must not have."""
 
     program: str
+    wrapper: str
     words: tuple[str, ...]
-    wrappers: frozenset[str] = frozenset()
-
-
-Stage = tuple[Command, ...]
-"""One stage of a pipeline, in each way in which it can be read: as `sudo`, and as what that runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Commands:
-    """The pipelines of a text, stage by stage, and the texts that its programs run. `is_certain` says that it can be nothing but shell."""
-
-    pipelines: tuple[tuple[Stage, ...], ...] = ()
-    instructions: tuple[str, ...] = ()
-    is_certain: bool = False
-    unquoted: str = ""
-    """All words outside of quotes, but for what programs only read or show."""
+    flags: tuple[str, ...]
+    places: tuple[str, ...]
+    excluded: tuple[str, ...]
+    is_excluding: bool
 
     @property
-    def programs(self) -> frozenset[str]:
-        """All programs that may be run."""
-        return frozenset(command.program for pipeline in self.pipelines for stage in pipeline for command in stage)
+    def is_bare(self) -> bool:
+        """Whether nothing is said but the program."""
+        return not (self.words or self.flags or self.places or self.is_excluding)
+
+
+NamedStage = tuple[NamedCommand, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
-    text: str
-    is_quoted: bool
+class NamedCommands:
+    """The commands that a pattern may name in each of its spellings, stage by stage of a pipeline; `programs` are all of theirs."""
+
+    spellings: tuple[tuple[NamedStage, ...], ...]
+    programs: frozenset[str]
 
 
-def commands_in(text: str) -> Commands:
-    """Reads a text; no commands where it does not look like shell."""
-    read = [pipeline for pipeline in _pipelines(text[:READ_CHARS]) if _is_command(pipeline[0])]
-    instructions = (inner for pipeline in read for words in pipeline for inner in _run_texts(words))
-    return Commands(
-        tuple(tuple(tuple(_readings(words)) for words in pipeline) for pipeline in read),
-        tuple(instructions),
-        is_certain=any(len(pipeline) > 1 or _is_marked(pipeline[0]) for pipeline in read),
-        unquoted=" ".join(word.text for pipeline in read for words in pipeline for word in _acting(words)),
-    )
-
-
-def pattern_words(text: str) -> tuple[str, ...]:
-    """The words of a pattern as commands are compared with them."""
+def words_in(text: str) -> tuple[str, ...]:
+    """The words of a pattern as commands are compared with them, with a bar where something is piped."""
     words = (_bare(word) for word in _PIPED.sub(" | ", text.replace("|", " | ")).split())
     return tuple(word for word in words if word)
 
 
-def likeness(pattern: Sequence[str], commands: Commands) -> Likeness:
-    """The most that one of the pipelines does of what the words of a pattern name."""
-    spellings = [_split(words) for words in dict.fromkeys((tuple(pattern), _apart(pattern)))]
-    return max((_of_pipeline(stages, pipeline) for stages in spellings for pipeline in commands.pipelines), default=Likeness.OTHER)
+def named_in(words: Sequence[str]) -> NamedCommands:
+    """Reads the words of a pattern."""
+    spellings = tuple(tuple(map(_stage, _stages(spelling))) for spelling in dict.fromkeys((tuple(words), tuple(_apart(words)))))
+    return NamedCommands(spellings, frozenset(named.program for stages in spellings for stage in stages for named in stage))
 
 
-def _apart(pattern: Sequence[str]) -> tuple[str, ...]:
+def likeness(pattern: NamedCommands, action: Commands) -> Likeness:
+    """The most that one of the pipelines of an action does of what a pattern names."""
+    if pattern.programs.isdisjoint(action.programs):
+        return Likeness.OTHER
+    found = (_of_pipeline(stages, pipeline) for stages in pattern.spellings for pipeline in action.pipelines)
+    return max(found, default=Likeness.OTHER)
+
+
+def _bare(word: str) -> str:
+    stripped = word.strip(_AROUND)
+    return stripped.rstrip(".") if len(stripped) > 1 and stripped.strip(".") else stripped
+
+
+def _apart(words: Iterable[str]) -> Iterator[str]:
     """The words with those of programs that are written with a hyphen apart."""
-    return tuple(part for word in pattern for part in (word.split("-", 1) if _named(word) and "." not in word else (word,)) if part)
+    for word in words:
+        yield from filter(None, word.split("-", 1) if program_of(word) and "." not in word else (word,))
 
 
-def _of_pipeline(pattern: Sequence[Sequence[str]], pipeline: Sequence[Stage]) -> Likeness:
+def _stages(words: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    return (tuple(stage) for is_bar, stage in groupby(words, lambda word: word == "|") if not is_bar)
+
+
+def _stage(words: Sequence[str]) -> NamedStage:
+    places = (place for place, word in enumerate(words) if program_of(word) and _may_begin(words, place))
+    return tuple(_named(words, place) for place in places)
+
+
+def _may_begin(words: Sequence[str], place: int) -> bool:
+    """Whether a command may begin at a place of a pattern: not in the middle of one, as `rm` stands in `aws s3 rm`."""
+    before = words[place - 1] if place else ""
+    return (
+        not program_of(before) or before in WRAPPERS or before in STOPWORDS or before in SAYING_LITTLE or before.endswith("ing")
+    )
+
+
+def _named(pattern: Sequence[str], place: int) -> NamedCommand:
+    """The command that begins with the program at a place."""
+    words, marked, excluded = list[str](), list[str](), list[str]()
+    is_over = is_excluding = False
+    for word in pattern[place + 1 : place + 1 + REACH]:
+        if word.lower() in _EXCLUDING:
+            is_excluding = True
+        elif is_flag(word) or is_path(word) or word == "--":
+            (excluded if is_excluding else marked).append(word)
+        elif word.lower() in _ENDING:
+            is_over = True
+        elif not (is_over or is_excluding):
+            (marked if word.isdigit() else words).append(word)
+    wrapper = pattern[place - 1] if place and pattern[place - 1] in WRAPPERS else ""
+    flags, places = (tuple(word for word in marked if is_flag(word) is wanted) for wanted in (True, False))
+    return NamedCommand(program_of(pattern[place]), wrapper, tuple(words), flags, places, tuple(excluded), is_excluding)
+
+
+def _of_pipeline(pattern: Sequence[NamedStage], pipeline: Pipeline) -> Likeness:
     if len(pattern) == 1:
-        return max((_of_command(pattern[0], command) for stage in pipeline for command in stage), default=Likeness.OTHER)
+        return max((_of_stage(pattern[0], command) for stage in pipeline for command in stage), default=Likeness.OTHER)
     rest = iter(pipeline)
-    is_same = all(any(_of_command(words, command) for stage in rest for command in stage) for words in pattern)
+    is_same = all(any(_of_stage(named, command) for stage in rest for command in stage) for named in pattern)
     return Likeness.SAME if is_same else Likeness.OTHER
 
 
-def _of_command(pattern: Sequence[str], command: Command) -> Likeness:
-    places = (place for place, word in enumerate(pattern) if _named(word) == command.program and _may_begin(pattern, place))
-    return max((_at(pattern, place, command) for place in places), default=Likeness.OTHER)
+def _of_stage(pattern: NamedStage, command: Command) -> Likeness:
+    return max((_of_command(named, command) for named in pattern if named.program == command.program), default=Likeness.OTHER)
 
 
-def _may_begin(pattern: Sequence[str], place: int) -> bool:
-    """Whether a command may begin at a place of a pattern: not in the middle of one, as `rm` stands in `aws s3 rm`."""
-    before = pattern[place - 1] if place else ""
-    return not _named(before) or before in _WRAPPERS or before in STOPWORDS or before in SAYING_LITTLE or before.endswith("ing")
-
-
-def _at(pattern: Sequence[str], place: int, command: Command) -> Likeness:
-    """How far a command does what a pattern says from the program at this place on."""
-    named, excluded, is_over, is_exclusion = list[str](), list[str](), False, False
-    for word in pattern[place + 1 :]:
-        if word.lower() in ("without", "no"):
-            is_exclusion = True
-        elif _FLAG.match(word) or _PLACE.search(word) or word == "--":
-            (excluded if is_exclusion else named).append(word)
-        elif word.lower() in STOPWORDS:
-            is_over = True
-        elif not (is_over or is_exclusion):
-            named.append(word)
-    before = pattern[place - 1] if place else ""
-    if (before in _WRAPPERS and before not in command.wrappers) or any(_has_flag(command.words, word) for word in excluded):
+def _of_command(named: NamedCommand, command: Command) -> Likeness:
+    words = command.words
+    is_other = (
+        (named.wrapper and named.wrapper not in command.wrappers)
+        or any(_has_flag(words, flag) for flag in named.excluded)
+        or not all(_has_flag(words, flag) for flag in named.flags)
+        or not all(any(_is_place(word, place) for word in words) for place in named.places)
+        or not _begins_with(words, named.words)
+        or _rehearses(words) > _rehearses(named.flags)
+    )
+    if is_other:
         return Likeness.OTHER
-    if not _has_all(command.words, named) or _rehearses(command.words) > _rehearses(named):
-        return Likeness.OTHER
-    return Likeness.SAME if named or is_exclusion else Likeness.PROGRAM
-
-
-def _has_all(words: Sequence[str], named: Sequence[str]) -> bool:
-    """Whether a command has the flags and places that are named, in any order, and begins with the words, but for flags and their values."""
-    flags = [word for word in named if _FLAG.match(word)]
-    places = [word for word in named if word not in flags and (_PLACE.search(word) or word == "--" or word.isdigit())]
-    if not all(_has_flag(words, flag) for flag in flags):
-        return False
-    if not all(any(_is_place(word, place) for word in words) for place in places):
-        return False
-    return _begins_with(words, [word for word in named if word not in flags and word not in places])
+    return Likeness.PROGRAM if named.is_bare else Likeness.SAME
 
 
 def _begins_with(words: Sequence[str], named: Sequence[str]) -> bool:
+    """Whether a command begins with these words, but for flags and what may be their values."""
     wanted = list(reversed(named))
-    after_flag = False
+    is_after_flag = False
     for word in words:
         if not wanted:
-            return True
-        if _FLAG.match(word):
-            after_flag = True
+            break
+        if is_flag(word):
+            is_after_flag = True
         elif _is_word(word, wanted[-1]):
             wanted.pop()
-        elif not after_flag:
+        elif not is_after_flag:
             return False
         else:
-            after_flag = False
+            is_after_flag = False
     return not wanted
 
 
@@ -201,146 +184,35 @@ def _is_place(word: str, place: str) -> bool:
 def _has_flag(words: Sequence[str], flag: str) -> bool:
     """Whether a flag is given as it is named, in a bundle (`-rf`), or long for short and the other way round (`-f`, `--force`)."""
     name, _, value = flag.partition("=")
-    for place, word in enumerate(words):
+    for word, following in zip(words, (*words[1:], ""), strict=False):
         given, _, its_value = word.partition("=")
         if given == name or (not value and given.startswith(f"{name}.")):
-            following = words[place + 1] if place + 1 < len(words) else ""
             return not value or value in (its_value, following)
-    if value:
-        return False
-    letters = "".join(word[1:] for word in words if _is_bundle(word))
-    if _is_bundle(name):
-        longs = "".join(word[2] for word in words if word.startswith("--") and "-" not in word[2:])
-        return all(letter in letters or letter.lower() in longs for letter in name[1:])
-    if name.startswith("--") and "-" not in name[2:]:
-        return any(_stands_for(words, place, name) for place, word in enumerate(words) if _is_bundle(word))
-    return False
+    return not value and (_is_bundled(words, name) if _is_bundle(name) else _is_shortened(words, name))
 
 
-def _stands_for(words: Sequence[str], place: int, name: str) -> bool:
-    """Whether the letters at this place stand for a long flag. One that is followed by a file names that: `apply -f web.yaml`."""
-    following = words[place + 1] if place + 1 < len(words) else ""
-    return name[2] in words[place][1:].lower() and not ("." in following or "/" in following)
+def _is_bundled(words: Sequence[str], bundle: str) -> bool:
+    """Whether each letter of short flags is given: in any bundle, or as a long flag of one word that begins with it."""
+    letters = {letter for word in words if _is_bundle(word) for letter in word[1:]}
+    longs = {word[2] for word in words if _is_long(word)}
+    return all(letter in letters or letter.lower() in longs for letter in bundle[1:])
 
 
-def _is_bundle(word: str) -> bool:
-    return 2 <= len(word) <= _LONGEST_BUNDLE and word[0] == "-" and word[1:].isalnum()
+def _is_shortened(words: Sequence[str], name: str) -> bool:
+    """Whether the first letter of a long flag is given. One that is followed by a file names that: `apply -f web.yaml`."""
+    return _is_long(name) and any(
+        _is_bundle(word) and name[2] in word[1:].lower() and "." not in following and "/" not in following
+        for word, following in zip(words, (*words[1:], ""), strict=False)
+    )
+
+
+def _is_long(flag: str) -> bool:
+    return flag.startswith("--") and flag[2:].isalpha()
+
+
+def _is_bundle(flag: str) -> bool:
+    return 2 <= len(flag) <= _LONGEST_BUNDLE and flag[0] == "-" and flag[1:].isalnum()
 
 
 def _rehearses(words: Sequence[str]) -> bool:
     return any(word.lstrip("-").partition("=")[0] in _REHEARSALS for word in words if word.startswith("-"))
-
-
-def _split(pattern: Sequence[str]) -> list[list[str]]:
-    """The words of a pattern by the stages of a pipeline."""
-    stages: list[list[str]] = [[]]
-    for word in pattern:
-        if word == "|":
-            stages.append([])
-        else:
-            stages[-1].append(word)
-    return [stage for stage in stages if stage] or [[]]
-
-
-def _bare(word: str) -> str:
-    stripped = word.strip(_AROUND)
-    return stripped.rstrip(".") if len(stripped) > 1 and stripped.strip(".") else stripped
-
-
-def _named(word: str) -> str:
-    """The program that a word names, "" if it cannot be one."""
-    found = _PROGRAM.fullmatch(word)
-    return _VERSION.sub("", found[1]) if found else ""
-
-
-def _pipelines(text: str) -> Iterator[list[list[_Word]]]:
-    """Words by the stages of each pipeline. Where a bracket follows a name at once it is no shell, and there is none."""
-    stages, is_code, is_joined = [list[_Word]()], False, False
-    for token in (*_TOKEN.finditer(text), None):
-        kind = token.lastgroup if token else "end"
-        piece = token[0] if token else ""
-        if kind in ("quoted", "plain"):
-            word = _Word(piece.strip("\"'") if kind == "quoted" else piece, kind == "quoted")
-            if is_joined and stages[-1]:
-                last = stages[-1].pop()
-                word = _Word(last.text + word.text, last.is_quoted)
-            stages[-1].append(word)
-        elif kind == "pipe":
-            stages.append([])
-        elif kind == "end":
-            is_code = is_code or (piece == "(" and is_joined)
-            if piece in ("\n", ""):
-                if not is_code and stages[0]:
-                    yield stages
-                is_code = False
-            elif not is_code and stages[0]:
-                yield stages
-            stages = [[]]
-        is_joined = kind in ("quoted", "plain")
-
-
-def _is_command(words: Sequence[_Word]) -> bool:
-    rest = words[_beginning(words) :]
-    if not rest or rest[0].is_quoted or not _named(rest[0].text) or rest[0].text in NEGATORS:
-        return False
-    if any(word.text.lower() in _PROSE or word.text in ("=", "=>") for word in rest if not word.is_quoted):
-        return False
-    return len(rest) <= _SHORT or _is_marked(words)
-
-
-def _is_marked(words: Sequence[_Word]) -> bool:
-    """Whether something in a command can hardly stand in a sentence."""
-    rest = words[_beginning(words) :]
-    return _named(rest[0].text) in _READING or any(
-        word.is_quoted or _FLAG.match(word.text) or _PLACE.search(word.text) for word in rest[1:]
-    )
-
-
-def _beginning(words: Sequence[_Word]) -> int:
-    """Where the first program stands: after keywords, prompts and variables."""
-    skipped = (place for place, word in enumerate(words) if word.text not in _KEYWORDS | {"$", ">"} and not _ASSIGNMENT.match(word.text))
-    return next(skipped, len(words))
-
-
-def _readings(words: Sequence[_Word]) -> Iterator[Command]:
-    """A command as it stands, and as what it runs: that after `sudo`, `--` or `run`."""
-    texts = tuple(word.text for word in words)
-    wrappers = frozenset[str]()
-    places = dict.fromkeys([_beginning(words)])
-    for _ in range(_MOST_READINGS):
-        place = next((place for place, is_read in places.items() if not is_read), None)
-        if place is None:
-            return
-        places[place] = True
-        program = "" if words[place].is_quoted else _named(texts[place])
-        if program:
-            yield Command(program, texts[place + 1 :], wrappers)
-            first, _, second = program.partition("-")
-            if second:  # `docker-compose up` is `docker compose up`
-                yield Command(first, (second, *texts[place + 1 :]), wrappers)
-            wrappers |= {program} & _WRAPPERS
-            places = dict.fromkeys(_run_places(program, texts, place + 1)) | places
-
-
-def _run_places(program: str, texts: Sequence[str], start: int) -> Iterator[int]:
-    """Where the command that a program runs may begin: after its own flags and their values, or after a word that says so."""
-    if program in _WRAPPERS:
-        yield from islice(_no_flags(texts, start), _WRAPPED)
-    for marker in ("--", "exec", "run", *(("-m",) if program == "python" else ())):
-        if marker in texts[start:]:
-            yield from islice(_no_flags(texts, texts.index(marker, start) + 1), 1)
-
-
-def _no_flags(texts: Sequence[str], start: int) -> Iterator[int]:
-    return (place for place in range(start, len(texts)) if not _FLAG.match(texts[place]) and not _ASSIGNMENT.match(texts[place]))
-
-
-def _acting(words: Sequence[_Word]) -> list[_Word]:
-    is_reading = any(_named(word.text) in _READING for word in words[:1])
-    return [word for word in words[: 1 if is_reading else None] if not word.is_quoted]
-
-
-def _run_texts(words: Sequence[_Word]) -> Iterator[str]:
-    """The texts in quotes that one of the programs before them runs."""
-    if any(_named(word.text) in _RUNNING for word in words if not word.is_quoted):
-        yield from (word.text for word in words if word.is_quoted)

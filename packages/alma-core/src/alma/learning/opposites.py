@@ -77,7 +77,7 @@ OPPOSITES = """
     deserialise / serialise
     destination target / source
     deterministic / random
-    different / same
+    different fresh own separate / same shared
     difficult hard / easy
     discard / save
     discourage / encourage

@@ -25,6 +25,7 @@ _DENIED_APART = frozenset(map(stem, ("with", "without")))
 """Opposites that `denials` reads."""
 ONE = "1"
 _MANY = frozenset(map(stem, ("all", "both", "entire", "every", "everything", "many", "multiple", "several", "whole")))
+_APART = frozenset(map(stem, ("each", "individual", "own", "per", "separate", "separately")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,14 @@ class Limits:
 
 CALIBRATED = {
     ("all-MiniLM-L6-v2", 384): Limits(
-        contained=0.4, word_contained=0.6, contained_but_one=0.84, all_but_one=0.97, shortened=0.87, in_one_place=0.8, in_more_places=0.72, bare=0.44
+        contained=0.4,
+        word_contained=0.6,
+        contained_but_one=0.84,
+        all_but_one=0.97,
+        shortened=0.87,
+        in_one_place=0.8,
+        in_more_places=0.72,
+        bare=0.44,
     )
 }
 """By model and dimension."""
@@ -108,9 +116,13 @@ def is_contrary(one: Saying, other: Saying) -> bool:
 
 def _is_one_of_many(one: Saying, other: Saying) -> bool:
     """Whether one text speaks of one where the other speaks of many: "change one thing at a time", "change several things"."""
-    if ONE not in one.numbers or ONE in other.numbers or not one.wording.all.isdisjoint(_MANY):
+    if ONE not in one.numbers or ONE in other.numbers:
         return False
-    return bool(other.numbers) or not other.wording.all.isdisjoint(_MANY)
+    return bool(other.numbers) or any(_has_only(other, one, stems) for stems in (_MANY, _APART))
+
+
+def _has_only(one: Saying, other: Saying, stems: frozenset[str]) -> bool:
+    return not one.wording.all.isdisjoint(stems) and other.wording.all.isdisjoint(stems)
 
 
 def is_contained(one: Saying, other: Saying) -> bool:

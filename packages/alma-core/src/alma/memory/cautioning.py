@@ -27,7 +27,7 @@ ANTI_PATTERNS = frozenset({MemoryType.ANTI_PATTERN.value})
 LEAST = 0.4
 """A pattern below this cosine to the action is looked at only where both name the same code."""
 
-MOST_NAMING = 200
+MOST_NAMING = 100
 """How many of the anti-patterns that share most words with the code in an action are looked at."""
 
 MOST = 8

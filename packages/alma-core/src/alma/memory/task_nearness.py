@@ -9,11 +9,14 @@ from alma.learning.paraphrases import limits_of
 from alma.memory.nearby import cosine_of, vectors_of
 from alma.memory.room import Room
 from alma.text import matched_text, spelt
-from alma.types.evidence import BY_TYPE, STEP, StoredEvidence, text_key
+from alma.types.evidence import BY_TYPE, STEP, StoredEvidence
 
 NEAR_TASK = 0.3
 """From this cosine to one of the tasks that evidence is of, it holds for a task. Of the tasks of one intent in `benchmarks/data/check_tasks.jsonl`
 .62 are so near to one of two others, of the tasks of other intents .05."""
+
+THE_SAME = 0.99
+"""Under an embedder that was not measured, only the same task is near."""
 
 MOST_TASKS = 50
 """How many of the newest tasks of an evidence are looked at."""
@@ -30,15 +33,15 @@ class AskedTask:
 def holds_for(room: Room, stored: StoredEvidence, asked: AskedTask) -> bool:
     """Whether evidence is of tasks like this one: of the same type where both have one, else of a task with a near vector.
 
-    Without a type or a text in common there is nothing to tell by, and it holds. Under an embedder whose cosines were not measured only the same
-    task is near.
+    Without a type or a text in common nothing speaks against it, and it holds.
     """
     named = stored.evidence.task_class.removeprefix(STEP)
     if asked.task_type is not None and named.startswith(BY_TYPE):
         return named == f"{BY_TYPE}{spelt(asked.task_type)}"
-    if asked.text is None or named.endswith(f":{text_key(asked.text)}"):
+    if asked.text is None:
         return True
-    return limits_of(room.store.texts.fingerprint) is not None and _nearest(room, stored, matched_text(asked.text)) >= NEAR_TASK
+    least = THE_SAME if limits_of(room.store.texts.fingerprint) is None else NEAR_TASK
+    return _nearest(room, stored, matched_text(asked.text)) >= least
 
 
 def _nearest(room: Room, stored: StoredEvidence, task: str) -> float:

@@ -12,7 +12,9 @@ from alma.cli.output import console, print_json, printable
 def check(
     action: Annotated[str, typer.Argument(help="What is about to be done.")],
     agent: AgentOption,
-    task: Annotated[str | None, typer.Option("--task", "-t", help="What it is done for: what was learned from other tasks is silent.")] = None,
+    task: Annotated[
+        str | None, typer.Option("--task", "-t", help="What it is done for: what was learned from other tasks is silent.")
+    ] = None,
     task_type: Annotated[str | None, typer.Option("--task-type", help="The type of that task.")] = None,
     config: ConfigOption = None,
     json: JsonOption = False,
