@@ -414,12 +414,7 @@ class ALMA(Upkeep):
         """
         return behind.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
 
-<<<<<<< HEAD
     @by_place("action")
-    def check(self, agent: str, action: str) -> ActionCheck:
-        """The anti-patterns, learned or stated, that an action about to be taken matches. Takes milliseconds, writes nothing, forbids nothing."""
-        return cautioning.check(self._room, agent=agent, action=action)
-=======
     def check(self, agent: str, action: str, task: str | None = None, *, task_type: str | None = None) -> ActionCheck:
         """The anti-patterns, learned or stated, that an action about to be taken matches. Takes milliseconds, writes nothing, forbids nothing.
 
@@ -427,7 +422,6 @@ class ALMA(Upkeep):
         was learned warns only where it was learned from like tasks; what was stated always does.
         """
         return cautioning.check(self._room, agent=agent, action=action, task=task, task_type=task_type)
->>>>>>> 65d615c (check compares code with code and sentences by how they differ: calls with other arguments warn, mentions and other flags do not; with a task, what was learned elsewhere is silent)
 
     @by_place("context")
     def assess(

@@ -11,11 +11,8 @@ from alma.memory import arguments as args
 from alma.memory.deference import RULES, is_own_rule, overruled
 from alma.memory.nearby import holding, near
 from alma.memory.room import Room
-<<<<<<< HEAD
 from alma.memory.swaps import check_order
-=======
 from alma.memory.task_nearness import AskedTask, holds_for
->>>>>>> 65d615c (check compares code with code and sentences by how they differ: calls with other arguments warn, mentions and other flags do not; with a task, what was learned elsewhere is silent)
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
