@@ -1,13 +1,22 @@
 """Whether `check` warns of what is known to fail, and of nothing else: `python -m benchmarks.checks [--longmemeval FILE] [--airline FILE]`.
 
-One side of every labelled pair of strategies is stated as an anti-pattern, the other is the action about to be taken. An agent that knows this
-pattern alone should be warned where the two say the same, and not where they do not. Another agent knows the patterns of all pairs; what it is
-warned of beside the pair's own is counted apart: nobody labelled that, and much of it is right. It is the one that is asked about benign actions.
+A pair is a pattern that is stated as an anti-pattern, an action about to be taken, and whether the one should warn of the other. There are two sets,
+written before anything was built on them: `data/check_tuning.jsonl`, on which limits and rules were tuned, and `data/check_held_out.jsonl`, of other
+verbs, tools and phrasing, of which only the totals were looked at. An agent that knows the pattern of a pair alone is asked. Another agent knows the
+patterns of all pairs; what it is warned of beside the pair's own is counted apart: nobody labelled that, and some of it is right.
+
+The labelled pairs of strategies (`data/strategy_pairs.jsonl`) are asked in the same way. Of those that only look alike the narrower ones are left out:
+who is warned of "use Redis" should be warned of "use Redis as a message queue".
 
 Benign actions have nothing to do with any of the patterns: what users said in LongMemEval, what customers of an airline asked for, and the tools
-that its agent then called. But one pattern is to cancel the reservation, and where that is warned of, it was asked for. The time of a check
-is that of `--memories` outcomes beside the anti-patterns, and of as many anti-patterns, with the vector of the action at hand; of the latter only
-the processor time has a limit, for nobody has so many.
+that its agent then called. But some patterns name one of these tools, one is to cancel the reservation, and where these are warned of, it was asked
+for.
+
+With a task, a warning that was learned is to come where it was learned from like tasks: tasks of twelve intents (`data/check_tasks.jsonl`), a strategy
+that failed twice for each of two of an intent, asked about for the other tasks of that intent and for those of the other ones.
+
+The time of a check is that of `--memories` outcomes beside the anti-patterns, and of as many anti-patterns, with the vector of the action at hand; of
+the latter only the processor time has a limit, for nobody has so many.
 """
 
 import argparse
@@ -17,7 +26,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import combinations, groupby, islice
 from pathlib import Path
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
@@ -32,30 +41,39 @@ from benchmarks.measures import mean, percentile
 from benchmarks.outcomes import read_trials
 from benchmarks.records import DataError, read_records
 from benchmarks.screen import wide_console
-from benchmarks.strategy_pairs import DATA, SPLITS
+from benchmarks.strategy_pairs import DATA as STRATEGIES
 from benchmarks.subject import AGENT, PROJECT, AlmaSubject
 from benchmarks.texts import RealTexts
 
 if TYPE_CHECKING:
     from alma import ALMA
 
+FOLDER = Path(__file__).with_name("data")
+TUNING, HELD_OUT, TASKS = FOLDER / "check_tuning.jsonl", FOLDER / "check_held_out.jsonl", FOLDER / "check_tasks.jsonl"
+SETS = ("tuned on", "held out", "strategies, tuned on", "strategies, held out")
+GATED = SETS[:2]
+LEAST_WARNED, MOST_FALSE, MOST_FALSE_BENIGN = 0.8, 0.03, 0.03
+NARROWER = "narrower"
 MEMORIES = 10_000
 BENIGN = 1_000
 ROUNDS = 20
 TIMED_ACTIONS = 25
+FOUNDINGS = 5
+"""How many pairs of tasks of each intent a strategy fails for."""
 LIMIT_MS = 5.0
 WHY_BAD = "it failed before"
 ASKED_FOR = "Cancel the reservation"
+FAILING = "Do all of it by hand"
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A pattern that is known to fail, an action, and whether that is the same in other words; `kind` is how they differ."""
+    """A pattern that is known to fail, an action, and whether it should be warned of; `of` names the set, `kind` is how the two differ."""
 
     pattern: str
     action: str
-    is_same: bool
-    split: str
+    should_warn: bool
+    of: str
     kind: str
 
 
@@ -68,38 +86,71 @@ class Answer:
     others: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task and what is wanted of it."""
+
+    split: str
+    intent: str
+    text: str
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the benchmark as the command line says. Ends the process with 1 and a message if it cannot, or if a limit is missed."""
     options = _parser().parse_args(arguments)
     console = wide_console()
     try:
-        pairs = read_pairs(options.data)
+        pairs = [
+            *read_pairs(options.tuning, "tuned on"),
+            *read_pairs(options.held_out, "held out"),
+            *read_strategies(options.strategies),
+        ]
+        tasks = read_tasks(options.tasks)
         benign = benign_actions(options.longmemeval, options.airline, options.benign)
         with tempfile.TemporaryDirectory(prefix="checks-") as folder, Progress(console=console) as progress:
             answers, alarms = judged(pairs, benign, Path(folder) / "pairs", options.embedder, progress)
+            learned = task_figures(tasks, Path(folder) / "tasks", options.embedder, progress)
             times = timed(options.longmemeval, pairs, options.memories, Path(folder), progress) if options.longmemeval else []
     except DataError as error:
         sys.exit(str(error))
-    show_alarms(console, answers, alarms)
-    result = [*figures(answers), *benign_figures(benign, alarms), *times]
+    show_wrong(console, answers, alarms, is_all=options.show_held_out)
+    result = [*figures(answers), *benign_figures(benign, alarms), *learned, *times]
     gates.show(console, result, f"Checking actions against {len(patterns(pairs))} anti-patterns, embedder {options.embedder}")
     if options.json:
-        about: dict[str, Any] = {"data": options.data.name, "embedder": options.embedder, "memories": options.memories}
+        about: dict[str, Any] = {"embedder": options.embedder, "memories": options.memories}
         others = {answer.pair.action: answer.others for answer in answers if answer.others}
-        gates.write_json(options.json, result, **about, alarms=alarms, others=others, false_by_kind=false_by_kind(answers))
+        gates.write_json(options.json, result, **about, alarms=alarms, others=others, by_kind=by_kind(answers))
     gates.enforce(result)
 
 
-def read_pairs(path: Path) -> list[Pair]:
-    """The pairs of strategies in a file. `DataError` if they are no labelled pairs."""
+def read_pairs(path: Path, of: str) -> list[Pair]:
+    """The labelled pairs of a file. `DataError` if they are none."""
     try:
-        return [
-            Pair(record["a"], record["b"], record["same"], record["split"], record["kind"])
-            for record in read_records(path)
-            if record["of"] == "strategy"
+        return [Pair(one["pattern"], one["action"], one["warn"], of, one["kind"]) for one in read_records(path)]
+    except KeyError as error:
+        raise DataError(f"{path}: a pair has no {error}") from error
+
+
+def read_strategies(path: Path) -> list[Pair]:
+    """The pairs of strategies in a file, the first one as the pattern. `DataError` if they are no labelled pairs."""
+    named = {"dev": SETS[2], "held_out": SETS[3]}
+    try:
+        pairs = [
+            Pair(one["a"], one["b"], one["same"], named[one["split"]], one["kind"])
+            for one in read_records(path)
+            if one["of"] == "strategy"
         ]
     except KeyError as error:
         raise DataError(f"{path}: a pair has no {error}") from error
+    return [pair for pair in pairs if pair.kind != NARROWER]
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """Tasks with what is wanted of them. `DataError` if they are none."""
+    try:
+        return [Task(one["split"], one["intent"], one["task"]) for one in read_records(path)]
+    except KeyError as error:
+        raise DataError(f"{path}: a task has no {error}") from error
 
 
 def benign_actions(longmemeval: Path | None, airline: Path | None, most: int) -> dict[str, list[str]]:
@@ -142,25 +193,61 @@ def patterns(pairs: Sequence[Pair]) -> list[str]:
 
 
 def figures(answers: Sequence[Answer]) -> list[Gate]:
-    """Of each split: how often the warning came where it should, where it should not, and what came beside it."""
+    """Of each set: how often the warning came where it should, how often it was right, where it should not have come, and what came beside it."""
     result = []
-    for split, name in SPLITS.items():
-        same = [answer.is_warned for answer in answers if answer.pair.split == split and answer.pair.is_same]
-        different = [answer.is_warned for answer in answers if answer.pair.split == split and not answer.pair.is_same]
-        others = [bool(answer.others) for answer in answers if answer.pair.split == split]
-        result += [
-            Gate(f"warned, of {len(same)} same in other words, {name}", mean(same), "", more_is_better=True),
-            Gate(f"  false alarms, of {len(different)} that only look alike, {name}", mean(different), ""),
-            Gate(f"  warned of another pair's pattern, of {len(others)}, {name}", mean(others), ""),
-        ]
+    for of in SETS:
+        wanted = [answer.is_warned for answer in answers if answer.pair.of == of and answer.pair.should_warn]
+        unwanted = [answer.is_warned for answer in answers if answer.pair.of == of and not answer.pair.should_warn]
+        others = [bool(answer.others) for answer in answers if answer.pair.of == of]
+        least, most = (LEAST_WARNED, MOST_FALSE) if of in GATED else (None, None)
+        if wanted and unwanted:
+            result += [
+                Gate(f"warned, of {len(wanted)} that should be, {of}", mean(wanted), "", limit=least, more_is_better=True),
+                Gate(f"  false alarms, of {len(unwanted)}, {of}", mean(unwanted), "", limit=most),
+                Gate(f"  precision, {of}", sum(wanted) / max(sum(wanted) + sum(unwanted), 1), "", more_is_better=True),
+                Gate(f"  warned of another pair's pattern, of {len(others)}, {of}", mean(others), ""),
+            ]
     return result
 
 
-def false_by_kind(answers: Sequence[Answer]) -> dict[str, tuple[int, int]]:
-    """Of each kind of pair that only looks alike: the false alarms, and the pairs."""
-    different = sorted((answer for answer in answers if not answer.pair.is_same), key=_kind)
-    grouped = ((kind, list(group)) for kind, group in groupby(different, key=_kind))
-    return {kind: (sum(answer.is_warned for answer in members), len(members)) for kind, members in grouped}
+def by_kind(answers: Sequence[Answer]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Of each set and kind of pair: how many were warned of, and how many there are."""
+    ordered = sorted(answers, key=_kind)
+    counted: dict[str, dict[str, tuple[int, int]]] = {of: {} for of in SETS}
+    for (of, should_warn, kind), group in groupby(ordered, key=_kind):
+        members = list(group)
+        name = f"{kind}, {'should warn' if should_warn else 'should not'}"
+        counted[of][name] = (sum(answer.is_warned for answer in members), len(members))
+    return counted
+
+
+def task_figures(tasks: Sequence[Task], folder: Path, embedder: str, progress: Progress) -> list[Gate]:
+    """Of each half of the intents: how often what failed for two tasks of an intent is warned of for its other tasks, and for those of other intents."""
+    from alma import ALMA
+
+    result = []
+    for split in dict.fromkeys(task.split for task in tasks):
+        own, foreign = list[bool](), list[bool]()
+        members = [task for task in tasks if task.split == split]
+        foundings = [
+            founding
+            for intent in dict.fromkeys(task.intent for task in members)
+            for founding in islice(combinations([task for task in members if task.intent == intent], 2), FOUNDINGS)
+        ]
+        with ALMA.open(folder / split, project_id=PROJECT, embedding_provider=embedder) as alma:
+            for number, founding in enumerate(progress.track(foundings, description=f"Tasks, {split}")):
+                for task in (*founding, *founding):
+                    alma.learn(f"agent-{number}", task.text, "failure", FAILING)
+                for task in members:
+                    if task not in founding:
+                        is_warned = not alma.check(f"agent-{number}", FAILING, task=task.text).is_clear
+                        (own if task.intent == founding[0].intent else foreign).append(is_warned)
+        name = split.replace("_", " ")
+        result += [
+            Gate(f"learned, warned of for {len(own)} tasks of the same intent, {name}", mean(own), "", more_is_better=True),
+            Gate(f"  and for {len(foreign)} tasks of other intents, {name}", mean(foreign), ""),
+        ]
+    return result
 
 
 def benign_figures(benign: dict[str, list[str]], alarms: dict[str, list[tuple[str, str]]]) -> list[Gate]:
@@ -168,8 +255,9 @@ def benign_figures(benign: dict[str, list[str]], alarms: dict[str, list[tuple[st
     return [
         Gate(
             f"false alarms, of {len(actions)}: {kind}",
-            sum(pattern != ASKED_FOR for _, pattern in alarms[kind]) / len(actions),
+            sum(not _was_asked_for(*alarm) for alarm in alarms[kind]) / len(actions),
             "",
+            limit=MOST_FALSE_BENIGN,
         )
         for kind, actions in benign.items()
     ]
@@ -196,25 +284,31 @@ def timed(path: Path, pairs: Sequence[Pair], memories: int, folder: Path, progre
     return result
 
 
-def show_alarms(console: Console, answers: Sequence[Answer], alarms: dict[str, list[tuple[str, str]]]) -> None:
-    """Prints the false alarms, a line each, and how many there are of each kind."""
+def show_wrong(console: Console, answers: Sequence[Answer], alarms: dict[str, list[tuple[str, str]]], *, is_all: bool) -> None:
+    """Prints the pairs that were judged wrong, a line each, of those held out only if `is_all`; benign alarms; and how many of each kind were warned of."""
     for answer in answers:
-        if answer.is_warned and not answer.pair.is_same:
-            _say(console, f"false alarm: {answer.pair.action!r} for {answer.pair.pattern!r}")
+        pair = answer.pair
+        if answer.is_warned != pair.should_warn and (is_all or pair.of == GATED[0]):
+            _say(console, f"{'missed' if pair.should_warn else 'false alarm'}: {pair.action!r} for {pair.pattern!r}")
     for kind, found in alarms.items():
         for action, pattern in found:
-            told = "asked for" if pattern == ASKED_FOR else "false alarm"
-            _say(console, f"{told}, {kind}: {action[:80]!r} for {pattern!r}")
-    by_kind = (f"{false} of {pairs} {kind}" for kind, (false, pairs) in false_by_kind(answers).items())
-    _say(console, f"false alarms by what differs: {', '.join(by_kind)}")
+            if not _was_asked_for(action, pattern):
+                _say(console, f"false alarm, {kind}: {action[:80]!r} for {pattern!r}")
+    for of, counted in by_kind(answers).items():
+        if counted:
+            _say(console, f"{of}: {', '.join(f'{warned} of {pairs} {kind}' for kind, (warned, pairs) in counted.items())}")
 
 
 def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _kind(answer: Answer) -> str:
-    return answer.pair.kind
+def _was_asked_for(action: str, pattern: str) -> bool:
+    return pattern == ASKED_FOR or action.split()[0] in pattern
+
+
+def _kind(answer: Answer) -> tuple[str, bool, str]:
+    return answer.pair.of, answer.pair.should_warn, answer.pair.kind
 
 
 def _answer(alma: "ALMA", pair: Pair, agent: str) -> Answer:
@@ -256,9 +350,14 @@ def _tools_called(path: Path) -> Iterator[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.checks", description=__doc__)
-    parser.add_argument(
-        "--data", type=Path, default=DATA, help="labelled pairs as JSON lines (default: those beside this benchmark)"
-    )
+    for name, path, what in (
+        ("--tuning", TUNING, "pairs that were tuned on"),
+        ("--held-out", HELD_OUT, "pairs that were not"),
+        ("--strategies", STRATEGIES, "labelled pairs of strategies"),
+        ("--tasks", TASKS, "tasks with what is wanted of them"),
+    ):
+        parser.add_argument(name, type=Path, default=path, help=f"{what}, as JSON lines (default: those beside this benchmark)")
+    parser.add_argument("--show-held-out", action="store_true", help="show which pairs that were not tuned on are judged wrong")
     parser.add_argument("--longmemeval", type=Path, help="a LongMemEval file, for benign actions and for the times")
     parser.add_argument("--airline", type=Path, help="a file of tau-bench trials, for benign actions")
     parser.add_argument(

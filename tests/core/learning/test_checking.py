@@ -1,9 +1,12 @@
 """What is warned of before an action is taken."""
 
+from typing import Any
+
 import pytest
 
-from alma import ALMA
-from facade import OpenStore
+from alma import ALMA, AntiPattern
+from alma.errors import ValidationError
+from facade import OpenStore, refused
 
 TASK = "Deploy the auth service"
 
@@ -102,3 +105,75 @@ def test_an_action_and_a_pattern_of_any_length_are_compared_by_their_beginnings(
     alma.add_anti_pattern("dev", beginning + "with version 1 " * 500, "it breaks")
 
     assert not alma.check("dev", beginning + "with version 2 " * 500).is_clear
+
+
+SLEEP = "Using sleep() for async waits"
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "Using sleep(5000) for async waits",
+        "time.sleep(5) until the page loads",
+        "use sleep() to wait for the modal",
+        "Thread.sleep(1)",
+    ],
+)
+def test_a_call_is_warned_of_whatever_its_arguments(alma: ALMA, action: str) -> None:
+    alma.add_anti_pattern("qa", SLEEP, "Causes flaky tests", "Use explicit waits with conditions")
+
+    (warning,) = alma.check("qa", action).warnings
+
+    assert "Use explicit waits with conditions" in warning.told
+
+
+@pytest.mark.parametrize(
+    "action", ["Use explicit waits instead of sleep()", 'grep -rn "sleep(" tests/', "scheduler.sleep_mode()"]
+)
+def test_what_only_speaks_of_a_call_is_clear(alma: ALMA, action: str) -> None:
+    alma.add_anti_pattern("qa", SLEEP, "Causes flaky tests")
+
+    assert alma.check("qa", action).is_clear
+
+
+def test_a_command_deep_in_a_script_is_found_among_many_anti_patterns(alma: ALMA) -> None:
+    alma.add_many(
+        [AntiPattern(agent="dev", pattern=f"{chr(97 + n % 26) * 4} build step number {n}", why_bad="slow") for n in range(300)]
+    )
+    alma.add_anti_pattern("dev", "git push --force", "it loses the work of others")
+    script = "\n".join(f"make build-step-{number}" for number in range(60)) + "\ngit -C web push -f origin main\n"
+
+    assert [warning.anti_pattern.pattern for warning in alma.check("dev", script).warnings] == ["git push --force"]
+
+
+def test_what_was_learned_is_silent_for_a_task_of_another_kind_and_what_was_stated_never_is(alma: ALMA) -> None:
+    learn(alma, "dev", "failure", "rolling update", times=2)
+    alma.add_anti_pattern("dev", "chmod 777", "anyone may write")
+
+    assert not alma.check("dev", "rolling update").is_clear
+    assert not alma.check("dev", "rolling update", TASK).is_clear
+    assert alma.check("dev", "rolling update", "Paint the fence").is_clear
+    assert not alma.check("dev", "chmod 777 x", "Paint the fence").is_clear
+
+
+def test_a_type_of_task_silences_what_was_learned_from_another_type(alma: ALMA) -> None:
+    for _ in range(2):
+        alma.learn("dev", TASK, "failure", "rolling update", task_type="deployment", error_message="broke")
+
+    assert not alma.check("dev", "rolling update", task_type="Deployment").is_clear
+    assert alma.check("dev", "rolling update", task_type="painting").is_clear
+    assert alma.check("dev", "rolling update", TASK, task_type="painting").is_clear
+
+
+def test_a_task_says_nothing_on_what_a_type_was_learned_from_unless_it_is_one_of_its_tasks(alma: ALMA) -> None:
+    for _ in range(2):
+        alma.learn("dev", TASK, "failure", "rolling update", task_type="deployment", error_message="broke")
+
+    assert not alma.check("dev", "rolling update", TASK).is_clear
+    assert alma.check("dev", "rolling update", "Paint the fence").is_clear
+
+
+@pytest.mark.parametrize("given", [{"task": 3}, {"task_type": 3}, {"task": "a\x00b"}, {"task_type": "x" * 300}])
+def test_a_bad_task_is_an_error(alma: ALMA, given: dict[str, Any]) -> None:
+    with refused(alma, ValidationError):
+        alma.check("dev", "rolling update", **given)

@@ -5,6 +5,8 @@ decide what vectors blur, and vectors decide where words only differ a little. H
 `benchmarks/strategy_pairs.py`, from which the limits come.
 """
 
+from collections.abc import Iterator
+
 from alma.learning.stems import mean_the_same, opposites, stem, unmatched
 from alma.learning.wording import Stems, Wording, action, wording
 
@@ -42,7 +44,7 @@ def conflict(a: str | Wording, b: str | Wording) -> str | None:
     return (
         _other_signs(mine, theirs)
         or _reversal(mine, theirs)
-        or _exchange(mine, theirs)
+        or exchange(mine, theirs)
         or _amounts(mine, theirs)
         or _replaced(mine, theirs)
     )
@@ -121,19 +123,24 @@ def _reversal(a: Wording, b: Wording) -> str | None:
 
 
 def _opposite(a: Wording, b: Wording) -> str | None:
+    pair = next(opposite_words(a, b), None)
+    return f"opposites: {pair[0]} / {pair[1]}" if pair else None
+
+
+def opposite_words(a: Wording, b: Wording) -> Iterator[tuple[str, str]]:
+    """The stems of one text whose opposite stands in the other, each with it, unless both texts name both."""
     theirs = b.all - a.all
     if a.opposed.isdisjoint(theirs) and b.opposed.isdisjoint(a.all):
-        return None
+        return
     if a.earlier and b.earlier:
-        theirs -= _TIMES  # what comes first is compared by `_exchange`
+        theirs -= _TIMES  # what comes first is compared by `exchange`
     for one in sorted(a.all - b.all):
         for other in sorted(theirs):
             if (other in opposites(one) or one in opposites(other)) and not (_is_among(other, a.all) and _is_among(one, b.all)):
-                return f"opposites: {one} / {other}"
-    return None
+                yield one, other
 
 
-def _exchange(a: Wording, b: Wording) -> str | None:
+def exchange(a: Wording, b: Wording) -> str | None:
     """Whether two things have changed their parts: what comes first, what is raised and what lowered, who does it and to whom."""
     moved_back = (a.earlier - a.later) & (b.later - b.earlier)
     moved_up = (a.later - a.earlier) & (b.earlier - b.later)
@@ -175,6 +182,11 @@ def _amounts(a: Wording, b: Wording) -> str | None:
     says_no_more_than_a = {*a.numbers, *b.numbers} == {"1"} and a.all.isdisjoint(_MANY) and b.all.isdisjoint(_MANY)
     if a.numbers != b.numbers and not says_no_more_than_a:
         return f"numbers: {', '.join(a.numbers)} / {', '.join(b.numbers)}"
+    return other_version(a, b)
+
+
+def other_version(a: Wording, b: Wording) -> str | None:
+    """Which version of one thing each text names, if another one."""
     others = dict(sorted(b.versions - a.versions))
     for name, number in sorted(a.versions - b.versions):
         if name in others:

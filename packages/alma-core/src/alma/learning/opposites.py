@@ -63,6 +63,7 @@ OPPOSITES = """
     compress zip / decompress expand extract unzip
     concurrent concurrently parallel / sequential sequentially serial serially
     connect / disconnect
+    continue keep / cease halt stop
     consumer subscriber / producer publisher
     criticise / praise
     day / night
@@ -76,7 +77,7 @@ OPPOSITES = """
     deserialise / serialise
     destination target / source
     deterministic / random
-    different / same
+    different fresh own separate / same shared
     difficult hard / easy
     discard / save
     discourage / encourage

@@ -417,9 +417,13 @@ class ALMA(Upkeep):
         return behind.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
 
     @by_place("action")
-    def check(self, agent: str, action: str) -> ActionCheck:
-        """The anti-patterns, learned or stated, that an action about to be taken matches. Takes milliseconds, writes nothing, forbids nothing."""
-        return cautioning.check(self._room, agent=agent, action=action)
+    def check(self, agent: str, action: str, task: str | None = None, *, task_type: str | None = None) -> ActionCheck:
+        """The anti-patterns, learned or stated, that an action about to be taken matches. Takes milliseconds, writes nothing, forbids nothing.
+
+        An action is a call, a command or a sentence: arguments that a pattern does not name do not matter. With a `task` or a `task_type`, what
+        was learned warns only where it was learned from like tasks; what was stated always does.
+        """
+        return cautioning.check(self._room, agent=agent, action=action, task=task, task_type=task_type)
 
     @by_place("context")
     def assess(

@@ -5,51 +5,64 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from alma.evidence import Tally
-from alma.learning.matching import conflict, same_strategy
+from alma.learning.action_matching import is_warned_of, read_action, read_pattern, words_of_code
+from alma.learning.paraphrases import limits_of
 from alma.memory import arguments as args
 from alma.memory.deference import RULES, is_own_rule, overruled
-from alma.memory.nearby import near
+from alma.memory.nearby import holding, near
 from alma.memory.room import Room
 from alma.memory.swaps import check_order
+from alma.memory.task_nearness import AskedTask, holds_for
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
 from alma.types.strategies import ActionCheck, ActionWarning
 from alma.types.tags import defused
 
-LEAST = 0.4
-"""No anti-pattern whose pattern is below this cosine to the action is looked at."""
+ANTI_PATTERNS = frozenset({MemoryType.ANTI_PATTERN.value})
 
-NEAR_ENOUGH = 0.55
-"""From this cosine on an action is taken for the pattern, if it says no more than that and nothing in the words speaks against it."""
+LEAST = 0.4
+"""A pattern below this cosine to the action is looked at only where both name the same code."""
+
+MOST_NAMING = 100
+"""How many of the anti-patterns that share most words with the code in an action are looked at."""
 
 MOST = 8
 TOLD_CHARS = 200
 
 
-def check(room: Room, *, agent: object, action: object) -> ActionCheck:
-    """The anti-patterns that an action matches, the nearest first. Writes nothing, and forbids nothing."""
+def check(room: Room, *, agent: object, action: object, task: object = None, task_type: object = None) -> ActionCheck:
+    """The anti-patterns that an action matches, the nearest first. Writes nothing, and forbids nothing.
+
+    With a task, or its type, those that were learned warn only where they were learned from like tasks; those that were stated always do.
+    """
     reader = args.checked_name(agent, "agent")
     check_order(room, agent)
     text = args.checked_text(action, "action")
-    matching = _matching(room, reader, matched_text(text))
+    asked = AskedTask(args.optional_text(task, "task"), args.optional_label(task_type, "task_type"))
+    matching = _matching(room, reader, text)
     behind = room.project.learned.behind(list(matching))
+    matching = {row: match for row, match in matching.items() if row not in behind or holds_for(room, behind[row], asked)}
     ordered = sorted(matching, key=lambda row: (-matching[row][1], row not in behind, matching[row][0].agent != reader, row))
     warnings = [_warning(*matching[row], reader, behind[row].evidence.lifetime if row in behind else None) for row in ordered]
     return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]))
 
 
-def _matching(room: Room, reader: str, action: str) -> dict[int, tuple[AntiPattern, float]]:
+def _matching(room: Room, reader: str, text: str) -> dict[int, tuple[AntiPattern, float]]:
     """The anti-patterns that match and that the reader does not know better, by row, each with the cosine of the pattern alone."""
-    rows = [item.memory for item in near(room, reader=reader, text=action, kinds={MemoryType.ANTI_PATTERN.value}, least=LEAST)]
-    cosines = {row: cosine for row, cosine in _cosines(room, action, rows).items() if cosine >= LEAST}
+    action, beginning = read_action(text), matched_text(text)
+    near_ones = near(room, reader=reader, text=beginning, kinds=ANTI_PATTERNS, least=LEAST)
+    naming = holding(room, reader=reader, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING)
+    cosines = _cosines(room, beginning, [*{item.memory for item in near_ones} | {*naming}])
+    cosines = {row: cosine for row, cosine in cosines.items() if cosine >= LEAST or row in naming}
     patterns = {row: memory for row, memory in room.project.memories(list(cosines)).items() if isinstance(memory, AntiPattern)}
+    limits = limits_of(room.store.texts.fingerprint)
     found = {
         row: (pattern, cosines[row])
         for row, pattern in patterns.items()
-        if _matches(action, matched_text(pattern.pattern), cosines[row])
+        if is_warned_of(read_pattern(pattern.pattern), action, cosines[row], limits)
     }
-    gone = _overruled(room, reader, action, [row for row, (pattern, _) in found.items() if pattern.agent != reader])
+    gone = _overruled(room, reader, beginning, [row for row, (pattern, _) in found.items() if pattern.agent != reader])
     return {row: match for row, match in found.items() if row not in gone}
 
 
@@ -60,10 +73,6 @@ def _overruled(room: Room, reader: str, action: str, shared: list[int]) -> set[i
     partitions = room.project.partitions()
     own = [rule.memory for rule in room.project.candidates(rows) if is_own_rule(partitions[rule.partition], reader)]
     return overruled(room, shared, own, reader=reader)
-
-
-def _matches(action: str, pattern: str, cosine: float) -> bool:
-    return same_strategy(action, pattern, cosine) or (cosine >= NEAR_ENOUGH and conflict(action, pattern) is None)
 
 
 def _cosines(room: Room, action: str, rows: Sequence[int]) -> dict[int, float]:

@@ -56,6 +56,17 @@ def near(room: Room, *, reader: str, text: str, kinds: Collection[str], least: f
     return [Near(memory, -negative) for memory, (negative, _) in sorted(best.items(), key=lambda item: (item[1], -item[0]))]
 
 
+def holding(room: Room, *, reader: str, words: Sequence[str], kinds: Collection[str], most: int) -> list[int]:
+    """The rows of the memories of these kinds that a reader sees and that hold most of the words, by their weight."""
+    scope = [partition.row for partition in readable(room, agent=reader, user_id=None) if partition.kind in kinds]
+    if not scope or not words:
+        return []
+    found = room.project.text_scores(words)
+    inside = room.index.current().among(found.memories, partitions=scope)
+    best = np.lexsort((found.memories[inside], -found.scores[inside]))[:most]
+    return [int(row) for row in found.memories[inside][best]]
+
+
 def near_classes(room: Room, found: list[Near]) -> list[NearClass]:
     """The classes that the memories belong to, nearest first."""
     behind = room.project.learned.behind([item.memory for item in found])

@@ -12,6 +12,10 @@ from alma.cli.output import console, print_json, printable
 def check(
     action: Annotated[str, typer.Argument(help="What is about to be done.")],
     agent: AgentOption,
+    task: Annotated[
+        str | None, typer.Option("--task", "-t", help="What it is done for: what was learned from other tasks is silent.")
+    ] = None,
+    task_type: Annotated[str | None, typer.Option("--task-type", help="The type of that task.")] = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -24,11 +28,12 @@ def check(
       alma check "kubectl rollout restart deployment/auth" -a victor
       alma check "Wait with sleep()" -a helena && ./run.sh
       alma check "Wait with sleep()" -a helena --json
+      alma check "rolling update" -a victor --task "Deploy the auth service"
     """
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        found = alma.check(agent=agent, action=action)
+        found = alma.check(agent=agent, action=action, task=task, task_type=task_type)
     if json:
         print_json({"is_clear": found.is_clear, **found.model_dump(mode="json")})
     elif found.is_clear:

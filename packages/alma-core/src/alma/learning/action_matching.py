@@ -1,0 +1,192 @@
+"""Whether an action about to be taken does what a pattern names.
+
+Code is compared with code: the calls, commands or keywords that the pattern names must be in the action, with the flags, the named arguments and
+the quoted ones that the pattern gives; other arguments do not matter. All else is compared as sentences are.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+from alma.learning.calls import INSTRUCTIONS, Calls, calls_in, is_generic, is_same_call, names_the_same
+from alma.learning.commands import Likeness, NamedCommands, likeness, named_in, words_in
+from alma.learning.paraphrases import Limits, Saying, is_contained, is_contrary, is_paraphrase, saying
+from alma.learning.shell import Commands, commands_in
+from alma.learning.statements import holds, keywords, statement
+from alma.learning.stems import stem
+from alma.text import matched_text, spelt
+from alma.text import words as words_of
+
+MOST_PARTS, MOST_WORDS = 20, 64
+STATEMENT_CHARS = 200
+
+_PROHIBITION = re.compile(r"\s*(?:please\s+)?(?:never|do not|don['’]?t|avoid)\s+", re.IGNORECASE)
+_EXCLUSION = re.compile(r"\b(?:without|with no)\b", re.IGNORECASE)
+_RUN = re.compile(rf"\w{{1,100}}\((?:{'|'.join(sorted(INSTRUCTIONS))})\s*=\s*([\"'])(.*?)\1[^)]*\)")
+"""A tool that runs something is named by what it runs: `Bash(command="npm start")`."""
+_DEEPEST = 3
+"""A text that a text executes is read so deep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern as actions are compared with it. "Never force-push" names what "Force-push" does.
+
+    `normal` is its text as `alma.text.spelt` gives it, `named` what it says before "without", `excluded` what it says after it.
+    `flags` are the stems of its long flags: a sentence without them says something else.
+    """
+
+    normal: str
+    whole: Saying
+    named: Saying
+    excluded: Saying
+    calls: Calls
+    commands: NamedCommands
+    words: frozenset[str]
+    flags: frozenset[str]
+    keywords: tuple[str, ...]
+    excluded_keywords: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The code in a text: in an action, or in what that gives others to execute."""
+
+    calls: Calls
+    commands: Commands
+    statement: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action as it is compared with patterns."""
+
+    normal: str
+    whole: Saying
+    parts: tuple[Part, ...]
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is code from end to end, in which what it leaves out is not said."""
+        part = self.parts[0]
+        return part.commands.is_certain or part.statement is not None or part.calls.has_code
+
+
+@lru_cache(maxsize=4_096)
+def read_pattern(text: str) -> Pattern:
+    """Reads a pattern. The same for the same text, always."""
+    plain = matched_text(_RUN.sub(r"\2", _PROHIBITION.sub("", text, count=1)))
+    named, *excluded = _EXCLUSION.split(plain, maxsplit=1)
+    rest = "".join(excluded)
+    words = words_in(plain)
+    return Pattern(
+        spelt(plain),
+        saying(plain),
+        saying(named),
+        saying(rest),
+        calls_in(plain),
+        named_in(words),
+        frozenset(spelling for word in words for spelling in (word, word.lower())),
+        frozenset(stem(part) for word in words_in(named) if word.startswith("--") for part in words_of(word.partition("=")[0])),
+        keywords(named),
+        keywords(rest),
+    )
+
+
+def read_action(text: str) -> Action:
+    """Reads an action, and what it gives others to execute."""
+    parts = tuple(islice(_parts(text, deep=0), MOST_PARTS))
+    commands = parts[0].commands
+    said = matched_text(commands.unquoted if commands.is_certain else text)
+    return Action(spelt(matched_text(text)), saying(said), parts)
+
+
+def words_of_code(action: Action) -> list[str]:
+    """The words that name the calls and programs of an action, and those of its statements: a pattern that names one has some of them."""
+    found: dict[str, None] = {}
+    for part in action.parts:
+        names = (name for call in part.calls.calls for name in (call.name, *call.receiver))
+        for name in (*names, *sorted(part.commands.programs), (part.statement or "")[:STATEMENT_CHARS]):
+            found |= dict.fromkeys(words_of(name))
+    return list(found)[:MOST_WORDS]
+
+
+def is_warned_of(pattern: Pattern, action: Action, cosine: float, limits: Limits | None) -> bool:
+    """Whether an action does what a pattern names. Without limits the cosine says nothing: only code and the same words do."""
+    if pattern.normal == action.normal:
+        return True
+    verdicts = {_by_code(pattern, part, cosine, limits) for part in action.parts}
+    if verdicts != {None}:
+        return True in verdicts and not _has_excluded(pattern, action)
+    return _by_words(pattern, action, cosine, limits)
+
+
+def _parts(text: str, *, deep: int) -> Iterator[Part]:
+    commands = commands_in(text)
+    calls = Calls() if commands.is_certain else calls_in(text)
+    yield Part(calls, commands, statement(text))
+    if deep < _DEEPEST:
+        for instruction in (*commands.instructions, *calls.instructions):
+            yield from _parts(instruction, deep=deep + 1)
+
+
+def _by_code(pattern: Pattern, part: Part, cosine: float, limits: Limits | None) -> bool | None:
+    """Whether code does what the pattern names; `None` where the pattern names no such code."""
+    is_near = limits is not None and cosine >= limits.bare
+    verdicts = (
+        _by_statement(pattern, part),
+        _by_commands(pattern, part, is_near=is_near),
+        _by_calls(pattern, part, is_near=is_near),
+    )
+    return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+def _by_statement(pattern: Pattern, part: Part) -> bool | None:
+    if part.statement is None or not pattern.keywords:
+        return None
+    return holds(part.statement, pattern.keywords)
+
+
+def _by_commands(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
+    if pattern.words.isdisjoint(part.commands.programs):
+        return None
+    found = likeness(pattern.commands, part.commands)
+    return found is Likeness.SAME or (found is Likeness.PROGRAM and is_near)
+
+
+def _by_calls(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
+    made = part.calls.calls
+    named = [call for call in pattern.calls.calls if not call.is_value]
+    if any(is_same_call(one, other, pattern.words) for one in named for other in part.calls.withdrawn):
+        return False
+    unless_other_code = False if part.calls.has_code else None
+    if named:
+        is_made = all(any(is_same_call(one, other, pattern.words) for other in made) for one in named)
+        return is_made or unless_other_code
+    if pattern.calls.given:
+        return (is_near and any(pattern.calls.given <= call.given for call in made)) or unless_other_code
+    is_by_word = is_near and any(call.is_made and call.name in pattern.words and not is_generic(call.name) for call in made)
+    return True if is_by_word else None
+
+
+def _has_excluded(pattern: Pattern, action: Action) -> bool:
+    """Whether an action has what the pattern says is missing: "without a timeout"."""
+    if any(phrase in part.statement for part in action.parts if part.statement for phrase in pattern.excluded_keywords):
+        return True
+    made = (call for part in action.parts for call in part.calls.calls)
+    if pattern.calls.withdrawn and any(names_the_same(missing, call) for call in made for missing in pattern.calls.withdrawn):
+        return True
+    denied = frozenset[str]().union(*(denial.scope for denial in action.whole.denials))
+    return is_contained(pattern.excluded, action.whole) and denied.isdisjoint(pattern.excluded.telling)
+
+
+def _by_words(pattern: Pattern, action: Action, cosine: float, limits: Limits | None) -> bool:
+    named = pattern.named if action.is_code and pattern.named.telling else pattern.whole
+    if not pattern.flags <= action.whole.wording.all or (action.is_code and _has_excluded(pattern, action)):
+        return False
+    if limits is not None and not action.is_code:
+        return is_paraphrase(named, action.whole, cosine, limits)
+    is_near = limits is None or cosine >= limits.contained
+    return is_near and is_contained(named, action.whole) and not is_contrary(named, action.whole)

@@ -1,0 +1,94 @@
+"""What a text denies, and whether another says the contrary: "never force-push" speaks against "force-push", "no timeout" not against "without a timeout"."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from alma.learning.reading import COMMA
+from alma.learning.stems import stem
+from alma.learning.vocabulary import NEGATORS, SAYING_LITTLE
+from alma.text import STOPWORDS
+
+SCOPE = 3
+"""How many telling words a denial reaches."""
+
+_CARRYING_OUT = frozenset(map(stem, ("call", "execute", "invoke", "perform", "run")))
+"""Verbs that only say that what follows is done: who never runs a command denies the command."""
+_TAKING_AWAY = frozenset(
+    map(stem, "clean delete discard drop eliminate prune purge remove replace rm strip truncate uninstall unstage".split())  # noqa: SIM905
+)
+_SPEAKING_OF = frozenset(map(stem, ("describe", "discuss", "document", "explain", "mention")))
+_LEAVING_OUT = ("avoid", "ban", "forb", "omit", "prohibit", "refrain", "skip", "stop")
+_PREFERRING = frozenset(("instead", "rather"))
+_EXCEPTING = frozenset(("except", "excluding"))
+_SILENT = STOPWORDS | SAYING_LITTLE | {COMMA}
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Something that a text denies: how, the stem of what stands next, and the stems that it reaches."""
+
+    sort: str
+    head: str
+    scope: frozenset[str]
+
+
+def denials(words: Sequence[str]) -> tuple[Denial, ...]:
+    """The denials among the words of a text, in lower case and in order. One that nothing follows denies nothing."""
+    found = (_denial(words, place) for place, word in enumerate(words) if _denies(words, place, word))
+    return tuple(denial for denial in found if denial)
+
+
+def telling(words: Sequence[str]) -> tuple[str, ...]:
+    """The stems of the words that say what a text is about, in order; words that deny are not among them."""
+    return tuple(stem(word) for place, word in enumerate(words) if word not in _SILENT and not _denies(words, place, word))
+
+
+def contradicts(mine: Sequence[Denial], my_stems: frozenset[str], theirs: Sequence[Denial], their_stems: frozenset[str]) -> bool:
+    """Whether one of two texts denies what the other says. What both deny in the same way is no contradiction."""
+    left = list(theirs)
+    for denial in mine:
+        same = next((other for other in left if _is_same(denial, other)), None)
+        if same is not None:
+            left.remove(same)
+        elif denial.head in their_stems:
+            return True
+    return any(denial.head in my_stems for denial in left)
+
+
+def undoes(action: Sequence[str], stems: frozenset[str]) -> bool:
+    """Whether a text begins with taking away or speaking of what another text, of which these are the stems, does.
+
+    "Remove the calls of sleep" undoes "sleep", not "rm -rf": that takes away itself.
+    """
+    return any(action[0] in verbs and verbs.isdisjoint(stems) for verbs in (_TAKING_AWAY, _SPEAKING_OF) if action)
+
+
+def _is_same(one: Denial, other: Denial) -> bool:
+    return one.sort == other.sort and not one.scope.isdisjoint(other.scope)
+
+
+def _denies(words: Sequence[str], place: int, word: str) -> bool:
+    if word not in NEGATORS and not word.endswith(("n't", "n’t")):
+        return False
+    if word.startswith("stop"):  # to stop trusting is a denial, to stop a server an action
+        return any(after.endswith("ing") for after in words[place + 1 : place + 2])
+    return True
+
+
+def _denial(words: Sequence[str], place: int) -> Denial | None:
+    scope: list[str] = []
+    for word in words[place + 1 :]:
+        if len(scope) == SCOPE or (scope and word == COMMA):
+            break
+        if word not in _SILENT and word not in NEGATORS:
+            scope.append(stem(word))
+    head = next((one for one in scope if one not in _CARRYING_OUT), "")
+    return Denial(_sort(words[place]), head, frozenset(scope)) if head else None
+
+
+def _sort(word: str) -> str:
+    if word in _PREFERRING:
+        return "instead"
+    if word in _EXCEPTING:
+        return "except"
+    return "leave out" if word.startswith(_LEAVING_OUT) else "not"

@@ -1,0 +1,109 @@
+"""Whether an action does what a pattern names: in code by the code, else by the words and a cosine."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alma.learning.action_matching import is_warned_of, read_action, read_pattern, words_of_code
+from alma.learning.paraphrases import CALIBRATED
+
+(LIMITS,) = CALIBRATED.values()
+FAR, NEAR = 0.2, 0.75
+SLEEP = "Using sleep() for async waits"
+
+
+def warned(pattern: str, action: str, cosine: float = FAR, *, is_calibrated: bool = True) -> bool:
+    return is_warned_of(read_pattern(pattern), read_action(action), cosine, LIMITS if is_calibrated else None)
+
+
+@pytest.mark.parametrize("is_calibrated", [True, False])
+@pytest.mark.parametrize(
+    ("pattern", "action"),
+    [
+        (SLEEP, "Using sleep(5000) for async waits"),
+        (SLEEP, "time.sleep(5) until the page loads"),
+        (SLEEP, "use sleep() to wait for the modal"),
+        ("Array.sort without a comparator", "numbers = arr.sort()"),
+        ("chmod 777", "chmod -R 777 /srv"),
+        ("requests.get without a timeout", "requests.get(url)"),
+        ("DELETE without a WHERE clause", "DELETE FROM sessions;"),
+        ("Never use os.system()", 'os.system("ls")'),
+        ('Bash(command="python manage.py flush")', '{"name": "Bash", "input": {"command": "python manage.py flush --no-input"}}'),
+        ("git push --force", 'subprocess.run("git push -f origin main", shell=True)'),
+        ("git push --force", "cd web\nmake\ngit push --force"),
+        ("TRUNCATE TABLE in migrations", "cursor.execute('TRUNCATE TABLE users')"),
+        ("cancel_reservation before checking the fare", '{"name": "cancel_reservation", "arguments": {"id": "X1"}}'),
+        ("update(cabin='business') for basic economy", 'update(id="X1", cabin="business", flights=[])'),
+    ],
+)
+def test_code_that_a_pattern_names_is_warned_of_however_far_its_vector_is(
+    pattern: str, action: str, *, is_calibrated: bool
+) -> None:
+    assert warned(pattern, action, is_calibrated=is_calibrated)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "action"),
+    [
+        (SLEEP, "Use WebDriverWait instead of sleep()"),
+        (SLEEP, 'git commit -m "remove sleep() from async waits"'),
+        (SLEEP, 'grep -rn "sleep(" tests/'),
+        (SLEEP, "Remove all sleeps that are used for async waits"),
+        ("requests.get without a timeout", "requests.get(url, timeout=10)"),
+        ("fetch() without checking response.ok", "const r = await fetch(url); if (!response.ok) throw r"),
+        ("DELETE without a WHERE clause", "DELETE FROM sessions WHERE expired"),
+        ("Creating an index without CONCURRENTLY", "CREATE INDEX CONCURRENTLY i ON t (c)"),
+        ("git push --force", "Never run `git push --force`"),
+        ("git push --force", "Push the branch with git"),
+        ("git reset --hard to undo changes", "Undo the changes with git reset"),
+        ("Never force-push to main", "Never force-push to main"),
+        ("update(cabin='business')", 'update(id="X1", cabin="economy")'),
+        ("datetime.utcnow()", "datetime.now(timezone.utc)"),
+        ("JSON.parse(JSON.stringify(obj)) to clone", "JSON.parse(body)"),
+    ],
+)
+def test_other_code_and_a_mention_are_not_however_near_its_vector_is(pattern: str, action: str) -> None:
+    assert not warned(pattern, action, NEAR)
+
+
+def test_a_sentence_is_judged_by_its_cosine_only_under_a_measured_embedder() -> None:
+    pattern, action = "Raise the timeout of flaky tests", "If a test flakes, make its timeout longer"
+
+    assert warned(pattern, action, 0.8)
+    assert not warned(pattern, action, 0.8, is_calibrated=False)
+    assert warned("Rolling update", "do a rolling update", 0.0, is_calibrated=False)
+
+
+def test_a_program_or_a_function_that_is_named_by_a_plain_word_must_be_near() -> None:
+    assert warned("cat on large files", "cat huge.log", 0.6)
+    assert not warned("cat on large files", "cat huge.log", 0.3)
+    assert warned("strcpy into fixed buffers", "strcpy(buffer, name);", 0.6)
+    assert not warned("strcpy into fixed buffers", "strcpy(buffer, name);", 0.3)
+
+
+def test_the_words_of_code_are_those_that_a_pattern_may_name_it_by() -> None:
+    assert words_of_code(read_action('time.sleep(5); git_push("x")')) == ["sleep", "time", "git", "push"]
+    assert {"kubectl", "rm"} <= set(words_of_code(read_action("sudo kubectl apply -f x && rm -rf y")))
+    assert words_of_code(read_action("Wait for the page to load")) == []
+
+
+texts = st.text(alphabet="ab sleep().-;|'\"`{}\n") | st.text()
+
+
+@given(texts, texts, st.floats(-1.0, 1.0))
+def test_any_pattern_and_any_action_can_be_compared(pattern: str, action: str, cosine: float) -> None:
+    assert warned(pattern, action, cosine) in (True, False)
+
+
+@given(texts)
+def test_the_very_words_of_a_pattern_are_warned_of(text: str) -> None:
+    assert text.strip().lower().startswith(("avoid", "never")) or warned(text, text)
+
+
+@pytest.mark.parametrize("piece", ["(", "sleep(", "rm -rf a; ", "sudo ", '"\\', "SELECT * ", "a.b(c, d=", "word ", "{[", "not "])
+def test_long_actions_and_patterns_can_be_compared(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    action = read_action(text)
+
+    for pattern in (SLEEP, "rm -rf on the build directory", text):
+        is_warned_of(read_pattern(pattern), action, 0.5, LIMITS)

@@ -1,0 +1,66 @@
+"""Whether a command does what a pattern names."""
+
+import pytest
+
+from alma.learning.commands import Likeness, likeness, named_in, words_in
+from alma.learning.shell import commands_in
+
+
+def compared(pattern: str, action: str) -> Likeness:
+    return likeness(named_in(words_in(pattern)), commands_in(action))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "action"),
+    [
+        ("git push --force", "git push origin main -f"),
+        ("git push -f", "git -C web push --force"),
+        ("git push --force", 'git add -A && git commit -m "wip" && git push --force'),
+        ("rm -rf on the build directory", "sudo rm -r -f ./build"),
+        ("chmod 777", "chmod -R 0777 /var/www"),
+        ("Running npm install in CI", "npm i"),
+        ("kubectl delete pod --force --grace-period=0", "kubectl -n prod delete pod db-1 --grace-period 0 --force"),
+        ("kubectl scale deployment --replicas=0", "kubectl scale deployment/web --replicas=0"),
+        ("curl piped into sh", "curl -fsSL https://get.example.sh | sh -s -- -y"),
+        ("wget | bash", "wget -qO- https://x.sh | sudo bash"),
+        ("sudo pip install", "sudo -H pip install ansible"),
+        ("kubectl apply without --dry-run first", "kubectl apply -f web.yaml"),
+        ("docker compose down -v", "docker-compose -f dev.yml down --volumes"),
+        ("docker-compose down -v", "docker compose down -v"),
+        ("Editing the file with sed -i", "sed -i.bak 's/a/b/' app.py"),
+        ("find / -name", 'sudo find / -name "*.conf"'),
+        ("Using git add . to stage everything", "git add ."),
+    ],
+)
+def test_a_command_with_other_arguments_is_the_same(pattern: str, action: str) -> None:
+    assert compared(pattern, action) is Likeness.SAME
+
+
+@pytest.mark.parametrize(
+    ("pattern", "action"),
+    [
+        ("git push --force", "git push origin main"),
+        ("git push --force", "git push --force-with-lease"),
+        ("git push --force", "git push --dry-run --force"),
+        ("git push --force", "git stash push"),
+        ("git push --force", "git fetch --force"),
+        ("chmod 777", "chmod 755 run.sh"),
+        ("kill -9", "kill -15 4312"),
+        ("Running npm install in CI", "npm ci"),
+        ("kubectl delete pod --grace-period=0", "kubectl delete pod web --grace-period=30"),
+        ("kubectl apply --force", "kubectl apply -f web.yaml"),
+        ("kubectl apply without --dry-run first", "kubectl apply -f web.yaml --dry-run=server"),
+        ("curl piped into sh", "curl -O https://get.example.sh"),
+        ("wget | bash", "bash build.sh | wget"),
+        ("sudo pip install", "pip install ansible"),
+        ("aws s3 rm --recursive", "rm -r build"),
+        ("find / -name", 'find . -name "*.conf"'),
+        ("git push --force", "Push the branch"),
+    ],
+)
+def test_another_way_to_run_a_program_is_not(pattern: str, action: str) -> None:
+    assert compared(pattern, action) is Likeness.OTHER
+
+
+def test_a_pattern_that_names_only_a_program_is_told_apart() -> None:
+    assert compared("cat on large files", "cat huge.log") is Likeness.PROGRAM

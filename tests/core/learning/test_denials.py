@@ -1,0 +1,60 @@
+"""What a text denies, and what contradicts what."""
+
+import pytest
+
+from alma.learning.denials import contradicts, denials, telling, undoes
+from alma.learning.reading import words_and_numbers
+from alma.learning.stems import stem
+
+
+def read(text: str) -> tuple[list[str], frozenset[str]]:
+    words, _ = words_and_numbers(text)
+    return words, frozenset(map(stem, words))
+
+
+def contrary(one: str, other: str) -> bool:
+    (words, stems), (others, their_stems) = read(one), read(other)
+    return contradicts(denials(words), stems, denials(others), their_stems)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("force-push main", "never force-push main"),
+        ("git push --force", "do not run git push --force"),
+        ("wait with sleep", "wait for the element instead of with sleep"),
+        ("offer a voucher instead of a refund", "offer a refund instead of a voucher"),
+        ("retry without backoff", "retry with exponential backoff"),
+        ("retry on errors without backoff", "don't retry on errors"),
+        ("run the smoke tests", "skip the smoke tests"),
+    ],
+)
+def test_a_text_contradicts_what_denies_it(one: str, other: str) -> None:
+    assert contrary(one, other)
+    assert contrary(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("answer without citing a source", "cite no source in the answer"),
+        ("requests without a timeout", "requests with no timeout"),
+        ("poll the job", "ask for the job again and again without a pause"),
+        ("stop the old server", "stop the server"),
+    ],
+)
+def test_the_same_denial_and_a_denial_of_something_else_contradict_nothing(one: str, other: str) -> None:
+    assert not contrary(one, other)
+
+
+def test_taking_something_away_undoes_it_unless_it_is_itself_taken_away() -> None:
+    remove, _ = read("Remove the sleep calls")
+
+    assert undoes(telling(remove), read("use sleep calls")[1])
+    assert not undoes(telling(remove), read("rm -rf the calls")[1])
+
+
+def test_speaking_of_something_is_not_doing_it() -> None:
+    explain, _ = read("Explain what force-push does")
+
+    assert undoes(telling(explain), read("force-push")[1])

@@ -1,0 +1,65 @@
+"""Sentences that say the same, by their words and a cosine."""
+
+import pytest
+
+from alma.learning.paraphrases import CALIBRATED, is_contrary, is_paraphrase, limits_of, saying
+from alma.types.embedding import Fingerprint
+
+(LIMITS,) = CALIBRATED.values()
+
+
+def paraphrased(one: str, other: str, cosine: float) -> bool:
+    return is_paraphrase(saying(one), saying(other), cosine, LIMITS)
+
+
+def test_all_but_one_word_alike_is_another_thing_however_near_it_is() -> None:
+    assert not paraphrased("Dropping rows with missing values", "Dropping columns with missing values", 0.95)
+
+
+def test_reworded_in_several_places_it_is_the_same_from_afar() -> None:
+    assert paraphrased("Raise the timeout of flaky tests", "If a test flakes, make its timeout longer", 0.8)
+    assert not paraphrased("Raise the timeout of flaky tests", "If a test flakes, make its timeout longer", 0.5)
+
+
+def test_a_text_with_all_telling_words_of_another_need_hardly_be_near() -> None:
+    assert paraphrased("Rolling update", "Do a rolling update of the deployment with a readiness probe", 0.5)
+
+
+def test_a_single_telling_word_must_be_nearer() -> None:
+    assert not paraphrased("Polling", "Ask in the meeting whether polling or voting is meant", 0.5)
+
+
+def test_words_that_say_little_count_where_nothing_else_differs() -> None:
+    assert not paraphrased("Ask for the first name", "Ask for the full name", 0.77)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Run PostgreSQL 13", "Run PostgreSQL 16"),
+        ("Retry 5 times", "Retry 3 times"),
+        ("Change one thing at a time", "Change several things"),
+        ("Give each test a session of its own", "Use one session for the tests"),
+        ("Increase the timeout", "Decrease the timeout"),
+        ("Keep the old version", "Stop the old version"),
+        ("Move from REST to GraphQL", "Move from GraphQL to REST"),
+        ("Copy the files", "Copy only the files"),
+        ("Deploy v1 of the API", "Deploy v2 of the API"),
+        ("Use sleep to wait", "Remove the sleep"),
+    ],
+)
+def test_numbers_opposites_order_and_denials_speak_against_it(one: str, other: str) -> None:
+    assert is_contrary(saying(one), saying(other))
+
+
+def test_the_arguments_of_a_call_are_no_numbers_of_the_sentence() -> None:
+    assert not is_contrary(saying("Waiting with sleep(5000)"), saying("Wait by sleep(100)"))
+
+
+def test_only_an_embedder_that_was_measured_has_limits() -> None:
+    known = Fingerprint(
+        model="all-MiniLM-L6-v2", revision="1", dimension=384, precision="int8", token_limit=256, preparation="none"
+    )
+
+    assert limits_of(known) is LIMITS
+    assert limits_of(known.model_copy(update={"model": "another"})) is None
