@@ -1,6 +1,7 @@
 """Checking an action before it is taken: does it match something that is known to fail?"""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,14 @@ MOST = 8
 TOLD_CHARS = 200
 
 
+class _Match(NamedTuple):
+    """An anti-pattern that an action matches, the cosine of its pattern alone, and the hash of its content."""
+
+    pattern: AntiPattern
+    cosine: float
+    tie: int
+
+
 def check(room: Room, *, agent: object, action: object) -> ActionCheck:
     """The anti-patterns that an action matches, the nearest first. Writes nothing, and forbids nothing."""
     reader = args.checked_name(agent, "agent")
@@ -34,22 +43,28 @@ def check(room: Room, *, agent: object, action: object) -> ActionCheck:
     text = args.checked_text(action, "action")
     matching = _matching(room, reader, matched_text(text))
     behind = room.project.learned.behind(list(matching))
-    ordered = sorted(matching, key=lambda row: (-matching[row][1], row not in behind, matching[row][0].agent != reader, row))
-    warnings = [_warning(*matching[row], reader, behind[row].evidence.lifetime if row in behind else None) for row in ordered]
+
+    def place(row: int) -> tuple[float, bool, bool, int, int]:
+        found = matching[row]
+        return -found.cosine, row not in behind, found.pattern.agent != reader, found.tie, -row
+
+    ordered = sorted(matching, key=place)
+    warnings = [_warning(matching[row], reader, behind[row].evidence.lifetime if row in behind else None) for row in ordered]
     return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]))
 
 
-def _matching(room: Room, reader: str, action: str) -> dict[int, tuple[AntiPattern, float]]:
+def _matching(room: Room, reader: str, action: str) -> dict[int, _Match]:
     """The anti-patterns that match and that the reader does not know better, by row, each with the cosine of the pattern alone."""
-    rows = [item.memory for item in near(room, reader=reader, text=action, kinds={MemoryType.ANTI_PATTERN.value}, least=LEAST)]
-    cosines = {row: cosine for row, cosine in _cosines(room, action, rows).items() if cosine >= LEAST}
+    nearest = near(room, reader=reader, text=action, kinds={MemoryType.ANTI_PATTERN.value}, least=LEAST)
+    ties = {item.memory: item.tie for item in nearest}
+    cosines = {row: cosine for row, cosine in _cosines(room, action, list(ties)).items() if cosine >= LEAST}
     patterns = {row: memory for row, memory in room.project.memories(list(cosines)).items() if isinstance(memory, AntiPattern)}
     found = {
-        row: (pattern, cosines[row])
+        row: _Match(pattern, cosines[row], ties[row])
         for row, pattern in patterns.items()
         if _matches(action, matched_text(pattern.pattern), cosines[row])
     }
-    gone = _overruled(room, reader, action, [row for row, (pattern, _) in found.items() if pattern.agent != reader])
+    gone = _overruled(room, reader, action, [row for row, match in found.items() if match.pattern.agent != reader])
     return {row: match for row, match in found.items() if row not in gone}
 
 
@@ -85,13 +100,14 @@ def _folded(warnings: Iterable[ActionWarning]) -> list[ActionWarning]:
     return list(said.values())
 
 
-def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | None) -> ActionWarning:
+def _warning(match: _Match, reader: str, learned: Tally | None) -> ActionWarning:
+    pattern = match.pattern
     shared = pattern.agent if pattern.agent != reader else None
     instead = f" Instead: {_short(pattern.better_alternative)}." if pattern.better_alternative else ""
     origin = f" (learned by {_short(shared)})" if shared else ""
     record = f"it failed {learned.failures:g} of {learned.trials:g} times" if learned else "stated, not learned"
     told = f"{_short(pattern.pattern)}: {_short(pattern.why_bad)}; {record}{origin}.{instead}"
-    return ActionWarning(anti_pattern=pattern, similarity=cosine, told=defused(told), shared_from=shared)
+    return ActionWarning(anti_pattern=pattern, similarity=match.cosine, told=defused(told), shared_from=shared)
 
 
 def _short(text: str) -> str:

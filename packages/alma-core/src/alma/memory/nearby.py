@@ -24,10 +24,11 @@ LEARNED_KINDS = frozenset({MemoryType.OUTCOME.value, MemoryType.HEURISTIC.value,
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A memory near a text, with its cosine."""
+    """A memory near a text, with its cosine. `tie` is the hash of its content, which orders equal cosines."""
 
     memory: int
     cosine: float
+    tie: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ def near(room: Room, *, reader: str, text: str, kinds: Collection[str], least: f
     for memory, tie, score in zip(found.memories.tolist(), found.ties.tolist(), scores, strict=True):
         if score >= least:
             best[memory] = min(best.get(memory, (1.0, tie)), (-score, tie))
-    return [Near(memory, -negative) for memory, (negative, _) in sorted(best.items(), key=lambda item: (item[1], -item[0]))]
+    ordered = sorted(best.items(), key=lambda item: (item[1], -item[0]))
+    return [Near(memory, -negative, tie) for memory, (negative, tie) in ordered]
 
 
 def near_classes(room: Room, found: list[Near]) -> list[NearClass]:
