@@ -1,4 +1,7 @@
-"""What a text denies, and whether another says the contrary: "never force-push" speaks against "force-push", "no timeout" not against "without a timeout"."""
+"""What a text denies, and whether another says the contrary.
+
+"Never force-push" speaks against "force-push"; "no timeout" does not speak against "without a timeout".
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -43,7 +43,12 @@ def check(room: Room, *, agent: object, action: object, task: object = None, tas
     matching = _matching(room, reader, text)
     behind = room.project.learned.behind(list(matching))
     matching = {row: match for row, match in matching.items() if row not in behind or holds_for(room, behind[row], asked)}
-    ordered = sorted(matching, key=lambda row: (-matching[row][1], row not in behind, matching[row][0].agent != reader, row))
+
+    def place(row: int) -> tuple[float, bool, bool, str, int]:
+        pattern, cosine = matching[row]
+        return -cosine, row not in behind, pattern.agent != reader, pattern.pattern, -row
+
+    ordered = sorted(matching, key=place)
     warnings = [_warning(*matching[row], reader, behind[row].evidence.lifetime if row in behind else None) for row in ordered]
     return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]))
 

@@ -10,6 +10,7 @@ from alma.learning.known_texts import unpacked
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import StoredEvidence
+from alma.retrieval import bm25
 from alma.retrieval.query import without_names
 from alma.types.kinds import MemoryType
 
@@ -24,10 +25,11 @@ LEARNED_KINDS = frozenset({MemoryType.OUTCOME.value, MemoryType.HEURISTIC.value,
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A memory near a text, with its cosine."""
+    """A memory near a text, with its cosine. `tie` is the hash of its content, which orders equal cosines."""
 
     memory: int
     cosine: float
+    tie: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +55,19 @@ def near(room: Room, *, reader: str, text: str, kinds: Collection[str], least: f
     for memory, tie, score in zip(found.memories.tolist(), found.ties.tolist(), scores, strict=True):
         if score >= least:
             best[memory] = min(best.get(memory, (1.0, tie)), (-score, tie))
-    return [Near(memory, -negative) for memory, (negative, _) in sorted(best.items(), key=lambda item: (item[1], -item[0]))]
+    ordered = sorted(best.items(), key=lambda item: (item[1], -item[0]))
+    return [Near(memory, -negative, tie) for memory, (negative, tie) in ordered]
 
 
 def holding(room: Room, *, reader: str, words: Sequence[str], kinds: Collection[str], most: int) -> list[int]:
     """The rows of the memories of these kinds that a reader sees and that hold most of the words, by their weight."""
-    scope = [partition.row for partition in readable(room, agent=reader, user_id=None) if partition.kind in kinds]
-    if not scope or not words:
+    partitions = [row for row, kind in readable(room, agent=reader, user_id=None).kinds.items() if kind in kinds]
+    if not partitions or not words:
         return []
-    found = room.project.text_scores(words)
-    inside = room.index.current().among(found.memories, partitions=scope)
-    best = np.lexsort((found.memories[inside], -found.scores[inside]))[:most]
-    return [int(row) for row in found.memories[inside][best]]
+    found = bm25.scored(room.project.text_lists(words, partitions=partitions, common=room.store.sizes.common))
+    memories, ties = room.index.current().ties(found.memories)
+    scores = found.scores[found.memories.searchsorted(memories)]
+    return [int(row) for row in memories[np.lexsort((ties, -scores))[:most]]]
 
 
 def near_classes(room: Room, found: list[Near]) -> list[NearClass]:
