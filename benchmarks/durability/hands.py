@@ -16,13 +16,7 @@ from benchmarks.durability.stores import SHARED, Opens
 
 TYPES = ("deploys", "invoices")
 STRATEGIES = ("restart the router twice", "paint the paperwork green", "call the lighthouse keeper", "boil seven lemons")
-WORDS = """amber anchor apple arrow autumn badger bamboo barrel basket beacon birch bottle branch bridge bronze bucket button cactus camera candle
-canyon carpet castle cedar cellar chapel cherry circus clover cobalt comet copper coral cotton cradle crater cricket crystal dagger desert
-donkey dragon eagle ember engine fabric falcon feather fiddle forest fossil garden garlic ginger glacier granite hammer harbor harvest hazel
-helmet hollow honey island ivory jacket jungle kettle ladder lagoon lantern lemon lizard magnet maple marble meadow mirror mountain nectar
-needle oasis olive orchid otter oyster paddle pebble pepper pigeon pillow pirate planet pocket prairie pumpkin puzzle quartz rabbit raven
-ribbon river rocket saddle salmon shadow shelter silver spider spruce stable summit temple thunder timber tunnel turtle velvet violin walnut
-willow window winter wizard zebra""".split()
+WORDS = ["amber", "anchor", "apple", "arrow", "autumn", "badger", "bamboo", "barrel", "basket", "beacon", "birch", "bottle", "branch", "bridge", "bronze", "bucket", "button", "cactus", "camera", "candle", "canyon", "carpet", "castle", "cedar", "cellar", "chapel", "cherry", "circus", "clover", "cobalt", "comet", "copper", "coral", "cotton", "cradle", "crater", "cricket", "crystal", "dagger", "desert", "donkey", "dragon", "eagle", "ember", "engine", "fabric", "falcon", "feather", "fiddle", "forest", "fossil", "garden", "garlic", "ginger", "glacier", "granite", "hammer", "harbor", "harvest", "hazel", "helmet", "hollow", "honey", "island", "ivory", "jacket", "jungle", "kettle", "ladder", "lagoon", "lantern", "lemon", "lizard", "magnet", "maple", "marble", "meadow", "mirror", "mountain", "nectar", "needle", "oasis", "olive", "orchid", "otter", "oyster", "paddle", "pebble", "pepper", "pigeon", "pillow", "pirate", "planet", "pocket", "prairie", "pumpkin", "puzzle", "quartz", "rabbit", "raven", "ribbon", "river", "rocket", "saddle", "salmon", "shadow", "shelter", "silver", "spider", "spruce", "stable", "summit", "temple", "thunder", "timber", "tunnel", "turtle", "velvet", "violin", "walnut", "willow", "window", "winter", "wizard", "zebra"]
 
 
 class OutOfMemory(BaseException):
