@@ -240,3 +240,10 @@ def test_a_warning_that_was_demoted_tells_what_is_known_when_it_comes_back(alma:
     assert back.metadata["status"] in ("candidate", "proven")
     assert back.id in alma.retrieve("Deploy the auth service", "dev", top_k=9).ids
     assert alma.verify().problems == ()
+
+
+def test_a_rule_that_forms_while_its_outcomes_are_stored_is_found_by_the_meaning_of_its_strategy(alma: ALMA) -> None:
+    alma.learn_many(
+        {"agent": "dev", "task": f"Paint the fence {number}", "outcome": True, "strategy_used": "brush"} for number in range(4)
+    )
+    assert "heuristic" in [memory.kind for memory in alma.retrieve("brush", "dev", arms=("dense",))]

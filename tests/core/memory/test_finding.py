@@ -1,11 +1,15 @@
 """The right things first, with the real model, on small sets that look like real ones."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from alma import ALMA
+from alma.retrieval.bm25 import COMMON
 from facade import ManualClock, OpenStore, contents
+from sized import TINY, open_sized
 
 OUTCOMES = [
     ("Users cannot sign in after a password reset", "failure", "Cleared the session cache", "ERR_4471: token expired"),
@@ -177,3 +181,45 @@ def test_a_thousand_copies_of_another_memory_do_not_crowd_the_rest_out(open_stor
     found = alma.retrieve("Rotate the certificates", "ops", top_k=7)
     assert sorted(item.copies for item in found.recalled) == [1, 1, 1, 1, 1, 1, 3000]
     assert {outcome.id for outcome in others} < set(found.ids)
+
+
+def test_copies_of_a_memory_are_named_newest_first_and_each_says_who_stands_for_it(open_store: OpenStore) -> None:
+    alma = open_store(embedding_dim=64)
+    alma.learn("ops", "Rotate the keys of the gateway", True)
+    copies = [{"agent": "ops", "task": "Rotate the certificates", "outcome": True}] * 2_100
+    ids = [outcome.id for outcome in alma.learn_many(copies)]
+    item = alma.retrieve("Rotate the certificates", "ops", explain=True).recalled[0]
+    assert (item.memory.id, item.copies) == (ids[-1], 2_100)
+    assert item.explanation is not None
+    assert list(item.explanation.folded) == ids[-2:-22:-1]
+    for older in (ids[0], ids[1_000]):
+        why = alma.explain_retrieval("Rotate the certificates", older, agent="ops")
+        assert (why.reason, why.stands_for_it) == ("folded", ids[-1])
+    alma.forget(memory_ids=[ids[-1], ids[0]])
+    item = alma.retrieve("Rotate the certificates", "ops").recalled[0]
+    assert (item.memory.id, item.copies) == (ids[-2], 2_098)
+
+
+def test_which_of_many_equal_matches_are_found_does_not_depend_on_the_order_they_were_stored_in(tmp_path: Path) -> None:
+    tasks = [f"Deploy service {letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    sizes, found = replace(TINY, common=COMMON), []
+    for number, told in enumerate((tasks, tasks[::-1], [*tasks[13:], *tasks[:13]])):
+        with open_sized(tmp_path / str(number), sizes) as alma:
+            for task in told:
+                alma.learn("ops", task, "success")
+            found.append(
+                [contents(alma.retrieve("deploy the service", "ops", arms=arms)) for arms in (("text",), ("text", "dense"))]
+            )
+    assert found[0] == found[1] == found[2]
+
+
+def test_warnings_that_are_equally_near_come_in_the_same_order_however_they_were_stored(tmp_path: Path) -> None:
+    reasons = [f"It broke the {thing}" for thing in ("cart", "login", "search", "mails", "report")]
+    found = []
+    for number, told in enumerate((reasons, reasons[::-1])):
+        with open_sized(tmp_path / str(number), TINY, agents={name: {"share_with": ["*"]} for name in reasons}) as alma:
+            for reason in told:
+                alma.add_anti_pattern(reason, "Restarting the database", reason)
+            found.append([warning.anti_pattern.why_bad for warning in alma.check("ops", "Restarting the database").warnings])
+    assert found[0] == found[1]
+    assert found[0]

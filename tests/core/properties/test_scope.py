@@ -1,18 +1,24 @@
 """Inside a project nothing that a reader may not read changes anything that it sees: the store with it and a store without it show the same."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from alma import ALMA, DomainKnowledge
 from alma.memory.sizes import SearchSizes
+from alma.testing.clocks import START
+from alma.types.recalled import Recalled
+from other_process import OtherProcess
 from scoped_worlds import AGENTS, USERS, WORDS, Reader, Rules, Step, may_read, world
 from sized import TINY, open_sized
 
-TRIALS = int(os.environ.get("ALMA_SCOPE_TRIALS", "40"))
+TRIALS = 150 if os.environ.get("CI") else 20
+"""Of each sort. A failing history is not made smaller: that would take longer than a test may."""
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 agents = st.sampled_from(AGENTS)
@@ -64,7 +70,7 @@ def assert_unmoved(
 def test_what_a_reader_may_not_read_changes_nothing_that_it_sees(
     tmp_path_factory: pytest.TempPathFactory, donors: Mapping[str, Path], sizes: SearchSizes
 ) -> None:
-    @settings(max_examples=TRIALS, deadline=None)
+    @settings(max_examples=TRIALS, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
     @given(
         rules=rules, made=st.lists(steps, min_size=3, max_size=14), asking=st.lists(readers, min_size=1, max_size=2, unique=True)
     )
@@ -72,3 +78,77 @@ def test_what_a_reader_may_not_read_changes_nothing_that_it_sees(
         assert_unmoved(tmp_path_factory.mktemp("trial"), rules, made, sizes, asking, donors)
 
     holds()
+
+
+AT = {"created_at": START, "updated_at": START, "last_verified": START}
+
+CROWD = 21_000
+"""So many memories of others take every way that a large project takes: FAISS searches it, and most words stand in too many to be listed."""
+
+ASKED = ("Deploy the gateway service", "Which pump7 leaks?", "telescope", "deploy")
+
+
+def tell(alma: ALMA, *, crowd: int) -> None:
+    """Three readers, of one memory, of hundreds and of thousands, and between what they learn a crowd whose memories nobody else may read."""
+
+    def learn(agent: str, count: int, thing: str) -> None:
+        alma.add_many(
+            DomainKnowledge(agent=agent, domain="things", fact=f"Deploy the {thing}{number % 900} of service {number}", **AT)
+            for number in range(count)
+        )
+
+    learn("one", 1, "gateway")
+    learn("crowd", crowd // 2, "pump")
+    learn("hundreds", 300, "gateway")
+    learn("thousands", 1_500, "pump")
+    learn("crowd", crowd // 2, "telescope")
+    learn("thousands", 2_700, "pump")
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ALMA, ALMA]]:
+    """The three readers beside the crowd, and by themselves."""
+    folder = tmp_path_factory.mktemp("crowded")
+    with open_sized(folder / "beside", SearchSizes()) as beside, open_sized(folder / "alone", SearchSizes()) as alone:
+        tell(beside, crowd=CROWD)
+        tell(alone, crowd=0)
+        yield beside, alone
+
+
+@pytest.mark.parametrize("agent", ["one", "hundreds", "thousands"])
+@pytest.mark.parametrize("arms", [("dense", "text"), ("text",), ("dense",)])
+def test_a_crowd_of_thousands_changes_nothing_of_what_others_see(
+    crowded: tuple[ALMA, ALMA], agent: str, arms: tuple[str, ...]
+) -> None:
+    for question in ASKED:
+        beside, alone = (alma.retrieve(question, agent, arms=arms, explain=True) for alma in crowded)
+        assert [told(item) for item in beside.recalled] == [told(item) for item in alone.recalled]
+        assert beside.to_prompt() == alone.to_prompt()
+
+
+def told(item: Recalled) -> Any:
+    return item.model_dump(exclude={"memory": {"id"}, "explanation": {"folded"}})
+
+
+def test_what_another_process_writes_between_two_questions_changes_nothing(tmp_path: Path) -> None:
+    setup = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[2] / "support")!r})
+from pathlib import Path
+from sized import TINY, open_sized
+alma = open_sized(Path({str(tmp_path)!r}), TINY)
+def learn(agent, count):
+    return len(alma.learn_many(dict(agent=agent, task=f"deploy the gateway {{n}}", outcome=True, strategy_used="canary") for n in range(count)))
+"""
+    with open_sized(tmp_path, TINY) as alma, OtherProcess(setup) as other:
+        for number in range(9):
+            alma.learn("ann", f"deploy the gateway {number}", number % 2 == 0, strategy_used="rolling update")
+        before = alma.retrieve("deploy the gateway", "ann", explain=True)
+        assert other.ask("learn('eve', 40)") == "40"
+        assert alma.retrieve("deploy the gateway", "ann", explain=True).recalled == before.recalled
+        assert other.ask("learn('eve', 200)") == "200"
+        assert other.ask("alma.forget(memory_ids=[alma.list_memories(agent='eve')[0].id]).total") == "1"
+        assert other.ask("alma.purge([alma.list_memories(agent='eve')[0].id]).total") == "1"
+        assert alma.retrieve("deploy the gateway", "ann", explain=True).recalled == before.recalled
+        assert other.ask("learn('ann', 1)") == "1"
+        assert alma.retrieve("deploy the gateway", "ann", explain=True).recalled != before.recalled

@@ -12,6 +12,15 @@ from alma.types.partition import Partition
 ALWAYS_HOLD = frozenset({MemoryType.USER_PREFERENCE.value})
 """What a user wants holds for every task: such memories are ranked, but never left out as beside the point."""
 
+CLOSED = -1
+
+BYTES_A_PARTITION = 200
+MOST_BYTES = 16 << 20
+"""What the scopes of all readers together may take: a thousand readers of few partitions each, beside two thousand agents."""
+
+ScopeKey = tuple[str, str | None, bool]
+"""Agent, user, and whether what is shared is wanted."""
+
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -28,9 +37,8 @@ class ReadableScope:
     rows: tuple[int, ...]
     kinds: Mapping[int, str]
     owners: frozenset[str]
-    _is_open: Flags
+    _kind_numbers: NDArray[np.int16]
     _always_holds: Flags
-    _kind_numbers: Integers
 
     @classmethod
     def of(cls, partitions: Iterable[Partition], known: Mapping[int, Partition]) -> "ReadableScope":
@@ -38,16 +46,16 @@ class ReadableScope:
         by_row = {partition.row: partition for partition in partitions}
         kinds = {row: partition.kind for row, partition in by_row.items()}
         numbers = {kind: number for number, kind in enumerate(sorted(set(kinds.values())))}
-        size = max(by_row, default=0) + 2  # the last place is that of all others
+        kind_numbers = np.full(max(by_row, default=0) + 2, CLOSED, dtype=np.int16)  # the last place is that of all others
+        kind_numbers[list(kinds)] = [numbers[kind] for kind in kinds.values()]
         return cls(
             known=known,
             by_row=by_row,
             rows=tuple(by_row),
             kinds=kinds,
             owners=frozenset(partition.owner for partition in by_row.values() if not partition.is_user),
-            _is_open=_table(size, dict.fromkeys(by_row, 1)).astype(np.bool_),
-            _always_holds=_table(size, {row: kind in ALWAYS_HOLD for row, kind in kinds.items()}).astype(np.bool_),
-            _kind_numbers=_table(size, {row: numbers[kind] for row, kind in kinds.items()}),
+            _kind_numbers=kind_numbers,
+            _always_holds=np.array([*(kind in ALWAYS_HOLD for kind in numbers), False], dtype=np.bool_),
         )
 
     def __iter__(self) -> Iterator[Partition]:
@@ -56,21 +64,43 @@ class ReadableScope:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def kind_numbers(self, partitions: Integers) -> Integers:
+        """A number for the kind of each of the partitions, -1 for those that the reader may not read."""
+        return self._kind_numbers.take(partitions, mode="clip").astype(np.int64)
+
     def is_open(self, partitions: Integers) -> Flags:
         """Which of the partitions the reader may read."""
-        return self._is_open.take(partitions, mode="clip")
+        are_open: Flags = self._kind_numbers.take(partitions, mode="clip") != CLOSED
+        return are_open
 
     def always_hold(self, partitions: Integers) -> Flags:
         """Which of the partitions hold for every task."""
-        return self._always_holds.take(partitions, mode="clip")
+        return self._always_holds[self._kind_numbers.take(partitions, mode="clip")]
 
-    def kind_numbers(self, partitions: Integers) -> Integers:
-        """A number for the kind of each of the partitions."""
-        return self._kind_numbers.take(partitions, mode="clip")
+    @property
+    def size(self) -> int:
+        """The bytes that it takes, about."""
+        return BYTES_A_PARTITION * len(self) + self._kind_numbers.nbytes
 
 
-def _table(size: int, values: Mapping[int, int]) -> Integers:
-    """The values by row, 0 for all other rows."""
-    table = np.zeros(size, dtype=np.int64)
-    table[list(values)] = list(values.values())
-    return table
+class ReadableScopes:
+    """Bounded cache of the scopes of those readers that asked first since others had to go. Thread-safe: it is replaced as a whole."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._kept: Mapping[ScopeKey, ReadableScope] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: ScopeKey) -> ReadableScope | None:
+        """The scope of a reader, if it is kept."""
+        return self._kept.get(key)
+
+    def keep(self, key: ScopeKey, scope: ReadableScope) -> None:
+        """Keeps a scope; those kept longest go where there is no room."""
+        kept = {known: other for known, other in self._kept.items() if known != key}
+        size = scope.size + sum(other.size for other in kept.values())
+        while kept and size > self._most_bytes:
+            size -= kept.pop(next(iter(kept))).size
+        self._kept = {**kept, key: scope}

@@ -19,7 +19,7 @@ from alma.memory.arguments import checked_call
 from alma.memory.openings import Openings
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
-from alma.memory.readable import ReadableScope
+from alma.memory.readable import ReadableScopes
 from alma.memory.sizes import SearchSizes
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Project, Store, Write
@@ -232,7 +232,7 @@ class Room:
     ledger: Ledger | None = None
     agents: set[str] = field(default_factory=set)
     """Names that are known to be agents: an agent that has memories has them for good, if only archived ones."""
-    scopes: dict[tuple[str, str | None, bool], ReadableScope] = field(default_factory=dict)
+    scopes: ReadableScopes = field(default_factory=ReadableScopes)
 
     def take_ledger(self, write: Write) -> Ledger:
         """The evidence in hand, as a write finds it; nobody else has it until it is given back by `keep_ledger`."""

@@ -15,8 +15,6 @@ from alma.types.scope import Access, access
 
 _LOG = logging.getLogger("alma")
 
-SCOPES_KEPT = 64
-
 NEAR_CATEGORY = 0.3
 NEAR_FORBIDDEN = 0.2
 """Below this cosine a task does not belong to the nearest of an agent's categories. Sooner to one that is forbidden: scope fails closed."""
@@ -46,9 +44,8 @@ def readable(
         for row, partition in known.items()
         if row not in former and access_to(room, partition, agent=agent, user_id=user_id, include_shared=include_shared).is_open
     ]
-    if len(room.scopes) >= SCOPES_KEPT:
-        room.scopes.clear()
-    scope = room.scopes[key] = ReadableScope.of([*(before or ()), *added], known)
+    scope = ReadableScope.of([*(before or ()), *added], known)
+    room.scopes.keep(key, scope)
     return scope
 
 
