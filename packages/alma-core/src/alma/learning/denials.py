@@ -1,4 +1,4 @@
-"""What a text denies, and whether another says the contrary: "never force-push" speaks against "force-push", "no timeout" not against "without a timeout"."""
+"""What a text denies, and whether another contradicts it: "never force-push" contradicts "force-push", "no timeout" does not "without a timeout"."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -10,6 +10,7 @@ from alma.learning.known_texts import unpacked
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import StoredEvidence
+from alma.retrieval import bm25
 from alma.retrieval.query import without_names
 from alma.types.kinds import MemoryType
 
@@ -58,13 +59,13 @@ def near(room: Room, *, reader: str, text: str, kinds: Collection[str], least: f
 
 def holding(room: Room, *, reader: str, words: Sequence[str], kinds: Collection[str], most: int) -> list[int]:
     """The rows of the memories of these kinds that a reader sees and that hold most of the words, by their weight."""
-    scope = [partition.row for partition in readable(room, agent=reader, user_id=None) if partition.kind in kinds]
-    if not scope or not words:
+    partitions = [row for row, kind in readable(room, agent=reader, user_id=None).kinds.items() if kind in kinds]
+    if not partitions or not words:
         return []
-    found = room.project.text_scores(words)
-    inside = room.index.current().among(found.memories, partitions=scope)
-    best = np.lexsort((found.memories[inside], -found.scores[inside]))[:most]
-    return [int(row) for row in found.memories[inside][best]]
+    found = bm25.scored(room.project.text_lists(words, partitions=partitions, common=bm25.COMMON))
+    memories, ties = room.index.current().ties(found.memories)
+    scores = found.scores[found.memories.searchsorted(memories)]
+    return [int(row) for row in memories[np.lexsort((ties, -scores))[:most]]]
 
 
 def near_classes(room: Room, found: list[Near]) -> list[NearClass]:
