@@ -1,19 +1,20 @@
 """Whether `check` warns of what is known to fail, and of nothing else: `python -m benchmarks.checks [--longmemeval FILE] [--airline FILE]`.
 
-A pair is a pattern that is stated as an anti-pattern, an action about to be taken, and whether the one should warn of the other. There are two sets,
-written before anything was built on them: `data/check_tuning.jsonl`, on which limits and rules were tuned, and `data/check_held_out.jsonl`, of other
-verbs, tools and phrasing, of which only the totals were looked at. An agent that knows the pattern of a pair alone is asked. Another agent knows the
-patterns of all pairs; what it is warned of beside the pair's own is counted apart: nobody labelled that, and some of it is right.
+A pair is a pattern that is stated as an anti-pattern, an action about to be taken, and whether the one should warn of the other. There are two sets.
+The limits and rules were tuned on `data/check_tuning.jsonl`, three quarters of which were written before anything was built. `check_held_out.jsonl`
+was written before, too, in other verbs, tools and phrasing; of it only the totals by kind were looked at. An agent that knows the pattern of a pair
+alone is asked. Another agent knows the patterns of all pairs; what it is warned of beside the pair's own is counted apart: nobody labelled that, and
+most of it is right.
 
-The labelled pairs of strategies (`data/strategy_pairs.jsonl`) are asked in the same way. Of those that only look alike the narrower ones are left out:
-who is warned of "use Redis" should be warned of "use Redis as a message queue".
+The labelled pairs of strategies (`data/strategy_pairs.jsonl`) are asked in the same way. Of those that only look alike the narrower ones are left
+out: who is warned of "use Redis" should be warned of "use Redis as a message queue".
 
 Benign actions have nothing to do with any of the patterns: what users said in LongMemEval, what customers of an airline asked for, and the tools
 that its agent then called. But some patterns name one of these tools, one is to cancel the reservation, and where these are warned of, it was asked
 for.
 
-With a task, a warning that was learned is to come where it was learned from like tasks: tasks of twelve intents (`data/check_tasks.jsonl`), a strategy
-that failed twice for each of two of an intent, asked about for the other tasks of that intent and for those of the other ones.
+With a task, a warning that was learned is to come where it was learned from like tasks: tasks of twelve intents (`data/check_tasks.jsonl`), an action
+that failed twice for each of two tasks of an intent, asked about for the other tasks of that intent and for those of the other intents.
 
 The time of a check is that of `--memories` outcomes beside the anti-patterns, and of as many anti-patterns, with the vector of the action at hand; of
 the latter only the processor time has a limit, for nobody has so many.
@@ -222,32 +223,37 @@ def by_kind(answers: Sequence[Answer]) -> dict[str, dict[str, tuple[int, int]]]:
 
 
 def task_figures(tasks: Sequence[Task], folder: Path, embedder: str, progress: Progress) -> list[Gate]:
-    """Of each half of the intents: how often what failed for two tasks of an intent is warned of for its other tasks, and for those of other intents."""
-    from alma import ALMA
-
+    """Of each half of the intents: how often what failed for two tasks is warned of for others of the same intent, and for those of other intents."""
     result = []
     for split in dict.fromkeys(task.split for task in tasks):
-        own, foreign = list[bool](), list[bool]()
         members = [task for task in tasks if task.split == split]
-        foundings = [
-            founding
-            for intent in dict.fromkeys(task.intent for task in members)
-            for founding in islice(combinations([task for task in members if task.intent == intent], 2), FOUNDINGS)
-        ]
-        with ALMA.open(folder / split, project_id=PROJECT, embedding_provider=embedder) as alma:
-            for number, founding in enumerate(progress.track(foundings, description=f"Tasks, {split}")):
-                for task in (*founding, *founding):
-                    alma.learn(f"agent-{number}", task.text, "failure", FAILING)
-                for task in members:
-                    if task not in founding:
-                        is_warned = not alma.check(f"agent-{number}", FAILING, task=task.text).is_clear
-                        (own if task.intent == founding[0].intent else foreign).append(is_warned)
+        warned = asked_for_tasks(members, folder / split, embedder, progress)
+        own, foreign = ([is_warned for is_own, is_warned in warned if is_own is wanted] for wanted in (True, False))
         name = split.replace("_", " ")
         result += [
             Gate(f"learned, warned of for {len(own)} tasks of the same intent, {name}", mean(own), "", more_is_better=True),
             Gate(f"  and for {len(foreign)} tasks of other intents, {name}", mean(foreign), ""),
         ]
     return result
+
+
+def asked_for_tasks(tasks: Sequence[Task], folder: Path, embedder: str, progress: Progress) -> list[tuple[bool, bool]]:
+    """Of what failed for two tasks, and each other task: whether it is of the same intent, and whether it is warned of."""
+    from alma import ALMA
+
+    intents = [[task for task in tasks if task.intent == intent] for intent in dict.fromkeys(task.intent for task in tasks)]
+    foundings = [founding for members in intents for founding in islice(combinations(members, 2), FOUNDINGS)]
+    warned = []
+    with ALMA.open(folder, project_id=PROJECT, embedding_provider=embedder) as alma:
+        for number, founding in enumerate(progress.track(foundings, description="Tasks")):
+            agent = f"agent-{number}"
+            for task in (*founding, *founding):
+                alma.learn(agent, task.text, "failure", FAILING)
+            for task in tasks:
+                if task not in founding:
+                    is_warned = not alma.check(agent=agent, action=FAILING, task=task.text).is_clear
+                    warned.append((task.intent == founding[0].intent, is_warned))
+    return warned
 
 
 def benign_figures(benign: dict[str, list[str]], alarms: dict[str, list[tuple[str, str]]]) -> list[Gate]:
@@ -285,7 +291,7 @@ def timed(path: Path, pairs: Sequence[Pair], memories: int, folder: Path, progre
 
 
 def show_wrong(console: Console, answers: Sequence[Answer], alarms: dict[str, list[tuple[str, str]]], *, is_all: bool) -> None:
-    """Prints the pairs that were judged wrong, a line each, of those held out only if `is_all`; benign alarms; and how many of each kind were warned of."""
+    """Prints a line for each pair that was judged wrong, of those held out only if `is_all`, for each benign alarm, and for the kinds of each set."""
     for answer in answers:
         pair = answer.pair
         if answer.is_warned != pair.should_warn and (is_all or pair.of == GATED[0]):
@@ -304,7 +310,9 @@ def _say(console: Console, line: str) -> None:
 
 
 def _was_asked_for(action: str, pattern: str) -> bool:
-    return pattern == ASKED_FOR or action.split()[0] in pattern
+    """Whether an alarm is right: the action calls a tool that the pattern names, or it is to cancel a reservation."""
+    tool = action.split()[0]
+    return pattern == ASKED_FOR or ("_" in tool and tool in pattern)
 
 
 def _kind(answer: Answer) -> tuple[str, bool, str]:

@@ -12,11 +12,12 @@ from alma import ALMA
 from alma.errors import AlmaError
 from alma.types.evidence import class_in
 from benchmarks.durability.calls.recording import COUNTER, RECORDS
+from benchmarks.durability.copies import check_copies
 from benchmarks.durability.expecting import Expected, expected
 from benchmarks.durability.findings import Findings
 from benchmarks.durability.intents import Done, Made
 from benchmarks.durability.ledgers import Account, accounts
-from benchmarks.durability.sights import Sight, is_whole_export, sights, words_in_files
+from benchmarks.durability.sights import Sight, sights, words_in_files
 from benchmarks.durability.states import KEYED, Held
 from benchmarks.durability.stores import SHARED, opened
 
@@ -62,9 +63,9 @@ def check(store: Path, files: Path, seed: str) -> Checked:
     try:
         with opened(store) as alma:
             _compare(alma, told, result, Random(seed))
+            check_copies(alma, told, files, result.findings)
     except AlmaError as error:
         result.findings.add("lost", f"the store cannot be read: {type(error).__name__}: {error}")
-    _look_at_exports(files, result.findings)
     result.seconds = perf_counter() - began
     return result
 
@@ -166,14 +167,14 @@ def _faults(each: Held, found: Mapping[str, object], usage: Mapping[str, int]) -
 def _compare_episodes(sight: Sight, wanted: Expected, findings: Findings) -> None:
     steps = Counter(key.rpartition("/")[0] for kind, key in sight.records if kind == "episode_step")
     endings = {key: record["body"]["status"] for (kind, key), record in sight.records.items() if kind == "episode_end"}
-    found = {key: (endings.get(key, "open"), steps[key]) for kind, key in sight.records if kind == "episode"}
+    found = {key: (str(endings.get(key, "open")), steps[key]) for kind, key in sight.records if kind == "episode"}
     should = {key: each for state in wanted.of(sight.project) for key, each in state.now.episodes.items()}
     findings.checked["episodes"] += len(should)
     for key in should.keys() | found.keys():
-        status, steps = should.get(key, ("unknown", 0))
-        if found.get(key) not in [(each, steps) for each in BECOMES.get(status, {status})]:
+        status, count = should.get(key, ("unknown", 0))
+        if key not in found or found[key] not in [(each, count) for each in BECOMES.get(status, {status})]:
             sort = "lost" if key not in found else "phantom" if key not in should else "half"
-            findings.add(sort, f"{sight.project}: episode {key} is {found.get(key)}, not {(status, steps)} (status, steps)")
+            findings.add(sort, f"{sight.project}: episode {key} is {found.get(key)}, not {(status, count)} (status, steps)")
 
 
 def _compare_records(sight: Sight, wanted: Expected, findings: Findings) -> None:
@@ -262,13 +263,6 @@ def _erased(seen: Mapping[str, Sight], wanted: Expected) -> list[str]:
         if memory_id not in kept
     }
     return sorted(purged | wanted.unmade)
-
-
-def _look_at_exports(files: Path, findings: Findings) -> None:
-    for path in files.glob("*.export"):
-        findings.checked["exports"] += 1
-        if not is_whole_export(path):
-            findings.add("half", f"the export {path.name} is not whole")
 
 
 def check_files(store: Path, checked: Checked) -> Findings:

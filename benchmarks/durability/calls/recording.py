@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from alma import ConflictError, CustomMemoryType, DomainKnowledge, Heuristic
+from alma import ConflictError, CustomMemoryType, DomainKnowledge, Heuristic, MemoryNotFoundError
+from alma.types.memories import Memory
 from alma.types.passages import Draft, Passage
 from benchmarks.durability.hands import STRATEGIES, TYPES, Hand
 from benchmarks.durability.intents import Intent, Made
@@ -61,6 +62,14 @@ def learn_twice_by_key(hand: Hand) -> None:
         again = hand.alma(project).learn(**given).id  # type: ignore[arg-type] # by name
         if again != first:
             hand.ledger.complain(f"the key of {made.token} gave {again} after {first}")
+
+
+def _is_back(hand: Hand) -> bool:
+    """Whether an undo of an undo brought the kind back."""
+    with hand.calling(Intent("memory_types", hand.solo)):
+        if kind_of(hand).name in hand.alma(hand.solo).memory_types():
+            hand.knows_kind.add(hand.solo)
+    return hand.solo in hand.knows_kind
 
 
 def learn_by_key_of_all(hand: Hand) -> None:
@@ -127,7 +136,7 @@ def add_custom(hand: Hand) -> None:
     made = hand.made(kind)
     fields = {"title": made.token, "summary": made.text, "date": datetime(2026, 3, 4, tzinfo=UTC)}
     with hand.calling(Intent("add", project, hand.name, ("add",), (made,))) as call:
-        call.ids[made.token] = hand.alma(project).add(kind, agent=hand.name, **fields).id
+        call.ids[made.token] = hand.alma(project).add(kind, agent=hand.name, **fields).id  # type: ignore[arg-type] # by name
     return None
 
 
@@ -137,8 +146,12 @@ def add_many(hand: Hand) -> None:
     facts = [hand.made("domain_knowledge") for _ in range(hand.chance.choice((1, 4, 15)))]
     rule = hand.made("heuristic")
     memories = [DomainKnowledge(agent=hand.name, domain="orchards", fact=made.text) for made in facts]
-    items = [memories[0], Heuristic(agent=hand.name, condition=rule.text, strategy=f"do so: {rule.token}")]
-    items += [Draft(memory=memory, passages=(Passage(text=memory.fact),)) for memory in memories[1:]]  # type: ignore[list-item] # either
+    drafts = [Draft(memory=memory, passages=(Passage(text=memory.fact),)) for memory in memories[1:]]
+    items: list[Memory | Draft] = [
+        memories[0],
+        Heuristic(agent=hand.name, condition=rule.text, strategy=f"do so: {rule.token}"),
+        *drafts,
+    ]
     made = (facts[0], rule, *facts[1:])
     with hand.calling(Intent("add_many", project, hand.name, ("add_many",), made)) as call:
         ids = hand.alma(project).add_many(items)
@@ -156,8 +169,7 @@ def register(hand: Hand) -> None:
     for project in (SHARED, hand.solo):
         if project in hand.knows_kind:
             continue
-        if project == hand.solo and kind_of(hand).name in hand.alma(project).memory_types():
-            hand.knows_kind.add(project)  # an undo of an undo brought it back
+        if project == hand.solo and _is_back(hand):
             continue
         with hand.calling(Intent("register_memory_type", project, "", ("register_memory_type",))):
             hand.alma(project).register_memory_type(kind_of(hand))
@@ -180,7 +192,9 @@ def use(hand: Hand) -> None:
         return
     usage = {memory_id: {"ignored": 1} for memory_id in shown} | {shown[0]: {"used": 1}}
     with hand.calling(Intent("record_usage", project, hand.name, ("record_usage",), usage=usage)):
-        hand.alma(project).record_usage(shown, shown[:1], agent=hand.name)
+        report = hand.alma(project).record_usage(shown, shown[:1], agent=hand.name)
+        if report.unknown:
+            raise MemoryNotFoundError(f"record_usage does not know {report.unknown}, which were made before")
 
 
 def give_feedback(hand: Hand) -> None:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -25,8 +26,8 @@ VISIT, VISITED, BACKUP = "visit", "visited", "backup"
 HARMED = Intent("harm")
 
 KEPT, RESTORED, GONE = "kept", "restored", "gone"
-"""What has to be there in the end: everything; what a backup had, and what was done after it was restored; whatever was not taken, but nothing may have
-been acknowledged after the harm."""
+"""What has to be there in the end: everything; what a backup had, and what was done after it was restored; or whatever the harm left, but then
+nothing may have been acknowledged after it."""
 
 
 def log_gone(place: Place) -> list[Trial]:
@@ -188,7 +189,7 @@ def _empty_and_back(sample: Sample) -> Iterator[None]:
 
 def _replace_by_copy(sample: Sample) -> Iterator[None]:
     copy = sample.folder / "copy"
-    shutil.copy(sample.database, copy)
+    subprocess.run(["cp", sample.database, copy], check=True)  # this process would drop its own locks if it opened the file
     copy.rename(sample.database)
     yield
 

@@ -73,11 +73,12 @@ OPPOSITES = """
     delete discard drop remove / keep retain
     denormalise / normalise
     dense / sparse
+    depend dependent / independent
     deposit / withdraw
     deserialise / serialise
     destination target / source
     deterministic / random
-    different fresh own separate / same shared
+    another different fresh separate / same shared
     difficult hard / easy
     discard / save
     discourage / encourage
@@ -130,7 +131,7 @@ OPPOSITES = """
     hit / miss
     horizontal / vertical
     immutable / mutable
-    in / out
+    in into / out
     input / output
     install / remove uninstall
     join / leave
@@ -178,6 +179,7 @@ OPPOSITES = """
     strong / weak
     structured / unstructured
     today / tomorrow yesterday
+    while / after before
     with / without
 """
 """A line: each word left of the slash is an opposite of each word right of it."""
