@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -80,6 +81,41 @@ def open_whole(folder: Path, clock: ManualClock) -> ALMA:
     """Opens such a store."""
     agents = {"helena": {"share_with": ["victor"]}}
     return ALMA.open(folder, project_id="shop", embedding_provider="hash", embedding_dim=16, agents=agents, clock=clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Such a store, closed, and what its calls need and give."""
+
+    path: Path
+    now: datetime
+    ids: Sequence[str]
+    episode: str
+    exported: bytes
+    hashes: Mapping[str, str]
+    recalled: Sequence[str]
+
+    @classmethod
+    def made_in(cls, folder: Path) -> "Whole":
+        clock, exported = ManualClock(), io.BytesIO()
+        path = fill_whole(folder, clock)
+        with open_whole(folder, clock) as shop:
+            shop.export(exported, vectors=True)
+            ids = [memory.id for memory in shop.list_memories(limit=1000)]
+            episode = next(one.id for one in shop.recent_episodes() if one.task == "Paint the door")
+            return cls(path, clock.now, ids, episode, exported.getvalue(), *_answers(shop))
+
+    def calls(self, shop: ALMA) -> Mapping[str, Callable[[], object]]:
+        return public_calls(shop, self.ids, self.episode, self.exported)
+
+    def is_same(self, shop: ALMA) -> bool:
+        """Whether both projects hold the same and find the same."""
+        return (self.hashes, self.recalled) == _answers(shop)
+
+
+def _answers(shop: ALMA) -> tuple[Mapping[str, str], Sequence[str]]:
+    hashes = {name: shop.for_project(name).content_hash() for name in ("shop", "lab")}
+    return hashes, [*shop.retrieve(TASK, "helena").ids, *shop.for_project("lab").retrieve("boil water", "helena").ids]
 
 
 @dataclass(frozen=True, slots=True)
