@@ -91,6 +91,7 @@ class Whole:
     now: datetime
     ids: Sequence[str]
     episode: str
+    ended: str
     exported: bytes
     hashes: Mapping[str, str]
     recalled: Sequence[str]
@@ -102,11 +103,12 @@ class Whole:
         with open_whole(folder, clock) as shop:
             shop.export(exported, vectors=True)
             ids = [memory.id for memory in shop.list_memories(limit=1000)]
-            episode = next(one.id for one in shop.recent_episodes() if one.task == "Paint the door")
-            return cls(path, clock.now, ids, episode, exported.getvalue(), *_answers(shop))
+            episodes = {one.task: one.id for one in shop.recent_episodes()}
+            suspended, ended = episodes["Paint the door"], episodes["Test the sign-up form"]
+            return cls(path, clock.now, ids, suspended, ended, exported.getvalue(), *_answers(shop))
 
     def calls(self, shop: ALMA) -> Mapping[str, Callable[[], object]]:
-        return public_calls(shop, self.ids, self.episode, self.exported)
+        return public_calls(shop, self.ids, self.episode, self.ended, self.exported)
 
     def is_same(self, shop: ALMA) -> bool:
         """Whether both projects hold the same and find the same."""
@@ -222,7 +224,7 @@ def public_names() -> set[str]:
     }
 
 
-def public_calls(shop: ALMA, ids: Sequence[str], episode_id: str, exported: bytes) -> Mapping[str, Callable[[], object]]:
+def public_calls(shop: ALMA, ids: Sequence[str], episode_id: str, ended: str, exported: bytes) -> Mapping[str, Callable[[], object]]:
     """Every one of them, by name, as a program makes it. What changes least comes first."""
     learn = lambda: shop.learn("helena", TASK, "success", "Empty fields first", task_type="testing")  # noqa: E731
     calls: dict[str, Callable[[], object]] = {
@@ -261,7 +263,7 @@ def public_calls(shop: ALMA, ids: Sequence[str], episode_id: str, exported: byte
         "record_feedback": lambda: [_quietly(shop.record_feedback, i, signal="used", agent="helena") for i in ids[:4]],
         "episode": lambda: _attempted(shop),
         "resume_episode": lambda: shop.resume_episode(episode_id).abandon(),
-        "settle": lambda: shop.settle(shop.recent_episodes()[-1].id, "failure", reason="It was seen later"),
+        "settle": lambda: shop.settle(ended, "failure", reason="It was seen later"),
         "maintain": shop.maintain,
         "forget": lambda: shop.forget(older_than_days=0, below_confidence=1),
         "undo": lambda: shop.undo(max(0, shop.get_stats().journal_records - 4)),
