@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -80,6 +81,43 @@ def open_whole(folder: Path, clock: ManualClock) -> ALMA:
     """Opens such a store."""
     agents = {"helena": {"share_with": ["victor"]}}
     return ALMA.open(folder, project_id="shop", embedding_provider="hash", embedding_dim=16, agents=agents, clock=clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Such a store, closed, and what its calls need and give."""
+
+    path: Path
+    now: datetime
+    ids: Sequence[str]
+    episode: str
+    ended: str
+    exported: bytes
+    hashes: Mapping[str, str]
+    recalled: Sequence[str]
+
+    @classmethod
+    def made_in(cls, folder: Path) -> "Whole":
+        clock, exported = ManualClock(), io.BytesIO()
+        path = fill_whole(folder, clock)
+        with open_whole(folder, clock) as shop:
+            shop.export(exported, vectors=True)
+            ids = [memory.id for memory in shop.list_memories(limit=1000)]
+            episodes = {one.task: one.id for one in shop.recent_episodes()}
+            suspended, ended = episodes["Paint the door"], episodes["Test the sign-up form"]
+            return cls(path, clock.now, ids, suspended, ended, exported.getvalue(), *_answers(shop))
+
+    def calls(self, shop: ALMA) -> Mapping[str, Callable[[], object]]:
+        return public_calls(shop, self.ids, self.episode, self.ended, self.exported)
+
+    def is_same(self, shop: ALMA) -> bool:
+        """Whether both projects hold the same and find the same."""
+        return (self.hashes, self.recalled) == _answers(shop)
+
+
+def _answers(shop: ALMA) -> tuple[Mapping[str, str], Sequence[str]]:
+    hashes = {name: shop.for_project(name).content_hash() for name in ("shop", "lab")}
+    return hashes, [*shop.retrieve(TASK, "helena").ids, *shop.for_project("lab").retrieve("boil water", "helena").ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +224,7 @@ def public_names() -> set[str]:
     }
 
 
-def public_calls(shop: ALMA, ids: Sequence[str], episode_id: str, exported: bytes) -> Mapping[str, Callable[[], object]]:
+def public_calls(shop: ALMA, ids: Sequence[str], episode_id: str, ended: str, exported: bytes) -> Mapping[str, Callable[[], object]]:
     """Every one of them, by name, as a program makes it. What changes least comes first."""
     learn = lambda: shop.learn("helena", TASK, "success", "Empty fields first", task_type="testing")  # noqa: E731
     calls: dict[str, Callable[[], object]] = {
@@ -225,7 +263,7 @@ def public_calls(shop: ALMA, ids: Sequence[str], episode_id: str, exported: byte
         "record_feedback": lambda: [_quietly(shop.record_feedback, i, signal="used", agent="helena") for i in ids[:4]],
         "episode": lambda: _attempted(shop),
         "resume_episode": lambda: shop.resume_episode(episode_id).abandon(),
-        "settle": lambda: shop.settle(shop.recent_episodes()[-1].id, "failure", reason="It was seen later"),
+        "settle": lambda: shop.settle(ended, "failure", reason="It was seen later"),
         "maintain": shop.maintain,
         "forget": lambda: shop.forget(older_than_days=0, below_confidence=1),
         "undo": lambda: shop.undo(max(0, shop.get_stats().journal_records - 4)),

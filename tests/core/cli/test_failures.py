@@ -31,6 +31,7 @@ FAILING: dict[str, list[str]] = {
     "compact": ["--config", "none.yaml"],
     "reindex": ["--embedder", "nonsense"],
     "report": ["--output", "no-folder/report.html"],
+    "backup": ["no-folder/backup.db"],
     "verify": ["--config", "none.yaml"],
     "doctor": ["--config", "none.yaml"],
     "list": ["--kind", "nonsense"],

@@ -79,3 +79,21 @@ def test_a_database_cut_short_is_a_storage_error(project, ids: list[str]) -> Non
         leftover.unlink()
 
     assert "alma.db" in project("verify", code=3).err
+
+
+def test_a_rebuild_says_what_it_mended_and_what_it_could_not(project, ids: list[str]) -> None:
+    tamper("UPDATE memory SET confidence = 0.123 WHERE seq = 2")
+    found = project("verify", "--rebuild", "--json").json
+    assert (found["ok"], found["problems"]) == (True, [])
+    assert [problem["place"] for problem in found["rebuilt"]] == [f"memory {ids[1]}"]
+    assert project("verify").out == "no problem in 4 journal records and 3 memories\n"
+
+    tamper("UPDATE memory SET confidence = 0.123 WHERE seq = 2", "UPDATE journal SET actor = 'mallory' WHERE seq = 2")
+    told = project("verify", "--rebuild", code=1).out
+    assert "PROBLEM shop: journal record 2: record 2 does not follow" in told
+    assert f"PROBLEM shop: memory {ids[1]}: differs from the journal in confidence" in told
+    assert "REBUILT" not in told
+
+
+def test_a_rebuild_of_a_sound_store_changes_nothing(project, ids: list[str]) -> None:
+    assert project("verify", "--rebuild").out == "no problem in 3 journal records and 3 memories\n"

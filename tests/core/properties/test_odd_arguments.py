@@ -146,6 +146,7 @@ class Shop:
             "forget": {"agent": "nobody"},
             "purge": {"memory_ids": []},
             "export": {"target": io.BytesIO()},
+            "backup": {"path": self.folder / "backup.db", "force": True},
             "import_from": {"source": io.BytesIO(kept.getvalue()), "on_conflict": "skip"},
             "reindex": {"embedder": "hash"},
         }

@@ -2,19 +2,20 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from random import Random
 
 import pytest
 from sqlalchemy import Column, Table
 
+from alma.errors import AlmaError
 from alma.storage import tables
 from alma.storage.store import SQLStorage
 from alma.types import VerifyReport
-from damages import Damage, damages_of, damages_of_rows, fill_whole
+from damages import Damage, Whole, damages_of, damages_of_rows, open_whole
 from facade import ManualClock
-from stores import NOW
+from stores import NOW, rows
 
 OURS = list(tables.metadata.tables.values())
 COLUMNS = [pytest.param(table, column, id=f"{table.name}.{column.name}") for table in OURS for column in table.columns]
@@ -44,15 +45,28 @@ CALLED = {
 """What problems call a table, where that is not its name."""
 
 
+NEEDS_A_BACKUP = {
+    *(f"store.{name}" for name in ("key", "value")),
+    "migration.name",
+    "project.name",
+    *(f"journal.{name}" for name in ("at", "actor", "operation", "payload", "salt")),
+}
+"""The columns that no other content of the file repeats: what is damaged there is named, and stays as it is."""
+
+
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fill_whole(tmp_path_factory.mktemp("whole"), ManualClock())
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    return Whole.made_in(tmp_path_factory.mktemp("whole"))
+
+
+def copied(whole: Whole, folder: Path) -> Path:
+    return Path(shutil.copy(whole.path, folder / "alma.db"))
 
 
 @contextmanager
-def damaged(whole: Path, folder: Path, damage: Damage) -> Iterator[VerifyReport | None]:
+def damaged(whole: Whole, folder: Path, damage: Damage) -> Iterator[VerifyReport | None]:
     """What `verify` finds in a store that was open when the damage was done; `None` if the tables' own constraints forbid it."""
-    path = Path(shutil.copy(whole, folder / "alma.db"))
+    path = copied(whole, folder)
     with closing(SQLStorage(path, at=NOW)) as storage:
         yield storage.verify() if damage.done_to(path) else None
 
@@ -62,16 +76,16 @@ def names(report: VerifyReport, damage: Damage) -> bool:
     return any(word in told for word in CALLED.get(damage.table, (damage.table,)))
 
 
-def test_the_store_is_sound_before(whole: Path) -> None:
-    with closing(SQLStorage(whole, at=NOW)) as storage:
+def test_the_store_is_sound_before(whole: Whole) -> None:
+    with closing(SQLStorage(whole.path, at=NOW)) as storage:
         assert storage.verify().problems == ()
 
 
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
-def test_damage_in_a_column_is_found_and_its_table_named(whole: Path, tmp_path: Path, table: Table, column: Column) -> None:
+def test_damage_in_a_column_is_found_and_its_table_named(whole: Whole, tmp_path: Path, table: Table, column: Column) -> None:
     name = f"{table.name}.{column.name}"
     missed, done = [], 0
-    for damage in damages_of(whole, table, column, choice=Random(name)):
+    for damage in damages_of(whole.path, table, column, choice=Random(name)):
         with damaged(whole, tmp_path, damage) as report:
             if report is not None:
                 done += 1
@@ -86,9 +100,9 @@ def harmless(damage: Damage) -> bool:
 
 
 @pytest.mark.parametrize("table", OURS, ids=[table.name for table in OURS])
-def test_a_row_that_is_gone_or_there_twice_is_found(whole: Path, tmp_path: Path, table: Table) -> None:
+def test_a_row_that_is_gone_or_there_twice_is_found(whole: Whole, tmp_path: Path, table: Table) -> None:
     missed, done = [], 0
-    damages = [damage for damage in damages_of_rows(whole, table) if not harmless(damage)]
+    damages = [damage for damage in damages_of_rows(whole.path, table) if not harmless(damage)]
     for damage in Random(table.name).sample(damages, min(12, len(damages))):
         with damaged(whole, tmp_path, damage) as report:
             if report is not None:
@@ -97,3 +111,59 @@ def test_a_row_that_is_gone_or_there_twice_is_found(whole: Path, tmp_path: Path,
 
     assert done
     assert not missed
+
+
+def chosen(whole: Whole, folder: Path, table: Table, column: Column, *, count: int) -> Iterator[tuple[Path, Damage]]:
+    """A few damages to a column, each done to a store of its own."""
+    done = 0
+    for damage in damages_of(whole.path, table, column, choice=Random(f"{table.name}.{column.name}")):
+        path = copied(whole, folder)
+        if damage.done_to(path):
+            yield path, damage
+            done += 1
+        if done == count:
+            return
+
+
+@pytest.mark.parametrize(("table", "column"), COLUMNS)
+def test_after_damage_every_call_answers_or_raises_an_error_of_alma(
+    whole: Whole, tmp_path: Path, table: Table, column: Column
+) -> None:
+    for _, damage in chosen(whole, tmp_path, table, column, count=2):
+        with suppress(AlmaError), open_whole(tmp_path, ManualClock(whole.now)) as shop:
+            for name, call in whole.calls(shop).items():
+                try:
+                    call()
+                except AlmaError:
+                    continue
+                except Exception as error:
+                    raise AssertionError(f"{name} after {damage.does}") from error
+
+
+def needs_a_backup(name: str, damage: Damage, whole: Whole) -> bool:
+    """Whether nothing else repeats what was damaged: of a record that was purged, the digest too."""
+    purged = {place for (place,) in rows(whole.path, "SELECT place FROM journal WHERE payload IS NULL")}
+    return name in NEEDS_A_BACKUP or (name == "journal.digest" and damage.values["_place"] in purged)
+
+
+@pytest.mark.parametrize(("table", "column"), COLUMNS)
+def test_a_rebuild_restores_what_follows_from_the_journal_and_names_the_rest(
+    whole: Whole, tmp_path: Path, table: Table, column: Column
+) -> None:
+    name = f"{table.name}.{column.name}"
+    for path, damage in chosen(whole, tmp_path, table, column, count=3):
+        if name == "migration.name":  # such a store cannot be opened
+            continue
+        try:
+            shop = open_whole(tmp_path, ManualClock(whole.now))
+        except AlmaError:
+            assert name in NEEDS_A_BACKUP
+            continue
+        with shop:
+            found = shop.verify()
+            report = shop.verify(rebuild=True)
+            assert report.ok is not needs_a_backup(name, damage, whole), damage.does
+            assert report.ok or set(report.problems) <= set(found.problems), damage.does
+            assert bool(report.rebuilt) is (not found.ok and report.ok), damage.does
+            assert not report.ok or whole.is_same(shop), damage.does
+        assert path.exists()

@@ -4,21 +4,24 @@ import os
 import time
 from pathlib import Path
 
-from alma.errors import ConfigurationError
+from alma.errors import ConfigurationError, ValidationError
 from alma.memory.files import checked_copy, drafted
 from alma.memory.progress import Progress, telling
 from alma.memory.room import OpenStore
 from alma.protocols import Copyable
+from alma.text import quoted
 from alma.types.reports import BackupReport
 
 
 def backup(
-    store: OpenStore, path: str | os.PathLike[str], *, force: bool = False, progress: Progress | None = None
+    store: OpenStore, path: object, *, force: bool = False, progress: Progress | None = None
 ) -> BackupReport:
     """The whole store, all its projects, in a file that appears whole or not at all."""
     storage = store.storage
     if not isinstance(storage, Copyable):
         raise ConfigurationError("this storage cannot copy itself; use its own way to back up, or export")
+    if not isinstance(path, str | os.PathLike):
+        raise ValidationError(f"backup needs a path, not {quoted(path)}")
     target = checked_copy(path, Path(storage.file), may_replace=force)
     began = time.perf_counter()
 

@@ -26,7 +26,7 @@ def copy_database(database: Database, target: Path, *, seal: Seal, progress: Cal
     some process always writes.
     """
     with database.snapshot_apart() as source:
-        source.execute("SELECT count(*) FROM project").fetchone()  # the view begins with the first look
+        source.execute("SELECT count(*) FROM sqlite_master").fetchone()  # the view begins with the first look
         with _copy_errors(database.path, target), closing(sqlite3.connect(target, isolation_level=None)) as copy:
             copy.execute("PRAGMA journal_mode=OFF")  # what fails is deleted
             copy.execute("PRAGMA synchronous=OFF")  # whoever names the file waits for the disk

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from alma.errors import ConflictError
+from alma.errors import ConflictError, CorruptStoreError
 from alma.protocols import Unembedded
 from alma.storage.database import Database
 from alma.storage.evidence import strategies
@@ -22,7 +22,7 @@ _WITHOUT = """
     FROM passage WHERE text_hash IS NOT NULL AND row > :after AND NOT EXISTS (
         SELECT 1 FROM vector WHERE vector.project = passage.project AND vector.text_hash = passage.text_hash AND embedder = :embedder
     )"""
-_MISSING = f"SELECT row, project, text {_WITHOUT} ORDER BY row LIMIT :limit"
+_MISSING = f"SELECT row, project, text, text_hash {_WITHOUT} ORDER BY row LIMIT :limit"
 _ANY_MISSING = f"SELECT EXISTS (SELECT 1 {_WITHOUT})"
 _TEXTS = "SELECT count(*) FROM (SELECT DISTINCT project, text_hash FROM passage WHERE text_hash IS NOT NULL)"
 _MADE = """
@@ -71,11 +71,19 @@ class NextVectors:
             )
 
     def missing(self, *, after: int, limit: int) -> Sequence[Unembedded]:
-        """At most `limit` passages whose text has no vector yet, ascending by row, those of a row above `after`."""
+        """At most `limit` passages whose text has no vector yet, ascending by row, those of a row above `after`. `CorruptStoreError` for a
+        damaged text."""
         with self.database.reading() as connection:
             given = {"after": after, "limit": limit, "embedder": self.number}
             found = connection.execute(_MISSING, given).fetchall()
-        return [Unembedded(row, project, self.seal.open(text, place="passage.text").decode()) for row, project, text in found]
+        return [Unembedded(row, project, self._text(row, sealed, digest)) for row, project, sealed, digest in found]
+
+    def _text(self, row: int, sealed: bytes, digest: bytes) -> str:
+        """The text of a passage. `CorruptStoreError` if it is not the one that was stored: its vector would be of no use."""
+        text = self.seal.open(sealed, place="passage.text").decode(errors="replace")
+        if text_hash(text) != digest:
+            raise CorruptStoreError(f"the text of passage {row} is damaged; see `alma verify`")
+        return text
 
     def put(self, vectors: Mapping[Unembedded, bytes]) -> int:
         """Keeps the float16 vectors of passages, but of those that were purged meanwhile, and says how many texts are new.

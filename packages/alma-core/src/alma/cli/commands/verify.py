@@ -1,5 +1,7 @@
 """`alma verify`."""
 
+from typing import Annotated
+
 import typer
 
 from alma.cli.exits import Exit
@@ -7,25 +9,37 @@ from alma.cli.options import ConfigOption, JsonOption, config_path
 from alma.cli.output import console, print_json, printable
 
 
-def verify(config: ConfigOption = None, json: JsonOption = False) -> None:
+def verify(
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Rebuild what is damaged and follows from the journal; name the rest.")
+    ] = False,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
     """Check the journal's chain and that every memory, passage and vector is as it was written.
+
+    \b
+    A rebuild makes rows, lists, full text and vectors anew where the journal is whole. Back the store up before.
 
     \b
     Examples:
       alma verify
+      alma verify --rebuild
       alma verify --config elsewhere/.alma/config.yaml --json
     """
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        report = alma.verify()
+        report = alma.verify(rebuild=rebuild)
     if json:
         print_json({"ok": report.ok, **report.model_dump(mode="json")})
     else:
         out = console()
-        for problem in report.problems:
-            out.print(printable(f"PROBLEM {problem}"), soft_wrap=True)
+        for word, problems in (("REBUILT", report.rebuilt), ("PROBLEM", report.problems)):
+            for problem in problems:
+                out.print(printable(f"{word} {problem}"), soft_wrap=True)
         found = f"{len(report.problems)} problems" if report.problems else "no problem"
-        out.print(f"{found} in {report.records} journal records and {report.memories} memories", soft_wrap=True)
+        mended = f", {len(report.rebuilt)} rebuilt," if report.rebuilt else ""
+        out.print(f"{found}{mended} in {report.records} journal records and {report.memories} memories", soft_wrap=True)
     if not report.ok:
         raise typer.Exit(Exit.PROBLEM)
