@@ -12,11 +12,12 @@ from alma import ALMA
 from alma.errors import AlmaError
 from alma.types.evidence import class_in
 from benchmarks.durability.calls.recording import COUNTER, RECORDS
+from benchmarks.durability.copies import check_copies
 from benchmarks.durability.expecting import Expected, expected
 from benchmarks.durability.findings import Findings
 from benchmarks.durability.intents import Done, Made
 from benchmarks.durability.ledgers import Account, accounts
-from benchmarks.durability.sights import Sight, is_whole_export, sights, words_in_files
+from benchmarks.durability.sights import Sight, sights, words_in_files
 from benchmarks.durability.states import KEYED, Held
 from benchmarks.durability.stores import SHARED, opened
 
@@ -62,9 +63,9 @@ def check(store: Path, files: Path, seed: str) -> Checked:
     try:
         with opened(store) as alma:
             _compare(alma, told, result, Random(seed))
+            check_copies(alma, told, files, result.findings)
     except AlmaError as error:
         result.findings.add("lost", f"the store cannot be read: {type(error).__name__}: {error}")
-    _look_at_exports(files, result.findings)
     result.seconds = perf_counter() - began
     return result
 
@@ -262,13 +263,6 @@ def _erased(seen: Mapping[str, Sight], wanted: Expected) -> list[str]:
         if memory_id not in kept
     }
     return sorted(purged | wanted.unmade)
-
-
-def _look_at_exports(files: Path, findings: Findings) -> None:
-    for path in files.glob("*.export"):
-        findings.checked["exports"] += 1
-        if not is_whole_export(path):
-            findings.add("half", f"the export {path.name} is not whole")
 
 
 def check_files(store: Path, checked: Checked) -> Findings:

@@ -22,7 +22,7 @@ donkey dragon eagle ember engine fabric falcon feather fiddle forest fossil gard
 helmet hollow honey island ivory jacket jungle kettle ladder lagoon lantern lemon lizard magnet maple marble meadow mirror mountain nectar
 needle oasis olive orchid otter oyster paddle pebble pepper pigeon pillow pirate planet pocket prairie pumpkin puzzle quartz rabbit raven
 ribbon river rocket saddle salmon shadow shelter silver spider spruce stable summit temple thunder timber tunnel turtle velvet violin walnut
-willow window winter wizard zebra""".split()
+willow window winter wizard zebra""".split()  # noqa: SIM905 - a list of words reads best as words
 
 
 class OutOfMemory(BaseException):

@@ -59,10 +59,10 @@ def intent_from(told: Mapping[str, Any]) -> Intent:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A call of which the ledger says what became.
+    """A call with its result, as far as the ledger has it.
 
-    `fate` is "acknowledged" (it returned), "refused" (it raised an error that it may raise), "failed" (it raised another) or "unknown" (its process was
-    killed). `ids` are those of the memories made, by token. `wrote` is false for a call that had nothing to do. `error` has the error of one that
+    `fate` is "acknowledged" (it returned), "refused" (it raised an error that it may raise), "failed" (it raised another) or "unknown" (its process
+    was killed). `ids` are those of the memories made, by token. `wrote` is false for a call that had nothing to do. `error` is the error that it
     raised, `seconds` how long it took.
     """
 

@@ -51,7 +51,7 @@ WORK: Mapping[str, Mapping[CallMaker, int]] = {"every": calls.EVERY, "long": cal
 def live(life: Life) -> None:
     """Runs until the stop file is there, the calls are made, or the process is killed."""
     _become_a_group(life)
-    with contextlib.suppress(_OpeningFailed):
+    with contextlib.suppress(_NotOpenedError):
         opens = _first_open(life)
         (life.files / f"{life.name}{READY}").touch()
         hands = [new_hand(f"{life.name}t{number}", opens, life.files, life.seed) for number in range(life.threads)]
@@ -66,7 +66,7 @@ def live(life: Life) -> None:
                 alma.close()
 
 
-class _OpeningFailed(Exception):
+class _NotOpenedError(Exception):
     """The store could not be opened; the ledger says why."""
 
 
@@ -77,7 +77,7 @@ def _first_open(life: Life) -> Opens:
         opens = Opens(life.store)
     except Exception as error:
         ledger.raised("failed", f"{type(error).__name__}: {error}")
-        raise _OpeningFailed from error
+        raise _NotOpenedError from error
     ledger.acknowledge({}, wrote=False)
     return opens
 

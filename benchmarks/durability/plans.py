@@ -9,8 +9,11 @@ MOST_SECONDS = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One process of writers. It is killed after so many seconds of work, or stopped if `None`: with all that it forked, or `alone`, so that its children
-    work on as orphans. `again` says that another takes its place. With `calls` it ends by itself when each of its threads has made so many."""
+    """One process of writers.
+
+    It is killed after `killed_after` seconds, or stopped if that is `None`: with all that it forked, or `alone`, so that its children work on as
+    orphans. With `again` another takes its place. With `calls` it ends by itself when each of its threads has made that many.
+    """
 
     name: str
     threads: int = 1

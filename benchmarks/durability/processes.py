@@ -22,7 +22,7 @@ def prepare() -> None:
 
 def started(target: Callable[..., object], *arguments: object) -> BaseProcess:
     """A process that calls `target`."""
-    process = _CONTEXT.Process(target=_quietly, args=(target, *arguments))
+    process = _CONTEXT.Process(target=_quietly, args=(target, *arguments), daemon=True)  # none outlives this one
     process.start()
     return process
 

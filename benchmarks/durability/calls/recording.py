@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from alma import ConflictError, CustomMemoryType, DomainKnowledge, Heuristic
+from alma import ConflictError, CustomMemoryType, DomainKnowledge, Heuristic, MemoryNotFoundError
 from alma.types.passages import Draft, Passage
 from benchmarks.durability.hands import STRATEGIES, TYPES, Hand
 from benchmarks.durability.intents import Intent, Made
@@ -61,6 +61,14 @@ def learn_twice_by_key(hand: Hand) -> None:
         again = hand.alma(project).learn(**given).id  # type: ignore[arg-type] # by name
         if again != first:
             hand.ledger.complain(f"the key of {made.token} gave {again} after {first}")
+
+
+def _is_back(hand: Hand) -> bool:
+    """Whether an undo of an undo brought the kind back."""
+    with hand.calling(Intent("memory_types", hand.solo)):
+        if kind_of(hand).name in hand.alma(hand.solo).memory_types():
+            hand.knows_kind.add(hand.solo)
+    return hand.solo in hand.knows_kind
 
 
 def learn_by_key_of_all(hand: Hand) -> None:
@@ -156,8 +164,7 @@ def register(hand: Hand) -> None:
     for project in (SHARED, hand.solo):
         if project in hand.knows_kind:
             continue
-        if project == hand.solo and kind_of(hand).name in hand.alma(project).memory_types():
-            hand.knows_kind.add(project)  # an undo of an undo brought it back
+        if project == hand.solo and _is_back(hand):
             continue
         with hand.calling(Intent("register_memory_type", project, "", ("register_memory_type",))):
             hand.alma(project).register_memory_type(kind_of(hand))
@@ -180,7 +187,9 @@ def use(hand: Hand) -> None:
         return
     usage = {memory_id: {"ignored": 1} for memory_id in shown} | {shown[0]: {"used": 1}}
     with hand.calling(Intent("record_usage", project, hand.name, ("record_usage",), usage=usage)):
-        hand.alma(project).record_usage(shown, shown[:1], agent=hand.name)
+        report = hand.alma(project).record_usage(shown, shown[:1], agent=hand.name)
+        if report.unknown:
+            raise MemoryNotFoundError(f"record_usage does not know {report.unknown}, which were made before")
 
 
 def give_feedback(hand: Hand) -> None:

@@ -118,12 +118,19 @@ def compact(hand: Hand) -> None:
 
 
 def backup(hand: Hand) -> None:
-    """A copy of the store while others write, once ALMA can make one."""
-    store, target = hand.store(), hand.files / f"{hand.token()}.backup"
-    if not hasattr(store, "backup"):
+    """A copy of the store while others write, if this version of ALMA can make one."""
+    store = hand.store()
+    make = getattr(store, "backup", None)
+    if make is None:
         return export_and_import(hand)
-    with hand.calling(Intent("backup")):
-        store.backup(target)
+    target = hand.files / f"{hand.name}.backup"
+    target.unlink(missing_ok=True)
+    with hand.calling(Intent("backup")) as call:
+        least = store.get_stats().journal_records
+        report = make(target)
+        call.ids = {"file": str(target)} | {name: str(seq) for name, seq in report.heads.items() if seq}
+        if report.heads.get(SHARED, 0) < least:
+            hand.ledger.complain(f"a backup has {report.heads.get(SHARED)} records; there were {least} before it began")
     return None
 
 

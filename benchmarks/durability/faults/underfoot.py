@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -188,7 +189,7 @@ def _empty_and_back(sample: Sample) -> Iterator[None]:
 
 def _replace_by_copy(sample: Sample) -> Iterator[None]:
     copy = sample.folder / "copy"
-    shutil.copy(sample.database, copy)
+    subprocess.run(["cp", sample.database, copy], check=True)  # this process would drop its own locks if it opened the file
     copy.rename(sample.database)
     yield
 
