@@ -167,14 +167,14 @@ def _faults(each: Held, found: Mapping[str, object], usage: Mapping[str, int]) -
 def _compare_episodes(sight: Sight, wanted: Expected, findings: Findings) -> None:
     steps = Counter(key.rpartition("/")[0] for kind, key in sight.records if kind == "episode_step")
     endings = {key: record["body"]["status"] for (kind, key), record in sight.records.items() if kind == "episode_end"}
-    found = {key: (endings.get(key, "open"), steps[key]) for kind, key in sight.records if kind == "episode"}
+    found = {key: (str(endings.get(key, "open")), steps[key]) for kind, key in sight.records if kind == "episode"}
     should = {key: each for state in wanted.of(sight.project) for key, each in state.now.episodes.items()}
     findings.checked["episodes"] += len(should)
     for key in should.keys() | found.keys():
-        status, steps = should.get(key, ("unknown", 0))
-        if found.get(key) not in [(each, steps) for each in BECOMES.get(status, {status})]:
+        status, count = should.get(key, ("unknown", 0))
+        if key not in found or found[key] not in [(each, count) for each in BECOMES.get(status, {status})]:
             sort = "lost" if key not in found else "phantom" if key not in should else "half"
-            findings.add(sort, f"{sight.project}: episode {key} is {found.get(key)}, not {(status, steps)} (status, steps)")
+            findings.add(sort, f"{sight.project}: episode {key} is {found.get(key)}, not {(status, count)} (status, steps)")
 
 
 def _compare_records(sight: Sight, wanted: Expected, findings: Findings) -> None:

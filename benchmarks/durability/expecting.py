@@ -39,7 +39,8 @@ def expected(accounts: Sequence[Account], seen: Mapping[str, Sight], findings: F
     actual = _streams(seen)
     for account in accounts:
         landed = _landed(account, actual, findings)
-        result.states[account.hand] = states = {}
+        states: States = {}
+        result.states[account.hand] = states
         for line in account.lines:
             if not isinstance(line, Done):
                 states.setdefault((line[0], account.hand), State()).mark(line[1])

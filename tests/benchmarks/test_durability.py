@@ -23,7 +23,7 @@ from benchmarks.durability.stores import SHARED, Opens, opened
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 CALLS = 60
-QUICK = ("clock", "locks-attacked", "moved-underfoot", "no-descriptors", "torn-database", "torn-log", "torn-snapshot")
+QUICK = ("clock", "locks-attacked", "torn-database", "torn-snapshot")
 
 
 def test_twenty_rounds_of_kills_lose_nothing(tmp_path: Path, run_benchmark: Run) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from alma import ConflictError, CustomMemoryType, DomainKnowledge, Heuristic, MemoryNotFoundError
+from alma.types.memories import Memory
 from alma.types.passages import Draft, Passage
 from benchmarks.durability.hands import STRATEGIES, TYPES, Hand
 from benchmarks.durability.intents import Intent, Made
@@ -135,7 +136,7 @@ def add_custom(hand: Hand) -> None:
     made = hand.made(kind)
     fields = {"title": made.token, "summary": made.text, "date": datetime(2026, 3, 4, tzinfo=UTC)}
     with hand.calling(Intent("add", project, hand.name, ("add",), (made,))) as call:
-        call.ids[made.token] = hand.alma(project).add(kind, agent=hand.name, **fields).id
+        call.ids[made.token] = hand.alma(project).add(kind, agent=hand.name, **fields).id  # type: ignore[arg-type] # by name
     return None
 
 
@@ -145,8 +146,12 @@ def add_many(hand: Hand) -> None:
     facts = [hand.made("domain_knowledge") for _ in range(hand.chance.choice((1, 4, 15)))]
     rule = hand.made("heuristic")
     memories = [DomainKnowledge(agent=hand.name, domain="orchards", fact=made.text) for made in facts]
-    items = [memories[0], Heuristic(agent=hand.name, condition=rule.text, strategy=f"do so: {rule.token}")]
-    items += [Draft(memory=memory, passages=(Passage(text=memory.fact),)) for memory in memories[1:]]  # type: ignore[list-item] # either
+    drafts = [Draft(memory=memory, passages=(Passage(text=memory.fact),)) for memory in memories[1:]]
+    items: list[Memory | Draft] = [
+        memories[0],
+        Heuristic(agent=hand.name, condition=rule.text, strategy=f"do so: {rule.token}"),
+        *drafts,
+    ]
     made = (facts[0], rule, *facts[1:])
     with hand.calling(Intent("add_many", project, hand.name, ("add_many",), made)) as call:
         ids = hand.alma(project).add_many(items)

@@ -12,18 +12,16 @@ SPARSE = 2**33
 
 def log_gone(place: Place) -> list[Trial]:
     """After a kill the log is not there any more, or is another. What was committed there is gone with it, and the store is as it was before."""
-    sample = place.sample(is_killed=True)
-    other = place.sample().database
-    noise = place.chance.randbytes(32_768)
+    sample, other, noise = place.sample(is_killed=True), place.sample().database, place.chance.randbytes(32_768)
     harms: Mapping[str, Callable[[Path, Path], object]] = {
-        "the log is deleted": lambda log, shm: log.unlink(),
-        "the log's index is deleted": lambda log, shm: shm.unlink(),
-        "both are deleted": lambda log, shm: (log.unlink(), shm.unlink()),
-        "the log is emptied": lambda log, shm: os.truncate(log, 0),
-        "the log's index is emptied": lambda log, shm: os.truncate(shm, 0),
+        "the log is deleted": lambda log, shm: _deleted(log),
+        "the log's index is deleted": lambda log, shm: _deleted(shm),
+        "both are deleted": _deleted,
+        "the log is emptied": lambda log, shm: log.write_bytes(b""),
+        "the log's index is emptied": lambda log, shm: shm.write_bytes(b""),
         "the log is another file": lambda log, shm: shutil.copy(other, log),
         "the log's index is noise": lambda log, shm: shm.write_bytes(noise),
-        "the log is a folder": lambda log, shm: (log.unlink(), log.mkdir()),
+        "the log is a folder": lambda log, shm: _instead(log, Path.mkdir),
     }
     trials = []
     for what, harm in harms.items():
@@ -36,14 +34,14 @@ def log_gone(place: Place) -> list[Trial]:
 def snapshot_attacked(place: Place) -> list[Trial]:
     """In the place of every vector snapshot there is something else."""
     harms: Mapping[str, Callable[[Path], object]] = {
-        "deleted": lambda path: path.unlink(),
-        "empty": lambda path: os.truncate(path, 0),
-        "cut in half": lambda path: os.truncate(path, path.stat().st_size // 2),
-        "much longer": lambda path: os.truncate(path, SPARSE),
-        "a folder": lambda path: (path.unlink(), path.mkdir()),
-        "a link to itself": lambda path: (path.unlink(), path.symlink_to(path)),
-        "a link to /dev/zero": lambda path: (path.unlink(), path.symlink_to("/dev/zero")),
-        "a pipe without a writer": lambda path: (path.unlink(), os.mkfifo(path)),
+        "deleted": _deleted,
+        "empty": lambda path: path.write_bytes(b""),
+        "cut in half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+        "much longer": _stretched,
+        "a folder": lambda path: _instead(path, Path.mkdir),
+        "a link to itself": lambda path: _instead(path, lambda new: new.symlink_to(new)),
+        "a link to /dev/zero": lambda path: _instead(path, lambda new: new.symlink_to("/dev/zero")),
+        "a pipe without a writer": lambda path: _instead(path, os.mkfifo),
         "that of another project": _another,
         "unreadable": lambda path: path.chmod(0),
         "half-written under a temporary name": lambda path: path.rename(path.with_name(f".{path.name}.abc.tmp")),
@@ -55,6 +53,20 @@ def snapshot_attacked(place: Place) -> list[Trial]:
             harm(path)
         trials.append(tried(f"the snapshot is {what}", _compared, copy, False))
     return trials
+
+
+def _deleted(*paths: Path) -> None:
+    for path in paths:
+        path.unlink()
+
+
+def _instead(path: Path, make: Callable[[Path], object]) -> None:
+    path.unlink()
+    make(path)
+
+
+def _stretched(path: Path) -> None:
+    os.truncate(path, SPARSE)
 
 
 def _another(path: Path) -> None:

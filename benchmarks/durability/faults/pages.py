@@ -23,8 +23,11 @@ def torn_database(place: Place) -> list[Trial]:
 
 
 def torn_log(place: Place) -> list[Trial]:
-    """A sector of the log of a process that was killed is another than what was written. SQLite reads a log up to the first checksum that is wrong, and
-    takes the rest for what a crash left: what was committed there is gone, and the store is sound as it was before."""
+    """A sector of the log of a process that was killed is another than what was written.
+
+    SQLite reads a log up to the first wrong checksum, and takes the rest for what a crash left: what was committed there is gone, and the store is
+    sound as it was before.
+    """
     sample, chance = place.sample(is_killed=True), place.chance
     copies = (sample.copy("harmed").store for _ in range(place.trials))
     return [_harmed(store, f"{number}", "alma.db-wal", chance, may_be_older=True) for number, store in enumerate(copies)]

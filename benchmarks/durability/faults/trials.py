@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from alma import ALMA
+from alma import ALMA, MemoryNotFoundError
 from alma.errors import AlmaError
 from benchmarks.durability import calls
 from benchmarks.durability.checking import check, check_files
@@ -205,7 +206,7 @@ def answers(store: Path, known: Sequence[tuple[str, str, str]]) -> Answers:
     result.given.pop("open")
     result.ask("verify", lambda: _verified(alma, result))
     for project in (SHARED, f"solo-{HAND}"):
-        view = result.ask("for_project", lambda project=project: alma.for_project(project))
+        view = result.ask("for_project", partial(alma.for_project, project))
         result.given.pop("for_project", None)
         if isinstance(view, ALMA):
             _ask_all(result, view, known)
@@ -225,9 +226,9 @@ def _ask_all(result: Answers, alma: ALMA, known: Sequence[tuple[str, str, str]])
     for call, act in _calls(alma):
         result.ask(f"{name}: {call}", act)
     for memory_id, owner, text in known:
-        result.ask(f"{name}: get {memory_id}", lambda memory_id=memory_id: _found(alma, memory_id))
-        result.ask(f"{name}: history {memory_id}", lambda memory_id=memory_id: len(_history(alma, memory_id)))
-        result.ask(f"{name}: retrieve {text[:40]}", lambda owner=owner, text=text: alma.retrieve(text, owner).ids)
+        result.ask(f"{name}: get {memory_id}", partial(_found, alma, memory_id))
+        result.ask(f"{name}: history {memory_id}", partial(_history, alma, memory_id))
+        result.ask(f"{name}: retrieve {text[:40]}", partial(_retrieved, alma, text, owner))
 
 
 def _calls(alma: ALMA) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -242,21 +243,21 @@ def _calls(alma: ALMA) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def _found(alma: ALMA, memory_id: str) -> str:
-    from alma import MemoryNotFoundError
-
     try:
         return alma.get(memory_id).model_dump_json()
     except MemoryNotFoundError as error:
         return str(error)
 
 
-def _history(alma: ALMA, memory_id: str) -> Sequence[object]:
-    from alma import MemoryNotFoundError
-
+def _history(alma: ALMA, memory_id: str) -> int:
     try:
-        return alma.history(memory_id)
+        return len(alma.history(memory_id))
     except MemoryNotFoundError:
-        return ()
+        return 0
+
+
+def _retrieved(alma: ALMA, text: str, owner: str) -> list[str]:
+    return alma.retrieve(text, owner).ids
 
 
 def known_of(store: Path) -> list[tuple[str, str, str]]:

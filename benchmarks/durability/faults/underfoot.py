@@ -26,8 +26,8 @@ VISIT, VISITED, BACKUP = "visit", "visited", "backup"
 HARMED = Intent("harm")
 
 KEPT, RESTORED, GONE = "kept", "restored", "gone"
-"""What has to be there in the end: everything; what a backup had, and what was done after it was restored; whatever was not taken, but nothing may have
-been acknowledged after the harm."""
+"""What has to be there in the end: everything; what a backup had, and what was done after it was restored; or whatever the harm left, but then
+nothing may have been acknowledged after it."""
 
 
 def log_gone(place: Place) -> list[Trial]:
