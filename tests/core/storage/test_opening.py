@@ -137,6 +137,17 @@ def test_a_lost_table_is_an_error_of_alma(tmp_path: Path, filled: Filled, table:
         use()
 
 
+def test_a_project_that_is_gone_from_an_open_file_is_an_error_of_alma(tmp_path: Path) -> None:
+    """As where another file takes the place of the one that is open."""
+    with open_alma(tmp_path) as alma:
+        alma.learn("helena", "Test the login form", "success")
+        assert alma.retrieve("Test the login form", "helena").total_items == 1
+        execute(tmp_path / "alma.db", "DELETE FROM project")
+        for call in (lambda: alma.retrieve("Test the login form", "helena"), lambda: alma.undo(0)):
+            with pytest.raises(CorruptStoreError, match="'shop' is no longer in"):
+                call()
+
+
 def test_a_folder_in_place_of_the_file_is_an_error_of_alma(tmp_path: Path) -> None:
     (tmp_path / "alma.db").mkdir()
 

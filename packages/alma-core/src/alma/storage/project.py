@@ -308,7 +308,12 @@ class SQLProject(Lookups):
         fulltext.create(connection, row)
 
     def _head(self, connection: sqlite3.Connection, row: int) -> int:
-        head, embedder = connection.execute(compiled.PROJECT_HEAD, {"project": row}).fetchone()
+        found = connection.execute(compiled.PROJECT_HEAD, {"project": row}).fetchone()
+        if found is None:
+            raise CorruptStoreError(
+                f"project {self.name!r} is no longer in {self._database.path}: the file was replaced or damaged while it was open"
+            )
+        head, embedder = found
         self._check_embedder(embedder)
         return int(head)
 
