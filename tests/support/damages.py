@@ -224,7 +224,9 @@ def public_names() -> set[str]:
     }
 
 
-def public_calls(shop: ALMA, ids: Sequence[str], episode_id: str, ended: str, exported: bytes) -> Mapping[str, Callable[[], object]]:
+def public_calls(
+    shop: ALMA, ids: Sequence[str], episode_id: str, ended: str, exported: bytes
+) -> Mapping[str, Callable[[], object]]:
     """Every one of them, by name, as a program makes it. What changes least comes first."""
     learn = lambda: shop.learn("helena", TASK, "success", "Empty fields first", task_type="testing")  # noqa: E731
     calls: dict[str, Callable[[], object]] = {

@@ -87,7 +87,10 @@ def test_left_over_vectors_are_no_damage_and_are_dropped_in_chunks(
 
 def test_a_damaged_text_ends_the_re_embedding_rather_than_being_tried_for_ever(storage: SQLStorage, filled: Filled) -> None:
     vectors = storage.next_vectors(OTHER.fingerprint)
-    execute(filled.path, "UPDATE passage SET text_hash = zeroblob(16) WHERE row = (SELECT min(row) FROM passage WHERE text_hash NOTNULL)")
+    execute(
+        filled.path,
+        "UPDATE passage SET text_hash = zeroblob(16) WHERE row = (SELECT min(row) FROM passage WHERE text_hash NOTNULL)",
+    )
     with pytest.raises(CorruptStoreError, match="text of passage"):
         vectors.missing(after=0, limit=100)
 

@@ -13,9 +13,7 @@ from alma.text import quoted
 from alma.types.reports import BackupReport
 
 
-def backup(
-    store: OpenStore, path: object, *, force: bool = False, progress: Progress | None = None
-) -> BackupReport:
+def backup(store: OpenStore, path: object, *, force: bool = False, progress: Progress | None = None) -> BackupReport:
     """The whole store, all its projects, in a file that appears whole or not at all."""
     storage = store.storage
     if not isinstance(storage, Copyable):
