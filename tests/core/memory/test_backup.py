@@ -145,7 +145,7 @@ def test_a_file_that_is_made_meanwhile_is_not_replaced(shop: ALMA, tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["alma.db", "ALMA.db-wal", "alma.db-shm", "x.db-journal", "s.holder", "s.index", "config.yaml"])
 def test_nothing_that_a_store_is_made_of_is_ever_written_over(shop: ALMA, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValidationError, match="in use|belongs to a store"):
+    with pytest.raises(ValidationError, match=r"in use|belongs to a store"):
         shop.backup(tmp_path / "store" / name, force=True)
     assert shop.verify().ok
 
@@ -188,7 +188,7 @@ def test_a_link_is_not_written_through(shop: ALMA, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["missing/copy.db", "file/copy.db"])
 def test_a_path_that_cannot_be_is_a_clear_error(shop: ALMA, tmp_path: Path, target: str) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="copy.db cannot be written: No"):
+    with pytest.raises(StorageError, match=r"copy\.db cannot be written: No"):
         shop.backup(tmp_path / target)
     assert left_in(tmp_path) == ["file"]
 
@@ -202,7 +202,7 @@ def test_a_folder_that_may_not_be_written_to_is_a_clear_error(shop: ALMA, tmp_pa
         return opened(path, flags, *mode)  # type: ignore[arg-type] # as it was given
 
     mocker.patch("alma.memory.files.os.open", refused)
-    with pytest.raises(StorageError, match="copy.db cannot be written: Permission denied"):
+    with pytest.raises(StorageError, match=r"copy\.db cannot be written: Permission denied"):
         shop.backup(tmp_path / "copy.db")
     assert left_in(tmp_path) == []
 
