@@ -223,7 +223,7 @@ def count_together(hand: Hand) -> None:
     """Adds one to a counter that all hands change: whoever read an older version is refused."""
     with hand.calling(Intent("put_record of all", SHARED, COUNTER, ("save",)), ConflictError):
         room = hand.alma(SHARED)._room
-        version, _ = room.project.record(RECORDS, COUNTER)
+        version, _ = room.project.record(RECORDS, [COUNTER])[COUNTER]
         with room.project.write(actor=COUNTER, operation="save", at=room.now()) as write:
             write.put_record(RECORDS, COUNTER, {"step": version + 1}, version=version)
 

@@ -73,12 +73,11 @@ OPPOSITES = """
     delete discard drop remove / keep retain
     denormalise / normalise
     dense / sparse
-    depend dependent / independent
     deposit / withdraw
     deserialise / serialise
     destination target / source
     deterministic / random
-    another different fresh separate / same shared
+    different fresh own separate / same shared
     difficult hard / easy
     discard / save
     discourage / encourage
@@ -131,7 +130,7 @@ OPPOSITES = """
     hit / miss
     horizontal / vertical
     immutable / mutable
-    in into / out
+    in / out
     input / output
     install / remove uninstall
     join / leave
@@ -179,7 +178,6 @@ OPPOSITES = """
     strong / weak
     structured / unstructured
     today / tomorrow yesterday
-    while / after before
     with / without
 """
 """A line: each word left of the slash is an opposite of each word right of it."""

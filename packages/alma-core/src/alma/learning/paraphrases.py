@@ -24,11 +24,6 @@ _ARGUMENTS = re.compile(r"\([^()]*\)")
 _DENIED_APART = frozenset(map(stem, ("with", "without")))
 """Opposites that `denials` reads."""
 ONE = "1"
-_SEVERAL = frozenset(map(stem, ("both", "many", "multiple", "several")))
-_ALL = frozenset(map(stem, ("all", "entire", "every", "everything", "whole")))
-_APART = frozenset(map(stem, ("with", "without")))
-"""Opposites that `denials` reads."""
-ONE = "1"
 _MANY = frozenset(map(stem, ("all", "both", "entire", "every", "everything", "many", "multiple", "several", "whole")))
 _APART = frozenset(map(stem, ("each", "individual", "own", "per", "separate", "separately")))
 
@@ -123,7 +118,7 @@ def _is_one_of_many(one: Saying, other: Saying) -> bool:
     """Whether one text speaks of one where the other speaks of many: "change one thing at a time", "change several things"."""
     if ONE not in one.numbers or ONE in other.numbers:
         return False
-    return bool(other.numbers) or any(_has_only(other, one, stems) for stems in (_SEVERAL, _ALL, _APART))
+    return bool(other.numbers) or any(_has_only(other, one, stems) for stems in (_MANY, _APART))
 
 
 def _has_only(one: Saying, other: Saying, stems: frozenset[str]) -> bool:
