@@ -98,6 +98,7 @@ def _arguments(flag: Flag, alma: ALMA, folder: Path) -> dict[str, Any]:
         "explain_retrieval": {"query": "Deploy", "memory_id": memory.id},
         "episode": {"agent": "helena", "task": "Deploy"},
         "export": {"target": folder / "export.jsonl"},
+        "backup": {"path": folder / "copy.db"},
         "step": {"action": "kubectl apply"},
     }
     return needed.get(flag.method, {})

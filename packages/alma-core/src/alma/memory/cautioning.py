@@ -44,9 +44,10 @@ def check(room: Room, *, agent: object, action: object, task: object = None, tas
     behind = room.project.learned.behind(list(matching))
     matching = {row: match for row, match in matching.items() if row not in behind or holds_for(room, behind[row], asked)}
 
-    def place(row: int) -> tuple[float, bool, bool, str, int]:
+    def place(row: int) -> tuple[float, bool, bool, tuple[str, str, str], int]:
         pattern, cosine = matching[row]
-        return -cosine, row not in behind, pattern.agent != reader, pattern.pattern, -row
+        content = pattern.pattern, pattern.why_bad, pattern.better_alternative or ""
+        return -cosine, row not in behind, pattern.agent != reader, content, -row
 
     ordered = sorted(matching, key=place)
     warnings = [_warning(*matching[row], reader, behind[row].evidence.lifetime if row in behind else None) for row in ordered]
