@@ -1,5 +1,6 @@
 """`verify` names damage in every column that any call reads. The columns come from the tables themselves, so that none can be forgotten."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -13,9 +14,9 @@ from alma.errors import AlmaError
 from alma.storage import tables
 from alma.storage.store import SQLStorage
 from alma.types import VerifyReport
-from damages import Damage, Whole, damages_of, damages_of_rows, open_whole
+from damages import BESIDE, Damage, Whole, damages_of, damages_of_rows, open_whole
 from facade import ManualClock
-from stores import NOW, rows
+from stores import NOW, execute, rows
 
 OURS = list(tables.metadata.tables.values())
 COLUMNS = [pytest.param(table, column, id=f"{table.name}.{column.name}") for table in OURS for column in table.columns]
@@ -167,3 +168,43 @@ def test_a_rebuild_restores_what_follows_from_the_journal_and_names_the_rest(
             assert bool(report.rebuilt) is (not found.ok and report.ok), damage.does
             assert not report.ok or whole.is_same(shop), damage.does
         assert path.exists()
+
+
+SQLITES = [pytest.param(table, column, id=f"{table.name}.{column.name}") for table in BESIDE for column in table.columns]
+
+
+@pytest.mark.parametrize(("table", "column"), SQLITES)
+def test_damage_in_a_table_of_sqlites_own_is_found_or_changes_no_answer(
+    whole: Whole, tmp_path: Path, table: Table, column: Column
+) -> None:
+    """What lies behind the full text has bytes that say nothing to a search: where a segment of one page begins, or how often it was merged."""
+    found = 0
+    for path, damage in chosen(whole, tmp_path, table, column, count=6):
+        with open_whole(tmp_path, ManualClock(whole.now)) as shop:
+            is_ok = shop.verify().ok
+            found += not is_ok
+            assert not is_ok or whole.is_same(shop), damage.does
+            assert not is_ok or words(path) == words(whole.path), damage.does
+    assert found or table.name == "text_1_idx"
+
+
+def words(path: Path) -> list[tuple[str, str]]:
+    """Every word that the passages of the first project hold, with the documents that a search finds it in."""
+    texts = " ".join(str(text) for (text,) in rows(path, "SELECT CAST(text AS TEXT) FROM passage WHERE project = 1"))
+    query = "SELECT group_concat(rowid) FROM (SELECT rowid FROM text_1 WHERE text_1 MATCH '{}' ORDER BY rowid)"
+    return [(word, rows(path, query.format(word))[0][0]) for word in sorted({*re.findall("[a-z]{3,}", texts.lower())})]
+
+
+@pytest.mark.parametrize("table", ["memory", "passage", "evidence", "partition"])
+def test_a_row_number_that_could_be_given_out_again_is_found(whole: Whole, tmp_path: Path, table: str) -> None:
+    for statement in (
+        "UPDATE sqlite_sequence SET seq = (SELECT max(row) FROM {0}) - 1 WHERE name = '{0}'",
+        "UPDATE sqlite_sequence SET seq = 0 WHERE name = '{0}'",
+        "DELETE FROM sqlite_sequence WHERE name = '{0}'",
+    ):
+        path = copied(whole, tmp_path)
+        execute(path, statement.format(table))
+        with open_whole(tmp_path, ManualClock(whole.now)) as shop:
+            assert f"sqlite_sequence of {table}" in " ".join(map(str, shop.verify().problems))
+            assert shop.verify(rebuild=True).ok
+            assert whole.is_same(shop)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from alma.storage.stems import TOKENIZER
 from alma.types.passages import Passage
 
-_COPY, _FORMAT, _SEGMENT_BITS = 1, 4, 37
+_COPY, _SEGMENT_BITS = 1, 37
 _TABLES = {"data": ("id", "block"), "idx": ("segid", "term", "pgno"), "docsize": ("id", "sz"), "config": ("k", "v")}
 """The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
 
@@ -28,12 +28,19 @@ def create(connection: sqlite3.Connection, project: int) -> None:
 
 
 def create_anew(connection: sqlite3.Connection, project: int) -> None:
-    """Makes the tables of a project empty, whatever is left of them."""
-    kept = f"text_{project:d}"
-    connection.execute(f"CREATE TABLE IF NOT EXISTS {kept}_config (k PRIMARY KEY, v) WITHOUT ROWID")
-    connection.execute(f"DELETE FROM {kept}_config")  # noqa: S608 - a number; FTS5 deletes no index of another format than its own
-    connection.execute(f"INSERT INTO {kept}_config (k, v) VALUES ('version', {_FORMAT})")  # noqa: S608
-    for name in (f"words_{project:d}", kept, *(f"{kept}_{table}" for table in _TABLES)):
+    """Makes the tables of a project empty, whatever is left of them.
+
+    FTS5 drops no table whose index it cannot read. So the tables behind it get the content of an empty index first.
+    """
+    with closing(sqlite3.connect(":memory:")) as model:
+        create(model, project)
+        for name in (f"text_{project:d}_{table}" for table in _TABLES):
+            (definition,) = model.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+            connection.execute(f"DROP TABLE IF EXISTS {name}")
+            connection.execute(definition)
+            for row in model.execute(f"SELECT * FROM {name}"):  # noqa: S608 - one of our own names
+                connection.execute(f"INSERT INTO {name} VALUES ({', '.join('?' for _ in row)})", row)  # noqa: S608
+    for name in (f"words_{project:d}", f"text_{project:d}"):
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     create(connection, project)
 

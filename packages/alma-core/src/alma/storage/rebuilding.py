@@ -58,10 +58,11 @@ def unembedded(database: Database, *, seal: Seal) -> Sequence[str]:
 
 def rebuild(database: Database, *, seal: Seal, vectors: Mapping[str, bytes], at: int) -> VerifyReport:
     """Rebuilds what is damaged and follows from the journals, with the vectors of texts that have none, and reports what it could and could not."""
-    with database.transaction() as connection:
+    with database.snapshot_apart() as connection:  # a transaction in which a damaged full text was read cannot write any more
         before = examined(connection, seal=seal)
-        if not before.problems:
-            return before.report()
+    if not before.problems:
+        return before.report()
+    with database.transaction() as connection:
         with any_text(connection):
             _Rebuild(connection, seal, before, vectors, at).run()
         after = examined(connection, seal=seal)
