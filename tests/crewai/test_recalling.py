@@ -253,7 +253,7 @@ def test_what_matters_is_retrieved_once_however_often_a_guardrail_sends_the_agen
     retrieved, retrieve = [], ALMA.retrieve
 
     def counted(self: ALMA, *about: object, **how: object) -> object:
-        retrieved.append(about)
+        retrieved.append((*about, how.get("task"), how.get("agent")))
         return retrieve(self, *about, **how)
 
     monkeypatch.setattr(ALMA, "retrieve", counted)

@@ -1,7 +1,9 @@
 """`verify` passes on a sound store, and names the culprit on one that was tampered with."""
 
 import shutil
+import sqlite3
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 from random import Random
 
@@ -455,3 +457,28 @@ def test_an_outcome_that_its_evidence_does_not_count_is_named(tmp_path: Path) ->
     assert verified(path).ok
     execute(path, f"UPDATE evidence SET trials = 1 WHERE id = '{link}'")
     assert f"evidence {link} does not count all outcomes that rest on it" in told(path).replace(":", "")
+
+
+def test_a_store_of_the_time_before_checksums_gets_them_and_damage_of_that_time_stays_damage(store: Filled) -> None:
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        connection.create_function("former", 1, lambda vector: blake2b(vector, digest_size=8).digest())
+        connection.execute("UPDATE vector SET checksum = former(vector)")
+    execute(
+        store.path,
+        "DELETE FROM migration WHERE name = 'm004_checksums'",
+        "DELETE FROM store WHERE key = 'checksum'",
+        f"UPDATE vector SET vector = zeroblob(32) {VECTOR_OF_OUTCOME}".format(**store.ids),
+    )
+
+    (problem,) = verified(store.path).problems
+    assert problem.what == f"was changed; it belongs to memory {store.ids['outcome']}"
+
+
+def test_a_vector_in_the_place_of_another_is_found(store: Filled) -> None:
+    execute(
+        store.path,
+        f"UPDATE vector SET (vector, checksum) = (SELECT vector, checksum FROM vector WHERE row = 9) {VECTOR_OF_OUTCOME}".format(
+            **store.ids
+        ),
+    )
+    assert "was changed; it belongs to memory" in told(store.path)
