@@ -196,10 +196,11 @@ def words(path: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("table", ["memory", "passage", "evidence", "partition"])
-def test_a_row_number_that_could_be_given_out_again_is_found(whole: Whole, tmp_path: Path, table: str) -> None:
+def test_row_numbers_that_could_be_given_out_again_or_are_too_large_are_found(whole: Whole, tmp_path: Path, table: str) -> None:
     for statement in (
         "UPDATE sqlite_sequence SET seq = (SELECT max(row) FROM {0}) - 1 WHERE name = '{0}'",
         "UPDATE sqlite_sequence SET seq = 0 WHERE name = '{0}'",
+        "UPDATE sqlite_sequence SET seq = 1 << 62 WHERE name = '{0}'",
         "DELETE FROM sqlite_sequence WHERE name = '{0}'",
     ):
         path = copied(whole, tmp_path)

@@ -118,7 +118,7 @@ def test_a_database_that_does_not_say_what_it_is_is_refused(tmp_path: Path, stat
     new_storage(tmp_path).close()
     execute(tmp_path / "alma.db", statement)
 
-    refused(tmp_path, r"alma\.db does not say which embedder made it; restore it from a backup")
+    refused(tmp_path, r"alma\.db does not say which database it is and which embedder made it; restore it from a backup")
 
 
 @pytest.mark.parametrize("table", ["memory", "passage", "vector", "journal", "project", "store", "migration", "text_1"])

@@ -85,6 +85,13 @@ def test_left_over_vectors_are_no_damage_and_are_dropped_in_chunks(
     assert [embedder for embedder, *_ in rows(filled.path, BY_EMBEDDER)] == [1]
 
 
+def test_no_other_embedder_is_taken_while_the_one_that_serves_is_not_known_for_sure(storage: SQLStorage, filled: Filled) -> None:
+    execute(filled.path, "UPDATE store SET value = replace(value, '16', '32') WHERE key = 'embedder'")
+    with pytest.raises(CorruptStoreError, match="id or embedder is damaged"):
+        storage.next_vectors(OTHER.fingerprint)
+    assert not storage.verify().ok
+
+
 def test_a_damaged_text_ends_the_re_embedding_rather_than_being_tried_for_ever(storage: SQLStorage, filled: Filled) -> None:
     vectors = storage.next_vectors(OTHER.fingerprint)
     execute(

@@ -11,7 +11,7 @@ from alma.storage.database import Database
 from alma.storage.evidence import strategies
 from alma.storage.rows import text_hash, vector_checksum
 from alma.storage.seal import Seal
-from alma.storage.store_values import note_checksum
+from alma.storage.store_values import check_whole, note_checksum
 from alma.types.embedding import Fingerprint
 
 SERVING = ("embedder", "embedder_number")
@@ -55,6 +55,7 @@ class NextVectors:
     def begin(cls, database: Database, seal: Seal, fingerprint: Fingerprint) -> "NextVectors":
         """What was begun for this embedder before, or else a new set; one begun for another embedder is given up."""
         with database.transaction() as connection:
+            check_whole(connection)
             serving, under_way = (_embedder(connection, keys) for keys in (SERVING, NEXT))
             if under_way is not None and under_way[1] == fingerprint:
                 return cls(database, seal, under_way[0], fingerprint)
@@ -145,6 +146,7 @@ class NextVectors:
             return True
 
     def _check(self, connection: sqlite3.Connection) -> None:
+        check_whole(connection)
         under_way = _embedder(connection, NEXT)
         if under_way is None or under_way[0] != self.number:
             raise ConflictError("somebody else re-embedded this store, or began to do so with another embedder, in the meantime")

@@ -130,6 +130,12 @@ class SQLStorage:
         with self.database.reading() as connection:
             values = dict(connection.execute(compiled.STORE_VALUES).fetchall())
         try:
-            return values["id"], Fingerprint.model_validate_json(values["embedder"]), int(values["embedder_number"])
+            return (
+                str(uuid.UUID(values["id"])),
+                Fingerprint.model_validate_json(values["embedder"]),
+                int(values["embedder_number"]),
+            )
         except (KeyError, ValueError) as error:
-            raise CorruptStoreError(f"{self.path} does not say which embedder made it; restore it from a backup") from error
+            raise CorruptStoreError(
+                f"{self.path} does not say which database it is and which embedder made it; restore it from a backup"
+            ) from error

@@ -4,6 +4,8 @@ import hashlib
 import json
 import sqlite3
 
+from alma.errors import CorruptStoreError
+
 CHECKSUM = "checksum"
 _OTHERS = "SELECT key, value FROM store WHERE key <> ? ORDER BY key"
 
@@ -17,6 +19,12 @@ def checksum(connection: sqlite3.Connection) -> str:
 def note_checksum(connection: sqlite3.Connection) -> None:
     """Stores the checksum anew. Every change of the table ends with this."""
     connection.execute("INSERT OR REPLACE INTO store (key, value) VALUES (?, ?)", (CHECKSUM, checksum(connection)))
+
+
+def check_whole(connection: sqlite3.Connection) -> None:
+    """`CorruptStoreError` if the values are not those that were stored: a checksum made of them anew would hide that."""
+    if not is_whole(connection):
+        raise CorruptStoreError("the database's id or embedder is damaged; nothing was changed, restore it from a backup")
 
 
 def is_whole(connection: sqlite3.Connection) -> bool:

@@ -12,6 +12,9 @@ from alma.storage.store_values import is_whole
 NUMBERED_ONCE = ("memory", "passage", "evidence", "partition")
 """Tables whose row numbers are never reused."""
 
+LARGEST_ROW = (1 << 31) - 1
+"""The largest row number that indexes hold."""
+
 _DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT GLOB 'text_*_*'"
 """Without the tables behind the full text, which differ from one version of SQLite to the next."""
 
@@ -100,8 +103,9 @@ def _row_numbers(connection: sqlite3.Connection) -> Iterator[_Fault]:
         first, newest = connection.execute(f'SELECT coalesce(min(row), 1), coalesce(max(row), 0) FROM "{table}"').fetchone()  # noqa: S608
         if first < 1:
             yield table, f"has a row of the number {first}, and they begin at 1"
-        if not isinstance(last := last_number(connection, table), int) or last < newest:
-            yield f"sqlite_sequence of {table}", f"says that {last} was the last row number given out, but there is row {newest}"
+        last = last_number(connection, table)
+        if not isinstance(last, int) or not newest <= last <= LARGEST_ROW:
+            yield f"sqlite_sequence of {table}", f"says that {last} was the last row number given out, and {newest} is the newest"
     count, first, newest = connection.execute(GIVEN_OUT).fetchone()
     last = last_number(connection, "passage")
     if count != last or (count and (first, newest) != (1, last)):

@@ -7,12 +7,9 @@ from contextlib import suppress
 from alma import journal
 from alma.storage import compiled
 from alma.storage.checks.expected import PLACES
-from alma.storage.checks.file import GIVEN_OUT, NUMBERED_ONCE, definitions, last_number, ownerless
+from alma.storage.checks.file import GIVEN_OUT, LARGEST_ROW, NUMBERED_ONCE, definitions, last_number, ownerless
 from alma.storage.logical import View
 from alma.storage.readback import record_from
-
-_LARGEST = 1 << 40
-"""A greater row number is damaged."""
 
 _SLACK = 1_000
 
@@ -115,9 +112,9 @@ def restore_row_numbers(connection: sqlite3.Connection) -> None:
 
 def _last_row(connection: sqlite3.Connection, table: str) -> int:
     query = f'SELECT coalesce(max(row), 0) FROM "{table}" WHERE row <= ?'  # noqa: S608 - one of our own names
-    (newest,) = connection.execute(query, (_LARGEST,)).fetchone()
+    (newest,) = connection.execute(query, (LARGEST_ROW,)).fetchone()
     noted = last_number(connection, table)
-    return max(newest, noted) if isinstance(noted, int) and noted <= _LARGEST else int(newest)
+    return max(newest, noted) if isinstance(noted, int) and noted <= LARGEST_ROW else int(newest)
 
 
 def _last_passage(connection: sqlite3.Connection) -> int:
