@@ -15,7 +15,7 @@ from alma.learning.shell import READ_CHARS, commands_in
         ("find . -name '*.log' | xargs rm -f", {"find", "xargs", "rm"}),
         ("kill -9 $(pgrep nginx)", {"kill", "pgrep"}),
         ("python3.11 -m pip install flask", {"python", "pip"}),
-        ("docker exec web -- rm -rf /tmp/x", {"docker", "rm", "web"}),
+        ("docker exec web -- rm -rf /data/x", {"docker", "rm", "web"}),
         ("PGUSER=x /usr/bin/psql -h db", {"psql"}),
         ("for f in *; do rm -rf $f; done", {"for", "rm", "done"}),
         ("docker-compose up -d", {"docker", "docker-compose"}),
