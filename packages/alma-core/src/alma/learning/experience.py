@@ -1,0 +1,82 @@
+"""The ledger of an agent, or of all agents that a reader may read, as arrays: what every estimate is made from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Vectors = NDArray[np.float32]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """n tasks, k strategies, and c cells: one cell for each pair of a task and a strategy that was tried for it.
+
+    Tasks, strategies and cells are in the order in which they were first recorded. Vectors are unit vectors of d dimensions. `task_types` has `None`
+    where the caller named no type.
+    `same` (k × k, symmetric, 1 on the diagonal) is the probability that two strategies are the same way in other words.
+    Of each cell: `successes` of `trials` are its lifetime counts, a partial success a half; `recent_successes` of `recent_trials` are discounted;
+    `vote` is the worth of the first judged outcome (NaN: none was judged); `weight` is 1 for the reader's own, less for another agent's.
+    """
+
+    tasks: Sequence[str]
+    task_vectors: Vectors
+    task_types: Sequence[str | None]
+    strategies: Sequence[str]
+    same: Floats
+    cell_task: Indices
+    cell_strategy: Indices
+    successes: Floats
+    trials: Floats
+    recent_successes: Floats
+    recent_trials: Floats
+    vote: Floats
+    weight: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A task that advice is wanted for. `vector` is the unit vector of its text."""
+
+    task: str
+    vector: Vectors
+    task_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The estimate relative to one question: arrays over the k strategies.
+
+    `expected` is the rate of success on such tasks, drawn to the agent's rate where little is known; `lower` and `upper` bound it at 95 %.
+    `successes` of `trials` are pooled counts, weighted by nearness; `recent` is the rate by discounted counts.
+    `whole_successes` of `whole_trials`, on `whole_tasks` tasks, are the plain counts of near tasks: those whose weight is at least a half.
+    `effective_tasks` is the number of independent tasks that the pooled evidence is worth. `lift` with `lift_lower` and `lift_upper` is the
+    difference to what else was tried on like tasks (Mantel–Haenszel), `others` the pooled trials that it is compared with; `better` the
+    probability that it is above 0.
+    `nearest` is the nearness (cosine as the kernel sees it, 1 for the same task and for the same type) of the nearest task that the strategy was
+    tried on; −1 where it was tried on none. `near_successes` and `near_failures` are the same of the nearest task with a success, with a failure.
+    """
+
+    expected: Floats
+    lower: Floats
+    upper: Floats
+    successes: Floats
+    trials: Floats
+    recent: Floats
+    whole_successes: Floats
+    whole_trials: Floats
+    whole_tasks: Floats
+    effective_tasks: Floats
+    lift: Floats
+    lift_lower: Floats
+    lift_upper: Floats
+    others: Floats
+    better: Floats
+    nearest: Floats
+    near_successes: Floats
+    near_failures: Floats
+    base: float
+    """The rate that all are drawn to: the agent's, over all tasks."""
