@@ -56,7 +56,7 @@ def test_after_two_failures_the_agent_is_warned_and_takes_the_other_way(alma: AL
     assert ended(alma, 6) == ["failure", "failure", "success", "success", "success", "success"]
     learned = alma.retrieve(TASK, "dev")
     assert {rule.pattern for rule in learned.anti_patterns} == {'rolling_update(service="auth")'}
-    assert {rule.better_alternative for rule in learned.anti_patterns} >= {'blue_green(service="auth")'}
+    assert {rule.better_alternative for rule in learned.anti_patterns} == {None}  # that needs successes on two tasks
     assert [rule.strategy for rule in learned.heuristics] == ['blue_green(service="auth")']
 
 

@@ -241,6 +241,7 @@ def public_calls(
         "assess": lambda: shop.assess("Empty fields first", TASK, "helena", task_type="testing"),
         "get_episode": lambda: shop.get_episode(episode_id),
         "recent_episodes": shop.recent_episodes,
+        "review": shop.review,
         "get": lambda: [_quietly(shop.get, memory_id) for memory_id in ids],
         "history": lambda: [_quietly(shop.history, memory_id) for memory_id in ids],
         "undo_preview": lambda: shop.undo_preview(0),

@@ -6,6 +6,8 @@ from alma import ALMA, AntiPattern, Heuristic
 from alma.storage.evidence import evidence_from
 from alma.types.evidence import Evidence
 
+HIDDEN = frozenset({"id", "created_at", "updated_at", "project_id"})
+
 
 def heuristics(alma: ALMA, agent: str | None = None) -> list[Heuristic]:
     """The heuristics that hold, of one agent or of all."""
@@ -27,7 +29,7 @@ def evidence(alma: ALMA, agent: str | None = None) -> list[Evidence]:
     resting = [row["id"] for table, row in rows if table == "memory" and row["evidence"]]
     behind = project.learned.behind([place.memory for place in project.find(resting).values()])
     alone = [stored.evidence for stored in behind.values() if not stored.is_stored]
-    return [one for one in (*counted, *alone) if not one.is_whole_class and agent in (None, one.agent)]
+    return [one for one in (*counted, *alone) if one.names_strategy and agent in (None, one.agent)]
 
 
 def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[float, float]]:
@@ -38,5 +40,11 @@ def counts(alma: ALMA, agent: str | None = None) -> dict[str, tuple[float, float
 def told(alma: ALMA) -> list[dict[str, Any]]:
     """The rules and their counts, without ids and times, in an order of their own."""
     said = [memory.model_dump(mode="json") for memory in (*heuristics(alma), *anti_patterns(alma))]
-    hidden = {"id", "created_at", "updated_at", "project_id"}
-    return sorted(({name: value for name, value in one.items() if name not in hidden} for one in said), key=str)
+    return sorted(({name: value for name, value in one.items() if name not in HIDDEN} for one in said), key=str)
+
+
+def shown(alma: ALMA, task: str, agent: str) -> list[dict[str, Any]]:
+    """The rules as they are shown for a task, without ids and times, in an order of their own."""
+    found = alma.retrieve(task, agent, top_k=100)
+    said = [memory.model_dump(mode="json") for memory in (*found.heuristics, *found.anti_patterns)]
+    return sorted(({name: value for name, value in one.items() if name not in HIDDEN} for one in said), key=str)

@@ -47,8 +47,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def alma(folder: Path) -> Alma:
     """Runs a command, which ends with an exit code and never with an exception."""
 
-    def run(*arguments: str, code: int | None = 0) -> Result:
-        ended = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "200"}, prog_name="alma")
+    def run(*arguments: str, code: int | None = 0, columns: int = 200) -> Result:
+        ended = CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)}, prog_name="alma")
         assert ended.exception is None or isinstance(ended.exception, SystemExit), ended.exception
         if code is not None:
             assert ended.exit_code == code, ended.output

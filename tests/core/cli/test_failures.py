@@ -23,6 +23,7 @@ FAILING: dict[str, list[str]] = {
     "strategies": ["-a", "helena", "--limit", "0"],
     "check": ["Deploy", "-a", " "],
     "assess": ["--context", " ", "-a", "helena"],
+    "review": ["e1"],
     "stats": ["-a", " "],
     "history": ["m1"],
     "undo": ["--to", "-1"],

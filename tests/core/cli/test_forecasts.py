@@ -29,7 +29,9 @@ def test_one_ending_alone_and_nothing_at_all_have_no_auc() -> None:
         "tries": 0,
         "tasks": 0,
         "successes": 0,
-        **dict.fromkeys(("auc", "auc_interval", "brier", "base_rate_brier", "brier_gain", "brier_gain_interval")),
+        **dict.fromkeys(
+            ("auc", "auc_interval", "brier", "brier_interval", "base_rate_brier", "brier_gain", "brier_gain_interval")
+        ),
     }
 
 

@@ -32,6 +32,7 @@ COMMANDS = (
     "strategies",
     "check",
     "assess",
+    "review",
     "stats",
     "report",
     "verify",

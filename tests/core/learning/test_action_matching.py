@@ -67,7 +67,7 @@ def test_other_code_and_a_mention_are_not_however_near_its_vector_is(pattern: st
 
 
 def test_a_sentence_is_judged_by_its_cosine_only_under_a_measured_embedder() -> None:
-    pattern, action = "Raise the timeout of flaky tests", "If a test flakes, make its timeout longer"
+    pattern, action = "Raise the timeout of flaky tests", "If a flaky test fails, give it a longer timeout"
 
     assert warned(pattern, action, 0.8)
     assert not warned(pattern, action, 0.8, is_calibrated=False)

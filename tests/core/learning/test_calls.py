@@ -122,6 +122,7 @@ def test_other_arguments_and_another_name_of_the_same_thing_make_no_other_call(p
         ("sleep()", "scheduler.sleep_mode()"),
         ("eval()", "model.eval()"),
         ("pickle.load()", "json.load(f)"),
+        ("os.chdir()", "monkeypatch.chdir(tmp_path)"),
         ("requests.get()", "cache.get(url)"),
         ("document.write()", "file.write(text)"),
         ("System.exit()", "dialog.exit()"),

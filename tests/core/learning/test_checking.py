@@ -82,7 +82,7 @@ def test_no_warning_of_others_where_the_agent_knows_better(team: ALMA) -> None:
 def test_a_shared_rule_gives_way_to_a_rule_on_the_same_strategy_in_other_words(team: ALMA) -> None:
     learn(team, "senior", "failure", "Use a rolling update", times=5)
     (shared,) = team.retrieve(TASK, "junior").anti_patterns
-    learn(team, "junior", "success", "rolling updates", times=9, task="Deploy auth service")
+    learn(team, "junior", "success", "rolling updates", times=9, task=f"{TASK}!")
 
     found = team.retrieve(TASK, "junior")
 
@@ -97,7 +97,7 @@ def test_a_shared_rule_stands_beside_evidence_on_the_same_strategy_for_other_tas
     learn(team, "junior", "success", "rolling updates", times=9, task="Upgrade the database schema")
 
     assert [rule.agent for rule in team.retrieve(TASK, "junior").anti_patterns] == ["senior"]
-    assert not team.check("junior", "rolling update").is_clear
+    assert not team.check("junior", "rolling update", TASK).is_clear
 
 
 def test_an_action_and_a_pattern_of_any_length_are_compared_by_their_beginnings(alma: ALMA) -> None:

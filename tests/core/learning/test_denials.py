@@ -58,3 +58,11 @@ def test_speaking_of_something_is_not_doing_it() -> None:
     explain, _ = read("Explain what force-push does")
 
     assert undoes(telling(explain), read("force-push")[1])
+
+
+def test_what_ends_a_clause_denies_the_words_before_it() -> None:
+    assert [denial.head for denial in denials(["make", "sure", "that", "the", "default", "password", "is", "not", "used"])] == [
+        "password"
+    ]
+    assert [denial.head for denial in denials(["force", "pushing", "is", "forbidden"])] == ["push"]
+    assert denials(["use", "a", "queue", "instead"]) == ()

@@ -1,4 +1,4 @@
-"""The first outcome of a class is all there is to know of it: nothing is stored beside it, and nothing is lost of it when others come."""
+"""The first outcome of a task is all there is to know of it: nothing is stored beside it, and nothing is lost of it when others come."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from alma import ALMA, ConflictError, CorruptStoreError, Draft, Outcome, Passage
 from alma.storage.evidence import EvidenceReader
 from alma.text import matched_text
 from alma.types import Verdict
-from alma.types.evidence import evidence_id, own_class, text_key
+from alma.types.evidence import evidence_id, task_place, text_key
 from facade import ManualClock, OpenStore, refused
 from learned import counts, evidence, heuristics
 from lines import lines_of, write_lines
@@ -33,7 +33,7 @@ def test_nothing_is_counted_before_there_is_a_second_outcome(alma: ALMA, task_ty
     assert (row.strategy, row.successes, row.trials) == ("by hand", 1, 1)
 
     alma.learn("dev", "deploy!", "failure", "by guessing", task_type=task_type)
-    assert stored(alma) == 3  # two strategies, and the class as a whole
+    assert stored(alma) == 2
     assert counts(alma) == {"by hand": (1, 1), "by guessing": (0, 1)}
 
 
@@ -50,7 +50,7 @@ def test_the_first_outcome_counts_with_all_that_it_says(alma: ALMA, clock: Manua
     assert (alone.unverified, both.unverified) == (0, 1)
 
 
-def test_an_outcome_that_names_no_strategy_counts_in_its_class(alma: ALMA) -> None:
+def test_an_outcome_that_names_no_strategy_counts_for_its_task(alma: ALMA) -> None:
     alma.learn("dev", "Deploy", "failure")
     alma.learn("dev", "Deploy", "success", "by hand")
     (row,) = alma.strategies("Deploy", "dev")
@@ -62,24 +62,30 @@ def test_steps_and_attempts_at_one_task_are_first_outcomes_of_their_own(alma: AL
         with alma.episode("dev", "Deploy", episode_id=f"run-{number}") as episode:
             episode.step("pull", error="lost")
             episode.succeed(strategy="by hand")
-        assert stored(alma) == 4 * number
+        assert stored(alma) == 2 * number
     assert counts(alma) == {"pull": (0, 2), "by hand": (2, 2)}
 
 
-def test_first_steps_of_an_attempt_at_a_near_task_are_counted_at_once(open_store: OpenStore, tmp_path: Path) -> None:
+def test_attempts_at_near_tasks_and_their_steps_are_first_outcomes_of_their_own(open_store: OpenStore, tmp_path: Path) -> None:
     alma, other = open_store(), open_store("other")
     alma.learn("dev", "Deploy the shop to production", "success", "by hand")
     for number, near in enumerate(("Deploy the shop to production now", "Now deploy the shop to production")):
         with alma.episode("dev", near, episode_id=f"run-{number}") as episode:
             episode.step("pull", error="lost")
             episode.succeed(strategy="by hand")
-        assert counts(alma) == {"by hand": (number + 2, number + 2), "pull": (0, number + 1)}
-        assert len({seen.task_class.removeprefix("step:") for seen in evidence(alma)}) == 1
+    assert stored(alma) == 0
+    assert sorted((seen.task, seen.strategy, seen.lifetime.trials) for seen in evidence(alma)) == [
+        ("Deploy the shop to production", "by hand", 1),
+        ("Deploy the shop to production now", "by hand", 1),
+        ("Deploy the shop to production now", "pull", 1),
+        ("Now deploy the shop to production", "by hand", 1),
+        ("Now deploy the shop to production", "pull", 1),
+    ]
     alma.export(tmp_path / "x.jsonl")
     other.import_from(tmp_path / "x.jsonl")
-    assert counts(other) == counts(alma)
+    assert {seen.id: seen for seen in evidence(other)} == {seen.id: seen for seen in evidence(alma)}
     alma.undo(0)
-    assert stored(alma) == 0
+    assert evidence(alma) == []
 
 
 def test_a_first_outcome_is_found_by_another_process_and_after_many_others(open_store: OpenStore) -> None:
@@ -92,7 +98,7 @@ def test_a_first_outcome_is_found_by_another_process_and_after_many_others(open_
     assert one.verify().ok
 
 
-def test_a_first_outcome_is_found_behind_many_that_make_no_class(open_store: OpenStore) -> None:
+def test_a_first_outcome_is_found_behind_many_of_one_type(open_store: OpenStore) -> None:
     one = open_store()
     one.learn("dev", "Deploy", "success", "by hand")
     one.learn_many({"agent": "dev", "task": f"Chore {number}", "outcome": True, "task_type": "chore"} for number in range(1_100))
@@ -114,7 +120,7 @@ def test_the_first_passage_tells_the_task_wherever_it_stands(alma: ALMA, clock: 
 
 def test_of_two_first_outcomes_at_once_both_count(open_store: OpenStore) -> None:
     one, other = open_store(), open_store()
-    for alma in (one, other):  # neither knows of a class when it begins
+    for alma in (one, other):  # neither knows of the task when it begins
         alma.learn("eve", "Something else", True)
     one.learn("dev", "Deploy", "success", "by hand")
     other.learn("dev", "Deploy", "failure", "by hand")
@@ -179,7 +185,7 @@ def test_a_purge_names_the_evidence_that_only_an_undo_brings_back(open_store: Op
     alma.undo(1)
     receipt = alma.purge([first.id]).receipt
     assert receipt is not None
-    key = evidence_id("dev", own_class(None, SECRET, is_step=False), text_key("by hand"))
+    key = evidence_id("dev", task_place(None, SECRET, is_step=False, is_trusted=True), text_key("by hand"))
     assert f"evidence {key}" in receipt.left  # it holds the task
 
     alma.undo(2)
@@ -230,7 +236,7 @@ def test_it_comes_along_in_an_export_and_goes_on_to_count(open_store: OpenStore,
 
 
 @pytest.mark.parametrize("known", [1, 2])
-def test_an_imported_first_outcome_of_a_class_that_the_project_knows_counts_nothing(
+def test_an_imported_first_outcome_of_a_task_that_the_project_knows_counts_nothing(
     open_store: OpenStore, tmp_path: Path, known: int
 ) -> None:
     alma, other = open_store("giver"), open_store("taker")
@@ -264,7 +270,7 @@ def test_what_became_of_a_first_outcome_elsewhere_comes_along_with_it(open_store
         alma.learn("dev", "Deploy", "failure", strategy)
     alma.export(tmp_path / "x.jsonl")
 
-    for stored_evidence in (3, 0):  # two strategies and the class as a whole, once
+    for stored_evidence in (2, 0):  # of each strategy, once
         report = other.import_from(tmp_path / "x.jsonl", on_conflict="skip")
         assert report.stored.evidence == stored_evidence
         assert counts(other) == {"by hand": (1, 2), "by guessing": (0, 1)}
@@ -295,11 +301,11 @@ def another(lines: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 HOSTILE: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
-    "two that claim to be the only one of a class": another,
-    "one of another agent's class": lambda lines: lines[1].update(agent="eve"),
-    "one of another class": lambda lines: lines[1]["body"].update(task_type="testing"),
+    "two that claim to be the only one of a task": another,
+    "one of another agent's task": lambda lines: lines[1].update(agent="eve"),
+    "one of another type": lambda lines: lines[1]["body"].update(task_type="testing"),
     "one of another strategy": lambda lines: lines[1]["body"].update(strategy_used="by guessing"),
-    "one of no class at all": lambda lines: lines[1].update(evidence="0"),
+    "one of no task at all": lambda lines: lines[1].update(evidence="0"),
 }
 
 
@@ -328,16 +334,17 @@ def test_what_others_learned_meanwhile_is_taken_in_without_reading_all_anew(open
     one, other = open_store(), open_store()
     for hand in (one, other):
         hand.learn("dev", "Feed the animals", True, "by hand")
-    reading = mocker.spy(EvidenceReader, "classes")
+    one.strategies(agent="dev")  # it reads what is known, and so does each that learned
+    reading = mocker.spy(EvidenceReader, "newest")
     for number, chore in enumerate(["Translate a letter", "Count votes", "Paint walls", "Water flowers", "Audit books"]):
         (one, other)[number % 2].learn("dev", "Deploy", number % 4 > 0, "by hand", error_message="it broke")
         (one, other)[number % 2].learn("dev", chore, True, "by hand")
     other.learn("dev", "Audit books", True, "by hand")
     one.learn("dev", "Water flowers", True, "by hand")
     assert reading.call_count == 0
-    assert {(row.task, row.trials) for row in one.strategies(agent="dev", limit=100) if row.trials > 1} == {
-        *(("Feed the animals", 2), ("Deploy", 5), ("Audit books", 2), ("Water flowers", 2)),
-    }
+    known = {"Feed the animals": 2, "Deploy": 5, "Audit books": 2, "Water flowers": 2, "Count votes": 1}
+    assert {task: row.trials for task in known for row in one.strategies(task, "dev")} == known
+    assert reading.call_count == 0
 
 
 @pytest.mark.parametrize("taken_back", ["undo", "purge"])

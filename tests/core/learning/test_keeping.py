@@ -14,10 +14,9 @@ from pytest_mock import MockerFixture
 
 from alma import ALMA, AlmaError, ConflictError
 from alma.embedding import HashEmbedder
-from alma.learning.rules import HARDLY, confidence_in_success
 from alma.types import Fingerprint
 from facade import ManualClock, OpenStore, refused
-from learned import counts, evidence, heuristics, told
+from learned import anti_patterns, counts, evidence, heuristics, shown, told
 from other_process import OtherProcess
 from processes import finished, start, workers
 from stores import Driver, open_alma
@@ -39,6 +38,15 @@ def with_one(known: Counts, way: str, outcome: str) -> Counts:
     successes, trials = known.get(way, (0.0, 0.0))
     judged = outcome in WORTH
     return {**known, way: (successes + WORTH.get(outcome, 0.0), trials + judged)}
+
+
+def standings(alma: ALMA) -> list[tuple[str, ...]]:
+    """How far rules on each strategy are believed."""
+    return sorted((one.strategy, _held(one.heuristic_status), _held(one.anti_pattern_status)) for one in evidence(alma))
+
+
+def _held(status: str | None) -> str:
+    return "" if status in (None, "demoted") else str(status)
 
 
 def head(alma: ALMA) -> int:
@@ -177,13 +185,16 @@ def test_many_outcomes_at_once_teach_what_one_after_the_other_does(
     assert [one.operative for one in sorted(evidence(at_once), key=lambda one: one.strategy)] == [
         one.operative for one in sorted(evidence(singly), key=lambda one: one.strategy)
     ]
-    ours, theirs = told(at_once), told(singly)
-    sure = {one.strategy: confidence_in_success(one.operative) for one in evidence(singly)}
-    for one, other in zip(ours, theirs, strict=True):  # of two that are hardly less sure, the one that is named stays
-        instead, named = one.pop("better_alternative", None), other.pop("better_alternative", None)
-        assert (instead is None) is (named is None)
-        assert instead is None or abs(sure[instead] - sure[named]) < HARDLY
-    assert ours == theirs
+    assert shown(at_once, "Deploy", "dev") == shown(singly, "Deploy", "dev")
+    assert standings(at_once) == standings(singly)
+
+
+def test_a_strategy_is_warned_of_when_another_comes_to_do_better(alma: ALMA) -> None:
+    for way, outcome in ((0, "success"), (0, "success"), (0, "failure"), (1, "success"), (1, "failure"), (1, "failure")):
+        learn(alma, WAYS[way], outcome)
+    assert anti_patterns(alma) == []
+    learn(alma, WAYS[0], "success")
+    assert [rule.pattern for rule in anti_patterns(alma)] == [WAYS[1]]
 
 
 def test_eight_threads_that_learn_one_strategy_at_once_count_every_outcome_once(alma: ALMA) -> None:
@@ -333,6 +344,8 @@ def test_evidence_moves_along_and_is_matched_afterwards(open_store: OpenStore, t
     assert evidence(alma) == before
 
     alma.learn("dev", "Deploy the auth service", "success", TOLD_AGAIN)
-    assert counts(alma) == {TOLD_ONCE: (3.0, 3.0)}
+    assert counts(alma) == {TOLD_ONCE: (2.0, 2.0), TOLD_AGAIN: (1.0, 1.0)}
+    (row,) = alma.strategies("Deploy the auth service", "dev")
+    assert (row.strategy, row.trials) == (TOLD_ONCE, 3.0)
     assert [rule.success_count for rule in heuristics(alma)] == [3]
     assert alma.verify().problems == ()

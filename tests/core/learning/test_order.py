@@ -2,17 +2,18 @@
 
 import io
 from collections.abc import Callable, Sequence
+from itertools import count
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
 from alma.embedding import create_embedder
-from alma.learning.known_texts import TRIED, KnownTexts
-from alma.learning.matching import least_for_task, same_task
 from facade import OpenStore
+from learned import evidence
 
+NUMBERS = count()
 MODEL = create_embedder("hash")
 SERVICES = [f"Restart service {letter}" for letter in "abcdefghijklmnopqrst"]
 
@@ -37,42 +38,61 @@ def unchanged(alma: ALMA, open_store: OpenStore) -> ALMA:
     return alma
 
 
-def classes(alma: ALMA) -> dict[str, str]:
-    """The class that each task was counted in."""
-    rows = [stored.row for stored in alma._room.project.rows() if stored.table == "memory" and stored.row]
-    return {row["body"]["task_description"]: row["evidence"][:16] for row in rows if row["kind"] == "outcome"}
+def places(alma: ALMA) -> dict[tuple[str, str], tuple[str, float]]:
+    """Where each task and strategy is counted, and how often."""
+    return {(seen.task or "", seen.strategy): (seen.id, seen.lifetime.trials) for seen in evidence(alma)}
 
 
 @pytest.mark.parametrize("again", [unchanged, reopened, imported])
-def test_a_class_is_known_by_the_task_that_names_it_not_by_one_whose_steps_it_counts(open_store: OpenStore, again: Again) -> None:
+def test_each_task_is_counted_by_itself_whatever_is_near_and_whenever_it_came(open_store: OpenStore, again: Again) -> None:
     alma = open_store()
-    named, joined, other = "Deploy the billing queue", "Deploy the billing cache worker", "Deploy a worker on Friday"
+    named, near, other = "Deploy the billing queue", "Deploy the billing cache worker", "Deploy a worker on Friday"
     alma.learn("dev", named, "success", "by hand")
-    with alma.episode("dev", joined) as episode:
+    with alma.episode("dev", near) as episode:
         episode.step("Start it", ok=False, error="out of memory")
         episode.abandon()
     alma.learn("dev", named, "success", "by hand")
     alma = again(alma, open_store)
-    alma.learn("dev", other, "success", "by hand")
-    found = classes(alma)
-    assert found[joined] == found[named] != found[other]
+    for task in (other, f"{named.upper()}!", near):
+        alma.learn("dev", task, "success", "by hand")
+    found = places(alma)
+    assert {key: trials for key, (_, trials) in found.items()} == {
+        (named, "by hand"): 3,
+        (near, "by hand"): 1,
+        (near, "Start it"): 1,
+        (other, "by hand"): 1,
+    }
+    assert len({where for where, _ in found.values()}) == len(found)
+    assert alma.verify().ok
 
 
-def vector(text: str) -> bytes:
-    row: bytes = MODEL.embed([text])[0].astype("<f2").tobytes()
-    return row
+OUTCOMES = [
+    ("Deploy the auth service", "blue-green", True),
+    ("deploy the auth service!", "Blue-green", False),
+    ("Deploy the billing service", "rolling update", False),
+    ("Deploy the auth service", "rolling update", False),
+    ("Deploy the auth service", "blue-green", True),
+    ("Deploy the billing service", "blue-green", True),
+    ("Deploy the cart service", "blue-green", True),
+    ("Deploy the cart service", "rolling update", False),
+]
 
 
-def known(texts: Sequence[str], told_alike: str) -> KnownTexts:
-    """Each text under itself, all with one vector."""
-    result = KnownTexts(same_task, capacity=256, least=least_for_task)
-    for text in texts:
-        result.add(text, text, vector(told_alike), keep=False)
-    return result
+def known_of(alma: ALMA) -> object:
+    found = sorted((one.id, one.lifetime, one.unverified) for one in evidence(alma))
+    rows = alma.strategies("Deploy the mail service", "dev", task_type="deploy")
+    return found, [(row.trials, row.successes, row.tasks, round(row.expected, 9), row.verdict) for row in rows]
 
 
-@given(order=st.permutations(SERVICES))
-def test_of_texts_that_are_equally_near_those_are_tried_whose_keys_come_first(order: Sequence[str]) -> None:
-    assert len(SERVICES) > TRIED
-    asked = "Restart service z"
-    assert known(order, asked).best(asked, vector(asked)) == min(SERVICES)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(order=st.permutations(OUTCOMES))
+def test_what_is_counted_does_not_depend_on_the_order_in_which_it_came(
+    alma: ALMA, order: Sequence[tuple[str, str, bool]]
+) -> None:
+    known = []
+    for told in (OUTCOMES, order):
+        project = alma.for_project(f"order {next(NUMBERS)}")
+        for task, strategy, outcome in told:
+            project.learn("dev", task, outcome, strategy, task_type="deploy")
+        known.append(known_of(project))
+    assert known[0] == known[1]

@@ -30,3 +30,7 @@ def test_the_order_of_the_record_does_not_matter() -> None:
 
 def test_of_no_errors_none_is_told() -> None:
     assert most_telling([]) is None
+
+
+def test_a_number_that_never_varied_makes_an_error_no_more_telling() -> None:
+    assert most_telling([("failed with 4711", 9, 30), ("readiness probe timed out", 1, 10)]) == "readiness probe timed out"

@@ -94,7 +94,7 @@ def test_what_others_write_meanwhile_neither_gets_in_nor_makes_it_begin_again(
 
     with open_alma(tmp_path / "store") as alma:
         alma.add_many([])
-        alma.learn_many([{"agent": "a", "task": f"Task {n}", "outcome": "success"} for n in range(100)])
+        alma.learn_many([{"agent": "a", "task": f"Task {n}", "outcome": "success"} for n in range(200)])
         before = alma.content_hash()
         report = alma.backup(tmp_path / "copy.db", progress=told)
         assert (report.heads["shop"], alma.get_stats().journal_records) == (1, 4)

@@ -17,9 +17,8 @@ def test_a_strategy_is_assessed_as_alma_assesses_it(tmp_path: Path) -> None:
         found = ConfidenceEngine(alma).assess_strategy(strategy=STRATEGY, context=TASK, agent="Helena")
 
         assert isinstance(found, Assessment)
-        assert found == alma.assess(STRATEGY, TASK, "Helena")
+        assert found == alma.assess(STRATEGY, TASK, "Helena").model_copy(update={"recommendation": "yes"})
     assert found.confidence_score > 0.8
-    assert found.recommendation == "use it"
 
 
 def test_a_strategy_that_nobody_tried_is_unknown(tmp_path: Path) -> None:
@@ -27,4 +26,13 @@ def test_a_strategy_that_nobody_tried_is_unknown(tmp_path: Path) -> None:
         found = ConfidenceEngine(alma).assess_strategy(STRATEGY, TASK, "Helena")
 
     assert (found.is_known, found.confidence_score) == (False, 0.5)
-    assert found.recommendation.startswith("unknown")
+    assert (found.verdict, found.recommendation) == ("unknown", "neutral")
+
+
+def test_a_strategy_that_only_failed_calls_for_caution(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        for _ in range(4):
+            alma.learn("Helena", TASK, "failure", STRATEGY)
+        found = ConfidenceEngine(alma).assess_strategy(STRATEGY, TASK, "Helena")
+
+    assert (found.verdict, found.recommendation) == ("seems to fail", "caution")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import alma as face
-from alma import ALMA, AsyncALMA, Episode, ValidationError
+from alma import ALMA, AsyncALMA, Episode, MemorySlice, ValidationError
 from alma.aio import AsyncEpisode
 from facade import OpenStore, held
 
@@ -106,8 +106,9 @@ def _arguments(flag: Flag, alma: ALMA, folder: Path) -> dict[str, Any]:
 
 def _called(flag: Flag, alma: ALMA, episode: Episode, arguments: dict[str, Any]) -> Any:
     """The method called; what is asynchronous is awaited."""
-    if flag.cls in (ALMA, Episode):
-        return getattr(alma if flag.cls is ALMA else episode, flag.method)(**arguments)
+    plain = {ALMA: alma, Episode: episode, MemorySlice: alma.retrieve("Deploy", "helena")}
+    if flag.cls in plain:
+        return getattr(plain[flag.cls], flag.method)(**arguments)
 
     async def call() -> Any:
         mirror = AsyncALMA(alma)
@@ -133,7 +134,9 @@ def test_the_flags_are_found() -> None:
         ("Episode", "step", "ok"),
         ("AsyncEpisode", "step", "ok"),
     } <= found
-    assert {flag.cls for flag in FLAGS} <= {ALMA, AsyncALMA, Episode, AsyncEpisode}, "say in _called how it is called"
+    assert {flag.cls for flag in FLAGS} <= {ALMA, AsyncALMA, Episode, AsyncEpisode, MemorySlice}, (
+        "say in _called how it is called"
+    )
 
 
 @pytest.mark.parametrize("flag", FLAGS, ids=str)

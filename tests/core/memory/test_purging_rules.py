@@ -47,10 +47,10 @@ def test_with_all_its_outcomes_a_strategy_is_forgotten_to_the_last_byte(
         clock.advance(days=1)
     rules = rules_of(alma)
     assert len(rules) == 1
-    assert len(evidence_of(alma)) == 2
+    assert len(evidence_of(alma)) == 1
 
     report = alma.purge(ids)
-    assert (surfaces(report)["evidence"], surfaces(report)["memory rows"]) == (2, 5)
+    assert (surfaces(report)["evidence"], surfaces(report)["memory rows"]) == (1, 5)
     assert report.receipt is not None
     assert report.receipt.left == ()
     assert evidence_of(alma) == rules_of(alma) == []
@@ -75,20 +75,19 @@ def test_while_one_outcome_is_left_counts_and_rule_stay_and_are_named(alma: ALMA
     assert alma.verify().problems == ()
 
 
-def test_the_class_stays_for_the_sake_of_another_strategy_and_goes_with_the_last(alma: ALMA) -> None:
+def test_the_evidence_on_another_strategy_for_the_task_stays_and_goes_with_its_last_outcome(alma: ALMA) -> None:
     secret, other = learn(alma, 3), learn(alma, 3, strategy="Call the keeper")
-    assert len(evidence_of(alma)) == 3
-
-    whole = next(name for name in left_by(alma, secret) if name.startswith("evidence"))
-    assert whole.removeprefix("evidence ") in evidence_of(alma)
     assert len(evidence_of(alma)) == 2
+
+    (key,) = (name.removeprefix("evidence ") for name in left_by(alma, secret) if name.startswith("evidence"))
+    assert evidence_of(alma) == [key]
     assert [alma.get(rule).text for rule in rules_of(alma)] == ["Feed the animals: Call the keeper"]
     alma.purge(other)
     assert evidence_of(alma) == []
     assert alma.verify().problems == ()
 
 
-def test_outcomes_without_a_strategy_keep_their_class(alma: ALMA) -> None:
+def test_outcomes_without_a_strategy_keep_their_evidence(alma: ALMA) -> None:
     secret = learn(alma, 1)
     plain = alma.learn("helena", "Feed the animals", "success").id
     alma.purge(secret)
@@ -120,7 +119,7 @@ def test_what_an_undo_may_bring_back_keeps_the_evidence_that_it_needs(alma: ALMA
     alma.purge([first])
     alma.undo(4)  # back to before everything was undone
     assert [memory.id for memory in alma.list_memories()] == [second]
-    assert len(evidence_of(alma)) == 2
+    assert len(evidence_of(alma)) == 1
     assert alma.verify().problems == ()
     third = learn(alma, 1)
     assert left_by(alma, [second, *third]) == set()
@@ -143,11 +142,11 @@ def test_after_a_purge_everyone_counts_from_what_is_left(open_store: OpenStore) 
 def test_purging_a_rule_leaves_its_evidence_and_says_so(alma: ALMA) -> None:
     learn(alma, 3)
     (rule,) = rules_of(alma)
-    assert len(evidence_of(alma)) == 2
+    assert len(evidence_of(alma)) == 1
 
     assert {f"evidence {key}" for key in evidence_of(alma)} & left_by(alma, [rule])
     learn(alma, 1)
-    assert len(evidence_of(alma)) == 2
+    assert len(evidence_of(alma)) == 1
     assert alma.verify().problems == ()
 
 
@@ -156,7 +155,7 @@ def test_one_agents_evidence_is_not_touched_by_anothers_purge(alma: ALMA) -> Non
     alma.learn_many({"agent": "victor", "task": "Feed the animals", "outcome": True, "strategy_used": SECRET} for _ in range(3))
     alma.purge(mine)
     assert {alma.get(rule).agent for rule in rules_of(alma)} == {"victor"}
-    assert len(evidence_of(alma)) == 2
+    assert len(evidence_of(alma)) == 1
 
 
 def test_the_vector_of_a_strategy_goes_when_nothing_is_compared_by_it_any_more(open_store: OpenStore, tmp_path: Path) -> None:

@@ -129,3 +129,56 @@ def test_settling_undoes_nothing_of_what_the_steps_taught(alma: ALMA) -> None:
         episode.succeed()
     alma.settle("run-7", "failure")
     assert told(outcomes(alma, TASK, "dev")) == [("failure", "pull", "lost"), ("failure", "", None)]
+
+
+def _judge_of(alma: ALMA, episode_id: str) -> str:
+    return alma.get(str(alma.get_episode(episode_id).outcome_id)).verdict_source
+
+
+def test_the_source_that_settles_is_kept_with_the_outcome_and_its_evidence_stays_in_one_place(alma: ALMA) -> None:
+    for key in ("run-7", "run-8"):
+        with alma.episode("dev", TASK, episode_id=key) as episode:
+            episode.succeed(strategy="blue-green")
+    alma.settle("run-7", "failure", source="person")
+    assert (_judge_of(alma, "run-7"), _judge_of(alma, "run-8")) == ("person", "caller")
+    (row,) = alma.strategies(TASK, "dev")
+    assert (row.successes, row.trials) == (1, 2)
+    assert alma.verify().ok
+
+
+def test_confirming_a_verdict_as_a_person_is_kept_and_counts_nothing_twice(alma: ALMA) -> None:
+    with alma.episode("dev", TASK, episode_id="run-7") as episode:
+        episode.succeed(strategy="blue-green")
+    alma.settle("run-7", "success", source="person")
+    assert _judge_of(alma, "run-7") == "person"
+    (row,) = alma.strategies(TASK, "dev")
+    assert (row.successes, row.trials) == (1, 1)
+    before = held(alma)
+    alma.settle("run-7", "success", source="PERSON")
+    alma.settle("run-7", "success")
+    assert held(alma) == before
+    assert _judge_of(alma, "run-7") == "person"
+
+
+def test_an_abandoned_episode_is_judged_by_the_source_that_settles_it(alma: ALMA) -> None:
+    with alma.episode("dev", TASK, episode_id="run-7") as episode:
+        episode.abandon()
+    alma.settle("run-7", "success", source="agent")
+    assert _judge_of(alma, "run-7") == "agent"
+
+
+@pytest.mark.parametrize(("first", "second"), [("agent", "person"), ("person", "agent"), ("tool", "imported")])
+def test_a_source_that_is_trusted_otherwise_cannot_take_the_place_of_another(alma: ALMA, first: str, second: str) -> None:
+    with alma.episode("dev", TASK, episode_id="run-7") as episode:
+        episode.abandon()
+    alma.settle("run-7", "success", source=first)
+    with refused(alma, ConflictError, f"judged by source '{first}'.*verdict_source='{second}'"):
+        alma.settle("run-7", "failure", source=second)
+    assert (alma.get_episode("run-7").outcome, _judge_of(alma, "run-7")) == ("success", first)
+
+
+def test_a_source_that_is_none_is_refused(alma: ALMA) -> None:
+    with alma.episode("dev", TASK, episode_id="run-7"):
+        pass
+    with refused(alma, ValidationError, "verdict_source"):
+        alma.settle("run-7", "success", source="oracle")

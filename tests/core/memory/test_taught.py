@@ -68,7 +68,7 @@ def test_what_named_no_strategy_is_a_run_but_no_row(alma: ALMA) -> None:
     alma.learn("victor", TASK, "success")
     view = learned(alma)
 
-    assert (view.classes, view.all_classes) == ((), 1)
+    assert (view.classes, view.all_classes) == ((), 0)
     assert [group.trials for group in view.runs] == [1]
 
 

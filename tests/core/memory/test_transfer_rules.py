@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA, ValidationError
+from alma.types.evidence import class_in
 from facade import ManualClock, OpenStore, refused
 from learned import anti_patterns, counts, evidence, heuristics
 from lines import Line, lines_of, write_lines
@@ -129,15 +130,14 @@ def test_outcomes_that_were_not_counted_here_change_no_counts_when_they_are_sett
     alma.import_from(tmp_path / "x.jsonl", on_conflict="skip")
     alma.settle("theirs", "success")
     assert counts(alma) == {"by hand": (3, 3)}
-    assert [row.verdict for row in alma.strategies("Deploy", "dev")] == ["works"]
+    assert [row.verdict for row in alma.strategies("Deploy", "dev")] == ["seems to work"]
 
 
 def test_evidence_that_no_learning_leaves_is_found_in_a_store(alma: ALMA, clock: ManualClock) -> None:
     learn(alma, clock, 3, "success")
     with alma._room.project.write(actor="dev", operation="learn", at=1) as write:
         seen = evidence(alma)[0]
-        stored = write.learned.at(seen.agent, seen.task_class, seen.strategy_hash)
-        assert stored is not None
+        (stored,) = write.learned.of_tasks([class_in(seen.id)])
         write.put_evidence([(stored, replace(stored.evidence, lifetime=replace(stored.evidence.lifetime, successes=9.0)))])
     (problem,) = alma.verify().problems
     assert (problem.place, "9.0 of 3.0" in problem.what) == (f"evidence {stored.evidence.id}", True)

@@ -53,16 +53,18 @@ def test_points_over_time_are_joined_and_say_of_how_many_they_are() -> None:
 
 
 def test_strategies_have_verdict_counts_picture_lift_and_reason(alma: ALMA) -> None:
-    for number in range(12):
-        alma.learn("victor", TASK, "success", "blue-green deployment")
-        alma.learn("victor", TASK, "failure", "rolling update", error_message=f"ImagePullBackOff in run {number}")
+    for number in range(24):
+        told = {"agent": "victor", "task": f"Deploy service {number}", "task_type": "deploy"}
+        alma.learn(**told, outcome="success", strategy_used="blue-green deployment")
+        error = f"ImagePullBackOff in run {number}"
+        alma.learn(**told, outcome="failure", strategy_used="rolling update", error_message=error)
     page = html_report(alma.overview(verify=False))
 
     for words in (
         ">works<",
         ">fails<",
-        "12 of 12",
-        "0 of 12",
+        "24 of 24",
+        "0 of 24",
         "Why: ImagePullBackOff in run",
         "+100%",
         "100%, at 95 % ",

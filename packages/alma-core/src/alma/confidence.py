@@ -1,4 +1,4 @@
-"""How sure one may be of a strategy, under the name that it has elsewhere."""
+"""How sure one may be of a strategy, under the name and with the labels that alma-memory has."""
 
 from typing import TYPE_CHECKING
 
@@ -10,11 +10,17 @@ __all__ = ["ConfidenceEngine"]
 
 
 class ConfidenceEngine:
-    """Another name for `ALMA.assess`."""
+    """Another name for `ALMA.assess`, with a recommendation in one word."""
 
     def __init__(self, alma: "ALMA") -> None:
         self._alma = alma
 
     def assess_strategy(self, strategy: str, context: str, agent: str) -> "Assessment":
-        """How likely the strategy is to succeed in the context: `confidence_score`, where it lies, and a `recommendation`."""
-        return self._alma.assess(strategy=strategy, context=context, agent=agent)
+        """How likely the strategy is to succeed in the context: `confidence_score`, where it lies, and a `recommendation`.
+
+        The recommendation is "strong_yes" (proven to work), "yes", "neutral" (unknown or unclear), "caution" or "avoid" (proven to fail).
+        """
+        from alma.types.strategies import LABELS
+
+        found = self._alma.assess(strategy=strategy, context=context, agent=agent)
+        return found.model_copy(update={"recommendation": LABELS[found.verdict]})

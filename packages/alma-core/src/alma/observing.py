@@ -7,10 +7,11 @@ from hashlib import sha256
 
 from alma.evidence import Tally, observed
 from alma.text import cleaned
-from alma.types.evidence import WHOLE_CLASS, Evidence, Happening, evidence_id, own_class, text_key
+from alma.types.evidence import NO_STRATEGY, Evidence, Happening, evidence_id, task_place, text_key
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Outcome
+from alma.types.reasons import joined, kept_text, skeleton
 from alma.types.soundness import MOST_REASONS, REASON_CHARS
 
 WORTH = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
@@ -43,14 +44,28 @@ class Observation:
         return cls(outcome.outcome, event, error if outcome.outcome is not Verdict.SUCCESS else None, at)
 
 
+def place_of(outcome: Outcome, task: str, *, is_step: bool) -> str:
+    """The place of the task of an outcome; `task` is the passage that holds its words."""
+    return task_place(
+        outcome.task_type,
+        task,
+        task_id=outcome.task_id,
+        difficulty=outcome.difficulty,
+        is_step=is_step,
+        is_trusted=outcome.verdict_source.is_trusted,
+    )
+
+
 def only(outcome: Outcome, task: str, *, is_step: bool) -> Evidence:
-    """The evidence that the first outcome of a class is. Nothing is stored of it until there is another, for the outcome says it all."""
-    task_class = own_class(outcome.task_type, task, is_step=is_step)
-    hashed = text_key(outcome.strategy_used) if outcome.strategy_used else WHOLE_CLASS
-    evidence = evidence_id(outcome.agent, task_class, hashed)
-    blank = Evidence(evidence, outcome.agent, task_class, hashed, outcome.strategy_used, task=task)
-    seen = Observation.of(outcome, told=to_micros(outcome.created_at))
-    return with_observation(blank, seen) if hashed else counted(blank, seen)
+    """The evidence that the first outcome of a task is. Nothing is stored of it until there is another: the outcome contains it all."""
+    blank = blank_evidence(outcome, place_of(outcome, task, is_step=is_step), task)
+    return with_observation(blank, Observation.of(outcome, told=to_micros(outcome.created_at)))
+
+
+def blank_evidence(outcome: Outcome, place: str, task: str) -> Evidence:
+    """The evidence that an outcome belongs to, before anything was counted."""
+    hashed = text_key(outcome.strategy_used) if outcome.strategy_used else NO_STRATEGY
+    return Evidence(evidence_id(outcome.agent, place, hashed), outcome.agent, place, hashed, outcome.strategy_used, task=task)
 
 
 def until(evidence: Evidence, now: int) -> Evidence:
@@ -78,14 +93,6 @@ def with_observation(evidence: Evidence, seen: Observation) -> Evidence:
     )
 
 
-def counted(whole: Evidence, seen: Observation) -> Evidence:
-    """The evidence on a whole class with one more outcome: its lifetime counts alone say anything."""
-    at = max(whole.observed_at, seen.at)
-    if seen.verdict is Verdict.UNVERIFIED:
-        return replace(whole, unverified=whole.unverified + 1, observed_at=at)
-    return replace(whole, lifetime=whole.lifetime.plus(WORTH[seen.verdict]), observed_at=at)
-
-
 def recounted(evidence: Evidence, was: Verdict, now: Verdict) -> Evidence:
     """The evidence after a verdict was set or changed, as far as every outcome counts for ever."""
     lifetime, unverified = evidence.lifetime, evidence.unverified
@@ -108,17 +115,30 @@ def retold(evidence: Evidence, newest: Iterable[Observation]) -> Evidence:
 
 
 def noted_reason(reasons: Sequence[Happening], error: str | None, at: int) -> tuple[Happening, ...]:
-    """The reasons with one more, told apart by their text without what varies; those seen least lately go when there are too many."""
+    """The reasons with one more. Those that differ in what varies alone are one, and show only what did not vary; of too many, the rarest go."""
     if not error:
         return tuple(reasons)
-    text = cleaned(error)[:REASON_CHARS]
-    counts = {what: (count, last) for what, count, last in reasons}
-    count, last = counts.get(text, (0, at))
-    counts[text] = count + 1, max(last, at)
-    kept = sorted(counts.items(), key=lambda reason: (reason[1][0], reason[1][1]), reverse=True)[:MOST_REASONS]
-    if text not in dict(kept):
-        kept[-1] = (text, counts[text])
-    return tuple((what, count, last) for what, (count, last) in kept)
+    newest = kept_text(error, REASON_CHARS)
+    by_skeleton: dict[str, Happening] = {}
+    for what, count, last in (*reasons, (newest, 1, at)):
+        key = skeleton(what)
+        known = by_skeleton.get(key)
+        by_skeleton[key] = (joined(known[0], what), known[1] + count, max(known[2], last)) if known else (what, count, last)
+    kept = sorted(by_skeleton.values(), key=lambda reason: reason[1:], reverse=True)[:MOST_REASONS]
+    own = by_skeleton[skeleton(newest)]
+    if own not in kept:
+        kept[-1] = own
+    return tuple(kept)
+
+
+def merged_reasons(found: Iterable[Sequence[Happening]]) -> tuple[Happening, ...]:
+    """The reasons of several pieces of evidence as one. Those that differ in what varies alone are one, and show only what did not vary."""
+    by_skeleton: dict[str, Happening] = {}
+    for what, count, last in (reason for reasons in found for reason in reasons):
+        skeleton = cleaned(what)
+        known = by_skeleton.get(skeleton)
+        by_skeleton[skeleton] = (joined(known[0], what), known[1] + count, max(known[2], last)) if known else (what, count, last)
+    return tuple(sorted(by_skeleton.values(), key=lambda reason: reason[1:], reverse=True)[:MOST_REASONS])
 
 
 def _noted_event(recent: Sequence[Happening], seen: Observation) -> tuple[tuple[Happening, ...], bool]:

@@ -4,7 +4,6 @@ Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaq
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from alma.evidence import Tally
 from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
-from alma.types.evidence import AgentClass as AgentClass
 from alma.types.evidence import Evidence as Evidence
 from alma.types.evidence import StoredEvidence as StoredEvidence
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord
@@ -70,35 +68,26 @@ class LLM(Protocol):
 class Learned(Protocol):
     """The evidence of one project."""
 
-    def classes(self, agents: Iterable[str], *, most: int) -> Mapping[str, Sequence[StoredEvidence]]:
-        """For each agent the first evidence on each of the newest classes of its tasks, `most` in all, newest first."""
+    def upto(self) -> int:
+        """The newest record that changed any evidence, 0 if there is none."""
 
-    def largest_classes(self, agent: str, *, most: int) -> Sequence[StoredEvidence]:
-        """The first evidence on each of the classes of an agent's tasks in which most was tried and judged, those first; of some the whole, too."""
+    def newest(self, agents: Iterable[str], *, most: int) -> Mapping[str, Sequence[StoredEvidence]]:
+        """For each agent its newest evidence, newest first, at most `most` that is stored and `most` that single outcomes are."""
+
+    def of_tasks(self, class_ids: Iterable[str]) -> Sequence[StoredEvidence]:
+        """All evidence whose ids begin with one of these (see `class_id`); where none is stored, that of the only outcome, if there is one."""
+
+    def first_outcomes(self, evidence_ids: Iterable[str]) -> Mapping[str, tuple[int, float | None]]:
+        """The row of the first outcome that each evidence counts, and how much of a success it was, `None` if that was not judged."""
 
     def total(self, agent: str) -> Tally:
         """All that an agent tried and that was judged, single steps left out."""
-
-    def known_classes(self, places: Iterable[AgentClass]) -> AbstractSet[AgentClass]:
-        """Those of the classes of agents' tasks of which, or of steps of which, anything is known."""
-
-    def of_classes(self, places: Iterable[AgentClass], *, most: int) -> Mapping[AgentClass, Sequence[StoredEvidence]]:
-        """For each class the class as a whole and the strategies that were tried in it, `most` in all, those tried most often first.
-
-        Classes of which nothing is known are left out.
-        """
-
-    def at(self, agent: str, task_class: str, strategy_hash: str) -> StoredEvidence | None:
-        """The evidence of one key."""
 
     def uncounted(self, evidence_ids: Iterable[str]) -> str | None:
         """One of the ids that outcomes rest on of whom evidence takes no notice, though it should; `None` if all is as learning leaves it."""
 
     def behind(self, memories: Sequence[int]) -> Mapping[int, StoredEvidence]:
         """The evidence that outcomes belong to or rules rest on, by their rows."""
-
-    def overruled(self, memories: Sequence[int], *, reader: str, trials: int) -> AbstractSet[int]:
-        """Those of the rules, of other agents, on whose class and strategy the reader has so many trials of its own."""
 
     def with_rules(self, agent: str) -> Sequence[StoredEvidence]:
         """All evidence of an agent that a rule rests on, or once did."""

@@ -33,6 +33,7 @@ _VARIES = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_VARIES_OR_DID = re.compile(f"(?P<did><(?:time|path|id|number)>) | {_VARIES.pattern}", _VARIES.flags)
 
 STOPWORDS = frozenset(
     """
@@ -147,6 +148,20 @@ def cleaned(text: str) -> str:
 def _named(found: re.Match[str]) -> str:
     kind = found.lastgroup
     return found[0] if kind == "code" else f"<{kind}>"
+
+
+def varying_parts(text: str) -> list[tuple[str, str]]:
+    """The text on one line in pieces, in order: each with "", or with what `cleaned` makes of it ("<number>").
+
+    What stands in the place of something that varied already (`<number>`) is such a piece too.
+    """
+    line, end = one_line(text), 0
+    parts: list[tuple[str, str]] = []
+    for found in _VARIES_OR_DID.finditer(line):
+        if found.lastgroup != "code":
+            parts += [(line[end : found.start()], ""), (found[0], found["did"] or f"<{found.lastgroup}>")]
+            end = found.end()
+    return [*parts, (line[end:], "")]
 
 
 def estimate_tokens(text: str) -> int:

@@ -126,6 +126,7 @@ class AsyncALMA:
     assess = _mirrored(ALMA.assess)
     get_episode = _mirrored(ALMA.get_episode)
     recent_episodes = _mirrored(ALMA.recent_episodes)
+    review = _mirrored(ALMA.review)
     get = _mirrored(ALMA.get)
     history = _mirrored(ALMA.history)
     undo = _mirrored(ALMA.undo)

@@ -34,6 +34,7 @@ def figures(forecasts: Sequence[Forecast]) -> dict[str, Any]:
         "auc": _rounded(auc(forecasts)),
         "auc_interval": _interval(forecasts, auc),
         "brier": _rounded(brier(forecasts)),
+        "brier_interval": _interval(forecasts, brier),
         "base_rate_brier": _rounded(base_rate_brier(forecasts)),
         "brier_gain": _rounded(gain(forecasts)),
         "brier_gain_interval": _interval(forecasts, gain),

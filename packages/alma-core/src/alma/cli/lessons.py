@@ -1,10 +1,7 @@
-"""What the demonstration learned: rules, strategies and success over runs, gathered as plain values and shown to a person."""
+"""What the demonstration learned: rules, strategies and success over runs, as plain values."""
 
 from typing import TYPE_CHECKING, Any
 
-from alma.cli.intervals import marks, picture
-from alma.cli.output import console, printable, table
-from alma.cli.records import records_table
 from alma.cli.replay import AGENT
 
 if TYPE_CHECKING:
@@ -54,32 +51,3 @@ def _note(alma: "ALMA", rule: "Heuristic | AntiPattern | None") -> str | None:
     from alma.types.prompt import note
 
     return None if rule is None else note(rule, max(rule.seen_at, rule.updated_at))
-
-
-def show(learned: dict[str, Any]) -> None:
-    """Prints them."""
-    from alma.types import StrategyRecord
-
-    out = console()
-    out.print(
-        f"\nWhat the outcomes taught: {learned['heuristics']} heuristics, {learned['anti_patterns']} anti-patterns, for example",
-        style="bold",
-    )
-    for title, rule in (("works", learned["heuristic"]), ("fails", learned["anti_pattern"])):
-        out.print(printable(f"{title}: {rule or 'nothing that is sure enough'}"), soft_wrap=True)
-    rows = [StrategyRecord.model_validate(row) for row in learned["decided"]]
-    out.print(f"\nThe strategies that have a verdict, {len(rows)} of the {learned['strategies']} that were tried", style="bold")
-    out.print(records_table(rows))
-    out.print("Success over runs (whoever made them had no memory to get better by)", style="bold")
-    out.print(_runs_table(learned["runs"]))
-
-
-def _runs_table(runs: list[dict[str, Any]]) -> Any:
-    from alma.types.overview import RunsView
-
-    rows, last = [], 0
-    for group in map(RunsView.model_validate, runs):
-        first, last = last + 1, last + group.trials
-        drawn = picture(group.share, group.interval, marks())
-        rows.append((f"{first} to {last}", f"{group.successes:g} of {group.trials}", f"{group.share:.0%}", drawn))
-    return table(("runs", "worked", "rate", "0      ½      1"), rows, right=("worked", "rate"))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from alma.cli.intervals import marks, picture
 from alma.cli.output import table
+from alma.text import one_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from alma.types.strategies import Range, StrategyRecord
 
 _COLUMNS = ("strategy", "verdict", "worked", "rate", "95 %", "0      ½      1")
+_BRIEF = ("strategy", "worked", "tasks", "expected", "95 %", "0      ½      1")
+_STRATEGY_CHARS = 46
 _FIGURES = ("worked", "rate", "95 %")
 
 
@@ -21,6 +24,31 @@ def records_table(rows: "Iterable[StrategyRecord]", *, title: str | None = None)
     for column in made.columns[1:]:
         column.no_wrap = True
     return made
+
+
+def brief_table(rows: "Iterable[StrategyRecord]") -> "Table":
+    """One line a row, in the order given; of a long strategy the middle is left out."""
+    made = table(_BRIEF, map(_brief, rows), right=_BRIEF[1:-1])
+    for column in made.columns:
+        column.no_wrap = True
+    return made
+
+
+def _brief(row: "StrategyRecord") -> tuple[str, ...]:
+    return (
+        _ends(one_line(row.strategy)),
+        f"{row.successes:g} of {row.trials:g}",
+        str(row.tasks),
+        f"{row.expected:.0%}",
+        f"{row.interval.lower:.0%}–{row.interval.upper:.0%}",
+        picture(row.rate, row.interval, marks()),
+    )
+
+
+def _ends(strategy: str) -> str:
+    """The strategy, or its beginning and its end: like ones often begin alike."""
+    kept = (_STRATEGY_CHARS - 1) // 2
+    return strategy if len(strategy) <= _STRATEGY_CHARS else f"{strategy[:kept].rstrip()}…{strategy[-kept:].lstrip()}"
 
 
 def _row(row: "StrategyRecord") -> tuple[str, ...]:

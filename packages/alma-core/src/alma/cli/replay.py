@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 DATA = Path(__file__).parent / "data" / "tau_airline.jsonl.gz"
 AGENT = "airline-agent"
 STRANGER = "stranger"
+SHOWN = {18: "Cancel a reservation", 38: "Refund an insurance", 48: "Change a reservation"}
+"""The unseen tasks that a person is shown, by number, with a name for each."""
+
+UNKNOWN = "Water the office plants on Monday"
+"""A task that no run has anything to do with."""
 
 Result = TypeVar("Result")
 
@@ -44,13 +49,14 @@ def is_unseen(run: Run) -> bool:
 
 
 def learn_run(alma: "ALMA", run: Run) -> None:
-    """Records the run as the agent would have."""
+    """Records the run as the agent would have, which knows that a customer's case was tried before, whatever the words."""
     alma.learn(
         agent=AGENT,
         task=run.task,
         outcome="success" if run.success else "failure",
         strategy_used=run.strategy,
         error_message=run.error,
+        task_id=str(run.task_id),
     )
 
 

@@ -51,7 +51,7 @@ def _detail(memory: "AnyMemory") -> str:
 
 
 def record_of(memory: "AnyMemory") -> str:
-    """How a rule fared, and how far it is believed."""
+    """How a rule fared, on how many tasks, and how far it is believed."""
     from alma.types import AntiPattern, Heuristic
 
     match memory:
@@ -61,5 +61,7 @@ def record_of(memory: "AnyMemory") -> str:
             words = f"failed {memory.occurrence_count} of {memory.occurrence_count + memory.success_count} times"
         case _:
             return ""
-    status = memory.metadata.get("status")
-    return f"{words}; {status}" if status else words
+    tasks = memory.metadata.get("tasks")
+    where = f" on {tasks} tasks" if isinstance(tasks, int) and tasks > 1 else ""
+    believed = memory.metadata.get("said") or memory.metadata.get("status")
+    return f"{words}{where}; {believed}" if believed else f"{words}{where}"

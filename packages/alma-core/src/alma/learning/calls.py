@@ -6,6 +6,7 @@ that executes it.
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -129,8 +130,10 @@ def _are_alike(pattern: Call, action: Call, words: frozenset[str]) -> bool:
     if not pattern.receiver:
         return not theirs or theirs.lower() in _OWN or not is_generic(action.name)
     ours = pattern.receiver[-1]
-    if not theirs or _abbreviates(ours.lower(), theirs.lower()) or not is_generic(action.name):
+    if not theirs or _abbreviates(ours.lower(), theirs.lower()):
         return True
+    if not is_generic(action.name):  # a variable may have any name, a module has its own
+        return ours not in sys.stdlib_module_names
     is_type = ours[:1].isupper() and not ours.isupper()
     return is_type and (theirs == _RESULT or theirs.lower() in words)
 

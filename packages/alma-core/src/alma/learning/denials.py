@@ -3,7 +3,7 @@
 "Never force-push" speaks against "force-push"; "no timeout" does not speak against "without a timeout".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from alma.learning.reading import COMMA
@@ -23,6 +23,8 @@ _SPEAKING_OF = frozenset(map(stem, ("describe", "discuss", "document", "explain"
 _LEAVING_OUT = ("avoid", "ban", "forb", "omit", "prohibit", "refrain", "skip", "stop")
 _PREFERRING = frozenset(("instead", "rather"))
 _EXCEPTING = frozenset(("except", "excluding"))
+_PASSIVE = frozenset(("avoided", "banned", "cannot", "forbidden", "never", "not", "omitted", "prohibited", "skipped"))
+"""What denies the words before it where it ends a clause: "the password is not used", "pushing is forbidden"."""
 _SILENT = STOPWORDS | SAYING_LITTLE | {COMMA}
 
 
@@ -79,14 +81,22 @@ def _denies(words: Sequence[str], place: int, word: str) -> bool:
 
 
 def _denial(words: Sequence[str], place: int) -> Denial | None:
+    scope = _reached(words[place + 1 :])
+    if not scope and words[place] in _PASSIVE:
+        scope = _reached(words[:place][::-1])
+    head = next((one for one in scope if one not in _CARRYING_OUT), "")
+    return Denial(_sort(words[place]), head, frozenset(scope)) if head else None
+
+
+def _reached(words: Iterable[str]) -> list[str]:
+    """The stems of the next telling words, up to a comma after one."""
     scope: list[str] = []
-    for word in words[place + 1 :]:
+    for word in words:
         if len(scope) == SCOPE or (scope and word == COMMA):
             break
         if word not in _SILENT and word not in NEGATORS:
             scope.append(stem(word))
-    head = next((one for one in scope if one not in _CARRYING_OUT), "")
-    return Denial(_sort(words[place]), head, frozenset(scope)) if head else None
+    return scope
 
 
 def _sort(word: str) -> str:

@@ -15,10 +15,11 @@ Indices = NDArray[np.intp]
 class Experience:
     """n tasks, k strategies, and c cells: one cell for each pair of a task and a strategy that was tried for it.
 
-    Tasks, strategies and cells are in the order in which they were first recorded. Vectors are unit vectors of d dimensions. `task_types` has `None`
-    where the caller named no type.
+    Tasks, strategies and cells are in the order in which they were first recorded; for `pooled`, tasks in the order in which they were last
+    observed. Vectors are unit vectors of d dimensions. `task_types` has `None` where the caller named no type.
     `same` (k × k, symmetric, 1 on the diagonal) is the probability that two strategies are the same way in other words.
-    Of each cell: `successes` of `trials` are its lifetime counts, a partial success a half; `recent_successes` of `recent_trials` are discounted;
+    Of each cell: `successes` of `trials` are its lifetime counts, a partial success a half; `recent_successes` of `recent_trials` are discounted by
+    what came later in the same cell, and by time;
     `vote` is the worth of the first judged outcome (NaN: none was judged); `weight` is 1 for the reader's own, less for another agent's.
     """
 
@@ -51,13 +52,14 @@ class Advice:
     """The estimate relative to one question: arrays over the k strategies.
 
     `expected` is the rate of success on such tasks, drawn to the agent's rate where little is known; `lower` and `upper` bound it at 95 %.
-    `successes` of `trials` are pooled counts, weighted by nearness; `recent` is the rate by discounted counts.
+    `successes` of `trials` are pooled counts, weighted by nearness; `recent` is the rate by discounted counts, `base` where there are
+    none, and `recent_lower` and `recent_upper` bound at 95 % what it is now.
     `whole_successes` of `whole_trials`, on `whole_tasks` tasks, are the plain counts of near tasks: those whose weight is at least a half.
     `effective_tasks` is the number of independent tasks that the pooled evidence is worth. `lift` with `lift_lower` and `lift_upper` is the
-    difference to what else was tried on like tasks (Mantel–Haenszel), `others` the pooled trials that it is compared with; `better` the
-    probability that it is above 0.
-    `nearest` is the nearness (cosine as the kernel sees it, 1 for the same task and for the same type) of the nearest task that the strategy was
-    tried on; −1 where it was tried on none. `near_successes` and `near_failures` are the same of the nearest task with a success, with a failure.
+    difference to what else was tried on like tasks (Mantel–Haenszel), `others` the pooled trials that it is compared with, `others_rate` their
+    rate of success; `better` the probability that it is above 0. `nearest` is the nearness (cosine as the kernel sees it, 1 for the same task and
+    for the same type) of the nearest task that the strategy was tried on; −1 where it was tried on none. `near_successes` and `near_failures` are
+    the same of the nearest task with a success, with a failure.
     """
 
     expected: Floats
@@ -66,6 +68,8 @@ class Advice:
     successes: Floats
     trials: Floats
     recent: Floats
+    recent_lower: Floats
+    recent_upper: Floats
     whole_successes: Floats
     whole_trials: Floats
     whole_tasks: Floats
@@ -74,6 +78,7 @@ class Advice:
     lift_lower: Floats
     lift_upper: Floats
     others: Floats
+    others_rate: Floats
     better: Floats
     nearest: Floats
     near_successes: Floats

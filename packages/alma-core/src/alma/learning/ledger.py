@@ -1,167 +1,280 @@
-"""Evidence in hand: what was read of a project, kept from one call to the next as long as nobody else changes it."""
+"""The ledger in hand: the newest evidence of agents as values and as arrays, kept from one call to the next."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import nan
 
-from alma.evidence import Interval, Tally, rest
-from alma.learning.known_texts import KnownTexts
-from alma.learning.matching import least_for_task, may_be_same_task, same_strategy, same_task
+import numpy as np
+
+from alma.learning.alike import AlikeStrategies
+from alma.learning.experience import Experience, Question, Vectors
+from alma.learning.growing import GrowingArray
+from alma.learning.kernels import Calibration
+from alma.learning.pooling import Nearness
+from alma.learning.task_kernels import TaskKernels
+from alma.protocols import Learned
 from alma.text import matched_text
-from alma.types.evidence import BY_TASK, STEP, WHOLE_CLASS, Evidence, StoredEvidence, Told, evidence_id, text_key
+from alma.types.evidence import Evidence, StoredEvidence, bare_place, class_in, difficulty_of, type_of
 
-MOST_STRATEGIES = 256
-"""So many strategies of a class are compared with a new one: those tried most often and last."""
+MOST_CELLS = 4_096
+"""The number of cells of an agent that an estimate rests on: the newest."""
 
-MOST_CLASSES = 256
-"""So many classes of an agent are compared with a new task: the newest, and those seen last."""
+MOST_BOOKS, MOST_HELD = 64, 16_384
+"""The number of books, and of cells in them, that are kept between two calls."""
 
-MOST_BOOKS = 64
-"""So many classes, and so many agents, are kept in hand between two calls, twice as many at times."""
+OTHERS = 0.5
+"""The weight of a trial of another agent for the one that reads of it."""
 
-MOST_KEPT_VECTORS = 4_096
-"""Of so many strategies it is remembered that their vectors are stored."""
-
-WORTH_JUDGING = 2
-"""With fewer successes and failures than this, a strategy is no rule yet."""
-
-
-Vectors = Mapping[str, bytes]
+StoredVectors = Mapping[str, bytes]
 """Float16 vectors by text."""
+
+VectorsOf = Callable[[Iterable[str]], StoredVectors]
+Agents = tuple[str, ...]
+"""One agent, or all whose memories a reader reads, sorted."""
+
+FirstOutcome = tuple[int, float | None]
+"""The row of the first outcome that evidence counts, and how much of a success that was."""
 
 
 @dataclass(slots=True)
 class Entry:
-    """One piece of evidence: as it is stored, if it is, as it is now, and the vector of its text.
+    """One cell: as it is now, as it is stored, if it is, and the first outcome that it counts. `is_due`: it has to be stored all the same."""
 
-    `told` is what its anti-pattern says, once that was looked up; `steady` the interval in which the success of the others may move before its rules
-    have to be judged again.
-    """
-
-    stored: StoredEvidence | None
     evidence: Evidence
-    vector: bytes | None
-    told: Told | None = None
-    steady: Interval | None = None
-
-    @classmethod
-    def of(cls, found: StoredEvidence, vector: bytes | None) -> "Entry":
-        """Evidence as it was read. That of a single outcome is in no row of its own yet."""
-        return cls(found if found.is_stored else None, found.evidence, vector)
+    stored: StoredEvidence | None
+    first: FirstOutcome
+    is_due: bool = False
 
     @property
     def is_changed(self) -> bool:
         """Whether it has to be written."""
-        return self.stored is None or self.stored.evidence is not self.evidence
-
-    @property
-    def may_be_a_rule(self) -> bool:
-        """Whether it has to be judged when the others of its class change."""
-        seen = self.evidence
-        return bool(seen.heuristic or seen.anti_pattern) or max(seen.lifetime.successes, seen.lifetime.failures) >= WORTH_JUDGING
+        if self.stored is None:
+            return self.is_due
+        return self.stored.evidence is not self.evidence
 
 
 @dataclass(slots=True)
-class ClassBook:
-    """A class of an agent's tasks: the evidence on the whole, and on the strategies that were tried. `is_whole`: on all of them.
+class Side:
+    """Either the attempts or the steps of a book: tasks, strategies and cells, each in the order in which they were first recorded."""
 
-    `armed` are the strategies that may be a rule.
-    """
+    calibration: Calibration | None
+    dimension: int
+    task_numbers: dict[str, int] = field(default_factory=dict)
+    strategies: dict[str, int] = field(default_factory=dict)
+    strategy_texts: list[str] = field(default_factory=list)
+    held: list[Entry] = field(default_factory=list)
+    by_place: dict[str, list[int]] = field(default_factory=dict)
+    cells: dict[str, int] = field(default_factory=dict)
+    agents: dict[str, int] = field(default_factory=dict)
+    tasks: TaskKernels = field(init=False)
+    strategy_vectors: GrowingArray = field(init=False)
+    counts: GrowingArray = field(init=False)
+    places: GrowingArray = field(init=False)
+    changed: dict[str, Entry] = field(default_factory=dict)
+    rules: dict[int, None] = field(default_factory=dict)
+    """The numbers of the cells that a rule rests on."""
+    alike: AlikeStrategies = field(init=False)
 
-    whole: Entry | None
-    strategies: dict[str, Entry]
-    is_whole: bool
-    armed: dict[str, Entry] = field(default_factory=dict)
-    known: KnownTexts = field(default_factory=lambda: KnownTexts(same_strategy, capacity=MOST_STRATEGIES))
+    def __post_init__(self) -> None:
+        self.tasks = TaskKernels(self.calibration, self.dimension)
+        self.strategy_vectors = GrowingArray(self.dimension, dtype=np.float32)
+        self.counts = GrowingArray(7, dtype=np.float64)
+        self.places = GrowingArray(3, dtype=np.intp)
+        self.alike = AlikeStrategies(is_calibrated=self.calibration is not None)
 
-    @classmethod
-    def of(cls, found: Sequence[StoredEvidence], vectors: Vectors) -> "ClassBook":
-        """A class as it was read, at most one piece of evidence more than is compared, with what vectors there are of the strategies."""
-        book = cls(None, {}, is_whole=len(found) <= MOST_STRATEGIES)
-        for stored in reversed(found):
-            book.put(Entry.of(stored, vectors.get(matched_text(stored.evidence.strategy))))
-        if book.whole is None and book.is_whole and found:
-            book.whole = _whole(found[0].evidence)
-        return book
+    def put(self, entry: Entry, vectors: StoredVectors) -> None:
+        """Takes in a cell that is new, or the same one as it is now."""
+        cell = self.cells.get(entry.evidence.id)
+        if cell is None:
+            self._append(entry, vectors)
+        else:
+            self.held[cell] = entry
+            self.counts.rows[cell] = _counts(entry)
+        if entry.evidence.heuristic or entry.evidence.anti_pattern:
+            self.rules[self.cells[entry.evidence.id]] = None
 
-    def put(self, entry: Entry) -> None:
-        """Takes in evidence, on the whole or on a strategy."""
-        if entry.evidence.is_whole_class:
-            self.whole = entry
-            return
-        key = entry.evidence.strategy_hash
-        self.strategies[key] = entry
-        may_be_a_rule = entry.may_be_a_rule
-        if may_be_a_rule:
-            self.armed[key] = entry
-        if key in self.known:
-            self.known.touch(key, keep=may_be_a_rule)
-        elif self.known.add(key, matched_text(entry.evidence.strategy), entry.vector, keep=may_be_a_rule):
-            self.is_whole = False
+    def entry(self, evidence_id: str) -> Entry | None:
+        """The cell with an id."""
+        cell = self.cells.get(evidence_id)
+        return None if cell is None else self.held[cell]
 
-    def shrink(self) -> None:
-        """Lets go of the strategies that had to go for others, once they are written."""
-        if len(self.strategies) > len(self.known):
-            self.strategies = {key: entry for key, entry in self.strategies.items() if key in self.known}
-            self.armed = {key: entry for key, entry in self.armed.items() if key in self.known}
+    def change(self, entry: Entry, vectors: StoredVectors) -> None:
+        """Takes in a cell that has to be stored if it changed."""
+        self.put(entry, vectors)
+        self.changed[entry.evidence.id] = entry
 
-    def rest(self, entry: Entry) -> float:
-        """The rate that a strategy is compared with: that of all else that was tried in this class."""
-        own, whole = entry.evidence.lifetime, self.whole.evidence.lifetime if self.whole else Tally()
-        return rest(max(whole.successes - own.successes, 0.0), max(whole.trials - own.trials, 0.0))
+    def taken_changes(self) -> list[Entry]:
+        """The cells that have to be stored; from now on they count as stored."""
+        taken = [entry for entry in self.changed.values() if entry.is_changed]
+        self.changed.clear()
+        return taken
 
-    def changed(self) -> Iterator[Entry]:
-        """What has to be written. A class with a single outcome needs no evidence on the whole: that on its strategy says it all."""
-        whole = self.whole
-        if whole is not None and whole.is_changed and (whole.stored or not self.strategies or whole.evidence.observations > 1):
-            yield whole
-        yield from (entry for entry in self.strategies.values() if entry.is_changed)
+    def of_task(self, class_id: str) -> Sequence[Entry]:
+        """The cells whose ids begin so: those of one task of one agent."""
+        return [self.held[cell] for cell in self.by_place.get(class_id, ())]
+
+    def task_of(self, entry: Entry) -> int:
+        """The number of the task of a cell."""
+        return int(self.places.rows[self.cells[entry.evidence.id], 0])
+
+    def question_of(self, entry: Entry) -> Question:
+        """The question of the task of a cell."""
+        return self.tasks.question(self.task_of(entry))
+
+    def nearness(self, question: Question | None, *, first: int = 0) -> Nearness:
+        """How near the tasks from number `first` on are to a question: see `TaskKernels.nearness`."""
+        return self.tasks.nearness(question, self._experience, first=first)
+
+    def _experience(self, tasks: int) -> Experience:
+        """What was tried on the first tasks. Strategies count as the same in the same words alone."""
+        task, strategy, _ = self.places.rows.T
+        cells = task < tasks
+        counts = self.counts.rows[cells]
+        return Experience(
+            tasks=self.tasks.texts[:tasks],
+            task_vectors=self.tasks.vectors[:tasks],
+            task_types=self.tasks.types[:tasks],
+            strategies=self.strategy_texts,
+            same=np.eye(0),
+            cell_task=task[cells],
+            cell_strategy=strategy[cells],
+            successes=counts[:, 0],
+            trials=counts[:, 1],
+            recent_successes=counts[:, 2],
+            recent_trials=counts[:, 3],
+            vote=counts[:, 4],
+            weight=np.ones(len(counts)),
+        )
+
+    def _append(self, entry: Entry, vectors: StoredVectors) -> None:
+        seen = entry.evidence
+        self.cells[seen.id] = len(self.cells)
+        self.by_place.setdefault(class_in(seen.id), []).append(self.cells[seen.id])
+        self.held.append(entry)
+        task, strategy = self._task(seen, vectors), self._strategy(seen, vectors)
+        self.places.append((task, strategy, self.agents.setdefault(seen.agent, len(self.agents))))
+        self.counts.append(_counts(entry))
+
+    def _task(self, seen: Evidence, vectors: StoredVectors) -> int:
+        place = bare_place(seen.task_class)
+        if place not in self.task_numbers:
+            vector = unpacked(vectors.get(matched_text(seen.task or "")), self.dimension)
+            self.task_numbers[place] = self.tasks.add(seen.task or "", type_of(place), vector, difficulty=difficulty_of(place))
+        return self.task_numbers[place]
+
+    def _strategy(self, seen: Evidence, vectors: StoredVectors) -> int:
+        key = seen.strategy_hash
+        if key not in self.strategies:
+            self.strategies[key] = len(self.strategies)
+            self.strategy_texts.append(seen.strategy)
+            self.strategy_vectors.append(unpacked(vectors.get(matched_text(seen.strategy)), self.dimension))
+        return self.strategies[key]
 
 
-def _whole(only: Evidence) -> Entry:
-    """The evidence on a class in which one strategy alone was tried, once."""
-    key = evidence_id(only.agent, only.task_class, WHOLE_CLASS)
-    whole = Evidence(key, only.agent, only.task_class, WHOLE_CLASS, "", task=only.task)
-    counted = replace(whole, lifetime=only.lifetime, unverified=only.unverified, observed_at=only.observed_at)
-    return Entry(None, counted, None)
+@dataclass(slots=True)
+class Book:
+    """The newest evidence of one agent, or of some agents together."""
+
+    attempts: Side
+    steps: Side
+
+    def side(self, *, is_of_steps: bool) -> Side:
+        """The attempts, or the steps of them."""
+        return self.steps if is_of_steps else self.attempts
+
+    def put(self, entry: Entry, vectors: StoredVectors) -> None:
+        """Takes in a cell that is new, or the same one as it is now."""
+        self.side(is_of_steps=entry.evidence.is_of_steps).put(entry, vectors)
+
+    @property
+    def held(self) -> int:
+        """The number of its cells."""
+        return len(self.attempts.cells) + len(self.steps.cells)
 
 
 @dataclass(slots=True)
 class Ledger:
-    """The evidence of a project as of the newest record that changed any, `upto`; read class by class, as it is asked for.
+    """The books of a project as of the newest record that changed any evidence, `upto`; read as they are asked for.
 
-    `kept_vectors` are texts of strategies whose vectors are stored.
+    `kept_vectors` are texts of strategies whose vectors are stored. Not thread-safe.
     """
 
     upto: int
-    books: dict[tuple[str, str], ClassBook] = field(default_factory=dict)
-    classes: dict[str, KnownTexts] = field(default_factory=dict)
+    calibration: Calibration | None
+    dimension: int
+    books: dict[Agents, Book] = field(default_factory=dict)
     kept_vectors: set[str] = field(default_factory=set)
 
-    def take_classes(self, agent: str, found: Sequence[StoredEvidence], vectors: Vectors) -> KnownTexts:
-        """Takes in the classes of an agent, newest first as they are read, by the tasks that stand for them."""
-        known = self.classes[agent] = KnownTexts(same_task, capacity=MOST_CLASSES, least=least_for_task, may_be=may_be_same_task)
-        for stored in reversed(found):
-            seen = stored.evidence
-            note_class(known, seen.task_class, seen.task or "", vectors.get(seen.task or ""), keep=seen.observations > 1)
-        return known
+    def read(self, wanted: Iterable[Agents], learned: Learned, vectors_of: VectorsOf) -> None:
+        """Has books of these agents, and lets them count as those that were asked for last."""
+        missing: list[Agents] = []
+        for agents in wanted:
+            if (book := self.books.pop(agents, None)) is None:
+                missing.append(agents)
+            else:
+                self.books[agents] = book
+        if not missing:
+            return
+        found = learned.newest({agent for agents in missing for agent in agents}, most=MOST_CELLS)
+        everything = [stored for some in found.values() for stored in some]
+        firsts, vectors = learned.first_outcomes(stored.evidence.id for stored in everything), vectors_of(texts_of(everything))
+        for agents in missing:
+            book = Book(Side(self.calibration, self.dimension), Side(self.calibration, self.dimension))
+            for entry in _in_order((stored for agent in agents for stored in found[agent]), firsts):
+                book.put(entry, vectors)
+            self.books[agents] = book
+
+    def take_in(self, found: Sequence[StoredEvidence], learned: Learned, vectors_of: VectorsOf) -> None:
+        """Puts what was read into the books of its agents."""
+        wanted = {agent for agents in self.books for agent in agents}
+        known = [stored for stored in found if stored.evidence.agent in wanted]
+        if not known:
+            return
+        firsts, vectors = learned.first_outcomes(stored.evidence.id for stored in known), vectors_of(texts_of(known))
+        for entry in _in_order(known, firsts):
+            for agents, book in self.books.items():
+                if entry.evidence.agent in agents:
+                    book.put(replace(entry), vectors)
 
     def shrink(self) -> None:
-        """Lets go of the classes that were not asked for lately."""
-        if len(self.books) > 2 * MOST_BOOKS:
-            self.books = dict(list(self.books.items())[-MOST_BOOKS:])
-        if len(self.classes) > 2 * MOST_BOOKS:
-            self.classes = dict(list(self.classes.items())[-MOST_BOOKS:])
-        if len(self.kept_vectors) > MOST_KEPT_VECTORS:
+        """Lets go of the books that were not asked for lately."""
+        held = 0
+        kept: list[Agents] = []
+        for agents in reversed(self.books):
+            held += self.books[agents].held
+            if kept and (held > MOST_HELD or len(kept) == MOST_BOOKS):
+                break
+            kept.append(agents)
+        if len(kept) < len(self.books):
+            self.books = {agents: self.books[agents] for agents in reversed(kept)}
+        if len(self.kept_vectors) > MOST_HELD:
             self.kept_vectors.clear()
 
 
-def note_class(known: KnownTexts, task_class: str, task: str, vector: bytes | None, *, keep: bool) -> None:
-    """Makes a class known by the task that names it, or the newest of those that are; not one that its type names.
+def _in_order(found: Iterable[StoredEvidence], firsts: Mapping[str, FirstOutcome]) -> list[Entry]:
+    """Cells in the order of their first outcomes: the same whichever process reads them, and as they come."""
+    entries = (Entry(one.evidence, one if one.is_stored else None, firsts.get(one.evidence.id, (0, None))) for one in found)
+    return sorted(entries, key=lambda entry: (entry.first[0], entry.evidence.id))
 
-    Steps of another task of the class have evidence, too, with that task on it: which row comes first must not decide what a class is known by.
-    """
-    key = task_class.removeprefix(STEP)
-    if key in known:
-        known.touch(key, keep=keep)
-    elif key == f"{BY_TASK}{text_key(task)}":
-        known.add(key, task, vector, keep=keep)
+
+def texts_of(found: Iterable[StoredEvidence]) -> Iterator[str]:
+    """The texts whose vectors a book needs."""
+    for stored in found:
+        yield matched_text(stored.evidence.task or "")
+        if stored.evidence.strategy:
+            yield matched_text(stored.evidence.strategy)
+
+
+def unpacked(vector: bytes | None, dimension: int) -> Vectors:
+    """A stored vector as an array; zeros where there is none."""
+    if vector is None:
+        return np.zeros(dimension, np.float32)
+    return np.frombuffer(vector, dtype="<f2").astype(np.float32)
+
+
+def _counts(entry: Entry) -> tuple[float, ...]:
+    """Lifetime successes and trials, operative ones, the first vote, the same if it counts for a proof (NaN for an agent's own word), and when it
+    was last observed."""
+    seen, vote = entry.evidence, nan if entry.first[1] is None else entry.first[1]
+    tallies = (seen.lifetime.successes, seen.lifetime.trials, seen.operative.successes, seen.operative.trials)
+    return (*tallies, vote, vote if seen.is_trusted and seen.names_strategy else nan, seen.observed_at)

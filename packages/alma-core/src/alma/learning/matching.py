@@ -8,7 +8,7 @@ decide what vectors blur, and vectors decide where words only differ a little. H
 from collections.abc import Iterator
 
 from alma.learning.stems import mean_the_same, opposites, stem, unmatched
-from alma.learning.wording import Stems, Wording, action, wording
+from alma.learning.wording import Stems, Wording, wording
 
 NEAR_STRATEGY = 0.75
 """Two strategies that name the same things are one from this cosine on."""
@@ -41,13 +41,21 @@ _TIMES = frozenset(map(stem, ("before", "after")))
 def conflict(a: str | Wording, b: str | Wording) -> str | None:
     """Why two texts do not tell the same strategy, however near their vectors are, in a few words; `None` if nothing speaks against it."""
     mine, theirs = _read(a), _read(b)
-    return (
-        _other_signs(mine, theirs)
-        or _reversal(mine, theirs)
-        or exchange(mine, theirs)
-        or _amounts(mine, theirs)
-        or _replaced(mine, theirs)
-    )
+    return _other_signs(mine, theirs) or contradiction(mine, theirs) or _replaced(mine, theirs)
+
+
+def clear_conflict(a: str | Wording, b: str | Wording) -> str | None:
+    """The same as `conflict`, but different words in several places are no conflict: paraphrases have them, too. In just one place they are."""
+    mine, theirs = _read(a), _read(b)
+    return contradiction(mine, theirs) or _naming(*_one_replaced(mine.sequence, theirs.sequence))
+
+
+def contradiction(a: Wording, b: Wording) -> str | None:
+    """Why two texts cannot tell the same strategy: other signs or amounts, a denial, an opposite, or the same words exchanged."""
+    signs = (
+        _other_signs(a, b) if a.signs and b.signs else None
+    )  # a sign that the other leaves out, such as that of a flag, contradicts nothing
+    return signs or _reversal(a, b) or exchange(a, b) or _amounts(a, b)
 
 
 def same_strategy(a: str | Wording, b: str | Wording, cosine: float) -> bool:
@@ -71,16 +79,6 @@ def same_task(a: str | Wording, b: str | Wording, cosine: float) -> bool:
     if _is_among(mine.action, {theirs.action}):
         return cosine >= NEAR_TASK or (_is_short(mine) and _is_short(theirs) and _are_alike(mine.telling, theirs.telling))
     return cosine >= NEAR_REWORDED_TASK and _is_among(mine.action, theirs.telling) and _is_among(theirs.action, mine.telling)
-
-
-def may_be_same_task(a: str, b: str, cosine: float) -> bool:
-    """Whether `same_task` may say so of two tasks in other words: mostly told by their first words."""
-    return cosine >= NEAR_REWORDED_TASK or _is_among(action(a), {action(b)})
-
-
-def least_for_task(text: str) -> float:
-    """Below this cosine no task is of the class of this one, unless it is the same."""
-    return NEAR_ALIKE_TASK if len(text) <= SHORT_TASK else NEAR_TASK
 
 
 def _is_short(task: Wording) -> bool:
@@ -196,11 +194,11 @@ def other_version(a: Wording, b: Wording) -> str | None:
 
 def _replaced(a: Wording, b: Wording) -> str | None:
     left, right = _left_over(a, b)
-    if not (left and right):
-        left, right = _one_replaced(a.sequence, b.sequence)
-    if left and right:
-        return f"each names something else: {', '.join(sorted(left))} / {', '.join(sorted(right))}"
-    return None
+    return _naming(left, right) or _naming(*_one_replaced(a.sequence, b.sequence))
+
+
+def _naming(left: Stems, right: Stems) -> str | None:
+    return f"each names something else: {', '.join(sorted(left))} / {', '.join(sorted(right))}" if left and right else None
 
 
 def _one_replaced(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[Stems, Stems]:

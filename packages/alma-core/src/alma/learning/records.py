@@ -1,63 +1,103 @@
 """A strategy's record in words and figures, for a person."""
 
-from alma import evidence as arithmetic
+from dataclasses import dataclass, replace
+
+import numpy as np
+
 from alma.evidence import Interval, Tally
+from alma.learning.consulting import Consulted
+from alma.learning.experience import Advice
+from alma.learning.levels import Level
 from alma.learning.rules import SHOWN_CHARS, why_bad
 from alma.learning.standing import Standing
+from alma.learning.standings import Standings
+from alma.observing import merged_reasons
 from alma.text import one_line, shortened
-from alma.types.evidence import Evidence
+from alma.types.evidence import Evidence, type_of
 from alma.types.identity import from_micros
 from alma.types.strategies import Judgement, Range, StrategyRecord
 from alma.types.tags import defused
 
-_WORKS = {Standing.PROVEN: Judgement.WORKS, Standing.CANDIDATE: Judgement.SEEMS_TO_WORK}
-_FAILS = {Standing.PROVEN: Judgement.FAILS, Standing.CANDIDATE: Judgement.SEEMS_TO_FAIL}
+_WORKS = {Standing.PROVEN: Judgement.WORKS, Standing.LIKELY: Judgement.SEEMS_TO_WORK, Standing.CANDIDATE: Judgement.SEEMS_TO_WORK}
+_FAILS = {Standing.PROVEN: Judgement.FAILS, Standing.LIKELY: Judgement.SEEMS_TO_FAIL, Standing.CANDIDATE: Judgement.SEEMS_TO_FAIL}
 _NAME_CHARS = 120
 
 
-def record_of(seen: Evidence, whole: Evidence, *, task_type: str | None, reader: str, similarity: float | None) -> StrategyRecord:
-    """The record of a strategy in its class."""
-    others = Tally(
-        max(whole.lifetime.successes - seen.lifetime.successes, 0.0), max(whole.lifetime.trials - seen.lifetime.trials, 0.0)
-    )
-    difference, around = arithmetic.lift(seen.lifetime, others)
-    verdict = verdict_of(seen)
-    return StrategyRecord(
-        strategy=shortened(seen.strategy, SHOWN_CHARS),
-        task=whole.task or "",
-        task_type=task_type,
-        agent=seen.agent,
-        trials=seen.lifetime.trials,
-        successes=seen.lifetime.successes,
-        unverified=seen.unverified,
-        rate=seen.lifetime.rate,
-        interval=ranged(seen.lifetime.interval()),
-        recent_rate=seen.operative.rate,
-        lift=difference,
-        lift_interval=ranged(around),
-        others=others.trials,
-        last_used=from_micros(seen.observed_at),
-        verdict=verdict,
-        told=_told(seen, verdict),
-        heuristic_id=seen.heuristic,
-        anti_pattern_id=seen.anti_pattern,
-        why_bad=why_bad(seen) if verdict in _FAILS.values() else None,
-        shared_from=None if seen.agent == reader else seen.agent,
-        similarity=similarity,
-    )
-
-
-def verdict_of(seen: Evidence) -> Judgement:
+def verdict_of(works: Level | None, fails: Level | None, *, trials: float) -> Judgement:
     """What the evidence amounts to."""
-    if seen.heuristic_status in _WORKS:
-        return _WORKS[Standing(seen.heuristic_status)]
-    if seen.anti_pattern_status in _FAILS:
-        return _FAILS[Standing(seen.anti_pattern_status)]
-    return Judgement.UNDECIDED if seen.lifetime.trials else Judgement.UNKNOWN
+    if works is not None:
+        return _WORKS[works.standing]
+    if fails is not None:
+        return _FAILS[fails.standing]
+    return Judgement.UNDECIDED if trials else Judgement.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMaker:
+    """Makes the records of rows of advice, for a reader."""
+
+    known: Consulted
+    standings: Standings
+    reader: str
+
+    def record(self, row: int) -> StrategyRecord:
+        """The record of a row."""
+        advice, entries = self.known.advice, [entry.evidence for entry, _ in self.known.entries(row)]
+        works, fails = self.standings.heuristics[row], self.standings.anti_patterns[row]
+        counts = counts_of(self.known, row)
+        verdict = verdict_of(works, fails, trials=counts.trials)
+        nearest = self._nearest(row)
+        level = works or fails
+        owners = {seen.agent for seen in entries} or ({nearest.agent} if nearest else {self.reader})
+        owner = self.reader if self.reader in owners else min(owners)
+        text = shortened(self.known.texts[row], SHOWN_CHARS)
+        tasks = int(advice.whole_tasks[row])
+        return StrategyRecord(
+            strategy=text,
+            task=(nearest.task or "") if nearest else self.known.question.task,
+            task_type=type_of(nearest.task_class) if nearest else None,
+            agent=owner,
+            trials=counts.trials,
+            successes=counts.successes,
+            unverified=sum(seen.unverified for seen in entries),
+            tasks=tasks,
+            rate=counts.rate,
+            expected=float(advice.expected[row]),
+            interval=Range(lower=float(advice.lower[row]), upper=float(advice.upper[row])),
+            recent_rate=float(np.clip(advice.recent[row], 0.0, 1.0)),
+            recent_interval=Range(lower=float(advice.recent_lower[row]), upper=float(advice.recent_upper[row])),
+            lift=float(advice.lift[row]),
+            lift_interval=Range(lower=float(advice.lift_lower[row]), upper=float(advice.lift_upper[row])),
+            others=round(float(advice.others[row]), 6),
+            effective_tasks=float(advice.effective_tasks[row]),
+            sure=level.sure if level and level.standing is not Standing.CANDIDATE else None,
+            last_used=from_micros(max((seen.observed_at for seen in entries), default=nearest.observed_at if nearest else 0)),
+            verdict=verdict,
+            told=_told(text, verdict, counts, advice, row, tasks),
+            heuristic_id=next((seen.heuristic for seen in entries if seen.heuristic), None),
+            anti_pattern_id=next((seen.anti_pattern for seen in entries if seen.anti_pattern), None),
+            why_bad=why_bad(_with_reasons(entries)) if fails and entries else None,
+            shared_from=None if owner == self.reader else owner,
+            similarity=float(advice.nearest[row]) if self.known.question.task else None,
+        )
+
+    def _nearest(self, row: int) -> Evidence | None:
+        """The evidence on the nearest task that the strategy, or one that is the same, was tried on; of equal ones the newest."""
+        entries = self.known.entries(row, of_near_tasks=False)
+        return max(entries, key=lambda found: (found[1], found[0].evidence.observed_at))[0].evidence if entries else None
+
+
+def counts_of(known: Consulted, row: int) -> Tally:
+    """The counts that are shown: plain ones of near tasks, pooled ones where no task is near."""
+    advice = known.advice
+    if advice.whole_trials[row] > 0:
+        return Tally(float(advice.whole_successes[row]), float(advice.whole_trials[row]))
+    trials = round(float(advice.trials[row]), 2)
+    return Tally(min(round(float(advice.successes[row]), 2), trials), trials)
 
 
 def ranged(interval: Interval) -> Range:
-    """An interval as it is told."""
+    """An interval as it is shown."""
     return Range(lower=interval.lower, upper=interval.upper)
 
 
@@ -66,10 +106,14 @@ def counted(counts: Tally) -> str:
     return f"{counts.successes:g} of {counts.trials:g}"
 
 
-def _told(seen: Evidence, verdict: Judgement) -> str:
-    name = defused(shortened(one_line(seen.strategy), _NAME_CHARS))
-    unverified = f", {seen.unverified} not judged" if seen.unverified else ""
-    if not seen.lifetime.trials:
-        return f"{name}: {verdict}{unverified}"
-    around = seen.lifetime.interval()
-    return f"{name}: {verdict}, {counted(seen.lifetime)} ({around.lower:.0%} to {around.upper:.0%}){unverified}"
+def _with_reasons(entries: list[Evidence]) -> Evidence:
+    return replace(entries[0], reasons=merged_reasons(seen.reasons for seen in entries))
+
+
+def _told(text: str, verdict: Judgement, counts: Tally, advice: Advice, row: int, tasks: int) -> str:
+    name = defused(shortened(one_line(text), _NAME_CHARS))
+    if not counts.trials:
+        return f"{name}: {verdict}"
+    around = f"{advice.lower[row]:.0%} to {advice.upper[row]:.0%}"
+    on = f" on {tasks} tasks" if tasks > 1 else ""
+    return f"{name}: {verdict}, {counted(counts)}{on} ({around})"

@@ -1,12 +1,11 @@
 """Heuristics and anti-patterns as evidence makes them."""
 
-import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from alma.evidence import Tally
-from alma.learning.standing import CANDIDATE_CONFIDENCE, EVEN, Standing
+from alma.learning.standing import CANDIDATE_CONFIDENCE, Standing
 from alma.learning.suspicion import flagged
 from alma.learning.telling import most_telling
 from alma.text import matched_text, shortened
@@ -14,12 +13,9 @@ from alma.types.evidence import Evidence, Told
 from alma.types.identity import from_micros
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.passages import Passage
+from alma.types.soundness import SHOWN_CHARS as SHOWN_CHARS
 
-SHOWN_CHARS = 2_000
 NO_ERROR = "no error was recorded"
-HARDLY = 0.1
-LEAST_SUCCESSES = 2
-"""An alternative that did not succeed so often is no alternative yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +33,12 @@ class Setting:
         return f"{self.task_type}: {self.task}" if self.task_type else self.task
 
 
-def heuristic(of: Evidence, setting: Setting, standing: Standing, *, memory_id: str) -> Heuristic:
+def heuristic(of: Evidence, setting: Setting, standing: Standing, said: Mapping[str, object], *, memory_id: str) -> Heuristic:
     """The heuristic that rests on the evidence."""
     now = from_micros(setting.now)
     return Heuristic(
         **_base(of, setting, memory_id),
-        metadata=metadata(of, setting, standing),
+        metadata=metadata(of, setting, standing, said),
         confidence=confidence_in_success(of.operative),
         condition=setting.condition,
         strategy=shortened(of.strategy, SHOWN_CHARS),
@@ -54,12 +50,14 @@ def heuristic(of: Evidence, setting: Setting, standing: Standing, *, memory_id: 
     )
 
 
-def anti_pattern(of: Evidence, setting: Setting, standing: Standing, told: Told, *, memory_id: str) -> AntiPattern:
+def anti_pattern(
+    of: Evidence, setting: Setting, standing: Standing, said: Mapping[str, object], told: Told, *, memory_id: str
+) -> AntiPattern:
     """The anti-pattern that rests on the evidence."""
     now = from_micros(setting.now)
     return AntiPattern(
         **_base(of, setting, memory_id),
-        metadata=metadata(of, setting, standing),
+        metadata=metadata(of, setting, standing, said),
         confidence=confidence_in_failure(of.operative),
         pattern=shortened(of.strategy, SHOWN_CHARS),
         why_bad=told[0],
@@ -92,10 +90,10 @@ def anti_pattern_counts(of: Evidence) -> dict[str, Any]:
     return {**counts, "seen_at": of.observed_at, "confidence": confidence_in_failure(of.operative)}
 
 
-def metadata(of: Evidence, setting: Setting, standing: Standing) -> dict[str, Any]:
-    """What a rule says of itself beside its fields."""
-    said = flagged({"status": standing.value, "learned": True}, of.strategy, setting.task, *(what for what, _, _ in of.reasons))
-    return {**said, "task": setting.task, **({"task_type": setting.task_type} if setting.task_type else {})}
+def metadata(of: Evidence, setting: Setting, standing: Standing, said: Mapping[str, object]) -> dict[str, Any]:
+    """What a rule says of itself beside its fields; `said` is how far it is believed (`level_words.said_of`)."""
+    marked = flagged({"status": standing.value, "learned": True}, of.strategy, setting.task, *(what for what, _, _ in of.reasons))
+    return {**marked, "task": setting.task, **({"task_type": setting.task_type} if setting.task_type else {}), **said}
 
 
 def passages(first: str, second: str, keywords: Sequence[str | None]) -> tuple[Passage, ...]:
@@ -109,30 +107,9 @@ def why_bad(of: Evidence) -> str:
     return most_telling(of.reasons) or NO_ERROR
 
 
-def alternatives(tried: Iterable[Evidence]) -> list[Evidence]:
-    """The two strategies that are surest to do well, the surest first: no strategy needs more, since none is its own alternative."""
-    enough = [one for one in tried if one.lifetime.successes >= LEAST_SUCCESSES]
-    return heapq.nlargest(2, enough, key=lambda one: (confidence_in_success(one.operative), one.lifetime.successes, one.strategy))
-
-
-def better_alternative(of: Evidence, alternatives: Sequence[Evidence], named: Evidence | None) -> str | None:
-    """The surest of the alternatives that does better than this and succeeds more often than not, `None` if none is known to.
-
-    The one that is `named` so far stays as long as it is hardly less sure: else two good ones in turn would have every warning written anew.
-    """
-    other = next((one for one in alternatives if one.id != of.id), None)
-    if named is not None and other is not None and _surety(other) - _surety(named) < HARDLY and _is_better(named, of):
-        other = named
-    return shortened(other.strategy, SHOWN_CHARS) if other is not None and _is_better(other, of) else None
-
-
-def _is_better(one: Evidence, than: Evidence) -> bool:
-    is_tried = one.id != than.id and one.lifetime.successes >= LEAST_SUCCESSES
-    return is_tried and one.operative.rate >= EVEN and _surety(one) > than.operative.rate
-
-
-def _surety(one: Evidence) -> float:
-    return confidence_in_success(one.operative)
+def shortened_strategy(text: str) -> str:
+    """A strategy as a rule names it."""
+    return shortened(text, SHOWN_CHARS)
 
 
 def confidence_in_success(operative: Tally) -> float:

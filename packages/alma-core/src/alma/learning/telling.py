@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from alma.text import telling_words
+from alma.text import cleaned, telling_words
 from alma.types.evidence import Happening
 
 ENOUGH_WORDS = 5
@@ -19,7 +19,7 @@ _SAYING_LITTLE = frozenset(
 
 
 def most_telling(errors: Sequence[Happening]) -> str | None:
-    """The error that says most, of such as `alma.text.cleaned` leaves, each with how often and when last it was seen.
+    """The error that says most, of such as `alma.types.reasons` keeps, each with how often and when last it was seen.
 
     Of those that say anything the commonest, then the one in more telling words, then the newest. `None` of none.
     """
@@ -29,5 +29,5 @@ def most_telling(errors: Sequence[Happening]) -> str | None:
 
 def _rank(error: Happening) -> tuple[bool, int, int, int, str]:
     text, count, last_at = error
-    said = sum(word not in _SAYING_LITTLE for word in telling_words(text))
+    said = sum(word not in _SAYING_LITTLE for word in telling_words(cleaned(text)))
     return said > 0, count, min(said, ENOUGH_WORDS), last_at, text

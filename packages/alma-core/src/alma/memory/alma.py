@@ -18,10 +18,12 @@ from alma.memory import (
     cautioning,
     episodes,
     explain,
+    forecasts,
     kinds,
     opening,
     recall,
     record,
+    reviewing,
     usage,
 )
 from alma.memory import arguments as args
@@ -35,10 +37,11 @@ from alma.types.custom import CustomMemoryType
 from alma.types.episodes import EpisodeRecord
 from alma.types.explanation import RetrievalExplanation
 from alma.types.identity import utc_now
-from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
+from alma.types.kinds import FeedbackSignal, MemoryType, Verdict, VerdictSource
 from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
 from alma.types.passages import Draft, Passage
 from alma.types.reports import UsageReport
+from alma.types.reviews import ReviewReport
 from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyTable
@@ -155,6 +158,7 @@ class ALMA(Upkeep):
         query: str | None = None,
         top_k: int = 5,
         user_id: str | None = None,
+        task_type: str | None = None,
         include_shared: bool = True,
         profile: str | None = None,
         weights: Mapping[str, float] | None = None,
@@ -162,6 +166,8 @@ class ALMA(Upkeep):
         explain: bool = False,
     ) -> MemorySlice:
         """What matters for a task: at most `top_k` memories of each kind that `agent` may read, best first.
+
+        Rules that were learned are shown where their evidence is near the task, or of its `task_type`, with the counts that hold there.
 
         Preferences come with the `user_id` they belong to. `query` is another name for `task`. `profile="recall"` ranks by similarity
         alone, whatever became of a memory before; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see what
@@ -173,6 +179,7 @@ class ALMA(Upkeep):
             agent=agent,
             top_k=top_k,
             user_id=user_id,
+            task_type=task_type,
             include_shared=include_shared,
             profile=profile,
             weights=weights,
@@ -189,6 +196,7 @@ class ALMA(Upkeep):
         user_id: str | None = None,
         top_k: int = 5,
         *,
+        task_type: str | None = None,
         include_shared: bool = True,
         profile: str | None = None,
         weights: Mapping[str, float] | None = None,
@@ -206,6 +214,7 @@ class ALMA(Upkeep):
             agent=agent,
             user_id=user_id,
             top_k=top_k,
+            task_type=task_type,
             include_shared=include_shared,
             profile=profile,
             weights=weights,
@@ -221,6 +230,9 @@ class ALMA(Upkeep):
         strategy_used: str | None = None,
         *,
         task_type: str | None = None,
+        task_id: str | None = None,
+        difficulty: str | None = None,
+        verdict_source: str | VerdictSource = VerdictSource.CALLER,
         duration_ms: float | None = None,
         error_message: str | None = None,
         feedback: str | None = None,
@@ -230,7 +242,10 @@ class ALMA(Upkeep):
     ) -> Outcome:
         """Records how a task went. `outcome` is "success", "failure", "partial" or "unverified" in any case, or `True` or `False`.
 
-        Without a `task_type` the nearest of the agent's configured categories is taken. `timestamp` is when it happened, now by default.
+        A task is told from others by its words, or by `task_id` where one is given; tasks of a known `difficulty` are compared among themselves.
+        `verdict_source` says who judged: "tool", "person", "evaluator", "caller" (the program), "agent" (its own word) or "imported"; the last two
+        alone form no proven rule. Without a `task_type` the nearest of the agent's configured categories is taken. `timestamp` is when it happened,
+        now by default.
         The same `idempotency_key` counts once in a project: sent again, it gives the first outcome back and writes nothing; `ConflictError` if the
         agent, the task or the outcome is another. `ScopeViolationError` for what the agent may not learn.
         """
@@ -384,12 +399,21 @@ class ALMA(Upkeep):
         """
         return episodes.resume(self._room, episode_id=episode_id, memories=memories)
 
-    def settle(self, episode_id: str, outcome: str | bool | Verdict, reason: str | None = None) -> EpisodeRecord:
+    def settle(
+        self,
+        episode_id: str,
+        outcome: str | bool | Verdict,
+        reason: str | None = None,
+        *,
+        source: str | VerdictSource | None = None,
+    ) -> EpisodeRecord:
         """Sets or corrects the verdict of an episode that has ended, in its record and in the memory of it, in one transaction.
 
-        The same verdict again changes nothing. `MemoryNotFoundError` for an unknown episode, `ConflictError` for one that is still open.
+        `source` says who judges and becomes the memory's `verdict_source`; without one, that stays as it is. The same verdict of the same source
+        again changes nothing. `MemoryNotFoundError` for an unknown episode, `ConflictError` for one that is still open, and where a source whose
+        word is trusted would replace one whose word is not, or the reverse: their evidence is kept apart.
         """
-        return episodes.settle(self._room, episode_id=episode_id, outcome=outcome, reason=reason)
+        return episodes.settle(self._room, episode_id=episode_id, outcome=outcome, reason=reason, source=source)
 
     @by_place("task")
     def strategies(
@@ -398,16 +422,29 @@ class ALMA(Upkeep):
         agent: str | None = None,
         *,
         task_type: str | None = None,
+        among: Sequence[str] | None = None,
+        explore: bool = False,
+        seed: int | None = None,
         include_steps: bool = False,
         limit: int = 20,
     ) -> StrategyTable:
-        """What was tried for tasks like this one, or of a type, or at all, with its record: the surest to work first, of a task the nearest first.
+        """The record of the strategies tried for tasks like this one, of a type, or at all: the highest `expected` rate of success first.
 
-        Of agents that share with this one too; such rows say `shared_from`. `include_steps` adds what single steps of episodes tried. Looked at are,
-        of each class, the 256 strategies tried most often; near a task 8 classes; and at all, of each agent, its 256 newest classes, its 256 largest
-        and those with rules.
+        `among` names the strategies to compare, tried or not. `explore` orders by the upper bound of the rate instead. Ties are broken at random by
+        `seed`, else always alike. What agents tried that share with this one counts half; rows on nothing else say `shared_from`. `include_steps`
+        adds what single steps of episodes tried. Looked at are the newest 4,096 cells of task and strategy of each agent, near a task 128 strategies.
         """
-        return tried.strategies(self._room, task=task, agent=agent, task_type=task_type, include_steps=include_steps, limit=limit)
+        return tried.strategies(
+            self._room,
+            task=task,
+            agent=agent,
+            task_type=task_type,
+            include_steps=include_steps,
+            limit=limit,
+            among=among,
+            explore=explore,
+            seed=seed,
+        )
 
     def outcomes_behind(self, memory_id: str, limit: int = 20) -> list[Outcome]:
         """The outcomes that a heuristic or an anti-pattern was learned from, newest first, forgotten ones too; none if somebody stated it.
@@ -434,12 +471,23 @@ class ALMA(Upkeep):
         return assessing.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type)
 
     def get_episode(self, episode_id: str) -> EpisodeRecord:
-        """What is kept of an episode: what was shown, the steps, how it ended. `MemoryNotFoundError` if there is none of that id."""
-        return attempts.get(self._room, episode_id)
+        """What is kept of an episode: what was shown, the steps, how it ended. `MemoryNotFoundError` if there is none of that id.
+
+        One that ended unjudged has a `forecast` made from its steps, if at least five of the agent's episodes were judged.
+        """
+        return forecasts.with_forecast(self._room, attempts.get(self._room, episode_id))
 
     def recent_episodes(self, limit: int = 20) -> list[EpisodeRecord]:
-        """The episodes that began last, newest first."""
-        return attempts.recent(self._room, limit=limit)
+        """The episodes that began last, newest first. Those that ended unjudged have a `forecast`, as by `get_episode`."""
+        return forecasts.with_forecasts(self._room, attempts.recent(self._room, limit=limit))
+
+    def review(self, agent: str | None = None, limit: int = 20) -> ReviewReport:
+        """What a person should judge first: unjudged episodes, least foreseeable first, and those judged otherwise than forecast.
+
+        Of one agent, or of all. Verdicts are given by `settle(…, source="person")`; what a person judged is not listed as surprising again. Looked
+        at are the newest 500 endings; a forecast rests on the newest 100 judged episodes of the agent. Writes nothing.
+        """
+        return reviewing.review(self._room, agent=agent, limit=limit)
 
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
         """A memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
-from alma.memory.deference import without_overruled
 from alma.memory.folding import folded
 from alma.memory.kinds import profile_for
 from alma.memory.readable import ReadableScope
+from alma.memory.relevant_rules import RelevantRules, relevant_rules
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.memory.search import ARMS, Found, Question, search
@@ -34,6 +34,7 @@ class Asked:
     """
 
     task: str
+    task_type: str | None
     reader: str
     user: str | None
     top_k: int
@@ -56,6 +57,7 @@ class Answer:
     order: Sequence[Ranked]
     memories: Mapping[int, AnyMemory]
     folded: Mapping[int, int]
+    rules: RelevantRules
 
 
 def asked(
@@ -65,6 +67,7 @@ def asked(
     agent: object,
     top_k: object,
     user_id: object,
+    task_type: object = None,
     include_shared: bool = True,
     profile: str | None = None,
     weights: Mapping[str, float] | None = None,
@@ -79,7 +82,8 @@ def asked(
     check_order(room, agent, partitions.values())
     scope = readable(room, agent=reader, user_id=user, include_shared=include_shared, partitions=partitions)
     weighing = _profile(room, profile, weights, scope)
-    return Asked(text, reader, user, limit, include_shared, weighing, _checked_arms(arms), room.now(), partitions, scope)
+    kind = args.optional_label(task_type, "task_type")
+    return Asked(text, kind, reader, user, limit, include_shared, weighing, _checked_arms(arms), room.now(), partitions, scope)
 
 
 def _checked_arms(arms: object) -> tuple[str, ...]:
@@ -111,17 +115,34 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     question = Question(vector, query_words(asked.task), asked.arms)
     with room.project.moment():
         found, chosen = _chosen(room, question, scope, asked.top_k)
-        ranking = scored(room, asked, chosen, top_k=asked.top_k)
+        rules = rules_among(room, asked, question, [contender.memory for contender in chosen])
+        ranking = scored(room, asked, chosen, rules, top_k=asked.top_k)
         memories = room.project.memories([item.memory for item in ranking])
+    memories = {row: rules.as_shown(row, memory) for row, memory in memories.items()}
     doubles = folded(ranking, memories)
     order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
-    return Answer(question, scope, found, chosen, order, memories, doubles)
+    return Answer(question, scope, found, chosen, _advised_first(order, rules), memories, doubles, rules)
 
 
-def scored(room: Room, asked: Asked, chosen: Sequence[Contender], *, top_k: int) -> list[Ranked]:
+def rules_among(room: Room, asked: Asked, question: Question, rows: Sequence[int]) -> RelevantRules:
+    """Which of the rules among some memories speak about the task that is asked about."""
+    kinds = {one.memory: asked.partitions[one.partition].kind for one in room.project.candidates(rows)}
+    return relevant_rules(
+        room, kinds, reader=asked.reader, task=asked.task, task_type=asked.task_type, vector=question.vector, scope=asked.scope
+    )
+
+
+def _advised_first(order: Sequence[Ranked], rules: RelevantRules) -> list[Ranked]:
+    """The same places, with the learned heuristics among themselves in the order of the success that is expected of them for this task."""
+    places = [place for place, item in enumerate(order) if item.memory in rules.shown and item.memory not in rules.failing]
+    best = sorted((order[place] for place in places), key=lambda item: -round(rules.shown[item.memory].expected, 9))
+    moved = dict(zip(places, best, strict=True))
+    return [moved.get(place, item) for place, item in enumerate(order)]
+
+
+def scored(room: Room, asked: Asked, chosen: Sequence[Contender], rules: RelevantRules, *, top_k: int) -> list[Ranked]:
     """The contenders that still exist with their scores, at most `top_k` of each kind, best first."""
-    found = room.project.candidates([contender.memory for contender in chosen])
-    candidates = without_overruled(room, found, asked.partitions, reader=asked.reader)
+    candidates = rules.kept(room.project.candidates([contender.memory for contender in chosen]))
     return ranked(chosen, candidates, kinds=asked.scope.kinds, profile=asked.profile, now=asked.now, top_k=top_k)
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from alma.errors import ScopeViolationError, ValidationError
 from alma.text import fault_in, quoted
 from alma.types.identity import as_utc
-from alma.types.kinds import Verdict
+from alma.types.kinds import Verdict, VerdictSource
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 
@@ -73,6 +73,16 @@ def checked_count(value: object, name: str, *, largest: int = LARGEST_TOP_K) -> 
     if not 1 <= value <= largest:
         raise ValidationError(f"{name} is {quoted(value)}; it must be from 1 to {largest}")
     return value
+
+
+def checked_source(value: object) -> VerdictSource:
+    """Who judged; the caller by default. `ValidationError` for another word."""
+    if value is None:
+        return VerdictSource.CALLER
+    try:
+        return VerdictSource(value.strip().lower() if isinstance(value, str) else "")
+    except ValueError:
+        raise ValidationError(f"verdict_source must be one of {', '.join(VerdictSource)}, not {quoted(value)}") from None
 
 
 def checked_verdict(value: object) -> Verdict:

@@ -51,6 +51,13 @@ def stored(room: Room, key: str) -> EpisodeRecord:
         return _records_from(room, {key: opening})[key]
 
 
+def several(room: Room, keys: Sequence[str]) -> list[EpisodeRecord]:
+    """What is written of episodes, in the order of their keys. Keys without an episode are left out."""
+    with room.project.moment():
+        openings = {key: body for key, (version, body) in room.project.record(EPISODE, keys).items() if version}
+        return list(_records_from(room, openings).values())
+
+
 def recent(room: Room, *, limit: object) -> list[EpisodeRecord]:
     """The episodes that began last, newest first."""
     most = args.checked_count(limit, "limit")
@@ -196,7 +203,7 @@ def _first(error: PydanticError) -> str:
 
 def _records_from(room: Room, openings: Mapping[str, Mapping[str, Any]]) -> dict[str, EpisodeRecord]:
     """The episodes that begin so. `CorruptStoreError` if what is stored of one cannot be read."""
-    endings, steps = room.project.record(END, openings), _stored_steps(room, openings)
+    endings, steps = room.project.record(END, openings), stored_steps(room, openings)
     return {key: _record_from(room, key, opening, endings[key][1], steps[key]) for key, opening in openings.items()}
 
 
@@ -242,8 +249,8 @@ def _steps(bodies: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
     )
 
 
-def _stored_steps(room: Room, keys: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:
-    """The steps of episodes by the keys of these, in order: they are numbered without a gap."""
+def stored_steps(room: Room, keys: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:
+    """The steps of episodes by the keys of these, in order: they are numbered without a gap. As stored, unchecked."""
     steps: dict[str, list[Mapping[str, Any]]] = {key: [] for key in keys}
     going_on = list(steps)
     while going_on:

@@ -1,9 +1,11 @@
 """The outcomes that a rule was learned from."""
 
 from alma.errors import MemoryNotFoundError
+from alma.learning.consulting import consulted
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.text import quoted
+from alma.types.evidence import Evidence
 from alma.types.memories import Outcome
 
 
@@ -17,6 +19,20 @@ def outcomes_behind(room: Room, *, memory_id: object, limit: object) -> list[Out
     stored = room.project.learned.behind([place.memory]).get(place.memory)
     if stored is None:
         return []
-    rows = room.project.learned.outcomes(stored.evidence.id, newest=most)
-    kept = room.project.memories(rows)
-    return [outcome for row in rows if isinstance(outcome := kept.get(row), Outcome)]
+    resting = _resting_on(room, stored.evidence)
+    rows = {row for seen in resting for row in room.project.learned.outcomes(seen, newest=most)}
+    kept = room.project.memories(sorted(rows))
+    found = [outcome for outcome in kept.values() if isinstance(outcome, Outcome)]
+    return sorted(found, key=lambda outcome: (outcome.timestamp, outcome.id), reverse=True)[:most]
+
+
+def _resting_on(room: Room, seen: Evidence) -> list[str]:
+    """The ids of the evidence that a rule rests on: that of near tasks on strategies that are the same."""
+    with room.book((seen.agent,)) as book:
+        side = book.side(is_of_steps=seen.is_of_steps)
+        entry = side.entry(seen.id)
+        if entry is None:
+            return [seen.id]
+        known = consulted(side, side.question_of(entry))
+        row = known.row_of(seen.strategy_hash)
+        return [seen.id] if row is None else [found.evidence.id for found, _ in known.entries(row)]

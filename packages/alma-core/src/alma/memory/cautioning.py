@@ -7,12 +7,13 @@ import numpy as np
 from alma.evidence import Tally
 from alma.learning.action_matching import is_warned_of, read_action, read_pattern, words_of_code
 from alma.learning.paraphrases import limits_of
+from alma.learning.rules import counted
 from alma.memory import arguments as args
-from alma.memory.deference import RULES, is_own_rule, overruled
 from alma.memory.nearby import holding, near
+from alma.memory.relevant_rules import RelevantRules, is_shared_rule, relevant_rules
 from alma.memory.room import Room
 from alma.memory.swaps import check_order
-from alma.memory.task_nearness import AskedTask, holds_for
+from alma.protocols import StoredEvidence
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
@@ -39,10 +40,13 @@ def check(room: Room, *, agent: object, action: object, task: object = None, tas
     reader = args.checked_name(agent, "agent")
     check_order(room, agent)
     text = args.checked_text(action, "action")
-    asked = AskedTask(args.optional_text(task, "task"), args.optional_label(task_type, "task_type"))
+    asked = args.optional_text(task, "task"), args.optional_label(task_type, "task_type")
     matching = _matching(room, reader, text)
     behind = room.project.learned.behind(list(matching))
-    matching = {row: match for row, match in matching.items() if row not in behind or holds_for(room, behind[row], asked)}
+    told = _told_for(room, reader, list(matching), *asked)
+    matching = {
+        row: (told.as_warning(row, pattern), cosine) for row, (pattern, cosine) in matching.items() if row not in told.hidden
+    }
 
     def place(row: int) -> tuple[float, bool, bool, tuple[str, str, str], int]:
         pattern, cosine = matching[row]
@@ -50,7 +54,7 @@ def check(room: Room, *, agent: object, action: object, task: object = None, tas
         return -cosine, row not in behind, pattern.agent != reader, content, -row
 
     ordered = sorted(matching, key=place)
-    warnings = [_warning(*matching[row], reader, behind[row].evidence.lifetime if row in behind else None) for row in ordered]
+    warnings = [_warning(*matching[row], reader, _counts(matching[row][0], behind.get(row))) for row in ordered]
     return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]))
 
 
@@ -63,22 +67,21 @@ def _matching(room: Room, reader: str, text: str) -> dict[int, tuple[AntiPattern
     cosines = {row: cosine for row, cosine in cosines.items() if cosine >= LEAST or row in naming}
     patterns = {row: memory for row, memory in room.project.memories(list(cosines)).items() if isinstance(memory, AntiPattern)}
     limits = limits_of(room.store.texts.fingerprint)
-    found = {
+    return {
         row: (pattern, cosines[row])
         for row, pattern in patterns.items()
         if is_warned_of(read_pattern(pattern.pattern), action, cosines[row], limits)
     }
-    gone = _overruled(room, reader, beginning, [row for row, (pattern, _) in found.items() if pattern.agent != reader])
-    return {row: match for row, match in found.items() if row not in gone}
 
 
-def _overruled(room: Room, reader: str, action: str, shared: list[int]) -> set[int]:
-    if not shared:
-        return set()
-    rows = [item.memory for item in near(room, reader=reader, text=action, kinds=RULES, least=LEAST)]
-    partitions = room.project.partitions()
-    own = [rule.memory for rule in room.project.candidates(rows) if is_own_rule(partitions[rule.partition], reader)]
-    return overruled(room, shared, own, reader=reader)
+def _told_for(room: Room, reader: str, rows: list[int], task: str | None, task_type: str | None) -> RelevantRules:
+    """Which of the learned patterns hold for a task. Without one, all of the reader's own do, and of others' those on what it did not try."""
+    kinds = dict.fromkeys(rows, MemoryType.ANTI_PATTERN.value)
+    if task is None and task_type is None:
+        found = room.project.candidates(rows)
+        partitions = room.project.partitions()
+        kinds = {one.memory: kinds[one.memory] for one in found if is_shared_rule(partitions[one.partition], reader)}
+    return relevant_rules(room, kinds, reader=reader, task=task, task_type=task_type)
 
 
 def _cosines(room: Room, action: str, rows: Sequence[int]) -> dict[int, float]:
@@ -98,6 +101,16 @@ def _folded(warnings: Iterable[ActionWarning]) -> list[ActionWarning]:
         pattern = warning.anti_pattern.pattern
         said.setdefault(normalised(pattern) or pattern, warning)
     return list(said.values())
+
+
+def _counts(pattern: AntiPattern, behind: StoredEvidence | None) -> Tally | None:
+    """The counts of a learned pattern; with halves, which a memory rounds, where they are all of the task that it began on."""
+    if behind is None:
+        return None
+    exact, trials = behind.evidence.lifetime, pattern.occurrence_count + pattern.success_count
+    if (counted(exact.failures), counted(exact.trials)) == (pattern.occurrence_count, trials):
+        return exact
+    return Tally(float(pattern.success_count), float(trials))
 
 
 def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | None) -> ActionWarning:

@@ -118,7 +118,8 @@ def _header(line: bytes) -> ExportHeader:
         raise ValidationError(f"it is no export of ALMA: its first line does not say {FORMAT!r}")
     if given.get("version") != VERSION:
         raise ValidationError(
-            f"it is written in version {quoted(given.get('version'))} of the format, and this ALMA reads version {VERSION}; upgrade alma-core"
+            f"it is written in version {quoted(given.get('version'))} of the format, and this ALMA reads version {VERSION}; "
+            "upgrade alma-core, or open the store that it came from with this one and export it again"
         )
     try:
         return ExportHeader.model_validate_json(line)

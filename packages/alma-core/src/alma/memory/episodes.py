@@ -34,7 +34,7 @@ from alma.protocols import Write
 from alma.text import quoted
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Step
 from alma.types.identity import new_id, to_micros
-from alma.types.kinds import Verdict
+from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import Outcome
 from alma.types.passages import Passage, embedded, passages_of
 from alma.types.reports import UsageReport
@@ -128,22 +128,23 @@ def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> E
     return Episode(RoomRecorder(room, found, (version + 1, taken)), found, shown)
 
 
-def settle(room: Room, *, episode_id: object, outcome: object, reason: object) -> EpisodeRecord:
+def settle(room: Room, *, episode_id: object, outcome: object, reason: object, source: object = None) -> EpisodeRecord:
     """Sets or corrects the verdict of an episode that has ended, in one transaction. The same again does nothing."""
     verdict = args.checked_verdict(outcome)
     why = args.optional_text(reason, "reason")
+    judge = None if source is None else args.checked_source(source)
     (key,) = args.checked_ids([episode_id], "episode_id")
     version, _ = room.project.record(END, [key])[key]
     found = get(room, key)
     if found.status is EpisodeStatus.OPEN:
         raise ConflictError(f"episode {quoted(key)} is still open; end it before it is settled")
-    if found.outcome is verdict and why in (None, found.reason):
+    if found.outcome is verdict and why in (None, found.reason) and _is_judge(room, found, judge):
         return found
     now = room.store.clock()
     said = why or (found.reason if found.status is EpisodeStatus.ENDED else None)
     settled = found.model_copy(update={"status": EpisodeStatus.ENDED, "outcome": verdict, "reason": said, "settled_at": now})
     lease = room.project.record(LEASE, [key])[key]
-    return _close(room, settled, operation="settle", at=now, version=version, lease=lease, before=found)
+    return _close(room, settled, operation="settle", at=now, version=version, lease=lease, before=found, judge=judge)
 
 
 def recovered(room: Room) -> Room:
@@ -352,12 +353,14 @@ def _close(
     version: int,
     lease: _Lease | None,
     before: EpisodeRecord | None = None,
+    judge: VerdictSource | None = None,
 ) -> EpisodeRecord:
     """Writes how an episode ended or was settled, with the memory of it, the credit for it and, at its first verdict, what was used.
 
-    `lease` is let go of; without one nothing is written of the episode, which begins here, too. `before` is how it had ended before it was settled.
+    `lease` is let go of; without one nothing is written of the episode, which begins here, too. `before` is how it had ended before it was settled,
+    `judge` who settles it.
     """
-    outcome, was = _outcome(room, ended, at)
+    outcome, was = _outcome(room, ended, at, judge)
     if outcome is not None:
         ended = ended.model_copy(update={"outcome_id": outcome.id})
     passages = () if outcome is None else passages_of(outcome)
@@ -381,7 +384,9 @@ def _close(
     return ended
 
 
-def _outcome(room: Room, ended: EpisodeRecord, at: datetime) -> tuple[Outcome | None, Verdict | None]:
+def _outcome(
+    room: Room, ended: EpisodeRecord, at: datetime, judge: VerdictSource | None
+) -> tuple[Outcome | None, Verdict | None]:
     """The memory of how an episode went, and the verdict that is stored of it; none of one that was abandoned or whose memory was erased."""
     if ended.outcome is None:
         return None, None
@@ -397,14 +402,39 @@ def _outcome(room: Room, ended: EpisodeRecord, at: datetime) -> tuple[Outcome | 
             "duration_ms": ended.duration_ms,
             "metadata": {"episode_id": ended.id},
             "timestamp": ended.ended_at,
+            "verdict_source": judge,
         }
         return record.outcome_from(room, at, given), None
-    place = room.project.find([ended.outcome_id]).get(ended.outcome_id)
-    kept = None if place is None else room.project.memories([place.memory]).get(place.memory)
-    if not isinstance(kept, Outcome):
+    kept = _kept_outcome(room, ended.outcome_id)
+    if kept is None:
         return None, None
+    judged_by = kept.verdict_source if judge is None else judge
+    _check_trust(ended, kept, judged_by)
     feedback = ended.reason or ended.feedback
-    return kept.model_copy(update={"outcome": ended.outcome, "user_feedback": feedback, "updated_at": at}), kept.outcome
+    changed = {"outcome": ended.outcome, "user_feedback": feedback, "updated_at": at, "verdict_source": judged_by}
+    return kept.model_copy(update=changed), kept.outcome
+
+
+def _kept_outcome(room: Room, outcome_id: str) -> Outcome | None:
+    """The memory of how an episode went; `None` if it was erased."""
+    place = room.project.find([outcome_id]).get(outcome_id)
+    kept = None if place is None else room.project.memories([place.memory]).get(place.memory)
+    return kept if isinstance(kept, Outcome) else None
+
+
+def _is_judge(room: Room, found: EpisodeRecord, judge: VerdictSource | None) -> bool:
+    """Whether the memory of an episode names this judge. Also if no judge is given, or no memory is left to name one."""
+    kept = None if judge is None or found.outcome_id is None else _kept_outcome(room, found.outcome_id)
+    return kept is None or kept.verdict_source is judge
+
+
+def _check_trust(ended: EpisodeRecord, kept: Outcome, judge: VerdictSource) -> None:
+    """`ConflictError` if a verdict would be trusted otherwise than the one it replaces: evidence of the two is kept apart and is not moved."""
+    if kept.verdict_source.is_trusted is not judge.is_trusted:
+        raise ConflictError(
+            f"episode {quoted(ended.id)} was judged by source {kept.verdict_source.value!r}, whose evidence is kept apart from that of "
+            f"{judge.value!r}; leave it, and learn the outcome beside it with verdict_source={judge.value!r}"
+        )
 
 
 def _is_judged(record: EpisodeRecord | None) -> bool:

@@ -8,8 +8,7 @@ import numpy as np
 
 from alma.errors import MemoryNotFoundError
 from alma.memory import arguments as args
-from alma.memory.answering import Answer, Asked, answered, asked, contenders_for, scored
-from alma.memory.deference import is_own_rule, is_shared_rule, overruled
+from alma.memory.answering import Answer, Asked, answered, asked, contenders_for, rules_among, scored
 from alma.memory.explanations import equal_ones, explained, explanations, place_in, words_in
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
@@ -32,6 +31,7 @@ def explain_retrieval(
     memory_id: object,
     agent: object = None,
     user_id: object = None,
+    task_type: object = None,
     top_k: object = 5,
     include_shared: bool = True,
     profile: str | None = None,
@@ -48,6 +48,7 @@ def explain_retrieval(
         agent=reader,
         top_k=top_k,
         user_id=user,
+        task_type=task_type,
         include_shared=include_shared,
         profile=profile,
         weights=weights,
@@ -66,22 +67,17 @@ def explain_retrieval(
         return told.left_out(Reason.ARCHIVED, "it was forgotten: it is archived, and no search looks at it", access=access)
     answer = answered(room, question)
     assert answer is not None
-    why = _overruled(room, question, place, answer)
+    why = _hidden(room, question, place, answer)
     if why is not None:
         return told.left_out(Reason.OVERRULED, why, access=access)
     return _judged(room, question, answer, place.memory, told)
 
 
-def _overruled(room: Room, asked: Asked, place: Place, answer: Answer) -> str | None:
-    """Why another agent's rule gives way, `None` if it does not."""
-    if not is_shared_rule(place.partition, asked.reader):
-        return None
-    candidates = room.project.candidates([contender.memory for contender in answer.contenders])
-    own = [one.memory for one in candidates if is_own_rule(asked.partitions[one.partition], asked.reader)]
-    if not overruled(room, [place.memory], own, reader=asked.reader):
-        return None
-    owner = place.partition.owner
-    return f"{asked.reader!r} has evidence of its own on the same strategy, which counts for more than a rule of {owner!r}"
+def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | None:
+    """Why a learned rule is not shown for the task, `None` if it may be."""
+    rows = [contender.memory for contender in answer.contenders]
+    rules = answer.rules if place.memory in rows else rules_among(room, asked, answer.question, [*rows, place.memory])
+    return rules.hidden.get(place.memory)
 
 
 def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, object]:
@@ -234,7 +230,7 @@ def _scored(room: Room, asked: Asked, answer: Answer, evidence: Evidence, memory
     if at is None:
         return None
     alone = Contender(memory, float(evidence.similarities[at]), 1)
-    return next(iter(scored(room, asked, [alone], top_k=1)), None)
+    return next(iter(scored(room, asked, [alone], answer.rules, top_k=1)), None)
 
 
 def _top_k_that_returns(room: Room, asked: Asked, memory: int) -> int | None:
@@ -256,7 +252,7 @@ def _answer(room: Room, asked: Asked, top_k: int) -> Answer:
 
 def _least_top_k(room: Room, asked: Asked, wider: Answer, memory: int) -> int:
     """The least `top_k` for which a memory is among the contenders of its kind and among the best of them, were those all there are."""
-    ranking = scored(room, asked, wider.contenders, top_k=_BOUNDLESS)
+    ranking = scored(room, asked, wider.contenders, wider.rules, top_k=_BOUNDLESS)
     kind = next(item.kind for item in ranking if item.memory == memory)
     order = {item.memory: place for place, item in enumerate(ranking) if item.kind == kind}
     by_similarity = [contender.memory for contender in wider.contenders if contender.memory in order]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from alma.memory.deference import RULES
+from alma.memory.relevant_rules import RULES
 from alma.retrieval.ranking import Ranked
 from alma.text import spelt
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic

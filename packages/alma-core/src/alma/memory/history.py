@@ -8,6 +8,7 @@ from alma import journal
 from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, ValidationError
 from alma.journal import Change, entity
 from alma.memory import arguments as args
+from alma.memory.relearning import OPERATION as RELEARN
 from alma.memory.room import Room
 from alma.protocols import Entry, Write
 from alma.storage.rows import compared_text
@@ -150,6 +151,10 @@ def _plan(room: Room, to: int, actor: str | None, expected_head: int | None) -> 
     undone: list[Change] = []
     for entry in room.project.entries(after=to):
         plan.head = entry.seq
+        if entry.operation == RELEARN:
+            raise ConflictError(
+                f"record {entry.seq} made the evidence of a former version anew, and nothing before it can be undone; undo to {entry.seq} or later"
+            )
         changes = [change for change in entry.changes if change.table != journal.PURGE and change.before != change.after]
         if actor is not None and entry.actor != actor:
             for change in changes:

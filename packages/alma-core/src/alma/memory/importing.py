@@ -25,6 +25,7 @@ from alma.storage.transfer import changes_for
 from alma.text import matched_text, quoted, shortened
 from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS, stored_type
+from alma.types.evidence import class_id
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportEnd, ImportReport
 from alma.types.identity import to_micros
 
@@ -154,8 +155,8 @@ def _present(room: Room, file: BinaryIO, contents: Contents) -> _Present:
     for memory_id in room.project.find(sorted(contents.memories)):
         present.memories.add(memory_id)
         present.conflicts.append(f"memory {memory_id}")
-    for memory_id, (agent, task_class) in contents.links.alone.items():
-        if memory_id not in present.memories and room.project.learned.of_classes([(agent, task_class)], most=1):
+    for memory_id, (agent, place) in contents.links.alone.items():
+        if memory_id not in present.memories and room.project.learned.of_tasks([class_id(agent, place)]):
             present.leave_out_evidence(contents.links.memories[memory_id].evidence)
     for line in _lines(file):
         if isinstance(line, ExportedRecord):
@@ -169,11 +170,11 @@ def _is_known(room: Room, line: ExportedEvidence, links: Links) -> bool:
     """Whether the project has evidence of its own on the same; of a class of a single outcome it counts nothing yet, so that stands for all,
     unless the file counts that very outcome."""
     learned = room.project.learned
-    here = learned.of_classes([(line.agent, line.task_class)], most=1).get((line.agent, line.task_class))
+    here = learned.of_tasks([class_id(line.agent, line.task_class)])
     if not here:
         return False
     if here[0].is_stored:
-        return learned.at(line.agent, line.task_class, line.strategy_hash) is not None
+        return any(stored.evidence.id == line.id for stored in here)
     (first,) = room.project.memories(learned.outcomes(here[0].evidence.id, newest=1)).values()
     in_file = links.memories.get(first.id)
     return in_file is None or in_file.evidence != here[0].evidence.id

@@ -18,6 +18,7 @@ from alma.config import (
 from alma.embedding import NO_OPTIONS, Options, create_embedder, embedder_for
 from alma.errors import ConfigurationError, EmbedderMismatchError
 from alma.memory import arguments as args
+from alma.memory.relearning import relearn
 from alma.memory.room import OpenStore
 from alma.memory.schedule import Schedule
 from alma.memory.sizes import SearchSizes
@@ -70,6 +71,13 @@ def open_store(
     store = OpenStore(
         storage, path.parent, texts, clock, scopes, profile, embedder_options, rules, upkeep, sizes or SearchSizes()
     )
+    try:
+        for name in storage.to_relearn():
+            relearn(store.room(name))
+            storage.note_relearned(name)
+    except BaseException:
+        store.close()
+        raise
     if upkeep.every is not None:
         Schedule(store).start()
     return store

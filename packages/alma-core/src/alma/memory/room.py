@@ -5,6 +5,7 @@ import hashlib
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,11 @@ from alma.embedding import Options
 from alma.errors import AlmaError, StorageError
 from alma.forking import renewed_in_children
 from alma.learning.catching_up import catch_up
-from alma.learning.ledger import Ledger
+from alma.learning.forecasting import JudgedBag
+from alma.learning.kernels import calibration_of
+from alma.learning.ledger import Agents, Book, Ledger
 from alma.memory.arguments import checked_call
+from alma.memory.books import Books
 from alma.memory.openings import Openings
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
@@ -230,9 +234,15 @@ class Room:
     project: Project
     index: IndexCache
     ledger: Ledger | None = None
+    books: Books = field(init=False)
     agents: set[str] = field(default_factory=set)
     """Names that are known to be agents: an agent that has memories has them for good, if only archived ones."""
     scopes: ReadableScopes = field(default_factory=ReadableScopes)
+    judged: dict[str, tuple[int, Mapping[str, JudgedBag]]] = field(default_factory=dict)
+    """The judged episodes of agents, each as of a journal record; see `alma.memory.forecasts`."""
+
+    def __post_init__(self) -> None:
+        self.books = Books(self.project, self.empty_ledger)
 
     def take_ledger(self, write: Write) -> Ledger:
         """The evidence in hand, as a write finds it; nobody else has it until it is given back by `keep_ledger`."""
@@ -240,8 +250,14 @@ class Room:
         learned_seq = write.learned_seq
         if ledger is not None and ledger.upto < learned_seq:
             entries = write.entries(after=ledger.upto)
-            ledger = ledger if catch_up(ledger, entries, upto=learned_seq, vectors_of=write.stored.vectors) else None
-        return ledger if ledger is not None and ledger.upto == learned_seq else Ledger(upto=learned_seq)
+            is_current = catch_up(ledger, entries, upto=learned_seq, learned=write.learned, vectors_of=write.stored.vectors)
+            ledger = ledger if is_current else None
+        return ledger if ledger is not None and ledger.upto == learned_seq else self.empty_ledger(learned_seq)
+
+    def empty_ledger(self, upto: int) -> Ledger:
+        """A ledger of which nothing was read yet, as of a record."""
+        fingerprint = self.store.texts.fingerprint
+        return Ledger(upto, calibration_of(fingerprint), fingerprint.dimension)
 
     def keep_ledger(self, ledger: Ledger) -> None:
         """Keeps the evidence of a write that landed. Another may have landed since: `upto` tells the next one. What did not land is never kept,
@@ -251,6 +267,12 @@ class Room:
     def drop_ledger(self) -> None:
         """Lets go of the evidence in hand, and the texts in it."""
         self.ledger = None
+        self.books.drop()
+        self.judged.clear()
+
+    def book(self, agents: Agents) -> AbstractContextManager[Book]:
+        """The newest evidence of some agents, for questions, as of now. One thread at a time has it."""
+        return self.books.of(agents)
 
     @property
     def name(self) -> str:

@@ -1,116 +1,102 @@
-"""What was tried, and how it went: the table that a person asks for."""
+"""What was tried, and how it went: the table that a person, or an agent, asks for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from random import Random
+
+import numpy as np
 
 from alma.errors import ValidationError
-from alma.learning.ledger import MOST_CLASSES, MOST_STRATEGIES
-from alma.learning.records import record_of
+from alma.learning.consulting import Consulted
+from alma.learning.pooling import SAME_WAY
+from alma.learning.records import RecordMaker
+from alma.learning.standings import Standings
 from alma.memory import arguments as args
-from alma.memory.nearby import LEARNED_KINDS, NearClass, near, near_classes, place_of
+from alma.memory.judging import needed_by
+from alma.memory.knowledge import Asking, Vector, advised, asking
 from alma.memory.room import Room
-from alma.memory.scopes import readable
 from alma.memory.swaps import check_order
-from alma.text import spelt
-from alma.types.evidence import BY_TYPE, STEP, WHOLE_CLASS, Evidence
-from alma.types.kinds import MemoryType
+from alma.text import matched_text
 from alma.types.strategies import StrategyRecord, StrategyTable
 
-NEAR_ENOUGH = 0.35
-"""Tasks below this cosine have nothing to do with the one that is asked about."""
+LEAST_TRIALS = 0.1
+"""A strategy with less evidence than this near the task is left out, unless it was asked about."""
 
-MOST_NEAR_CLASSES = 8
+MOST_AMONG = 100
 
 
 def strategies(
-    room: Room, *, task: object, agent: object, task_type: object, include_steps: bool, limit: object
+    room: Room,
+    *,
+    task: object,
+    agent: object,
+    task_type: object,
+    include_steps: object,
+    limit: object,
+    among: object = None,
+    explore: object = False,
+    seed: object = None,
 ) -> StrategyTable:
-    """The strategies tried for tasks like this one, or for all, the surest to work first."""
+    """The strategies tried for tasks like this one, of a type, or at all: the one with the highest expected rate of success first."""
     reader = args.checked_name(agent, "agent")
     check_order(room, agent)
     text = None if task is None else args.checked_text(task, "task")
     kind = args.optional_label(task_type, "task_type")
     most = args.checked_count(limit, "limit")
-    if text is not None and kind is not None:
-        raise ValidationError("give a task or a task_type, not both")
-    wanted = [place for place in _places(room, reader, text, kind) if include_steps or not place.task_class.startswith(STEP)]
-    rows = [
-        row
-        for place in wanted
-        for row in records(*class_of(room, place), reader=reader, similarity=None if text is None else place.cosine)
-    ]
-    return StrategyTable(agent=reader, task=text, rows=tuple(sorted(rows, key=surest_first)[:most]))
+    given = _checked_among(among)
+    draw = None if seed is None else Random(args.checked_count(seed, "seed"))  # noqa: S311 - it breaks ties
+    asked = asking(room, reader=reader, task=text, task_type=kind)
+    also = [(way, _vector(room, way)) for way in given]
+    sides = (False, True) if include_steps and not given else (False,)
+    rows = [row for is_of_steps in sides for row in _rows(room, asked, is_of_steps, also)]
+    return StrategyTable(agent=reader, task=text, rows=tuple(_ordered(rows, explore=bool(explore), draw=draw)[:most]))
 
 
-def class_of(room: Room, place: NearClass) -> tuple[Evidence | None, list[Evidence]]:
-    """The evidence on a class as a whole, and on the strategies that were tried in it, those tried most often first."""
-    key = place.agent, place.task_class
-    found = [stored.evidence for stored in room.project.learned.of_classes([key], most=MOST_STRATEGIES).get(key, ())]
-    return whole_of(room, place, found), [seen for seen in found if not seen.is_whole_class]
-
-
-def records(whole: Evidence | None, tried: Iterable[Evidence], *, reader: str, similarity: float | None) -> list[StrategyRecord]:
-    """The records of strategies of one class."""
-    if whole is None:
+def _checked_among(among: object) -> list[str]:
+    if among is None:
         return []
-    kind = type_of(whole.task_class)
-    return [record_of(seen, whole, task_type=kind, reader=reader, similarity=similarity) for seen in tried]
+    if isinstance(among, str):
+        raise ValidationError("among must be a list of strategies, not one text")
+    given = [args.checked_text(way, "among") for way in args.checked_items(among, "among")]
+    if len(given) > MOST_AMONG:
+        raise ValidationError(f"among holds {len(given)} strategies; at most {MOST_AMONG} can be compared at once")
+    return list(dict.fromkeys(given))
 
 
-def whole_of(room: Room, place: NearClass, found: Iterable[Evidence]) -> Evidence | None:
-    """The evidence on a class as a whole; where there was a single outcome, that on its strategy is all there is."""
-    known = list(found)
-    whole = next((seen for seen in known if seen.is_whole_class), None)
-    if whole is None:
-        stored = room.project.learned.at(place.agent, place.task_class, WHOLE_CLASS)
-        whole = stored.evidence if stored else next(iter(known), None)
-    return whole
+def _vector(room: Room, strategy: str) -> Vector:
+    return room.store.texts.query(matched_text(strategy), room.project)
 
 
-def type_of(task_class: str) -> str | None:
-    """The type that names a class; `None` if a task does."""
-    name = task_class.removeprefix(STEP)
-    return name.removeprefix(BY_TYPE) if name.startswith(BY_TYPE) else None
+def _rows(room: Room, asked: Asking, is_of_steps: bool, also: Sequence[tuple[str, Vector]]) -> Iterator[StrategyRecord]:
+    with advised(room, asked, is_of_steps=is_of_steps, also=also) as known:
+        shown = [known.texts.index(text) for text, _ in also] if also else list(shown_rows(known))
+        maker = RecordMaker(known, Standings.of(known, needed_by(room, asked.reader)), reader=asked.reader)
+        yield from [maker.record(row) for row in shown]
 
 
-def surest_first(row: StrategyRecord) -> tuple[float, float, float, str]:
-    """Where a task was asked about the nearest tasks first, by the tenth of a cosine; then by the lower bound of the rate; in doubt what was tried
-    more often."""
-    return -round(row.similarity or 0.0, 1), -row.interval.lower, -row.trials, row.strategy
+def shown_rows(known: Consulted) -> Iterator[int]:
+    """The rows that a table has: one for all strategies that are the same, the one tried most often."""
+    own = np.bincount(known.cell_rows, known.cell_weights * known.side.counts.rows[known.cells, 1], len(known.texts))
+    left = np.array([bool(text) for text in known.texts], dtype=bool)
+    for row in np.lexsort((np.arange(len(own)), -own)).tolist():
+        if left[row]:
+            left &= known.same[row] < SAME_WAY
+            if known.advice.trials[row] >= LEAST_TRIALS or known.entries(row):
+                yield row
 
 
-def _places(room: Room, reader: str, text: str | None, task_type: str | None) -> Sequence[NearClass]:
-    if text is not None:
-        return _near(room, reader, text)
-    return _all(room, reader) if task_type is None else _of_type(room, reader, task_type)
+def _ordered(rows: Sequence[StrategyRecord], *, explore: bool, draw: Random | None) -> list[StrategyRecord]:
+    """Best first: by the expected rate, or by its upper bound to explore; ties at random, or by the hash of the strategy."""
 
+    def value(row: StrategyRecord) -> float:
+        return round(row.interval.upper if explore else row.expected, 9)
 
-def _near(room: Room, reader: str, text: str) -> Sequence[NearClass]:
-    found = near(room, reader=reader, text=text, kinds=LEARNED_KINDS, least=NEAR_ENOUGH)
-    return near_classes(room, found)[:MOST_NEAR_CLASSES]
+    def tie(row: StrategyRecord) -> object:
+        return draw.random() if draw else sha256(row.strategy.encode()).hexdigest()
 
-
-def _all(room: Room, reader: str) -> list[NearClass]:
-    """The classes of all agents that share with the reader: the newest, the largest, and all with a rule."""
-    learned, owners = room.project.learned, _owners(room, reader)
-    newest = learned.classes(owners, most=MOST_CLASSES)
-    found = [
-        stored
-        for owner in owners
-        for stored in (
-            *newest[owner],
-            *learned.largest_classes(owner, most=MOST_CLASSES),
-            *learned.with_rules(owner),
-        )
-    ]
-    return [NearClass(*place, 1.0) for place in dict.fromkeys(map(place_of, found))]
-
-
-def _of_type(room: Room, reader: str, task_type: str) -> list[NearClass]:
-    name = f"{BY_TYPE}{spelt(task_type)}"
-    return [NearClass(owner, key, 1.0) for owner in _owners(room, reader) for key in (name, STEP + name)]
-
-
-def _owners(room: Room, reader: str) -> list[str]:
-    """Whose outcomes the reader sees."""
-    scope = readable(room, agent=reader, user_id=None)
-    return sorted({partition.owner for partition in scope if partition.kind == MemoryType.OUTCOME})
+    ordered = [row for _, _, row in sorted(((-value(row), tie(row), row) for row in rows), key=lambda item: item[:2])]
+    if not ordered:
+        return ordered
+    equal = sum(value(row) == value(ordered[0]) for row in ordered)
+    chance = 1 / equal if draw else 1.0
+    return [ordered[0].model_copy(update={"propensity": chance}), *ordered[1:]]

@@ -2,19 +2,22 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 
 from alma.errors import MemoryNotFoundError
 from alma.evidence import Tally
-from alma.learning.ledger import MOST_CLASSES
-from alma.learning.records import ranged
+from alma.learning.consulting import consulted
+from alma.learning.experience import Question
+from alma.learning.ledger import Entry, Side
+from alma.learning.pooling import NEAR
+from alma.learning.records import RecordMaker, ranged
+from alma.learning.standings import Standings
 from alma.memory.history import history
-from alma.memory.nearby import NearClass, place_of
+from alma.memory.judging import needed_by
 from alma.memory.room import Room
-from alma.memory.strategies import class_of, records, surest_first, type_of
+from alma.memory.strategies import shown_rows
 from alma.protocols import Candidate
-from alma.types.evidence import STEP, AgentClass
+from alma.types.evidence import STEP, bare_place, type_of
 from alma.types.history import HistoryEntry
 from alma.types.identity import from_micros
 from alma.types.kinds import MemoryType
@@ -35,41 +38,47 @@ _EVENTS = {"made": "formed", "archived": "demoted", "brought back": "brought bac
 def taught(room: Room) -> LearningView:
     """What was learned, of all agents."""
     agents = sorted({partition.owner for partition in room.project.partitions().values() if not partition.is_user})
-    sizes = [(trials, place) for place, trials in _classes(room, agents).items()]
-    largest = sorted(sizes, key=lambda sized: (-sized[0], sized[1]))[:MOST_SHOWN_CLASSES]
+    found = [_views(room, agent) for agent in agents]
+    views = sorted((view for some, _ in found for view in some), key=lambda view: (-view.trials, view.agent, view.task))
     return LearningView(
-        classes=tuple(view for _, place in largest if (view := _class(room, *place))),
-        all_classes=len(sizes),
+        classes=tuple(views[:MOST_SHOWN_CLASSES]),
+        all_classes=sum(count for _, count in found),
         rules=_rules(room, agents),
         runs=_runs(room),
     )
 
 
-def _classes(room: Room, agents: Iterable[str]) -> dict[AgentClass, float]:
-    """The newest classes of the agents' tasks, those of single steps left out, with how often anything was tried and judged."""
-    sizes: dict[AgentClass, float] = {}
-    for stored in chain.from_iterable(room.project.learned.classes(agents, most=MOST_CLASSES).values()):
-        if not stored.evidence.task_class.startswith(STEP):  # of a class there may be the whole and its first strategy
-            place = place_of(stored)
-            sizes[place] = max(sizes.get(place, 0.0), stored.evidence.lifetime.trials)
-    return sizes
+def _views(room: Room, agent: str) -> tuple[list[ClassView], int]:
+    """The types of an agent's tasks, and its tasks without a type, that were tried most, and how many of both there are."""
+    with room.book((agent,)) as book:
+        side = book.attempts
+        sizes: dict[str, float] = {}
+        last: dict[str, Entry] = {}
+        for entry in side.held:
+            if entry.evidence.names_strategy:
+                place = type_of(entry.evidence.task_class) or bare_place(entry.evidence.task_class)
+                sizes[place] = sizes.get(place, 0.0) + entry.evidence.lifetime.trials
+                last[place] = entry
+        largest = sorted(sizes, key=lambda place: (-sizes[place], place))[:MOST_SHOWN_CLASSES]
+        return [_view(room, side, agent, last[place]) for place in largest], len(sizes)
 
 
-def _class(room: Room, agent: str, task_class: str) -> ClassView | None:
-    """What was tried in a class; `None` if no strategy was ever named."""
-    whole, tried = class_of(room, NearClass(agent, task_class, 1.0))
-    rows = records(whole, tried, reader=agent, similarity=None)
-    if whole is None or not rows:
-        return None
+def _view(room: Room, side: Side, agent: str, entry: Entry) -> ClassView:
+    """What was tried on tasks like that of a cell."""
+    question = side.question_of(entry)
+    known = consulted(side, Question("", question.vector * 0, question.task_type) if question.task_type else question)
+    maker = RecordMaker(known, Standings.of(known, needed_by(room, agent)), reader=agent)
+    rows = [maker.record(row) for row in shown_rows(known)]
+    near = [found.evidence.lifetime for found in side.held if known.task_weights[side.task_of(found)] >= NEAR]
     shown = sorted(rows, key=lambda row: (-row.trials, row.strategy))[:MOST_SHOWN_STRATEGIES]
     return ClassView(
         agent=agent,
-        task=whole.task or "",
-        task_type=type_of(task_class),
-        trials=whole.lifetime.trials,
-        successes=whole.lifetime.successes,
+        task=entry.evidence.task or "",
+        task_type=question.task_type,
+        trials=sum(counts.trials for counts in near),
+        successes=sum(counts.successes for counts in near),
         strategies=len(rows),
-        rows=tuple(sorted(shown, key=surest_first)),
+        rows=tuple(sorted(shown, key=lambda row: (-row.expected, row.strategy))),
     )
 
 

@@ -26,7 +26,7 @@ def apply_changes(view: View, changes: Iterable[Change], vectors: Mapping[str, b
     given = list(changes)
     if len({(change.table, change.key) for change in given}) != len(given):
         raise ValueError("a row is changed twice at once")
-    given = sorted([*given, *_moved(view, given)], key=_order)
+    given = sorted([*(_with_evidence(view, change) for change in given), *_moved(view, given)], key=_order)
     affected = searchable(given)
     for memory_id in affected:
         _unindex(view, memory_id)
@@ -47,6 +47,17 @@ def _order(change: Change) -> int:
     if change.table == "memory":
         return 3 if change.after is None else 0
     return 1 if change.after is None else 2
+
+
+def _with_evidence(view: View, change: Change) -> Change:
+    """A change of what became of an outcome names its evidence, though that stays: so the journal says that other processes have to count anew."""
+    if change.table != "memory" or not change.before or not change.after or "outcome" not in change.after.get("body", {}):
+        return change
+    raw = TABLES["memory"].raw(view, change.key)
+    evidence = raw["evidence"] if raw is not None and "evidence" not in change.after else None
+    if evidence is None:
+        return change
+    return Change("memory", change.key, {**change.before, "evidence": evidence}, {**change.after, "evidence": evidence})
 
 
 def _moved(view: View, changes: Sequence[Change]) -> list[Change]:

@@ -18,7 +18,7 @@ from alma.storage.logical import TABLES, View
 from alma.storage.rows import UNREADABLE, Row, memory_from, text_hash
 from alma.storage.seal import Seal
 from alma.text import PASSAGE_CHARS, matched_text
-from alma.types.evidence import AgentClass, Evidence, StoredEvidence, class_id, class_in, evidence_id, is_of_steps, tasks_id
+from alma.types.evidence import Evidence, StoredEvidence, class_id, class_in, is_of_steps
 from alma.types.kinds import MemoryType
 from alma.types.memories import Outcome
 
@@ -191,29 +191,59 @@ def uncounted(connection: sqlite3.Connection, project: int, beginning: str = "")
 
 
 class EvidenceReader:
-    """The evidence of one project, for who learns and for who asks."""
+    """The evidence of one project, for learning and for questions."""
 
     def __init__(self, opened: Callable[[], AbstractContextManager[View | None]]) -> None:
         self._opened = opened
 
-    def classes(self, agents: Iterable[str], *, most: int) -> dict[str, list[StoredEvidence]]:
-        """For each agent the first evidence on each of the newest classes of its tasks, newest first.
+    def upto(self) -> int:
+        """The newest record that changed any evidence, 0 if there is none."""
+        with self._opened() as view:
+            return (
+                0
+                if view is None
+                else int(view.connection.execute(compiled.EVIDENCE_UPTO, {"project": view.project}).fetchone()[0])
+            )
 
-        Classes of a single outcome are looked for among the newest outcomes alone. A damaged one is left out, for others are learned from all
-        the same.
+    def newest(self, agents: Iterable[str], *, most: int) -> dict[str, list[StoredEvidence]]:
+        """For each agent its newest evidence, newest first, at most `most` that is stored and `most` that single outcomes are.
+
+        Single outcomes are looked for among the newest outcomes alone. A damaged one is left out, for others are learned from all the same.
         """
         wanted = list(dict.fromkeys(agents))
         given = {"agents": json.dumps(wanted), "most": most}
-        counted = self._read(compiled.EVIDENCE_CLASSES, **given)
+        counted = self._read(compiled.EVIDENCE_NEWEST, **given)
         firsts = self._firsts(compiled.EVIDENCE_NEWEST_FIRSTS, _first_if_sound, looked_at=LOOKED_AT * most, **given)
         found: dict[str, list[StoredEvidence]] = {agent: [] for agent in wanted}
-        for stored in sorted([*counted, *firsts.values()], key=lambda each: (-each.evidence.observed_at, each.evidence.id)):
+        for stored in [*counted, *firsts.values()]:
             found[stored.evidence.agent].append(stored)
-        return {agent: some[:most] for agent, some in found.items()}
+        return found
 
-    def largest_classes(self, agent: str, *, most: int) -> list[StoredEvidence]:
-        """The first evidence on each of the classes of an agent's tasks in which most was tried and judged, those first; of some the whole, too."""
-        return self._read(compiled.EVIDENCE_LARGEST_CLASSES, agent=agent, most=most)
+    def of_tasks(self, class_ids: Iterable[str]) -> list[StoredEvidence]:
+        """All evidence whose ids begin with one of these (see `class_id`); where none is stored, that of the only outcome, if there is one."""
+        wanted = list(dict.fromkeys(class_ids))
+        with self._opened() as view:
+            if view is None or not wanted:
+                return []
+            rows = view.many(compiled.EVIDENCE_OF_TASKS, [{"project": view.project, **_beginning(name)} for name in wanted])
+            found = [_stored(view, raw) for raw in rows]
+            known = {class_in(stored.evidence.id) for stored in found}
+            missing = [{"project": view.project, **_beginning(name)} for name in wanted if name not in known]
+            firsts = (_first(view, raw) for raw in view.many(compiled.EVIDENCE_FIRST_OF_CLASSES, missing))
+            return [*found, *(stored for stored in firsts if stored is not None)]
+
+    def first_outcomes(self, evidence_ids: Iterable[str]) -> dict[str, tuple[int, float | None]]:
+        """The row of the first outcome that each evidence counts, and how much of a success it was, `None` if that was not judged."""
+        wanted = list(evidence_ids)
+        with self._opened() as view:
+            if view is None or not wanted:
+                return {}
+            given = {"project": view.project, "ids": json.dumps(wanted)}
+            rows = dict(view.connection.execute(compiled.EVIDENCE_FIRST_OUTCOMES, given).fetchall())
+            worth = dict(
+                view.connection.execute(compiled.EVIDENCE_VERDICTS, {"rows": json.dumps(list(rows.values()))}).fetchall()
+            )
+            return {evidence_id: (row, worth.get(row)) for evidence_id, row in rows.items()}
 
     def total(self, agent: str) -> Tally:
         """All that an agent tried and that was judged, single steps left out."""
@@ -221,51 +251,6 @@ class EvidenceReader:
             if view is None:
                 return Tally()
             return Tally(*view.connection.execute(compiled.EVIDENCE_TOTAL, {"project": view.project, "agent": agent}).fetchone())
-
-    def known_classes(self, places: Iterable[AgentClass]) -> set[AgentClass]:
-        """Those of the classes of agents' tasks of which, or of steps of which, anything is known."""
-        by_id = {tasks_id(*place): place for place in places}
-        with self._opened() as view:
-            if view is None:
-                return set()
-            wanted = [{"project": view.project, **_beginning(name)} for name in by_id]
-            return {by_id[raw["first"]] for raw in view.many(compiled.EVIDENCE_KNOWN_CLASSES, wanted)}
-
-    def of_classes(self, places: Iterable[AgentClass], *, most: int) -> dict[AgentClass, list[StoredEvidence]]:
-        """Of each of the classes of agents' tasks the whole and the strategies that were tried in it, those tried most often first.
-
-        Classes of which nothing is known are left out.
-        """
-        wanted = list(dict.fromkeys(places))
-        found: dict[AgentClass, list[StoredEvidence]] = {place: [] for place in wanted}
-        with self._opened() as view:
-            if view is None:
-                return {}
-            for stored in self._of_classes(view, wanted, most):
-                found[stored.evidence.agent, stored.evidence.task_class].append(stored)
-            for stored in self._first_of_classes(view, [place for place in wanted if not found[place]]):
-                found[stored.evidence.agent, stored.evidence.task_class].append(stored)
-        return {place: some for place, some in found.items() if some}
-
-    def _of_classes(self, view: View, places: Sequence[AgentClass], most: int) -> Iterator[StoredEvidence]:
-        wanted = [
-            {"project": view.project, "agent": agent, "task_class": task_class, "most": most} for agent, task_class in places
-        ]
-        return (_stored(view, raw) for raw in view.many(compiled.EVIDENCE_OF_CLASSES, wanted))
-
-    def _first_of_classes(self, view: View, places: Sequence[AgentClass]) -> Iterator[StoredEvidence]:
-        wanted = [{"project": view.project, **_beginning(class_id(*place))} for place in places]
-        found = (_first(view, raw) for raw in view.many(compiled.EVIDENCE_FIRST_OF_CLASSES, wanted))
-        return (stored for stored in found if stored is not None)
-
-    def at(self, agent: str, task_class: str, strategy_hash: str) -> StoredEvidence | None:
-        """The evidence of one key."""
-        place = {"agent": agent, "task_class": task_class, "strategy_hash": bytes.fromhex(strategy_hash)}
-        if counted := self._read(compiled.EVIDENCE_AT, **place):
-            return counted[0]
-        wanted = evidence_id(agent, task_class, strategy_hash)
-        of_class = self.of_classes([(agent, task_class)], most=1).get((agent, task_class), [])
-        return next((one for one in of_class if one.evidence.id == wanted), None)
 
     def uncounted(self, evidence_ids: Iterable[str]) -> str | None:
         """One of the ids that outcomes rest on of whom evidence takes no notice, though it should; `None` if all is as learning leaves it.
@@ -287,14 +272,6 @@ class EvidenceReader:
             firsts = self._firsts(compiled.EVIDENCE_FIRSTS, rows=given)
             counted = {raw["memory"]: _stored(view, raw) for raw in view.all(compiled.EVIDENCE_BEHIND, rows=given)}
             return {**firsts, **counted}
-
-    def overruled(self, memories: Sequence[int], *, reader: str, trials: int) -> set[int]:
-        """Those of the rules, of other agents, on whose class and strategy the reader has so many trials of its own."""
-        with self._opened() as view:
-            if view is None:
-                return set()
-            given = {"project": view.project, "rows": json.dumps(list(memories)), "agent": reader, "trials": trials}
-            return {row for (row,) in view.connection.execute(compiled.EVIDENCE_OVERRULED, given)}
 
     def with_rules(self, agent: str) -> list[StoredEvidence]:
         """All evidence of an agent that a rule rests on, or once did."""

@@ -11,8 +11,10 @@ from alma.storage.pieces import (
     MEMORY,
     PARTITION,
     PASSAGE,
+    PROJECT,
     begins,
     given,
+    given_in,
     inserting,
     rows_given,
     rows_of,
@@ -30,9 +32,7 @@ def between(name: Any, ids: CTE) -> tuple[Any, Any]:
 
 def evidence_sources() -> dict[str, ClauseElement]:
     """What `evidence.py` and `logical.py` read and write of evidence, and of outcomes that are alone in their classes."""
-    own = EVIDENCE.alias("own")
     of_agent = (_e.project == given("project"), _e.agent == given("agent"))
-    of_class = (*of_agent, _e.task_class == given("task_class"))
     of_outcomes = PARTITION.c.kind == literal_column("'outcome'")
     outcomes = MEMORY.join(PARTITION, PARTITION.c.row == _m.partition)
     outcomes_of_agent = (
@@ -58,17 +58,6 @@ def evidence_sources() -> dict[str, ClauseElement]:
         .select_from(outcomes)
         .where(of_outcomes)
     )
-    places = rows_of("project", "agent", "task_class", "most")
-    ranked = (
-        select(
-            *(_e.row, places.c.most),
-            func.row_number()
-            .over(partition_by=(_e.agent, _e.task_class), order_by=(_e.trials.desc(), _e.row.desc()))
-            .label("rank"),
-        )
-        .join(places, and_(*(_e[name] == places.c[name] for name in ("project", "agent", "task_class"))))
-        .subquery("ranked")
-    )
     ids = rows_of("project", "first", "last")
     memory, partition = MEMORY.alias("resting"), PARTITION.alias("resting_in")
     oldest_outcome = (
@@ -82,7 +71,7 @@ def evidence_sources() -> dict[str, ClauseElement]:
     )
     is_uncounted = ~exists().where(_e.project == _m.project, _e.id == _m.evidence).correlate(MEMORY)
     agents, of_each = func.json_each(given("agents")).table_valued("value"), EVIDENCE.alias("of_each")
-    newest_classes = (
+    newest_cells = (
         select(of_each.c.row)
         .where(of_each.c.project == given("project"), of_each.c.agent == agents.c.value, of_each.c.task.is_not(None))
         .order_by(of_each.c.row.desc())
@@ -122,18 +111,14 @@ def evidence_sources() -> dict[str, ClauseElement]:
             EVIDENCE, ("project", "id"), *(c.name for c in EVIDENCE.c if c.name not in ("row", "project", *SUBJECT))
         ),
         "EVIDENCE_UPDATE": updating(EVIDENCE, "row", *(c.name for c in EVIDENCE.c if c.name not in ("row", "project"))),
-        "EVIDENCE_AT": select(EVIDENCE).where(*of_class, _e.strategy_hash == given("strategy_hash")),
-        "EVIDENCE_OF_CLASSES": select(EVIDENCE)
-        .join(ranked, and_(ranked.c.row == _e.row, ranked.c.rank <= ranked.c.most))
-        .order_by(_e.agent, _e.task_class, ranked.c.rank),
-        "EVIDENCE_CLASSES": select(EVIDENCE)
-        .select_from(agents.join(EVIDENCE, _e.row.in_(newest_classes)))
-        .order_by(_e.row.desc()),
-        "EVIDENCE_LARGEST_CLASSES": select(EVIDENCE)
-        .where(*of_agent, _e.task.is_not(None))
-        .order_by(_e.trials.desc(), _e.row.desc())
-        .limit(given("most"))
-        .offset(literal_column("0")),
+        "EVIDENCE_NEWEST": select(EVIDENCE).select_from(agents.join(EVIDENCE, _e.row.in_(newest_cells))).order_by(_e.row.desc()),
+        "EVIDENCE_OF_TASKS": select(EVIDENCE).join(ids, and_(_e.project == ids.c.project, *between(_e.id, ids))).order_by(_e.row),
+        "EVIDENCE_FIRST_OUTCOMES": select(_m.evidence, func.min(_m.row).label("row"))
+        .select_from(outcomes)
+        .where(_m.project == given("project"), _m.evidence.in_(given_in("ids")), of_outcomes)
+        .group_by(_m.evidence),
+        "EVIDENCE_UPTO": select(PROJECT.c.learned_seq).where(PROJECT.c.row == given("project")),
+        "EVIDENCE_VERDICTS": select(_m.row, _m.successes).where(_m.row.in_(rows_given())),
         "EVIDENCE_TOTAL": select(func.total(_m.successes), func.total(_m.successes.is_not(None))).where(
             *(_m.project == given("project"), _m.evidence.is_not(None)),
             _m.partition == outcomes_of_agent,
@@ -145,12 +130,6 @@ def evidence_sources() -> dict[str, ClauseElement]:
         .order_by(_m.seen_at.desc(), _m.row.desc())
         .limit(given("most"))
         .offset(literal_column("0")),
-        "EVIDENCE_KNOWN_CLASSES": select(ids.c.first).where(
-            or_(
-                exists().where(_m.project == ids.c.project, *between(_m.evidence, ids)).correlate(ids),
-                exists().where(_e.project == ids.c.project, *between(_e.id, ids)).correlate(ids),
-            )
-        ),
         "EVIDENCE_FIRST_OF_CLASSES": firsts.join(ids, _m.row == oldest_outcome),
         "EVIDENCE_FIRSTS": firsts.where(_m.row.in_(rows_given()), _m.evidence.is_not(None), is_uncounted),
         "EVIDENCE_NEWEST_FIRSTS": firsts.join(agents, _m.row.in_(newest_firsts)).order_by(_m.row.desc()),
@@ -162,16 +141,6 @@ def evidence_sources() -> dict[str, ClauseElement]:
         "EVIDENCE_BEHIND": select(_m.row.label("memory"), EVIDENCE)
         .select_from(MEMORY.join(EVIDENCE, and_(_e.project == _m.project, _e.id == _m.evidence)))
         .where(_m.row.in_(rows_given())),
-        "EVIDENCE_OVERRULED": select(_m.row)
-        .select_from(
-            MEMORY.join(EVIDENCE, and_(_e.project == _m.project, _e.id == _m.evidence)).join(
-                own, and_(*(own.c[name] == EVIDENCE.c[name] for name in ("project", "task_class", "strategy_hash")))
-            )
-        )
-        .where(
-            *(_m.row.in_(rows_given()), _e.agent != given("agent")),
-            *(own.c.agent == given("agent"), own.c.trials >= given("trials")),
-        ),
         "EVIDENCE_OF_RULES": select(EVIDENCE).where(*of_agent, or_(_e.heuristic.is_not(None), _e.anti_pattern.is_not(None))),
         "EVIDENCE_DELETE": delete(EVIDENCE).where(_e.row == given("of_row")),
     }

@@ -1,11 +1,12 @@
 """Numbered migrations, run in order, recorded by name. What has been released is never edited; a change of the tables is a new function."""
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 
 from alma.errors import ConfigurationError
-from alma.storage.store_values import note_checksum
+from alma.storage.store_values import RELEARN, note_checksum
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -64,7 +65,24 @@ def m004_checksums(connection: sqlite3.Connection) -> None:
     note_checksum(connection)
 
 
-MIGRATIONS: Sequence[Migration] = (m001_first_layout, m002_row_numbers_given_out_once, m003_outcomes_by_agent, m004_checksums)
+def m005_evidence_by_task(connection: sqlite3.Connection) -> None:
+    """Notes the projects whose evidence is by class of tasks. It is made anew from their outcomes when they are opened, as a journal record."""
+    found = connection.execute(
+        "SELECT name FROM project WHERE row IN (SELECT project FROM evidence UNION SELECT project FROM memory WHERE evidence IS NOT NULL)"
+    )
+    names = [name for (name,) in found.fetchall()]
+    if names:
+        connection.execute("INSERT INTO store (key, value) VALUES (?, ?)", (RELEARN, json.dumps(names)))
+    note_checksum(connection)
+
+
+MIGRATIONS: Sequence[Migration] = (
+    m001_first_layout,
+    m002_row_numbers_given_out_once,
+    m003_outcomes_by_agent,
+    m004_checksums,
+    m005_evidence_by_task,
+)
 
 
 def applied_migrations(connection: sqlite3.Connection) -> set[str]:

@@ -13,7 +13,7 @@ from alma.errors import CorruptStoreError
 from alma.text import matched_text
 from alma.types.custom import CustomMemoryType, unknown_type
 from alma.types.identity import from_micros, to_micros
-from alma.types.kinds import MemoryType
+from alma.types.kinds import MemoryType, VerdictSource
 from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory, Memory, UserPreference
 from alma.types.passages import Passage
 
@@ -43,6 +43,9 @@ _BODY_FIELDS: Mapping[str, tuple[str, ...]] = {
     )
     for kind, cls in MEMORY_CLASSES.items()
 }
+
+_USUAL: Mapping[str, Any] = {"verdict_source": VerdictSource.CALLER}
+"""Fields that a body leaves out where they are as usual."""
 
 
 def owner_of(memory: Memory) -> tuple[bool, str]:
@@ -77,7 +80,8 @@ def _body(memory: Memory) -> Row:
     if isinstance(memory, CustomMemory):
         fields = {"fields": memory.definition.plain(memory.fields)}
         return {**fields, "metadata": memory.metadata} if memory.metadata else fields
-    return {name: value for name in _BODY_FIELDS[memory.kind] if (value := getattr(memory, name)) not in (None, {})}
+    said = {name: value for name in _BODY_FIELDS[memory.kind] if (value := getattr(memory, name)) not in (None, {})}
+    return {name: value for name, value in said.items() if name not in _USUAL or value != _USUAL[name]}
 
 
 def content_hash(kind: str, body: Mapping[str, Any]) -> str:

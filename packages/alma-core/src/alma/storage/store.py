@@ -1,5 +1,6 @@
 """The SQL store: one database file with many projects."""
 
+import json
 import sqlite3
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from alma.storage.project import SQLProject
 from alma.storage.rebuilding import rebuild, unembedded
 from alma.storage.reembedding import NextVectors, drop_left_over
 from alma.storage.seal import OpenSeal, Seal
-from alma.storage.store_values import note_checksum
+from alma.storage.store_values import RELEARN, check_whole, note_checksum
 from alma.storage.verifying import verify
 from alma.types.embedding import Fingerprint
 from alma.types.identity import to_micros
@@ -73,6 +74,23 @@ class SQLStorage:
         """The projects that hold anything."""
         with self.database.reading() as connection:
             return [name for (name,) in connection.execute(compiled.PROJECT_NAMES)]
+
+    def to_relearn(self) -> list[str]:
+        """The projects whose evidence a former version stored by class of tasks."""
+        with self.database.reading() as connection:
+            return [
+                str(name) for name in json.loads(dict(connection.execute(compiled.STORE_VALUES).fetchall()).get(RELEARN, "[]"))
+            ]
+
+    def note_relearned(self, name: str) -> None:
+        """Notes that the evidence of a project is by task now."""
+        with self.database.transaction() as connection:
+            check_whole(connection)
+            left = [one for one in self.to_relearn() if one != name]
+            connection.execute("DELETE FROM store WHERE key = ?", (RELEARN,))
+            if left:
+                connection.execute(compiled.STORE_INSERT, {"key": RELEARN, "value": json.dumps(left)})
+            note_checksum(connection)
 
     def size(self) -> int:
         """Bytes on disk, the write-ahead log included."""

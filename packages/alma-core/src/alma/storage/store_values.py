@@ -7,6 +7,9 @@ import sqlite3
 from alma.errors import CorruptStoreError
 
 CHECKSUM = "checksum"
+RELEARN = "relearn"
+"""The key of the names of projects whose evidence has to be made anew from their outcomes, as JSON."""
+
 _OTHERS = "SELECT key, value FROM store WHERE key <> ? ORDER BY key"
 
 

@@ -8,13 +8,17 @@ from alma.journal import Change, entity
 from alma.storage import compiled
 from alma.storage.logical import TABLES, View
 from alma.storage.readback import Redactions, changes_of, record_from
-from alma.types.evidence import WHOLE_CLASS, class_in
+from alma.text import shortened
+from alma.types.evidence import strategy_in, text_key
 from alma.types.kinds import MemoryType
+from alma.types.soundness import SHOWN_CHARS
 
 EVIDENCE = "evidence"
 
+_RESTING = "SELECT memory.id, evidence FROM memory JOIN partition ON partition.row = partition WHERE memory.project = :project"
+_OUTCOMES = f"{_RESTING} AND evidence IS NOT NULL AND kind = 'outcome'"
+_WARNINGS = f"{_RESTING} AND evidence IS NOT NULL AND kind = 'anti_pattern'"
 _MEMORIES_ON = "SELECT id FROM memory WHERE project = :project AND evidence = :evidence"
-_OF_CLASS = "SELECT id, strategy_hash = x'' AS is_whole FROM evidence WHERE project = :project AND agent = :agent AND task_class = :task_class"
 
 
 @dataclass(slots=True)
@@ -55,19 +59,44 @@ class Unlearned:
 
 
 def unlearned(log: Log, doomed: Collection[str]) -> Unlearned:
-    """What of the evidence goes when these memories do. Evidence stays while one of its outcomes does, also one that an undo may bring back;
-    that on a class as a whole while any strategy of it does."""
+    """What of the evidence goes when these memories do. Evidence stays while one of its outcomes does, also one that an undo may bring back."""
     linked = dict.fromkeys(evidence_id for memory_id in doomed for evidence_id in _linked(log, memory_id))
     looked = {evidence_id: _Evidence(log, evidence_id, doomed) for evidence_id in linked}
-    gone = {evidence_id for evidence_id, one in looked.items() if not one.is_whole and not one.has_others(())}
-    for whole in sorted(set(map(class_in, linked))):
-        looked[whole] = looked.get(whole) or _Evidence(log, whole, doomed)
-        if not looked[whole].has_others(gone):
-            gone.add(whole)
+    gone = {evidence_id for evidence_id, one in looked.items() if not one.has_others()}
     rules = {rule for evidence_id in gone for rule in looked[evidence_id].rules()}
+    rules |= _naming(log.view, _no_longer_tried(log, doomed))
     staying = [one for evidence_id, one in looked.items() if evidence_id not in gone and one.is_known]
     left = [name for one in staying for name in (f"{EVIDENCE} {one.id}", *(f"memory {rule}" for rule in one.present_rules()))]
     return Unlearned(gone, rules - set(doomed), left)
+
+
+def _no_longer_tried(log: Log, doomed: Collection[str]) -> set[str]:
+    """The strategies that only outcomes name which go."""
+    named: dict[str, str] = {}
+    for memory_id in doomed:
+        for key, row in log.rows(memory_id, "memory"):
+            if key == memory_id and (strategy := (row.get("body") or {}).get("strategy_used")):
+                named[text_key(strategy)] = strategy
+    left = set(map(strategy_in, _resting(log.view, doomed))) if named else set()
+    return {strategy for key, strategy in named.items() if key not in left}
+
+
+def _resting(view: View, doomed: Collection[str]) -> Iterator[str]:
+    """The evidence that the outcomes rest on which stay."""
+    found = view.connection.execute(_OUTCOMES, {"project": view.project})
+    return (evidence for memory_id, evidence in found if memory_id not in doomed)
+
+
+def _naming(view: View, strategies: Collection[str]) -> set[str]:
+    """The learned anti-patterns that name one of the strategies as what to do instead."""
+    wanted = {shortened(strategy, SHOWN_CHARS) for strategy in strategies}
+    if not wanted:
+        return set()
+    rows = (
+        TABLES["memory"].raw(view, memory_id) for memory_id, _ in view.connection.execute(_WARNINGS, {"project": view.project})
+    )
+    bodies = ((raw["id"], TABLES["memory"].decoded(view, raw)["body"]) for raw in rows if raw is not None)
+    return {memory_id for memory_id, body in bodies if body.get("better_alternative") in wanted}
 
 
 def _linked(log: Log, memory_id: str) -> Iterator[str]:
@@ -89,19 +118,9 @@ class _Evidence:
         self._row = self._found()
 
     @property
-    def is_there(self) -> bool:
-        """Whether there is such a row now."""
-        return self._raw is not None
-
-    @property
     def is_known(self) -> bool:
         """Whether there is such a row, or was one that an undo may bring back."""
         return bool(self._row)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is about a class as a whole."""
-        return self.id == class_in(self.id)
 
     def _found(self) -> Mapping[str, Any]:
         if self._raw is not None:
@@ -109,16 +128,10 @@ class _Evidence:
         told = self._log.rows(entity(EVIDENCE, self.id), EVIDENCE)
         return next((row for key, row in told if key == self.id and "task_class" in row), {})
 
-    def has_others(self, gone: Collection[str]) -> bool:
-        """Whether anything else rests on it, or may again after an undo: an outcome, or on a whole class a strategy that is not gone."""
-        if any(memory not in self._doomed for memory in self._outcomes_now()):
-            return True
-        if self.is_whole and any(not row["is_whole"] and row["id"] not in gone for row in self._class_now()):
-            return True
-        if any(memory not in self._doomed for memory in self._outcomes_then()):
-            return True
-        strategies = (key for key, row in self._class_then() if row["strategy_hash"] != WHOLE_CLASS)
-        return self.is_whole and any(key not in gone for key in strategies)
+    def has_others(self) -> bool:
+        """Whether another outcome rests on it, or may again after an undo."""
+        found = (*self._outcomes_now(), *self._outcomes_then())
+        return any(memory not in self._doomed for memory in found)
 
     def rules(self) -> set[str]:
         """The rules that rest on it, or once did."""
@@ -142,14 +155,3 @@ class _Evidence:
         for key, row in self._log.rows(entity(EVIDENCE, self.id), "memory"):
             if row.get("evidence") == self.id and row.get("kind") == MemoryType.OUTCOME:
                 yield key
-
-    def _class_now(self) -> Iterator[Mapping[str, Any]]:
-        if self._row:
-            place = {name: self._row[name] for name in ("agent", "task_class")}
-            yield from self._log.view.all(_OF_CLASS, **place)
-
-    def _class_then(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """What the journal tells of the evidence on its class."""
-        for key, row in self._log.rows(entity(EVIDENCE, self.id), EVIDENCE):
-            if "task_class" in row and all(row[name] == self._row.get(name) for name in ("agent", "task_class")):
-                yield key, row

@@ -2,7 +2,7 @@
 
 from alma.types.custom import CustomMemoryType
 from alma.types.embedding import Fingerprint
-from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Step
+from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Forecast, Step
 from alma.types.explanation import Explanation, Reason, RetrievalExplanation
 from alma.types.exported import ExportReport, ImportReport
 from alma.types.history import CompactReport, ForgetReport, HistoryEntry, PurgeReceipt, Revision, Surface, UndoReport
@@ -21,6 +21,7 @@ from alma.types.memories import (
 from alma.types.passages import Draft, Passage
 from alma.types.recalled import Factors, Recalled
 from alma.types.reports import BackupReport, Problem, Stats, UsageReport, VerifyReport
+from alma.types.reviews import ReviewItem, ReviewReport
 from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyRecord, StrategyTable
@@ -44,6 +45,7 @@ __all__ = [
     "Factors",
     "FeedbackSignal",
     "Fingerprint",
+    "Forecast",
     "ForgetReport",
     "Heuristic",
     "HistoryEntry",
@@ -59,6 +61,8 @@ __all__ = [
     "Reason",
     "Recalled",
     "RetrievalExplanation",
+    "ReviewItem",
+    "ReviewReport",
     "Revision",
     "Stats",
     "Step",

@@ -71,11 +71,24 @@ class Ending(_Value):
     at: UtcDatetime
 
 
+class Forecast(_Value):
+    """How likely an attempt is to be judged a success, as forecast from its steps: the `rate`, and where it lies at 95 %.
+
+    `judged` is the number of judged episodes of the agent that it rests on. It is no verdict: nothing is learned from it.
+    """
+
+    rate: Annotated[float, Field(ge=0, le=1)]
+    lower: Annotated[float, Field(ge=0, le=1)]
+    upper: Annotated[float, Field(ge=0, le=1)]
+    judged: Annotated[int, Field(ge=0)]
+
+
 class EpisodeRecord(_Value):
     """An episode as it is kept.
 
     `reason` is what `settle` or `abandon` was given; `used` has all ids that were cited or named, `None` if nobody said any; `credited` has
-    those of them whose use was counted: to these the outcome is credited. `outcome_id` names the memory of how it went.
+    those of them whose use was counted: to these the outcome is credited. `outcome_id` names the memory of how it went. `forecast` is computed
+    when an ended, unjudged episode is read, and never stored; `None` for any other, and where too few of the agent's episodes were judged.
     """
 
     id: str
@@ -98,6 +111,7 @@ class EpisodeRecord(_Value):
     outcome_id: str | None = None
     shown: tuple[Exposure, ...] = ()
     steps: tuple[Step, ...] = ()
+    forecast: Forecast | None = None
 
     @property
     def duration_ms(self) -> int | None:

@@ -6,19 +6,22 @@ from hashlib import sha256
 from alma.evidence import Tally
 from alma.text import spelt
 
-WHOLE_CLASS = ""
-"""The strategy hash of the evidence on a class as a whole, whatever was tried."""
+NO_STRATEGY = ""
+"""The strategy hash of the evidence on attempts that named no strategy."""
 
-BY_TYPE, BY_TASK, STEP = "type:", "task:", "step:"
-"""How a class of tasks is named: by its type, or by the first task of it. Steps of an attempt make a class apart from the attempts."""
+BY_TYPE, BY_TASK, STEP, UNTRUSTED = "type:", "task:", "step:", "said:"
+"""How the place of a task begins: with its type, or without; steps of an attempt are apart from attempts, and so is what rests on an agent's own
+word or on a foreign file."""
 
 _OF_STEPS, _OF_TASKS = "s", "t"
 _DIGITS = 16
+_APART = "  "
+"""Between the type of a task and its difficulty. What is spelt has no two spaces in a row."""
 
 Happening = tuple[str, int, int]
 """Something that repeats: what it was, how often, and since when or when last, in microseconds."""
-AgentClass = tuple[str, str]
-"""An agent, and the name of a class of its tasks."""
+TaskPlace = tuple[str, str]
+"""An agent, and the place of one of its tasks: see `task_place`."""
 
 Told = tuple[str, str | None]
 """What an anti-pattern says: why it is bad, and what to do instead."""
@@ -26,11 +29,11 @@ Told = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a strategy in a class of tasks, or of the class as a whole. `task` stands for the class; the first evidence on it has it.
+    """One cell of the ledger: what is known of a strategy for a task of an agent. Without a strategy it is about attempts that named none.
 
-    `lifetime` counts are shown, `operative` ones, as they were at `observed_at` (microseconds), decide. Of outcomes that nobody judged there is
-    only the number. `recent` is the last run of equal events, `reasons` the errors that were recorded. A rule that rests on this is named by
-    its memory's id, with how far it is believed.
+    `lifetime` counts are shown, `operative` ones are discounted, as of `observed_at` (microseconds). Of outcomes that were not judged there is only
+    the number. `recent` is the last run of equal events, `reasons` the errors that were recorded. A rule that began here is named by its memory's
+    id, with how far it is believed.
     """
 
     id: str
@@ -52,36 +55,72 @@ class Evidence:
 
     @property
     def observations(self) -> float:
-        """How many outcomes it was made of, those included that nobody judged."""
+        """The number of outcomes that it counts, those included that were not judged."""
         return self.lifetime.trials + self.unverified
 
     @property
-    def is_whole_class(self) -> bool:
-        """Whether this is about the class, not about one strategy."""
-        return self.strategy_hash == WHOLE_CLASS
+    def names_strategy(self) -> bool:
+        """Whether it is about a strategy."""
+        return self.strategy_hash != NO_STRATEGY
+
+    @property
+    def is_of_steps(self) -> bool:
+        """Whether it is about steps of attempts."""
+        return self.task_class.startswith(STEP)
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it rests on more than an agent's own word or a foreign file."""
+        return not self.task_class.removeprefix(STEP).startswith(UNTRUSTED)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEvidence:
-    """Evidence as it was read. If it is not stored by itself, it follows from the only outcome of its class."""
+    """Evidence as it was read. If it is not stored by itself, it follows from the only outcome of its task."""
 
     is_stored: bool
     evidence: Evidence
 
 
-def own_class(task_type: str | None, task: str, *, is_step: bool) -> str:
-    """The class that a task makes if it belongs to no other: by its type, if it has one."""
-    name = f"{BY_TASK}{text_key(task)}" if task_type is None else f"{BY_TYPE}{spelt(task_type)}"
-    return f"{STEP}{name}" if is_step else name
+def task_place(
+    task_type: str | None,
+    task: str,
+    *,
+    task_id: str | None = None,
+    difficulty: str | None = None,
+    is_step: bool,
+    is_trusted: bool,
+) -> str:
+    """The place of a task: its type, and a key of its id or of its words. Equal for tasks that differ in case and punctuation alone."""
+    key = text_key(task if task_id is None else f"{task_id}\0id")
+    kind = BY_TASK.removesuffix(":") if task_type is None else f"{BY_TYPE}{spelt(task_type)}"
+    hardness = "" if difficulty is None else f"{_APART}{spelt(difficulty)}"
+    return f"{STEP if is_step else ''}{'' if is_trusted else UNTRUSTED}{kind}{hardness}:{key}"
+
+
+def bare_place(place: str) -> str:
+    """The place of a task without what says that it is of steps or untrusted: the same task, whoever tells of it."""
+    return place.removeprefix(STEP).removeprefix(UNTRUSTED)
+
+
+def type_of(place: str) -> str | None:
+    """The type of a task, in lower case; `None` if none was given."""
+    name = bare_place(place)
+    return name.removeprefix(BY_TYPE).rpartition(":")[0].partition(_APART)[0] if name.startswith(BY_TYPE) else None
+
+
+def difficulty_of(place: str) -> str | None:
+    """The known difficulty of a task, in lower case; `None` if none was given."""
+    return bare_place(place).rpartition(":")[0].partition(_APART)[2] or None
 
 
 def tasks_id(agent: str, task_class: str) -> str:
-    """What the ids of all evidence on an agent's tasks of a class begin with, and on steps of them: 16 hexadecimal digits."""
+    """The beginning of the ids of all evidence on a task of an agent, and on steps of it: 16 hexadecimal digits."""
     return sha256(f"{agent}\0{task_class.removeprefix(STEP)}".encode()).hexdigest()[:_DIGITS]
 
 
 def class_id(agent: str, task_class: str) -> str:
-    """What the ids of all evidence on a class begin with; that on the class as a whole has no more."""
+    """The beginning of the ids of all evidence on a task of an agent; that on attempts without a strategy has no more."""
     return tasks_id(agent, task_class) + (_OF_STEPS if task_class.startswith(STEP) else _OF_TASKS)
 
 
@@ -93,6 +132,11 @@ def evidence_id(agent: str, task_class: str, strategy_hash: str) -> str:
 def class_in(evidence: str) -> str:
     """The `class_id` that an id of evidence begins with."""
     return evidence[: _DIGITS + 1]
+
+
+def strategy_in(evidence: str) -> str:
+    """The strategy hash that an id of evidence ends with."""
+    return evidence[_DIGITS + 1 :]
 
 
 def is_of_steps(evidence: str) -> bool:

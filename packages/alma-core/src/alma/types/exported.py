@@ -8,7 +8,7 @@ from alma.types.embedding import Fingerprint
 from alma.types.identity import UtcDatetime
 
 FORMAT = "alma-export"
-VERSION = 1
+VERSION = 2
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Micros = Annotated[int, Field(ge=-(10**17), le=10**18)]

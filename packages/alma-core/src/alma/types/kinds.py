@@ -22,10 +22,28 @@ class Verdict(StrEnum):
     UNVERIFIED = "unverified"
 
 
+class VerdictSource(StrEnum):
+    """Who judged an outcome: a tool (exit status, exception, test run), a person, an evaluator, the program that calls `learn`, the agent itself,
+    or a file from elsewhere."""
+
+    TOOL = "tool"
+    PERSON = "person"
+    EVALUATOR = "evaluator"
+    CALLER = "caller"
+    AGENT = "agent"
+    IMPORTED = "imported"
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it is more than the agent's own word or that of a foreign file."""
+        return self not in (VerdictSource.AGENT, VerdictSource.IMPORTED)
+
+
 class Standing(StrEnum):
     """How far a rule is believed. One that is demoted is archived, and comes back when its evidence does."""
 
     CANDIDATE = "candidate"
+    LIKELY = "likely"
     PROVEN = "proven"
     DEMOTED = "demoted"
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapt
 
 from alma.types.custom import CustomMemoryType
 from alma.types.identity import UtcDatetime, new_id, utc_now
-from alma.types.kinds import MemoryType, Verdict
+from alma.types.kinds import MemoryType, Verdict, VerdictSource
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -92,10 +92,16 @@ class Heuristic(Memory):
 
 
 class Outcome(Memory):
-    """What happened in one task or step."""
+    """What happened in one task or step.
+
+    `task_id` names the task where its words do not, `difficulty` how hard it was known to be; `verdict_source` says who judged.
+    """
 
     kind: Literal["outcome"] = "outcome"
     task_type: str | None = None
+    task_id: str | None = None
+    difficulty: str | None = None
+    verdict_source: VerdictSource = VerdictSource.CALLER
     task_description: str
     outcome: Verdict = Verdict.UNVERIFIED
     strategy_used: str = ""

@@ -86,6 +86,10 @@ def _assemble(lines: dict[str, str]) -> str:
     return fenced([*parts, REQUEST])
 
 
+NOTHING_KNOWN = "ALMA memory: nothing is known for such tasks."
+"""What a prompt says where nothing is recalled, if that is wanted."""
+
+
 def fenced(lines: Iterable[str]) -> str:
     """Returns the lines between the marks that say that they are notes and not instructions. The lines must be ours, or made by `note`."""
     return "\n".join([FENCE, *lines, FENCE_END])
@@ -112,7 +116,8 @@ def _sentence(memory: Memory, now: datetime) -> str:
             return f"{_quoted(memory.condition)}: {_quoted(memory.strategy)} ({_record(memory, now)})"
         case AntiPattern():
             instead = f"Instead do: {_quoted(memory.better_alternative)}. " if memory.better_alternative else ""
-            return f"{instead}Avoid: {_quoted(memory.pattern)}. Why: {_quoted(memory.why_bad)} ({_failures(memory, now)})"
+            caution = _quoted(str(memory.metadata.get("caution", "Avoid"))) if memory.metadata.get("learned") else "Avoid"
+            return f"{instead}{caution}: {_quoted(memory.pattern)}. Why: {_quoted(memory.why_bad)} ({_failures(memory, now)})"
         case UserPreference():
             return f"{_quoted(memory.category)}: {_quoted(memory.preference)}"
         case DomainKnowledge():
@@ -151,7 +156,8 @@ def _told(value: object) -> str:
 def _record(memory: Heuristic, now: datetime) -> str:
     if not memory.occurrence_count:
         return "no record yet"
-    words = f"worked {memory.success_count} of {_times(memory.occurrence_count)}, last {age(memory.last_validated, now)}"
+    times = f"{_times(memory.occurrence_count)}{_on_tasks(memory)}"
+    words = f"worked {memory.success_count} of {times}, last {age(memory.last_validated, now)}"
     return words + _standing(memory)
 
 
@@ -161,12 +167,18 @@ def _failures(memory: AntiPattern, now: datetime) -> str:
     if not memory.metadata.get("learned"):
         return f"seen {_times(memory.occurrence_count)}, {last}"
     tried = memory.occurrence_count + memory.success_count
-    return f"failed {memory.occurrence_count} of {_times(tried)}, {last}{_standing(memory)}"
+    return f"failed {memory.occurrence_count} of {_times(tried)}{_on_tasks(memory)}, {last}{_standing(memory)}"
+
+
+def _on_tasks(memory: Memory) -> str:
+    """The number of tasks that a rule was learned from, where there were several."""
+    tasks = memory.metadata.get("tasks")
+    return f" on {tasks} tasks" if isinstance(tasks, int) and tasks > 1 else ""
 
 
 def _standing(memory: Memory) -> str:
-    status = memory.metadata.get("status")
-    return f"; {_quoted(str(status))}" if status else ""
+    said = memory.metadata.get("said") or memory.metadata.get("status")
+    return f"; {_quoted(str(said))}" if said else ""
 
 
 def _quoted(text: str) -> str:

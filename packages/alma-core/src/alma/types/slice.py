@@ -7,10 +7,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from alma.errors import ValidationError
+from alma.flags import checked
 from alma.text import estimate_tokens, quoted
 from alma.types.identity import UtcDatetime, utc_now
 from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
-from alma.types.prompt import TokenCounter, fitted, note, render_prompt
+from alma.types.prompt import NOTHING_KNOWN, TokenCounter, fitted, note, render_prompt
 from alma.types.reading import read_json
 from alma.types.recalled import Recalled
 from alma.types.tags import checked_prefix, cited_of, parts_of
@@ -82,13 +83,21 @@ class MemorySlice(BaseModel):
         """The ids in rank order."""
         return [item.memory.id for item in self.recalled]
 
-    def to_prompt(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> str:
+    @checked
+    def to_prompt(
+        self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens, says_if_empty: bool = False
+    ) -> str:
         """The slice as reference notes for a prompt, at most `max_tokens` by `count_tokens`; "" if there is nothing to say or no room.
+
+        With `says_if_empty`, an empty slice is one line that says that nothing is known for such tasks.
 
         The same slice gives the same bytes. Whole items are left out, least first, never cut. `ValidationError` unless
         `max_tokens` is a whole number, 0 or more.
         """
-        return render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
+        said = render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
+        if self.recalled or not says_if_empty:
+            return said
+        return NOTHING_KNOWN if count_tokens(NOTHING_KNOWN) <= max_tokens else ""
 
     def fitting(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> "MemorySlice":
         """The slice of what `to_prompt` says with the same arguments: the same bytes, without the memories that it leaves out for room.

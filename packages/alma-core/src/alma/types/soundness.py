@@ -4,11 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from alma.evidence import Tally
 from alma.text import fault_in, one_line
-from alma.types.evidence import WHOLE_CLASS, Evidence, Happening, evidence_id, text_key
+from alma.types.evidence import NO_STRATEGY, Evidence, Happening, evidence_id, text_key
 from alma.types.kinds import Standing
 
 MOST_TRIALS = 1e9
 MOST_REASONS = 8
+SHOWN_CHARS = 2_000
+"""At most so many characters of a strategy stand in a rule."""
+
 REASON_CHARS = 400
 MOST_RUNS = 8
 EVENT_CHARS = 64
@@ -26,7 +29,7 @@ def _faults(seen: Evidence) -> Iterator[str]:
         yield f"its counts, {seen.lifetime.successes} of {seen.lifetime.trials}, are none"
     if not _is_tally(seen.operative) or seen.operative.trials > seen.lifetime.trials + _SLACK:
         yield f"the counts that decide, {seen.operative.successes} of {seen.operative.trials}, are none"
-    if seen.strategy_hash != (text_key(seen.strategy) if seen.strategy else WHOLE_CLASS):
+    if seen.strategy_hash != (text_key(seen.strategy) if seen.strategy else NO_STRATEGY):
         yield "its hash is not that of its strategy"
     if seen.id != evidence_id(seen.agent, seen.task_class, seen.strategy_hash):
         yield "its id is not that of its agent, class and strategy"

@@ -35,13 +35,26 @@ class Judgement(StrEnum):
     UNKNOWN = "unknown"
 
 
-class StrategyRecord(_Told):
-    """A strategy's record in one class of tasks.
+LABELS = {
+    Judgement.WORKS: "strong_yes",
+    Judgement.SEEMS_TO_WORK: "yes",
+    Judgement.UNDECIDED: "neutral",
+    Judgement.UNKNOWN: "neutral",
+    Judgement.SEEMS_TO_FAIL: "caution",
+    Judgement.FAILS: "avoid",
+}
+"""The recommendation for each verdict in the words of alma-memory."""
 
-    `successes` of `trials` count for ever, a partial success half; `unverified` outcomes are not among them. `rate` with its `interval` is of
-    these counts; `recent_rate` is discounted, and decides. `lift` says by how much the rate is above that of whatever else was tried in the class,
-    `others` times in all; of nothing else it says nothing.
-    `similarity` is the cosine of the class to the task that was asked about, `None` if none was.
+
+class StrategyRecord(_Told):
+    """A strategy's record on tasks like the one that was asked about, of the same type, or on all.
+
+    `successes` of `trials`, on `tasks` tasks, are lifetime counts of near tasks, a partial success half; where no task is near, they are weighted
+    by nearness. `unverified` outcomes are not among them. `rate` is of these counts. `expected` is the rate of success on such tasks, drawn to
+    the agent's rate where little is known; `interval` bounds the rate at 95 % by `effective_tasks`, the evidence in independent tasks;
+    `recent_rate` with `recent_interval` is discounted. `lift` is the difference to what else was tried on like tasks, `others` trials in all.
+    `sure` is the probability of what the verdict claims. `similarity` is the nearness of the nearest task, from −1 to 1, `None` if no task was
+    asked about. `propensity` is the probability with which this row came first, for the first row.
     """
 
     strategy: str
@@ -51,12 +64,18 @@ class StrategyRecord(_Told):
     trials: float
     successes: float
     unverified: int
+    tasks: int = 0
     rate: Share
+    expected: Share = 0.5
     interval: Range
     recent_rate: Share
+    recent_interval: Range
     lift: Difference
     lift_interval: Range
     others: float = 0.0
+    effective_tasks: float = 0.0
+    sure: Share | None = None
+    propensity: Share | None = None
     last_used: UtcDatetime
     verdict: Judgement
     told: str

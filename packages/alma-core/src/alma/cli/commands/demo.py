@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from alma.cli import forecasts, lessons, replay
+from alma.cli import forecasts, lessons, replay, story
 from alma.cli.commands.init import make_project
 from alma.cli.exits import Exit
 from alma.cli.forecasts import Forecast
 from alma.cli.options import CONFIG_FILE, JsonOption
-from alma.cli.output import console, print_json, printable, table
+from alma.cli.output import console, print_json, printable
 from alma.cli.replay import Run
-from alma.cli.slices import slice_table
+from alma.cli.story import Asked
 from alma.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from alma import ALMA
-    from alma.types import MemorySlice
+    from alma.types import MemorySlice, StrategyTable
 
 TOP_K = 3
 PROJECT = "airline-demo"
@@ -30,10 +30,10 @@ PROJECT = "airline-demo"
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """What the replay gave: figures for the end, slices to show, and what went wrong."""
+    """What the replay gave: figures, the unseen tasks to show, and what went wrong."""
 
     figures: dict[str, Any]
-    slices: tuple[tuple[Run, "MemorySlice"], ...]
+    asked: list[Asked]
     failures: tuple[str, ...]
 
 
@@ -45,7 +45,7 @@ def demo(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Replay 80 real runs of an airline agent: what outcomes teach, how well failures are foreseen, and what is recalled for unseen tasks.
+    """Replay 80 real runs of an airline agent: what outcomes teach about unseen tasks, and how sure that is.
 
     \b
     Fails with exit code 1 when nothing is learned or recalled, when another agent sees anything, or when the store does not verify.
@@ -81,30 +81,47 @@ def _demonstrate(folder: Path, runs: list[Run], *, embedder: str, is_quiet: bool
         before = {run: _recall(alma, run) for run in replay.first_tries(unseen)}
         learn_times, foreseen = _learn(alma, learned, is_quiet=is_quiet)
         answers = [replay.timed(partial(_recall, alma, run)) for run in unseen]
+        pairs = list(zip(unseen, (found for found, _ in answers), strict=True))
+        asked = [Asked(run, found, _tried(alma, run)) for run, found in pairs if run in before and run.task_id in replay.SHOWN]
         stranger = alma.retrieve(task=unseen[0].task, agent=replay.STRANGER, top_k=TOP_K)
         taught = lessons.lessons(alma)
+        prompted = max(asked, key=lambda one: one.rules).run
+        prompts = _prompts(alma, prompted, before[prompted])
         report = alma.verify()
         memories = alma.get_stats().total
-    pairs = list(zip(unseen, (found for found, _ in answers), strict=True))
-    slices = tuple((run, found) for run, found in pairs if run in before)
-    best, found = max(slices, key=lambda pair: max((item.score for item in pair[1].recalled), default=0.0))
     figures = {
         "embedder": made["embedder"],
         "runs_learned": len(learned),
+        "tasks_learned": len(replay.first_tries(learned)),
         "learn_ms": replay.percentiles(learn_times),
         "retrieve_ms": replay.percentiles([spent for _, spent in answers]),
         "memories": memories,
         "store_bytes": sum(path.stat().st_size for path in config.parent.glob("alma.db*")),
         "journal_records_verified": report.records,
-        "unseen_tasks": [replay.slice_figures(run, found) for run, found in slices],
+        "unseen_tasks": [replay.slice_figures(run, found) for run, found in pairs if run in before],
+        "tried": [one.tried.model_dump(mode="json") for one in asked],
         "learned": taught,
         "failure_warning": forecasts.figures(foreseen),
         "foresight": replay.foresight(pairs),
-        "prompt": {"task": best.task, "before": before[best].to_prompt(), "after": found.to_prompt()},
+        **prompts,
         "seconds": round(perf_counter() - start, 2),
     }
     failures = (*_failures(pairs, list(before.values()), stranger, report.problems), *_failures_to_learn(taught))
-    return Demonstration(figures, slices, failures)
+    return Demonstration(figures, asked, failures)
+
+
+def _tried(alma: "ALMA", run: Run) -> "StrategyTable":
+    return alma.strategies(task=run.task, agent=replay.AGENT)
+
+
+def _prompts(alma: "ALMA", run: Run, before: "MemorySlice") -> dict[str, dict[str, str]]:
+    """What an agent reads for an unseen task, before and after the runs, and for one that no run has anything to do with."""
+    after = alma.retrieve(task=run.task, agent=replay.AGENT, top_k=1)
+    unknown = alma.retrieve(task=replay.UNKNOWN, agent=replay.AGENT, top_k=1)
+    return {
+        "prompt": {"task": run.task, "before": before.to_prompt(), "after": after.to_prompt()},
+        "unknown": {"task": replay.UNKNOWN, "prompt": unknown.to_prompt(says_if_empty=True)},
+    }
 
 
 def _recall(alma: "ALMA", run: Run) -> "MemorySlice":
@@ -141,43 +158,8 @@ def _failures(
 
 def _show(shown: Demonstration, keep: Path | None) -> None:
     out = console()
-    lessons.show(shown.figures["learned"])
-    out.print("\nTasks that it has not seen, and what it recalls for them", style="bold")
-    for run, found in shown.slices:
-        out.print(slice_table(found, title=f"“{run.task}”") if found.total_items else printable(f"“{run.task}”: nothing"))
-    prompt = shown.figures["prompt"]
-    out.print(printable(f"The prompt block for “{prompt['task']}”, the one it knows most about"), style="bold")
-    out.print("before:", style="bold")
-    out.print(prompt["before"] or "(nothing: the memory was empty)")
-    out.print("after:", style="bold")
-    out.print(printable(prompt["after"]), soft_wrap=True)
-    _show_figures(shown.figures)
+    story.tell(shown.figures, shown.asked)
     if keep is not None:
-        out.print(f"\nThe store is in {keep}: alma verify --config {keep / CONFIG_FILE}", soft_wrap=True)
+        out.print(f"The store is in {keep}: alma verify --config {keep / CONFIG_FILE}", soft_wrap=True)
     for failure in shown.failures:
         out.print(printable(f"FAILED: {failure}"), style="bold red", soft_wrap=True)
-
-
-def _show_figures(figures: dict[str, Any]) -> None:
-    foresight, warned = figures["foresight"], figures["failure_warning"]
-    rows = [
-        ("embedder", figures["embedder"]),
-        ("runs learned", figures["runs_learned"]),
-        ("learn, ms p50 / p95 (with embedding)", "{p50:.1f} / {p95:.1f}".format_map(figures["learn_ms"])),
-        ("retrieve, ms p50 / p95 (with embedding)", "{p50:.1f} / {p95:.1f}".format_map(figures["retrieve_ms"])),
-        ("store", f"{figures['store_bytes'] / 1024:,.0f} kB, {figures['memories']} memories"),
-        ("verified", f"{figures['journal_records_verified']} journal records"),
-        ("next tries at known tasks, foreseen before they were learned", f"{warned['tries']} at {warned['tasks']} tasks"),
-        ("a success was expected more than a failure (AUC, chance 0.5)", _with_interval(warned, "auc")),
-        ("error of what was expected (Brier) / of the base rate", f"{warned['brier']} / {warned['base_rate_brier']}"),
-        ("smaller by", _with_interval(warned, "brier_gain")),
-        ("nearest outcome ended like the unseen try", f"{foresight['nearest_outcome_ended_alike']} of {foresight['tries']}"),
-        ("the best guess without memory", f"{foresight['best_constant_guess']} of {foresight['tries']}"),
-        ("all in all", f"{figures['seconds']:.1f} s"),
-    ]
-    console().print(table(("figure", "value"), rows))
-
-
-def _with_interval(figures: dict[str, Any], name: str) -> str:
-    lower, upper = figures[f"{name}_interval"] or (None, None)
-    return f"{figures[name]} (95 %: {lower} to {upper})"

@@ -13,7 +13,7 @@ def learn(
     task: Annotated[str, typer.Option("--task", "-t", help="What was to be done.")],
     outcome: Annotated[str, typer.Option("--outcome", "-o", help="success, failure, partial or unverified.")],
     strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="What was tried.")] = None,
-    task_type: Annotated[str | None, typer.Option(help="The class of the task.")] = None,
+    task_type: Annotated[str | None, typer.Option(help="The type of the task.")] = None,
     duration_ms: Annotated[int | None, typer.Option(help="How long it took, in milliseconds.")] = None,
     error: Annotated[str | None, typer.Option(help="What went wrong.")] = None,
     feedback: Annotated[str | None, typer.Option(help="What a person said about it.")] = None,

@@ -18,10 +18,10 @@ def strategies(
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Tell what was tried and how it went, the surest to work first.
+    """Show what was tried and how it went, the highest expected rate of success first.
 
-    What nobody judged does not count, a partial success counts half. At 95 % the true rate lies in the interval, which is drawn on a scale from
-    0 to 1. The lift is how far the rate is above that of whatever else was tried for such tasks.
+    Outcomes that were not judged do not count, a partial success counts half. At 95 % the true rate lies in the interval, which is drawn on a
+    scale from 0 to 1. The lift is the difference to what else was tried for such tasks.
 
     \b
     Examples:

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from alma.errors import MemoryNotFoundError
+from alma.observing import place_of
 from alma.protocols import Lookups, Place, Project, Store
 from alma.testing.builders import make_heuristic, make_outcome
 from alma.testing.contracts.stored import AT, WithStore, add, contents, replayed, row_of, rows_of, vector_of, vectors_for
-from alma.types.evidence import WHOLE_CLASS, AgentClass, Evidence, StoredEvidence, evidence_id
+from alma.types.evidence import NO_STRATEGY, Evidence, StoredEvidence, TaskPlace, class_id, evidence_id
 from alma.types.memories import Outcome
 from alma.types.passages import passages_of
 
@@ -83,7 +84,7 @@ class StoreLookups(WithStore):
         assert project.find([theirs.id]) == {}
         assert project.vectors(["Deploy the ledger"]) == {}
         assert project.record("session", ["s1"]) == {"s1": (0, {})}
-        assert project.learned.known_classes([("agent", "type:a")]) == set()
+        assert project.learned.of_tasks([class_id("agent", "task:a")]) == []
 
     def test_one_text_is_no_list_of_keys(self, project: Project) -> None:
         for asked in (project.find, lambda keys: project.record("session", keys)):
@@ -146,39 +147,51 @@ class StoreLookups(WithStore):
         assert replayed(project) == rows_of(project)
         assert store.verify().ok
 
-    def test_evidence_is_read_by_class_those_tried_most_often_first(self, project: Project) -> None:
-        places = [(f"agent{number % 4}", f"type:{number}") for number in range(70)]
+    def test_all_evidence_on_tasks_is_read_at_once(self, project: Project) -> None:
+        places = [(f"agent{number % 4}", f"task:{number}") for number in range(70)]
         store_evidence(project, [_evidence(place, trials) for place in places for trials in range(5)])
-        unknown = ("agent0", "type:1")
-        found = project.learned.of_classes([unknown, *places, places[0]], most=3)
-        assert set(found) == set(places)
-        assert {place: [_trials(stored) for stored in some] for place, some in found.items()} == {
-            place: [4, 3, 2] for place in places
-        }
-        assert project.learned.known_classes([unknown, *places]) == set(places)
-        for nothing in (project.learned.of_classes([], most=3), project.learned.classes([], most=3)):
-            assert nothing == {}
+        wanted = [class_id(*place) for place in (("agent0", "task:1"), *places[1:], places[1])]
+        found = project.learned.of_tasks(wanted)
+        assert {(stored.evidence.agent, stored.evidence.task_class) for stored in found} == set(places[1:])
+        assert sorted(_trials(stored) for stored in found) == sorted(list(range(5)) * 69)
+        assert project.learned.of_tasks([]) == []
 
-    def test_the_newest_classes_are_read_for_each_agent(self, project: Project) -> None:
+    def test_the_newest_evidence_is_read_for_each_agent(self, project: Project) -> None:
         for number in range(6):
-            place = ("one" if number % 2 else "two", f"type:{number}")
+            place = ("one" if number % 2 else "two", f"task:{number}")
             store_evidence(project, [replace(_evidence(place, 1), task=f"Task {number}", observed_at=AT + number)])
-        found = project.learned.classes(["two", "nobody", "one"], most=2)
+        found = project.learned.newest(["two", "nobody", "one"], most=2)
         assert {agent: [stored.evidence.task for stored in some] for agent, some in found.items()} == {
             "two": ["Task 4", "Task 2"],
             "nobody": [],
             "one": ["Task 5", "Task 3"],
         }
+        assert project.learned.newest([], most=2) == {}
 
-    def test_a_class_of_a_single_outcome_is_read_from_that(self, store: Store, project: Project) -> None:
+    def test_the_first_outcome_that_evidence_counts_is_found(self, store: Store, project: Project) -> None:
+        outcomes = [_outcome("Deploy the ledger"), _outcome("Deploy the ledger")]
+        evidence = evidence_id("agent", "task:a", NO_STRATEGY)
+        for outcome in outcomes:
+            with project.write(actor="agent", operation="learn", at=AT) as write:
+                write.add(outcome, passages_of(outcome), {}, evidence=evidence)
+        assert project.learned.first_outcomes([evidence, "unknown"]) == {
+            evidence: (row_of(project, outcomes[0]), outcomes[0].successes)
+        }
+
+    def test_what_was_learned_last_is_known_by_its_record(self, project: Project) -> None:
+        assert project.learned.upto() == 0
+        store_evidence(project, [_evidence(("agent", "task:a"), 1)])
+        assert project.learned.upto() == project.head()
+
+    def test_a_task_with_a_single_outcome_is_read_from_that(self, store: Store, project: Project) -> None:
         first = _outcome("Deploy the ledger")
-        place = (first.agent, "type:deploying")
+        place = place_of(first, "Deploy the ledger", is_step=False)
         with project.write(actor="agent", operation="learn", at=AT) as write:
-            write.add(first, passages_of(first), {}, evidence=evidence_id(*place, WHOLE_CLASS))
-        (found,) = project.learned.of_classes([place], most=9)[place]
+            write.add(first, passages_of(first), {}, evidence=evidence_id(first.agent, place, NO_STRATEGY))
+        (found,) = project.learned.of_tasks([class_id(first.agent, place)])
         assert (found.is_stored, found.evidence.task, _trials(found)) == (False, "Deploy the ledger", 1)
-        assert project.learned.known_classes([place]) == {place}
         assert list(project.learned.behind([row_of(project, first)]).values()) == [found]
+        assert project.learned.newest([first.agent], most=1) == {first.agent: [found]}
 
 
 def put(project: Project, kind: str, bodies: dict[str, dict[str, int]]) -> None:
@@ -197,7 +210,7 @@ def store_evidence(project: Project, evidence: Iterable[Evidence]) -> None:
         write.put_evidence((StoredEvidence(True, one), replace(one, unverified=1)) for one in new)
 
 
-def _evidence(place: AgentClass, trials: int) -> Evidence:
+def _evidence(place: TaskPlace, trials: int) -> Evidence:
     hashed = f"{trials:016x}"
     made = Evidence(evidence_id(*place, hashed), *place, hashed, f"Strategy {trials}")
     return replace(made, lifetime=replace(made.lifetime, trials=float(trials)))

@@ -1,0 +1,50 @@
+"""What to do instead of a strategy that fails."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.learning.experience import Advice
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+LEAST_TASKS = 2
+SURE = 0.95
+DIFFERENT = 1.64
+NEAR_ENOUGH = 0.15
+SAME = 0.5
+_TWO_SIDED = 1.96
+
+
+def better_alternative(
+    advice: Advice, failing: int, *, same: Floats, corroborated: Flags, tasks_with_success: Floats | None = None
+) -> int | None:
+    """The strategy with the highest expected rate of those that are known to do better than the failing one; `None` if none is known to.
+
+    All arguments are by strategy; `same` is the probability of being the failing one in other words, `corroborated` whether more than an agent's own
+    word speaks for it. It succeeded on at least `LEAST_TASKS` distinct near tasks. Its rate is above that of its rest at `SURE` (one-sided) and above
+    that of the failing strategy by `DIFFERENT` standard errors. Its nearest success is as near to the question as the nearest failure, up to
+    `NEAR_ENOUGH` in cosine. Without `tasks_with_success` that number is bounded from below by the tasks that are more than the failures.
+    """
+    succeeded = least_tasks_with_success(advice) if tasks_with_success is None else tasks_with_success
+    variance = ((advice.upper - advice.lower) / 2 / _TWO_SIDED) ** 2
+    difference = advice.expected - advice.expected[failing]
+    fits = (
+        (succeeded >= LEAST_TASKS)
+        & (advice.others > 0)
+        & (advice.better >= SURE)
+        & (advice.lift > 0)
+        & (difference > DIFFERENT * np.sqrt(variance + variance[failing]))
+        & (advice.near_successes >= advice.near_failures[failing] - NEAR_ENOUGH)
+        & (same < SAME)
+        & corroborated
+    )
+    fits[failing] = False
+    return int(np.argmax(np.where(fits, advice.expected, -np.inf))) if fits.any() else None
+
+
+def least_tasks_with_success(advice: Advice) -> Floats:
+    """On how many near tasks each strategy succeeded at least: a task without success has a whole failure of its own."""
+    failures = np.ceil(advice.whole_trials - advice.whole_successes)
+    result: Floats = np.maximum(advice.whole_tasks - failures, np.minimum(advice.whole_successes, 1.0))
+    return result

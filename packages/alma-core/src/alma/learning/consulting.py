@@ -1,0 +1,217 @@
+"""A question put to the ledger in hand: the tasks that are near, what was tried on them, and the advice that follows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from alma.learning.experience import Advice, Experience, Floats, Indices, Question, Vectors
+from alma.learning.ledger import OTHERS, Entry, Side
+from alma.learning.pooling import LEAST_COSINE, LEAST_WEIGHT, NEAR, SAME_WAY, Nearness, base_rate, pooled
+from alma.learning.standing import Needed
+from alma.types.evidence import text_key
+
+MOST_STRATEGIES = 128
+"""The number of strategies that are compared with each other: those with the most evidence near the question."""
+
+OWN_ENOUGH = 3.0
+"""With this number of own trials of a strategy near a question, what others tried of it counts nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consulted:
+    """Advice relative to a question, and what it rests on.
+
+    `strategies` are the numbers, in the side, of those that the rows of `advice` are about, −1 for one that was never tried; `texts` are their words.
+    `same` (rows × rows) is the probability that two are one way. `cells` are the numbers of the cells that count, `cell_rows` their rows and
+    `cell_weights` how near their tasks are. `task_weights` and `task_cosines` are those of all tasks of the side.
+    """
+
+    side: Side
+    question: Question
+    advice: Advice
+    strategies: Sequence[int]
+    texts: Sequence[str]
+    same: Floats
+    cells: Indices
+    cell_rows: Indices
+    cell_weights: Floats
+    task_weights: Floats
+    task_cosines: Floats
+
+    def row_of(self, strategy_hash: str) -> int | None:
+        """The row of a strategy; `None` if it was not tried near the question."""
+        number = self.side.strategies.get(strategy_hash)
+        return self.strategies.index(number) if number in self.strategies else None
+
+    def rules_near(self) -> list[Entry]:
+        """The cells of near tasks that a rule rests on, the nearest first."""
+        cells = [cell for cell in self.side.rules if self.task_weights[self.side.places.rows[cell, 0]] >= NEAR]
+        return [
+            self.side.held[cell] for cell in sorted(cells, key=lambda cell: -self.task_weights[self.side.places.rows[cell, 0]])
+        ]
+
+    def entries(self, row: int, *, of_near_tasks: bool = True) -> list[tuple[Entry, float]]:
+        """The cells with a strategy that is the same as that of a row, each with the nearness of its task; those of near tasks, or all that count."""
+        wanted = (self.same[row] >= SAME_WAY)[self.cell_rows]
+        if of_near_tasks:
+            cosines = self.task_cosines[self.side.places.rows[self.cells, 0]]
+            wanted &= (self.cell_weights >= NEAR) & (cosines >= LEAST_COSINE)
+        places = np.flatnonzero(wanted).tolist()
+        return [(self.side.held[self.cells[place]], float(self.cell_weights[place])) for place in places]
+
+
+def consulted(
+    side: Side,
+    question: Question | None,
+    *,
+    reader: str | None = None,
+    also: Sequence[tuple[str, Vectors]] = (),
+    newest: int | None = None,
+    home: int | None = None,
+    wanted: Iterable[str] = (),
+) -> Consulted:
+    """The advice of a side relative to a question, or to all its tasks alike.
+
+    What other agents than the reader tried counts `OTHERS`. With `newest`, only that number of the newest tasks counts, or all since task `home`.
+    `also` are strategies, with their vectors, that get a row even if they were not tried; those that were tried in the same words, and the hashes
+    `wanted`, count however many others were tried more often.
+    """
+    near = _nearness(side, question, newest, home)
+    task, strategy, agent = side.places.rows.T
+    counted = np.flatnonzero((near.weights >= LEAST_WEIGHT)[task])
+    trials = side.counts.rows[counted, 1] * near.weights[task[counted]]
+    keys = [*wanted, *(text_key(text) for text, _ in also)]
+    tried = _tried_most(strategy[counted], trials, [number for key in keys if (number := side.strategies.get(key)) is not None])
+    ways = _Ways.of(side, tried, also)
+    place = np.full(len(side.strategies), -1)
+    place[tried] = np.arange(len(tried))
+    cells = counted[place[strategy[counted]] >= 0]
+    rows = place[strategy[cells]]
+    weight = _weights(side, agent, cells, reader)
+    if reader is not None:
+        weight = _own_first(weight, near.weights[task[cells]] * side.counts.rows[cells, 1], rows, ways.same)
+    return Consulted(
+        side=side,
+        question=question or Question("", np.zeros(side.dimension, np.float32)),
+        advice=_advice(side, near, cells, rows, weight, ways, reader),
+        strategies=ways.numbers,
+        texts=ways.texts,
+        same=ways.same,
+        cells=cells,
+        cell_rows=rows,
+        cell_weights=near.weights[task[cells]],
+        task_weights=near.weights,
+        task_cosines=near.cosines,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """The strategies that advice is about: numbers, −1 for one that was never tried, words, and the probabilities that two are the same."""
+
+    numbers: list[int]
+    texts: list[str]
+    same: Floats
+
+    @classmethod
+    def of(cls, side: Side, tried: Indices, also: Sequence[tuple[str, Vectors]]) -> "_Ways":
+        """Those that were tried, and those that are asked about as well."""
+        numbers = tried.tolist()
+        texts = [side.strategy_texts[number] for number in numbers]
+        vectors = [side.strategy_vectors.rows[number] for number in numbers]
+        for text, vector in also:
+            if text not in texts:
+                numbers.append(-1)
+                texts.append(text)
+                vectors.append(vector)
+        stacked = np.stack(vectors) if vectors else np.empty((0, side.dimension), np.float32)
+        return cls(numbers, texts, side.alike.weights(numbers, texts, stacked))
+
+
+def _advice(side: Side, near: Nearness, cells: Indices, rows: Indices, weight: Floats, ways: _Ways, reader: str | None) -> Advice:
+    """The advice from some cells, given their rows and weights."""
+    counts, everything = side.counts.rows[cells], side.counts.rows
+    tasks, cell_tasks = _by_last_observation(side.places.rows[cells, 0], counts[:, 6])
+    experience = Experience(
+        tasks=(),
+        task_vectors=side.tasks.vectors[:0],
+        task_types=(),
+        strategies=ways.texts,
+        same=ways.same,
+        cell_task=cell_tasks,
+        cell_strategy=rows,
+        successes=counts[:, 0],
+        trials=counts[:, 1],
+        recent_successes=counts[:, 2],
+        recent_trials=counts[:, 3],
+        vote=counts[:, 4],
+        weight=weight,
+    )
+    here = Nearness(near.weights[tasks], near.cosines[tasks], near.is_own[tasks], near.types[tasks])
+    agent = side.places.rows[:, 2]
+    return pooled(
+        experience, here, base_rate(everything[:, 0], everything[:, 1], _weights(side, agent, np.arange(len(agent)), reader))
+    )
+
+
+def may_be_rules(side: Side, question: Question, needed: Needed, *, newest: int, home: int) -> bool:
+    """Whether there is, or may be, any rule near a question: cheaper than to ask."""
+    near = _nearness(side, question, newest, home).weights >= NEAR
+    places, counts = side.places.rows, side.counts.rows
+    if any(near[places[cell, 0]] for cell in side.rules):
+        return True
+    successes, trials = counts[near[places[:, 0]], :2].sum(axis=0)
+    return bool(successes >= needed.successes or trials - successes >= needed.failures)
+
+
+def _by_last_observation(task: Indices, observed_at: Floats) -> tuple[Indices, Indices]:
+    """The tasks of cells, those observed last at the end, and the place of each cell's task among them."""
+    tasks, place = np.unique(task, return_inverse=True)
+    last = np.zeros(len(tasks))
+    np.maximum.at(last, place, observed_at)
+    order = np.argsort(last, kind="stable")
+    rank = np.empty(len(tasks), np.intp)
+    rank[order] = np.arange(len(tasks))
+    return tasks[order], rank[place]
+
+
+def _nearness(side: Side, question: Question | None, newest: int | None, home: int | None) -> Nearness:
+    """How near all tasks of a side are; those that are not among the newest not at all."""
+    first = 0 if newest is None else max(len(side.tasks) - newest, 0)
+    first = first if home is None else min(first, home)
+    near = side.nearness(question, first=first)
+    if not first:
+        return near
+    older = np.zeros(first)
+    return Nearness(
+        np.concatenate([older, near.weights]),
+        np.concatenate([older - 1, near.cosines]),
+        np.concatenate([older > 0, near.is_own]),
+        np.concatenate([older.astype(np.intp), near.types]),
+    )
+
+
+def _tried_most(strategy: Indices, trials: Floats, wanted: Sequence[int]) -> Indices:
+    """The strategies with the most trials near the question, and the wanted ones, in the order in which they were first recorded."""
+    numbers, place = np.unique(strategy, return_inverse=True)
+    if len(numbers) > MOST_STRATEGIES:
+        most = np.argsort(-np.bincount(place, trials), kind="stable")[:MOST_STRATEGIES]
+        numbers = np.union1d(numbers[most], numbers[np.isin(numbers, wanted)])
+    return numbers
+
+
+def _weights(side: Side, agent: Indices, cells: Indices, reader: str | None) -> Floats:
+    if reader is None:
+        return np.ones(len(cells))
+    return np.where(agent[cells] == side.agents.get(reader, -1), 1.0, OTHERS)
+
+
+def _own_first(weight: Floats, trials: Floats, rows: Indices, same: Floats) -> Floats:
+    """The weights without those of others where the reader tried the same strategy often enough itself."""
+    is_own = weight == 1.0
+    if is_own.all():
+        return weight
+    own = np.bincount(rows[is_own], trials[is_own], len(same))
+    has_enough = (same >= SAME_WAY) @ own >= OWN_ENOUGH
+    return np.where(~is_own & has_enough[rows], 0.0, weight)

@@ -1,0 +1,170 @@
+"""What the evidence on a strategy amounts to: a heuristic, an anti-pattern, or neither; how far it is believed, and in which words."""
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from alma.evidence import PRIOR, Tally, beta_cdf
+from alma.learning.experience import Advice
+from alma.learning.standing import Needed
+from alma.types.kinds import Standing
+
+EVEN = 0.5
+CANDIDATE = 0.8
+LIKELY = 0.95
+LIKELY_TASKS = 3
+FALLEN = 0.95
+"""Where the rate has fallen, what is left of the older successes must not carry a rule: then it has to hold at 95 %."""
+
+DISCOUNT = 0.93
+"""What a new observation leaves of the weight of each older one in `Advice.recent`."""
+
+_FEWEST = 1e-9
+
+
+class Than(StrEnum):
+    """What a strategy is compared with."""
+
+    OTHERS = "the others on such tasks"
+    HALF = "a half"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is known of one strategy, of `Advice`, with what is proven of it.
+
+    `lifetime` are the plain counts of near tasks, `tasks` their number. `recent` are counts at the discounted rate. `rest` is the rate of what else
+    was tried on like tasks, `None` if nothing was; `better` the probability of being above it.
+    `proven_tasks` are those that a proof rests on, the runs where it is of one task `alone`.
+    """
+
+    lifetime: Tally
+    recent: Tally
+    tasks: int
+    effective_tasks: float
+    rest: float | None
+    better: float
+    is_proven_better: bool = False
+    is_proven_worse: bool = False
+    proven_tasks: int = 0
+    alone: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        advice: Advice,
+        index: int,
+        *,
+        better: bool = False,
+        worse: bool = False,
+        proven_tasks: float = 0,
+        alone: bool = False,
+    ) -> "Row":
+        """The row of one strategy, and whether it is proven to do better, or worse, over so many tasks or runs."""
+        trials = float(advice.whole_trials[index])
+        weight = discounted(trials)
+        has_others = float(advice.others[index]) > _FEWEST
+        return cls(
+            lifetime=Tally(float(advice.whole_successes[index]), trials),
+            recent=Tally(_share(float(advice.recent[index])) * weight, weight),
+            tasks=round(float(advice.whole_tasks[index])),
+            effective_tasks=float(advice.effective_tasks[index]),
+            rest=_share(float(advice.others_rate[index])) if has_others else None,
+            better=float(advice.better[index]) if has_others else math.nan,
+            is_proven_better=better,
+            is_proven_worse=worse,
+            proven_tasks=round(proven_tasks),
+            alone=alone,
+        )
+
+    def mirrored(self) -> "Row":
+        """The same with successes and failures exchanged."""
+        return replace(
+            self,
+            lifetime=_mirrored(self.lifetime),
+            recent=_mirrored(self.recent),
+            rest=None if self.rest is None else 1 - self.rest,
+            better=1 - self.better,
+            is_proven_better=self.is_proven_worse,
+            is_proven_worse=self.is_proven_better,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How far a rule is believed.
+
+    `sure` is the probability that the strategy does better (for an anti-pattern: worse) than what it is compared with, `tasks` how many tasks speak;
+    runs where it is proven for one task `alone`.
+    """
+
+    standing: Standing
+    than: Than
+    sure: float
+    tasks: int
+    alone: bool = False
+
+
+def heuristic_level(row: Row, needed: Needed) -> Level | None:
+    """How far it is believed that a strategy works; `None` if it is not.
+
+    A candidate has enough successes, and at about 80 % it succeeds more often than not or than the rest; it is not likely worse than the rest. It is
+    likely if with `LIKELY` it is better than the rest (where nothing else was tried: than a half), on three distinct tasks and as much effective
+    evidence. It is proven if whole votes prove that; see `alma.learning.proof`.
+    """
+    if row.lifetime.successes < needed.successes or not _holds(row):
+        return None
+    than = Than.HALF if row.rest is None else Than.OTHERS
+    sure = _sure_of_half(row) if row.rest is None else row.better
+    if row.is_proven_better:
+        return Level(Standing.PROVEN, Than.OTHERS, max(sure, LIKELY), row.proven_tasks, row.alone)
+    if row.tasks >= LIKELY_TASKS and row.effective_tasks >= LIKELY_TASKS - 0.5 and sure >= LIKELY:
+        return Level(Standing.LIKELY, than, sure, row.tasks)
+    return Level(Standing.CANDIDATE, than, sure, row.tasks)
+
+
+def anti_pattern_level(row: Row, needed: Needed) -> Level | None:
+    """How far it is believed that a strategy fails: the mirror of `heuristic_level`. No strategy is both."""
+    return heuristic_level(row.mirrored(), Needed(successes=needed.failures, failures=needed.successes))
+
+
+def discounted(trials: float) -> float:
+    """What so many observations weigh together when each new one leaves `DISCOUNT` of the older: at most 1 / (1 - `DISCOUNT`)."""
+    return (1 - math.pow(DISCOUNT, trials)) / (1 - DISCOUNT)
+
+
+def _holds(row: Row) -> bool:
+    """Whether it works still: above a half or above the rest, and not likely below the rest."""
+    if row.rest is not None:
+        if row.better >= CANDIDATE and row.recent.rate >= row.rest:
+            return True
+        is_below = row.better <= 1 - CANDIDATE and row.recent.rate <= row.rest
+        if is_below or row.recent.upper(CANDIDATE) < row.rest:
+            return False
+    return _is_above(EVEN, row.recent, FALLEN if _has_fallen(row) else CANDIDATE)
+
+
+def _has_fallen(row: Row) -> bool:
+    return _is_above(1 - row.lifetime.rate, _mirrored(row.recent), FALLEN)
+
+
+def _is_above(bar: float, counts: Tally, confidence: float) -> bool:
+    """Whether the rate is above the bar with that confidence: `counts.lower(confidence) > bar`, without looking for the bound."""
+    if counts.rate <= bar or not counts.trials:
+        return False
+    return beta_cdf(bar, counts.successes + PRIOR, counts.failures + PRIOR) < 1 - confidence
+
+
+def _sure_of_half(row: Row) -> float:
+    """The probability that the rate is above a half now: by Jeffreys' prior, of as many trials as there are independent tasks, at most."""
+    trials = min(row.recent.trials, row.effective_tasks)
+    successes = row.recent.rate * trials
+    return 1 - beta_cdf(EVEN, successes + PRIOR, trials - successes + PRIOR)
+
+
+def _mirrored(counts: Tally) -> Tally:
+    return Tally(counts.failures, counts.trials)
+
+
+def _share(value: float) -> float:
+    return min(max(value, 0.0), 1.0) if not math.isnan(value) else EVEN

@@ -1,0 +1,176 @@
+"""The estimate behind all advice: the ledger summed over near tasks, and over strategies that are one way in other words.
+
+A task is the unit of evidence: its runs of one strategy are a cluster, and the runs of a cluster weigh less the more alike they are (`clusters`). The
+runs of the question's own task count whole.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.learning.clusters import ALIKE, alikeness, design_weights
+from alma.learning.comparing import compared
+from alma.learning.experience import Advice, Experience, Floats, Indices, Question
+from alma.learning.intervals import jeffreys
+from alma.learning.kernels import Kernels, nearness, own_tasks
+
+LEAST_WEIGHT = 0.02
+"""Tasks of a smaller weight are left out: together, many of them would say what none of them does."""
+
+PRIOR_TRIALS = 2.0
+"""A strategy's rate is drawn to the agent's as by this number of trials at it."""
+
+NEAR = 0.5
+"""Tasks of this weight are near, where plain counts are asked for."""
+
+LEAST_COSINE = 0.25
+"""Below this cosine no task is near, however like other tasks it is."""
+
+SAME_WAY = 0.75
+"""Two strategies with this probability of being the same are one, where plain counts are asked for and in tables."""
+
+DISCOUNT = 0.93
+"""What a later trial of a strategy on near tasks leaves of the weight of an earlier one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What was tried on the t tasks that count, oldest first: counts of k strategies × t tasks, and of each task its nearness (t)."""
+
+    tasks: Indices
+    weights: Floats
+    trials: Floats
+    successes: Floats
+    recent_trials: Floats
+    recent_successes: Floats
+
+    def merged(self, same: Floats) -> "_Table":
+        """The same with each row summed over strategies, by the probability that they are the same."""
+        counts = (self.trials, self.successes, self.recent_trials, self.recent_successes)
+        return _Table(self.tasks, self.weights, *(same @ count for count in counts))
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """Of t tasks: how much each says about a question (`weights`), its cosine as the kernel sees it, whether it is the question's own, and its type.
+
+    `types` are codes, equal for tasks that are compared with each other: those of one type and one known difficulty.
+    """
+
+    weights: Floats
+    cosines: Floats
+    is_own: NDArray[np.bool_]
+    types: Indices
+
+
+def advice(experience: Experience, kernels: Kernels, question: Question) -> Advice:
+    """The estimate for each strategy relative to a question. `kernels` hold all tasks of the experience."""
+    weights, cosines = nearness(kernels, question)
+    is_own = np.zeros(len(weights), bool)
+    is_own[own_tasks(kernels, question)] = True
+    base = base_rate(experience.successes, experience.trials, experience.weight)
+    return pooled(experience, Nearness(weights, cosines, is_own, kernels.type_codes), base)
+
+
+def pooled(experience: Experience, near: Nearness, base: float) -> Advice:
+    """The estimate for each strategy from tasks that are so near, drawn to the rate `base` where little is known."""
+    weights, cosines, is_own = near.weights, near.cosines, near.is_own
+    alone = _table(experience, weights)
+    is_distinct = np.array_equal(experience.same, np.eye(len(experience.same)))
+    table = alone if is_distinct else alone.merged(experience.same)
+    alike = alikeness(experience, weights)
+    evidence = table.weights * design_weights(table.trials, np.where(is_own[table.tasks], 0.0, alike))
+    separate = (
+        evidence if is_distinct else alone.weights * design_weights(alone.trials, np.where(is_own[alone.tasks], 0.0, alike))
+    )
+    trials, successes = (evidence * table.trials).sum(axis=1), (evidence * table.successes).sum(axis=1)
+    lower, upper = jeffreys(successes, trials)
+    recent_trials, recent_successes = _recent(table, evidence)
+    recent_lower, recent_upper = jeffreys(recent_successes, recent_trials)
+    versus = compared(
+        (evidence * table.successes, evidence * table.trials),
+        (separate * alone.successes, separate * alone.trials),
+        experience.same,
+        strata=near.types[table.tasks],
+    )
+    return Advice(
+        expected=(successes + PRIOR_TRIALS * base) / (trials + PRIOR_TRIALS),
+        lower=lower,
+        upper=upper,
+        successes=successes,
+        trials=trials,
+        recent=np.divide(recent_successes, recent_trials, out=np.full(len(trials), base), where=recent_trials > 0),
+        recent_lower=recent_lower,
+        recent_upper=recent_upper,
+        **_whole(experience, near),
+        effective_tasks=(table.weights * np.minimum(table.trials, 1.0)).sum(axis=1),
+        lift=versus.lift,
+        lift_lower=versus.lower,
+        lift_upper=versus.upper,
+        others=versus.others,
+        others_rate=versus.others_rate,
+        better=versus.better,
+        **_nearest(experience, cosines),
+        base=base,
+    )
+
+
+def base_rate(successes: Floats, trials: Floats, weight: Floats) -> float:
+    """The rate of success over all tasks and strategies, of cells with these counts and weights, drawn to a half as by two trials."""
+    evidence = weight * design_weights(trials, np.full(len(trials), ALIKE))
+    return float(((evidence * successes).sum() + 1) / ((evidence * trials).sum() + 2))
+
+
+def _table(experience: Experience, weights: Floats) -> _Table:
+    tasks = np.flatnonzero(weights >= LEAST_WEIGHT)
+    place = np.full(len(weights), -1)
+    place[tasks] = np.arange(len(tasks))
+    column = place[experience.cell_task]
+    cells = np.flatnonzero(column >= 0)
+    row, column, share = experience.cell_strategy[cells], column[cells], experience.weight[cells]
+    counts = np.zeros((4, len(experience.strategies), len(tasks)))
+    kept = (experience.trials, experience.successes, experience.recent_trials, experience.recent_successes)
+    for count, values in zip(counts, kept, strict=True):
+        count[row, column] = share * values[cells]
+    return _Table(tasks, weights[tasks], *counts)
+
+
+def _recent(table: _Table, evidence: Floats) -> tuple[Floats, Floats]:
+    """Discounted trials and successes: a trial weighs `DISCOUNT` to the power of the pooled trials of the strategy on later tasks."""
+    trials = evidence * table.trials
+    later = trials.sum(axis=1, keepdims=True) - np.cumsum(trials, axis=1)
+    kept = evidence * DISCOUNT**later
+    return (kept * table.recent_trials).sum(axis=1), (kept * table.recent_successes).sum(axis=1)
+
+
+def _whole(experience: Experience, near: Nearness) -> dict[str, Floats]:
+    """Plain counts over near tasks and the same strategies."""
+    is_near = (near.weights >= NEAR) & (near.cosines >= LEAST_COSINE)
+    cells = np.flatnonzero(is_near[experience.cell_task])
+    is_same = (experience.same >= SAME_WAY).astype(np.float64)
+    rows, count = experience.cell_strategy[cells], len(experience.strategies)
+    tasks, column = np.unique(experience.cell_task[cells], return_inverse=True)
+    tried = np.zeros((count, len(tasks)))
+    tried[rows, column] = experience.trials[cells] > 0
+    return {
+        "whole_successes": is_same @ np.bincount(rows, experience.successes[cells], count),
+        "whole_trials": is_same @ np.bincount(rows, experience.trials[cells], count),
+        "whole_tasks": (is_same @ tried > 0).sum(axis=1).astype(np.float64),
+    }
+
+
+def _nearest(experience: Experience, cosines: Floats) -> dict[str, Floats]:
+    """The nearness of the nearest task that a strategy was tried on, succeeded on and failed on."""
+    kinds = {
+        "nearest": experience.trials > 0,
+        "near_successes": experience.successes > 0,
+        "near_failures": experience.trials > experience.successes,
+    }
+    found = {}
+    of_cells, is_same = cosines[experience.cell_task], experience.same >= SAME_WAY
+    for kind, counts in kinds.items():
+        own = np.full(len(experience.strategies), -1.0)
+        np.maximum.at(own, experience.cell_strategy, np.where(counts, of_cells, -1.0))
+        found[kind] = np.where(is_same, own, -1.0).max(axis=1, initial=-1.0)
+    return found

@@ -1,0 +1,143 @@
+"""The kernels of a ledger: fitted again as its tasks grow, and extended by each new task at the cost of that task."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from alma.learning.experience import Experience, Floats, Indices, Question, Vectors
+from alma.learning.growing import GrowingArray
+from alma.learning.kernels import UNTYPED, Calibration, profile_share
+from alma.learning.pooling import Nearness
+from alma.learning.task_space import TaskSpace, task_space
+from alma.text import normalised
+
+FITTED_AT = tuple(int(20 * 1.25**step) for step in range(32))
+"""Kernels are fitted on the first so many tasks, and again at the next of these numbers: the same ones in every process."""
+
+
+class TaskKernels:
+    """Tasks with their vectors and types, and how near each is to a question. Not thread-safe.
+
+    `vectors`, `cores` and `profiles` have a row for each task; the last two are empty while too few tasks are known for a fit.
+    """
+
+    def __init__(self, calibration: Calibration | None, dimension: int) -> None:
+        self.texts: list[str] = []
+        self.types: list[str | None] = []
+        self._calibration = calibration
+        self._vectors = GrowingArray(dimension, dtype=np.float32)
+        self._codes = GrowingArray(dtype=np.intp)
+        self._code_of: dict[str, int] = {}
+        self._strata = GrowingArray(dtype=np.intp)
+        self._stratum_of: dict[tuple[str | None, str | None], int] = {}
+        self._places: dict[str, list[int]] = {}
+        self._space: TaskSpace | None = None
+        self._share = 0.0
+        self._fitted_on = 0
+        self._share_for = 0
+        self._cores = GrowingArray(dimension, dtype=np.float32)
+        self._profiles = GrowingArray(0, dtype=np.float32)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def strata(self) -> list[tuple[str | None, str | None]]:
+        """The type and the difficulty for each code in `Nearness.types`."""
+        return list(self._stratum_of)
+
+    @property
+    def stratum_codes(self) -> Indices:
+        """The codes of all tasks in `strata`."""
+        return self._strata.rows
+
+    @property
+    def vectors(self) -> Vectors:
+        """The unit vectors of all tasks."""
+        return self._vectors.rows
+
+    def add(self, text: str, task_type: str | None, vector: Vectors, *, difficulty: str | None = None) -> int:
+        """Takes in a task, and returns its number. Tasks of one type and one difficulty are compared with each other."""
+        number = len(self.texts)
+        self.texts.append(text)
+        self.types.append(task_type)
+        self._vectors.append(vector)
+        self._codes.append(UNTYPED if task_type is None else self._code_of.setdefault(task_type, len(self._code_of)))
+        self._strata.append(self._stratum_of.setdefault((task_type, difficulty), len(self._stratum_of)))
+        self._places.setdefault(normalised(text), []).append(number)
+        return number
+
+    def question(self, number: int) -> Question:
+        """The question of a task."""
+        return Question(self.texts[number], self._vectors.rows[number], self.types[number])
+
+    def nearness(self, question: Question | None, experience: Callable[[int], Experience], *, first: int = 0) -> Nearness:
+        """How near the tasks from number `first` on are: all of them alike to no question, those of the type alone to one without words.
+
+        `experience` gives what was tried on the first n tasks, for the fit.
+        """
+        codes, strata = self._codes.rows[first:], self._strata.rows[first:]
+        if question is None:
+            whole = np.ones(len(codes))
+            return Nearness(whole, whole, np.zeros(len(codes), bool), strata)
+        kind = question.task_type if question.task_type is not None else self._only_type(question)
+        weights, cosines = (
+            self._by_vector(question, experience, first) if question.task else (np.zeros(len(codes)), np.zeros(len(codes)))
+        )
+        code = UNTYPED if kind is None else self._code_of.get(kind, len(self._code_of))
+        if kind is not None:
+            is_typed = codes != UNTYPED
+            weights[is_typed] = cosines[is_typed] = codes[is_typed] == code
+        is_own = np.zeros(len(codes), bool)
+        is_own[self._own(question, code, first)] = True
+        weights[is_own] = cosines[is_own] = 1.0
+        return Nearness(weights, cosines, is_own, strata)
+
+    def _own(self, question: Question, code: int, first: int) -> list[int]:
+        """The tasks that are the question's own: the same normalised text, and no other type."""
+        found = self._places.get(normalised(question.task), ()) if question.task else ()
+        codes = self._codes.rows
+        return [place - first for place in found if place >= first and (code == UNTYPED or codes[place] in (UNTYPED, code))]
+
+    def _only_type(self, question: Question) -> str | None:
+        """The type that the very task was recorded with, if that is always the same."""
+        types = {self.types[place] for place in self._places.get(normalised(question.task), ())}
+        return next(iter(types)) if len(types) == 1 else None
+
+    def _by_vector(self, question: Question, experience: Callable[[int], Experience], first: int) -> tuple[Floats, Floats]:
+        constants = self._calibration
+        if constants is None:
+            nothing = np.zeros(len(self) - first)
+            return nothing, nothing.copy()
+        self._fit(experience)
+        plain = self._vectors.rows[first:] @ question.vector
+        weights = constants.plain.weights(plain)
+        if self._space is None:
+            return weights, plain.astype(np.float64)
+        core = self._space.cores([question.task], question.vector[None])
+        by_profile = constants.profile.weights(self._profiles.rows[first:] @ self._space.profiles(core)[0])
+        cosines = (self._cores.rows[first:] @ core[0]).astype(np.float64)
+        return self._share * by_profile + (1 - self._share) * weights, cosines
+
+    def _fit(self, experience: Callable[[int], Experience]) -> None:
+        """Has the space fitted on as many of the first tasks as `FITTED_AT` says, and all tasks in it."""
+        constants = self._calibration
+        assert constants is not None  # without constants there is nothing to fit
+        wanted = max((size for size in FITTED_AT if constants.least_tasks <= size <= len(self)), default=0)
+        if wanted != self._fitted_on:
+            self._fitted_on = wanted
+            self._space = task_space(self.texts[:wanted], self._vectors.rows[:wanted])
+            self._cores = GrowingArray(self._vectors.rows.shape[1], dtype=np.float32)
+            self._profiles = GrowingArray(len(self._space.landmarks), dtype=np.float32)
+        if self._space is not None and len(self._cores) < len(self):
+            self._extend(self._space)
+        if self._share_for != wanted:
+            self._share_for = wanted
+            self._share = profile_share(experience(wanted), self._profiles.rows[:wanted], self._vectors.rows[:wanted], constants)
+
+    def _extend(self, space: TaskSpace) -> None:
+        new = slice(len(self._cores), len(self))
+        cores = space.cores(self.texts[new], self._vectors.rows[new].copy())
+        for core, profile in zip(cores, space.profiles(cores), strict=True):
+            self._cores.append(core)
+            self._profiles.append(profile)

@@ -1,0 +1,39 @@
+"""Groups of strategies that are one way in other words."""
+
+import numpy as np
+
+from alma.learning.experience import Floats, Indices
+
+ONE_WAY = 0.5
+"""From this mean cosine of all-MiniLM-L6-v2 two groups of strategies are one. With `sameness`, .95 of the pairs in
+`benchmarks/data/strategy_pairs.jsonl` that have one row are the same, and .78 of those that are the same have one row."""
+
+CONTRADICTED, DOUBTED = -0.2, 0.2
+"""What counts for the cosine of two strategies that contradict each other, and at most for that of two that are doubted: no group has many such
+pairs."""
+
+
+def ways(cosines: Floats, same: Floats) -> Indices:
+    """The number of the group of each of k strategies: average-linkage clustering (Sokal and Michener 1958) down to `ONE_WAY`.
+
+    `same` is 1 for pairs that are the same, −1 for those that contradict each other, otherwise negative for those that are doubted. Both are k × k
+    and symmetric. Deterministic.
+    """
+    count = len(cosines)
+    doubted = np.where(same < 0, np.minimum(cosines, DOUBTED), cosines)
+    sums = np.where(same >= 1, 1.0, np.where(same <= -1, CONTRADICTED, doubted))
+    sizes, group = np.ones(count), np.arange(count)
+    np.fill_diagonal(sums, -np.inf)
+    for _ in range(count - 1):
+        means = sums / np.outer(sizes, sizes)
+        one, other = np.unravel_index(int(np.argmax(means)), means.shape)
+        if means[one, other] < ONE_WAY:
+            break
+        first, second = min(one, other), max(one, other)
+        sums[first] += sums[second]
+        sums[:, first] = sums[first]
+        sums[second, :] = sums[:, second] = -np.inf
+        sums[first, first] = -np.inf
+        sizes[first] += sizes[second]
+        group[group == second] = first
+    return group

@@ -1,0 +1,35 @@
+"""What a person is asked to judge."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from alma.types.episodes import EpisodeRecord, Forecast
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ReviewItem(_Value):
+    """An episode to judge, and the forecast, made without its own verdict; `None` where too few episodes of the agent were judged.
+
+    `priority` orders a list, highest first. Of an unjudged episode it is the highest probability, within the interval, that its verdict is other than
+    forecast; of a surprising one the distance of the verdict from the forecast.
+    """
+
+    episode: EpisodeRecord
+    forecast: Forecast | None
+    priority: Annotated[float, Field(ge=0, le=1)]
+
+
+class ReviewReport(_Value):
+    """What a person should judge first: episodes that nobody judged, and those that were judged otherwise than forecast.
+
+    The counts are of all that were found; the lists have at most `limit` each.
+    """
+
+    unjudged: tuple[ReviewItem, ...]
+    surprising: tuple[ReviewItem, ...]
+    unjudged_count: int
+    surprising_count: int

@@ -1,0 +1,149 @@
+"""The estimate behind advice: what is summed, how sure it is, and what a strategy is compared with."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from alma.evidence import Tally
+from alma.learning.comparing import compared
+from alma.learning.experience import Advice, Experience, Question
+from alma.learning.intervals import jeffreys
+from alma.learning.kernels import fitted
+from alma.learning.pooling import advice
+
+A, B = 0, 1
+Run = tuple[str, int, float, float]
+"""A task, a strategy, successes and trials."""
+
+
+def experience_of(
+    runs: Sequence[Run], *, kind: str | None = "deploy", strategies: int = 2, same: np.ndarray | None = None
+) -> Experience:
+    """One cell a run; every task is of one type."""
+    tasks = list(dict.fromkeys(run[0] for run in runs))
+    successes, trials = np.array([run[2] for run in runs], float), np.array([run[3] for run in runs], float)
+    return Experience(
+        tasks=tasks,
+        task_vectors=np.tile(np.eye(1, 8, dtype=np.float32), (len(tasks), 1)),
+        task_types=[kind] * len(tasks),
+        strategies=[f"way {number}" for number in range(strategies)],
+        same=np.eye(strategies) if same is None else same,
+        cell_task=np.array([tasks.index(run[0]) for run in runs], np.intp),
+        cell_strategy=np.array([run[1] for run in runs], np.intp),
+        successes=successes,
+        trials=trials,
+        recent_successes=successes,
+        recent_trials=trials,
+        vote=successes / np.maximum(trials, 1),
+        weight=np.ones(len(runs)),
+    )
+
+
+def asked(experience: Experience, task: str = "new", kind: str | None = "deploy") -> Advice:
+    return advice(experience, fitted(experience, None), Question(task, np.eye(1, 8, dtype=np.float32)[0], kind))
+
+
+def test_expected_is_drawn_to_the_agents_rate_by_two_trials() -> None:
+    given = asked(experience_of([("t1", A, 1, 1), ("t2", A, 1, 1), ("t3", A, 0, 1)]))
+    assert given.base == pytest.approx(3 / 5)
+    assert given.expected[A] == pytest.approx((2 + 2 * given.base) / 5)
+
+
+def test_an_untried_strategy_is_expected_at_the_agents_rate() -> None:
+    given = asked(experience_of([("t1", A, 1, 1)]))
+    assert given.expected[B] == given.base
+    assert (given.lower[B], given.upper[B], given.nearest[B]) == (0, 1, -1)
+
+
+def test_without_any_outcome_all_is_a_half() -> None:
+    given = asked(experience_of([]))
+    assert given.expected.tolist() == [0.5, 0.5]
+
+
+def test_retries_of_one_task_count_less_than_as_many_tasks() -> None:
+    retried = asked(experience_of([("t1", A, 5, 5), ("t2", A, 0, 5)]))
+    apart = asked(experience_of([(f"t{number}", A, float(number < 5), 1) for number in range(10)]))
+    assert retried.trials[A] < 4 < apart.trials[A]
+    assert retried.upper[A] - retried.lower[A] > apart.upper[A] - apart.lower[A]
+
+
+def test_runs_of_the_very_task_count_whole() -> None:
+    experience = experience_of([("t1", A, 5, 5), ("t2", A, 0, 5)])
+    assert asked(experience, task="T1").trials[A] == pytest.approx(5 + asked(experience).trials[A] / 2)
+
+
+def test_the_number_of_tasks_is_told_beside_plain_counts() -> None:
+    given = asked(experience_of([("t1", A, 4, 5), ("t2", A, 1, 1), ("t1", B, 0, 1)]))
+    assert (given.whole_successes[A], given.whole_trials[A], given.whole_tasks[A]) == (5, 6, 2)
+    assert given.effective_tasks[A] == pytest.approx(2)
+
+
+def test_strategies_that_are_the_same_share_their_outcomes() -> None:
+    runs = [("t1", A, 1, 1), ("t2", B, 1, 1)]
+    given = asked(experience_of(runs, same=np.array([[1, 0.8], [0.8, 1]])))
+    assert given.trials.tolist() == pytest.approx([1.8, 1.8])
+    assert given.whole_trials.tolist() == [2, 2]
+
+
+def test_a_task_done_twice_in_other_words_is_one_cluster() -> None:
+    same = np.ones((2, 2))
+    once = asked(experience_of([("t1", A, 2, 2), ("t2", A, 0, 2)]))
+    twice = asked(experience_of([("t1", A, 1, 1), ("t1", B, 1, 1), ("t2", A, 0, 1), ("t2", B, 0, 1)], same=same))
+    assert twice.trials[A] == pytest.approx(once.trials[A], rel=0.3)
+    assert twice.trials[A] < 3
+
+
+def test_what_came_later_counts_more_for_what_holds_now() -> None:
+    given = asked(experience_of([(f"t{number}", A, float(number < 30), 1) for number in range(40)]))
+    assert given.recent[A] < 0.5 < given.expected[A]
+    assert given.recent_upper[A] < given.upper[A]
+
+
+def test_harder_tasks_do_not_make_a_strategy_worse() -> None:
+    runs = [("easy", A, 9, 10), ("easy", B, 72, 90), ("hard", A, 36, 90), ("hard", B, 3, 10)]
+    given = asked(experience_of(runs))
+    assert given.lift[A] == pytest.approx(0.1, abs=0.01)
+    assert given.lift_lower[A] < 0.1 < given.lift_upper[A]
+
+
+def test_tasks_of_one_type_are_one_stratum() -> None:
+    easy, hard = 0, 1
+    trials = np.array([[10, 0, 90, 0], [0, 90, 0, 10]], float)
+    successes = trials * np.array([[0.9, 0, 0.4, 0], [0, 0.8, 0, 0.3]])
+    found = compared((successes, trials), (successes, trials), np.eye(2), strata=np.array([easy, easy, hard, hard]))
+    assert found.lift == pytest.approx([0.1, -0.1])
+    assert found.others.tolist() == [100, 100]
+
+
+def test_equally_good_strategies_have_no_lift() -> None:
+    runs = [(f"t{number}", number % 2, float(number % 4 < 2), 1.0) for number in range(80)]
+    given = asked(experience_of(runs))
+    assert given.lift[A] == pytest.approx(0)
+    assert given.better[A] == pytest.approx(0.5)
+    assert given.others[A] == 40
+
+
+def test_without_others_there_is_nothing_to_compare_with() -> None:
+    given = asked(experience_of([("t1", A, 1, 1)]))
+    assert (given.lift[A], given.lift_lower[A], given.lift_upper[A], given.better[A], given.others[A]) == (0, -1, 1, 0.5, 0)
+
+
+def test_the_nearest_task_is_told_by_its_outcome() -> None:
+    given = asked(experience_of([("t1", A, 1, 1), ("t2", B, 0, 1)]))
+    assert (given.near_successes.tolist(), given.near_failures.tolist()) == ([1, -1], [-1, 1])
+
+
+def test_outcomes_of_another_agent_weigh_less() -> None:
+    experience = experience_of([("t1", A, 1, 1), ("t2", B, 1, 1)])
+    experience.weight[1] = 0.25
+    given = asked(experience)
+    assert given.trials.tolist() == [1, 0.25]
+
+
+@pytest.mark.parametrize("trials", [0.3, 1, 7, 40.5, 3_000])
+@pytest.mark.parametrize("rate", [0, 0.01, 0.5, 0.93, 1])
+def test_bounds_are_those_of_jeffreys_prior(trials: float, rate: float) -> None:
+    exact = Tally(rate * trials, trials).interval()
+    lower, upper = jeffreys(np.array([rate * trials]), np.array([trials]))
+    assert (lower[0], upper[0]) == pytest.approx((exact.lower, exact.upper), abs=0.002)

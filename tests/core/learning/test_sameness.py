@@ -1,0 +1,75 @@
+"""How probable it is that two strategies are one way."""
+
+import numpy as np
+import pytest
+
+from alma.learning.alike import AlikeStrategies, same_weights
+
+
+def vectors_at(cosine: float) -> np.ndarray:
+    return np.array([[1, 0], [cosine, np.sqrt(1 - cosine**2)]], np.float32)
+
+
+@pytest.mark.parametrize(("cosine", "weight"), [(0.2, 0), (0.25, 0), (0.34, 0.3), (0.4, 0.5), (0.52, 1)])
+def test_other_words_are_the_same_way_as_far_as_vectors_are_near(cosine: float, weight: float) -> None:
+    texts = ["canary on a small share first", "widen step by step after watching one machine"]
+    assert same_weights(texts, vectors_at(cosine))[0, 1] == pytest.approx(weight, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("increase the timeout", "decrease the timeout"),
+        ("retry three times", "retry five times"),
+        ("cache the results", "do not cache the results"),
+        ("migrate before the deploy", "deploy before the migration"),
+        ("ask the customer for the booking code", "ask the customer for the passport code"),
+    ],
+)
+def test_what_clearly_differs_is_another_way_however_near(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.97)).tolist() == [[1, 0], [0, 1]]
+
+
+def test_the_same_words_are_the_same_way() -> None:
+    assert same_weights(["Blue-green deployment", "blue-green deployment"], vectors_at(0.1)).tolist() == [[1, 1], [1, 1]]
+
+
+def test_without_calibration_vectors_alone_say_nothing() -> None:
+    texts = ["canary on a small share first", "widen step by step after watching one machine"]
+    assert same_weights(texts, vectors_at(0.7), is_calibrated=False)[0, 1] == 0
+
+
+def test_what_was_computed_before_stays_what_it_would_be_anew() -> None:
+    texts = [f"{verb} the {thing}" for verb in ("drain", "inspect", "copy") for thing in ("queue", "index", "archive")]
+    vectors = np.random.default_rng(0).normal(size=(9, 3)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    whole = same_weights(texts, vectors)
+    known = AlikeStrategies(is_calibrated=True)
+    known.weights(range(6), texts[:6], vectors[:6])
+    assert np.array_equal(known.weights(range(9), texts, vectors), whole)
+    assert np.array_equal(whole, whole.T)
+
+
+def test_wordings_in_a_row_of_near_ones_are_one_way_and_a_contradiction_parts_them() -> None:
+    angles = np.deg2rad([0, 35, 70])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    chain = [
+        "bounce it and read the log",
+        "relaunch the process while watching",
+        "cycle the service under observation of its output",
+    ]
+    assert same_weights(chain, vectors)[0, 2] == 1
+    opposite = [
+        "increase the timeout of the whole call",
+        "give the call more room to answer",
+        "decrease the timeout of the whole call",
+    ]
+    assert same_weights(opposite, vectors)[0, 2] == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("blue-green deployment", "canary deployment"), ("book_reservation", "update_reservation"), ("UNION", "UNION ALL")],
+)
+def test_names_that_share_a_word_are_two_ways(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.7))[0, 1] == 0
