@@ -1,15 +1,21 @@
 """Whether memory knows how a task will end: `python -m benchmarks.outcomes --data FILE`, a file of tau-bench trials.
 
 Every trial is predicted from earlier trials alone, by `assess(context=task).confidence_score` after `learn` of what came before, with the real
-model. In the first part a task's own earlier trials are known, and the text is its instruction. In the second no trial of the task ever is:
-an agent for each fifth of the tasks learns the other four fifths, and the text is what the user said first. In the third the outcomes are
-shuffled over the trials, so that there is nothing to know: whatever is known then has leaked.
+model. In four ways:
+
+- The task is known: its earlier trials were learned, and the text is its instruction.
+- The task is known in other words: the same, but the text is what the user said first, which differs between the trials of a task.
+- The task is left out: an agent for each fifth of the tasks learns the other four fifths. The tasks are split again and again, since what one
+  split shows is a matter of that split.
+- The outcomes are shuffled over the trials, so that there is nothing to know: whatever is known then has leaked.
+
+Intervals are over tasks drawn again; where there are several splits, of the mean over splits. The base rate stands beside each figure.
 """
 
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -17,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
@@ -35,10 +42,14 @@ if TYPE_CHECKING:
 PROJECT = "airline"
 AGENT = "all-tasks"
 FOLDS = 5
-SHUFFLES = 50
+SPLITS = 10
+SHUFFLES = 20
 PSEUDO_COUNTS = 2
 NEAR_POOLED = 0.01
 NO_LEAK = (0.46, 0.54)
+
+Places = NDArray[np.int64]
+Measure = Callable[[Numbers, Numbers], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +118,7 @@ def read_trials(path: Path) -> list[Trial]:
 def measure(
     trials: Sequence[Trial], folder: Path, options: argparse.Namespace, progress: Progress
 ) -> tuple[list[Gate], dict[str, tuple[float, float]]]:
-    """The figures of the three parts, and the intervals of those that have one."""
+    """The figures of the four parts, and the intervals of those that have one."""
     from alma import ALMA
     from alma.testing import FixedClock
 
@@ -115,13 +126,17 @@ def measure(
     with ALMA.open(folder, project_id=PROJECT, embedding_provider=options.embedder, clock=clock) as alma:
         seer = Seer(alma, clock)
         known = seer.own_trials_known(trials, AGENT)
-        unseen = seer.own_trials_unknown(trials, options.folds)
+        reworded = seer.reworded(trials)
+        splits = [
+            seer.own_trials_unknown(trials, options.folds, number, np.random.default_rng([options.seed, number]))
+            for number in progress.track(range(options.splits), description="Leaving tasks out")
+        ]
         shuffled = [
             seer.shuffled(trials, f"shuffle-{number}", np.random.default_rng([options.seed, number]))
             for number in progress.track(range(options.shuffles), description="Shuffling outcomes")
         ]
-    parts = (_known_figures(known), _unseen_figures(unseen), _leak_figures(shuffled))
-    return [gate for part in parts for gate in part], _intervals(known, unseen, options.seed)
+    parts = (_known_figures(known), _reworded_figures(reworded), _split_figures(splits), _leak_figures(shuffled))
+    return [gate for part in parts for gate in part], _intervals(known, reworded, splits, options.seed)
 
 
 class Seer:
@@ -135,10 +150,15 @@ class Seer:
         """Each trial by the instruction of its task, earlier trials of it included."""
         return self._foretold(trials, {trial.task: agent for trial in trials}, by="instruction", is_own_known=True)
 
-    def own_trials_unknown(self, trials: Sequence[Trial], folds: int) -> Predictions:
-        """Each trial by what the user said first, by the agent that never learned of its task."""
+    def reworded(self, trials: Sequence[Trial]) -> Predictions:
+        """Each trial by what the user said first, earlier trials of the task in other words included."""
+        return self._foretold(trials, {trial.task: "reworded" for trial in trials}, by="opening", is_own_known=True)
+
+    def own_trials_unknown(self, trials: Sequence[Trial], folds: int, split: int, chance: np.random.Generator) -> Predictions:
+        """Each trial by what the user said first, by the agent that never learned of its task. The tasks are split at random."""
         tasks = list(dict.fromkeys(trial.task for trial in trials))
-        agents = {task: f"without-{place % folds}" for place, task in enumerate(tasks)}
+        places = chance.permutation(len(tasks)).tolist()
+        agents = {task: f"split-{split}-without-{place % folds}" for task, place in zip(tasks, places, strict=True)}
         return self._foretold(trials, agents, by="opening", is_own_known=False)
 
     def shuffled(self, trials: Sequence[Trial], agent: str, chance: np.random.Generator) -> Predictions:
@@ -203,12 +223,26 @@ def _known_figures(seen: Predictions) -> list[Gate]:
     return result
 
 
-def _unseen_figures(seen: Predictions) -> list[Gate]:
+def _reworded_figures(seen: Predictions) -> list[Gate]:
     won = seen.outcomes
     return [
-        Gate("similar tasks only, AUC", auc(seen.alma, won), "", limit=auc(seen.base, won), more_is_better=True),
+        Gate("same task in other words, AUC", auc(seen.alma, won), "", limit=auc(seen.base, won), more_is_better=True),
         Gate("  base rate, AUC", auc(seen.base, won), ""),
-        Gate("similar tasks only, Brier", brier(seen.alma, won), ""),
+        Gate("same task in other words, Brier", brier(seen.alma, won), ""),
+        Gate("  base rate, Brier", brier(seen.base, won), ""),
+    ]
+
+
+def _split_figures(splits: Sequence[Predictions]) -> list[Gate]:
+    won, base = splits[0].outcomes, splits[0].base
+    found = [auc(seen.alma, won) for seen in splits]
+    return [
+        Gate("task left out, mean AUC of splits", mean(found), "", limit=auc(base, won), more_is_better=True),
+        Gate("  lowest split, AUC", min(found), ""),
+        Gate("  highest split, AUC", max(found), ""),
+        Gate("  base rate, AUC", auc(base, won), ""),
+        Gate("task left out, mean Brier of splits", mean([brier(seen.alma, won) for seen in splits]), ""),
+        Gate("  base rate, Brier", brier(base, won), ""),
     ]
 
 
@@ -222,22 +256,30 @@ def _leak_figures(shuffled: Sequence[Predictions]) -> list[Gate]:
     ]
 
 
-def _intervals(known: Predictions, unseen: Predictions, seed: int) -> dict[str, tuple[float, float]]:
-    won, unseen_won = known.outcomes, unseen.outcomes
-    of_known, of_unseen = partial(interval, known.tasks, seed=seed), partial(interval, unseen.tasks, seed=seed)
+def _intervals(
+    known: Predictions, reworded: Predictions, splits: Sequence[Predictions], seed: int
+) -> dict[str, tuple[float, float]]:
+    parts = {"same task known": [known], "same task in other words": [reworded], "task left out, mean of splits": splits}
+    return {what: found for name, seen in parts.items() for what, found in _intervals_of(name, seen, seed).items()} | {
+        "same task known, AUC less that of the plain pooled Beta": interval(
+            known.tasks, lambda at: auc(known.alma[at], known.outcomes[at]) - auc(known.pooled[at], known.outcomes[at]), seed=seed
+        )
+    }
+
+
+def _intervals_of(name: str, splits: Sequence[Predictions], seed: int) -> dict[str, tuple[float, float]]:
+    """Of predictions of the same trials, one for each split: of the means, and of how far they are from the base rate's."""
+    won, base = splits[0].outcomes, splits[0].base
+    over = partial(interval, splits[0].tasks, seed=seed)
+
+    def of(measure: Measure, at: Places) -> float:
+        return mean([measure(seen.alma[at], won[at]) for seen in splits])
+
     return {
-        "same task known, AUC": of_known(lambda at: auc(known.alma[at], won[at])),
-        "  less that of the plain pooled Beta, AUC": of_known(
-            lambda at: auc(known.alma[at], won[at]) - auc(known.pooled[at], won[at])
-        ),
-        "same task known, Brier": of_known(lambda at: brier(known.alma[at], won[at])),
-        "  less that of the base rate, Brier": of_known(
-            lambda at: brier(known.alma[at], won[at]) - brier(known.base[at], won[at])
-        ),
-        "similar tasks only, AUC": of_unseen(lambda at: auc(unseen.alma[at], unseen_won[at])),
-        "  less that of the base rate, AUC": of_unseen(
-            lambda at: auc(unseen.alma[at], unseen_won[at]) - auc(unseen.base[at], unseen_won[at])
-        ),
+        f"{name}, AUC": over(lambda at: of(auc, at)),
+        f"{name}, AUC less that of the base rate": over(lambda at: of(auc, at) - auc(base[at], won[at])),
+        f"{name}, Brier": over(lambda at: of(brier, at)),
+        f"{name}, Brier less that of the base rate": over(lambda at: of(brier, at) - brier(base[at], won[at])),
     }
 
 
@@ -260,6 +302,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--folds", type=several, default=FOLDS, help=f"parts of the tasks that are kept unseen in turn (default: {FOLDS})"
     )
+    parser.add_argument("--splits", type=positive, default=SPLITS, help=f"how often the tasks are split (default: {SPLITS})")
     parser.add_argument(
         "--shuffles", type=positive, default=SHUFFLES, help=f"how often outcomes are shuffled (default: {SHUFFLES})"
     )

@@ -1,10 +1,11 @@
 """Whether memory picks a good strategy for a task it never saw: `python -m benchmarks.strategies --data FILE`, tasks × strategies, solved or not.
 
 In each of many resamplings, some tasks were done with one strategy each, drawn at random, and learned of one by one; a strategy is then
-chosen for the tasks that are left. All tasks are of one type. Two public calls choose: `strategies(task_type=…)`, whose first row is the surest
-to work, asked once a log for the type is all it knows; and `assess(strategy, context=task)`, the strategy with the highest `confidence_score`,
-asked for a few held-out tasks alone (`--asked`), for every strategy takes a call. Where nothing like the task was done, all are unknown to it,
-and the table decides. What was never tried is not in the table, and is assessed at the rate of the others. Where choices tie, their mean counts.
+chosen for the tasks that are left. All tasks are of one type. Two public calls choose: `strategies(task_type=…)`, whose first row has the
+highest expected rate, asked once a log for the type is all it knows; and `assess(strategy, context=task)`, the strategy with the highest
+`confidence_score`, asked for a few held-out tasks alone (`--asked`), for every strategy takes a call. Where nothing like the task was done, all
+are unknown to it, and the table decides. What was never tried is not in the table, and is assessed at the rate of the others. Where choices tie,
+their mean counts.
 
 Beside them: the highest mean of plain counts with one success and one failure added; the same counts weighed by the cosine of the tasks and
 drawn to it; a strategy at random; the best one in hindsight; and an oracle that knows each task's own. Limits are kept from 50 logged tasks on;

@@ -1,9 +1,8 @@
 """How much of what is learned is true, in worlds whose truth is known: `python -m benchmarks.simulation [--quick]`.
 
 In every world the strategies succeed at rates that we set. Outcomes are ten minutes apart by a clock that is set too, each of another task of one
-type; vectors are hashed. Through the public calls: the coverage of the interval that is told, decisions by what is told, and false outcomes. With
-the same rules outside the database, which many more worlds need and whose agreement with the public calls is a figure of its own: false
-rules, and the time until a rule comes and goes.
+type; vectors are hashed. Through the public calls: the coverage of the interval that is shown, decisions by what is shown, and false outcomes.
+Worlds told in many words are in `benchmarks.simulation.wordings`, those where nothing differs in `benchmarks.null_worlds`.
 """
 
 import argparse
@@ -17,21 +16,14 @@ from rich.table import Table
 
 from benchmarks import gates
 from benchmarks.screen import wide_console
-from benchmarks.simulation import choosing, coverage, false_rules, poison, times
-from benchmarks.simulation.worlds import STRATEGIES
+from benchmarks.simulation import choosing, coverage, poison
 
 RECORDS = 160
-FALSE_WORLDS = 40
-AGREEING_WORLDS = 10
-TIMED_WORLDS = 200
 CHOOSING_WORLDS = 16
 DECISIONS = 300
-QUICK = {"records": 16, "false_worlds": 2, "agreeing_worlds": 1, "timed_worlds": 5, "choosing_worlds": 2, "decisions": 30}
+QUICK = {"records": 16, "choosing_worlds": 2, "decisions": 30}
 FULL = {
     "records": RECORDS,
-    "false_worlds": FALSE_WORLDS,
-    "agreeing_worlds": AGREEING_WORLDS,
-    "timed_worlds": TIMED_WORLDS,
     "choosing_worlds": CHOOSING_WORLDS,
     "decisions": DECISIONS,
 }
@@ -44,20 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     size, seed = QUICK if options.quick else FULL, options.seed
     with Progress(console=console) as progress:
         cells = coverage.measured(seed, size["records"], progress)
-        same = false_rules.agreement(seed, size["agreeing_worlds"], progress)
-        rows = false_rules.measured(seed, size["false_worlds"], progress)
-        timed = times.figures(seed, size["timed_worlds"], progress)
         regrets = choosing.measured(seed, size["choosing_worlds"], size["decisions"], progress)
         poisoned = poison.figures()
     show_coverage(console, cells)
-    show_rules(console, rows)
     chosen = choosing.figures(regrets, size["decisions"], seed)
-    result = [*coverage.figures(cells), *false_rules.figures(rows, same), *timed, *chosen, *poisoned]
+    result = [*coverage.figures(cells), *chosen, *poisoned]
     gates.show(console, result, f"Worlds of known truth, seed {seed}{', quick' if options.quick else ''}")
     if options.json:
-        told = [{"rate": row.rate, "when": row.when, "strategies": row.strategies, **row.counts} for row in rows]
         covered = [{"rate": cell.rate, "trials": cell.trials, "coverage": cell.coverage, "exact": cell.exact} for cell in cells]
-        gates.write_json(options.json, result, seed=seed, **size, coverage=covered, rules=told, regrets=regrets)
+        gates.write_json(options.json, result, seed=seed, **size, coverage=covered, regrets=regrets)
     gates.enforce(result)
 
 
@@ -69,17 +56,6 @@ def show_coverage(console: Console, cells: Sequence[coverage.Cell]) -> None:
         table.add_column(f"{trials} trials", justify="right")
     for rate in coverage.RATES:
         table.add_row(f"{rate:g}", *(f"{cell.coverage:.3f} ({cell.exact:.3f})" for cell in cells if cell.rate == rate))
-    console.print(table)
-
-
-def show_rules(console: Console, rows: Sequence[false_rules.Row]) -> None:
-    """Prints how many of a hundred strategies have each kind of rule."""
-    title = f"Rules of 100 strategies, all of one rate, {', '.join(map(str, false_rules.STRATEGIES_EACH))} of up to {len(STRATEGIES)} in a world"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("rate", "trials", *(kind.replace(": ", "\n") for kind in false_rules.KINDS)):
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(f"{row.rate:g}", row.when, *(f"{row.per_100(kind):.1f}" for kind in false_rules.KINDS))
     console.print(table)
 
 

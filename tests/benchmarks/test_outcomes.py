@@ -42,14 +42,17 @@ def test_a_task_that_always_ends_alike_is_foretold_from_its_own_trials(
     trials: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check
 ) -> None:
     out = tmp_path / "out.json"
-    done = run_benchmark("outcomes", "--data", trials, "--embedder", "hash", "--shuffles", 2, "--folds", 3, "--json", out)
+    done = run_benchmark(
+        "outcomes", "--data", trials, "--embedder", "hash", "--shuffles", 2, "--splits", 2, "--folds", 3, "--json", out
+    )
 
     check_verdict(done, out)
     body = json.loads(out.read_text())
     measured = {row["what"]: row["value"] for row in body["gates"]}
     assert measured["same task known, AUC"] > 0.85
     assert measured["same task known, Brier"] < 0.2
-    assert measured["similar tasks only, AUC"] < measured["same task known, AUC"]
+    assert measured["task left out, mean AUC of splits"] < measured["same task known, AUC"]
+    assert measured["  lowest split, AUC"] <= measured["task left out, mean AUC of splits"] <= measured["  highest split, AUC"]
     assert (body["trials"], body["tasks"]) == (18, 6)
     assert body["intervals"]["same task known, AUC"][0] <= measured["same task known, AUC"]
 
@@ -58,7 +61,9 @@ def test_the_same_seed_gives_the_same_figures(trials: Path, tmp_path: Path, run_
     written = []
     for name in ("one", "two"):
         out = tmp_path / name
-        run_benchmark("outcomes", "--data", trials, "--embedder", "hash", "--shuffles", 2, "--seed", 7, "--json", out)
+        run_benchmark(
+            "outcomes", "--data", trials, "--embedder", "hash", "--shuffles", 2, "--splits", 2, "--seed", 7, "--json", out
+        )
         written.append(json.loads(out.read_text()))
 
     assert written[0] == written[1]

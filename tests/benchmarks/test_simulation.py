@@ -1,18 +1,16 @@
 import json
+import math
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.simulation import choosing, coverage, false_rules, poison, times
-from benchmarks.simulation.rules import Class
+from benchmarks.simulation import choosing, coverage, poison
 from benchmarks.simulation.worlds import STRATEGIES, in_turn, luck, store
 from rich.progress import Progress
 
 from alma.evidence import Tally
-from alma.learning.standing import Standing
-from alma.types.strategies import Judgement
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Check = Callable[[subprocess.CompletedProcess[str], Path], None]
@@ -27,7 +25,6 @@ def test_a_quick_run_writes_all_figures(tmp_path: Path, run_benchmark: Run, chec
     check_verdict(done, out)
     body = json.loads(out.read_text())
     measured = {row["what"]: row["value"] for row in body["gates"]}
-    assert measured["public calls that say what the rules say"] == 1
     assert measured["100 false outcomes of another agent: calls that answer otherwise"] == 0
     assert len(body["coverage"]) == len(coverage.RATES) * len(coverage.TRIALS)
     assert set(body["regrets"]) >= {"ALMA, surest", "Thompson sampling", "no memory"}
@@ -49,59 +46,11 @@ def test_the_exact_coverage_is_that_of_many_drawn_trials() -> None:
     assert coverage.exact(0.3, 20) == pytest.approx(held, abs=0.015)
 
 
-def test_a_proven_rule_is_false_where_all_are_alike_and_a_candidate_where_it_claims_too_much() -> None:
-    for rate, is_false in ((0.5, True), (0.8, False)):
-        row = false_rules.Row(rate, "20")
-        world = Class(2)
-        world.tried[0].heuristic = Standing.CANDIDATE
-        world.tried[1].heuristic = Standing.DEMOTED
-        row.add(world.tried)
-        assert row.per_100("heuristic: candidate") == 50
-        assert row.per_100("heuristic: false") == 50 * is_false
-
-    row = false_rules.Row(0.8, "20")
-    world.tried[0].heuristic = Standing.PROVEN
-    row.add(world.tried)
-    assert row.false(plain=False) == 50
-
-
-def test_what_fell_away_counts_as_ever() -> None:
-    world = Class(2)
-    world.observe_all([(0, True)] * 6 + [(1, False)] * 3 + [(0, False)] * 10)
-    now, ever = false_rules.Row(0.5, "20"), false_rules.Row(0.5, false_rules.EVER)
-    now.add(world.tried)
-    ever.add(world.tried)
-
-    assert world.tried[0].heuristic is Standing.DEMOTED
-    assert now.per_100("heuristic: false") == 0
-    assert ever.per_100("heuristic: false") == 50
-
-
-def test_standings_have_the_words_of_the_table() -> None:
-    world = Class(2)
-    world.observe_all([(0, True), (1, False)] * 10)
-
-    assert [false_rules.verdict(one) for one in world.tried] == [Judgement.WORKS, Judgement.FAILS]
-    assert false_rules.verdict(Class(1).tried[0]) is Judgement.UNDECIDED
-
-
-def test_fewer_trials_show_a_bigger_difference() -> None:
-    far = np.mean([proven for _, proven in times.to_rule(0, (0.95, 0.1), 20)])
-    near = np.mean([proven for _, proven in times.to_rule(0, (0.6, 0.5), 20)])
-
-    assert far < near
-
-
-def test_a_fallen_rate_is_noticed_first_as_a_lost_rule_then_as_an_anti_pattern() -> None:
-    for drift in times.drifts(0, 10, SILENT):
-        assert 0 < drift.to_demotion <= drift.to_anti_pattern < times.MOST
-
-
 def test_policies_decide_with_the_same_luck_and_the_best_has_no_regret() -> None:
     regrets = choosing.measured(0, 2, 12, SILENT)
 
     assert {len(values) for values in regrets.values()} == {2}
-    assert all(value >= 0 for values in regrets.values() for value in values)
+    assert all(value > -1e-9 for values in regrets.values() for value in values)
     assert regrets == choosing.measured(0, 2, 12, SILENT)
 
 
@@ -118,7 +67,8 @@ def test_what_false_outcomes_do_is_told_by_how_many_it_takes() -> None:
     to_fall, to_return = own_name[::2], own_name[1::2]
 
     assert another.holds
-    assert all(0 < gate.value < poison.FALSE_OUTCOMES for gate in own_name)
+    assert all(math.isnan(gate.value) for gate in to_fall[:2]), "failures of one task demote no rule that holds for others"
+    assert all(0 < gate.value < poison.FALSE_OUTCOMES for gate in (to_fall[2], *to_return))
     assert to_return[0].value < to_return[2].value, "of a flood of equal outcomes only the first few decide"
     assert len(to_fall) == len(poison.FLOODS)
 

@@ -1,0 +1,81 @@
+"""What the constants of kernels cost: `python -m benchmarks.kernel_constants [--worlds N]`.
+
+For each candidate, on the vocabularies for development: the regret of who follows the estimate as a share of that of Thompson sampling that knows
+the classes, with its 95 % interval over worlds, and how probable the kernel of profiles makes each outcome of a random choice, in nats an outcome.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from alma.learning.alike import same_weights
+from alma.learning.experience import Advice, Experience, Question
+from alma.learning.kernels import Calibration, Curve, Kernels, calibration_of, fitted, grown, log_likelihood
+from alma.learning.pooling import advice
+from benchmarks.screen import wide_console
+from benchmarks.simulation import regrets
+from benchmarks.simulation.cached_texts import CachedEmbedder
+from benchmarks.simulation.estimate_policy import GROWTH, Advise, Ledger
+from benchmarks.simulation.told import DEVELOPMENT, vocabulary
+from benchmarks.simulation.wording_worlds import Kind, World, world
+
+CURVES = tuple(Curve(threshold, width) for width in (0.06, 0.10) for threshold in (0.37, 0.42, 0.47, 0.52, 0.57))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Prints a row for each candidate."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kernel_constants", description=__doc__)
+    parser.add_argument("--worlds", type=int, default=20, help="of each vocabulary (default: 20)")
+    worlds = parser.parse_args(arguments).worlds
+    embedder = CachedEmbedder("minilm")
+    known = calibration_of(embedder.fingerprint)
+    if known is None:
+        parser.error("the embedder is not calibrated")
+    made = [world(vocabulary(name), Kind(), seed) for name in DEVELOPMENT for seed in range(worlds)]
+    reference = regrets.measured(made, {regrets.THOMPSON: regrets.baselines(embedder)[regrets.THOMPSON]}, 0)[regrets.THOMPSON]
+    table = Table("threshold", "width", "regret / Thompson, classes known", "nats an outcome", box=SIMPLE_HEAD)
+    for curve in CURVES:
+        calibration = replace(known, profile=curve)
+        make = regrets.by_estimate(
+            partial(_advise, calibration), embedder, lambda texts, vectors, _=None: same_weights(texts, vectors)
+        )
+        ratio, low, high = regrets.ratio(regrets.measured(made, {"": make}, 0)[""], reference, 0)
+        nats = np.mean([_nats(each, embedder, calibration) for each in made])
+        table.add_row(f"{curve.threshold:.2f}", f"{curve.width:.2f}", f"{ratio:.3f} ({low:.3f} to {high:.3f})", f"{nats:.4f}")
+    wide_console().print(table)
+
+
+def _advise(calibration: Calibration) -> Advise:
+    """The estimate with these constants, for one growing experience."""
+    kernels: Kernels | None = None
+    fitted_at = 0
+
+    def advise(experience: Experience, question: Question) -> Advice:
+        nonlocal kernels, fitted_at
+        if kernels is None or len(experience.tasks) >= GROWTH * fitted_at:
+            kernels, fitted_at = fitted(experience, calibration), max(len(experience.tasks), 1)
+        else:
+            kernels = grown(kernels, experience)
+        return advice(experience, kernels, question)
+
+    return advise
+
+
+def _nats(asked: World, embedder: CachedEmbedder, calibration: Calibration) -> float:
+    """The mean log likelihood of the newest first outcomes of strategies that were chosen at random."""
+    chance, ledger = np.random.default_rng(0), Ledger(embedder.embed, lambda texts, vectors, _=None: same_weights(texts, vectors))
+    for one in asked.asked:
+        strategy = one.offered[int(chance.integers(len(one.offered)))]
+        ledger.learn(one.task, None, strategy, float(one.outcome(strategy)))
+    experience = ledger.experience()
+    votes = min(len(experience.vote), 256)
+    return log_likelihood(experience, fitted(experience, calibration).profiles, calibration.profile) / votes
+
+
+if __name__ == "__main__":
+    main()
