@@ -23,6 +23,7 @@ with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="airl
             outcome="success" if run["success"] else "failure",
             strategy_used=run["strategy"],
             error_message=run["error"],
+            task_id=str(run["task_id"]),
         )
     for run in unseen:
         memories = alma.retrieve(task=run["task"], agent=AGENT, top_k=3)
