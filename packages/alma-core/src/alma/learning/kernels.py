@@ -50,6 +50,8 @@ class Calibration:
     """For cosines of profiles."""
     plain: Curve
     """For cosines of vectors as they are."""
+    few: Curve
+    """For the same while too few tasks are known for a fit: what few tasks have in common is seldom what parts many."""
     profile_share: float
     """The weight of the first of these before any outcome was seen."""
     least_tasks: int
@@ -57,7 +59,9 @@ class Calibration:
 
 
 CALIBRATED = {
-    ("all-MiniLM-L6-v2", 384): Calibration(profile=Curve(0.47, 0.10), plain=Curve(0.40, 0.06), profile_share=0.9, least_tasks=20),
+    ("all-MiniLM-L6-v2", 384): Calibration(
+        profile=Curve(0.47, 0.10), plain=Curve(0.40, 0.06), few=Curve(0.32, 0.06), profile_share=0.9, least_tasks=20
+    ),
 }
 
 
@@ -157,9 +161,9 @@ def _by_vector(kernels: Kernels, question: Question) -> tuple[Floats, Floats]:
     if constants is None:
         return np.zeros(len(kernels.type_codes)), np.zeros(len(kernels.type_codes))
     plain = kernels.vectors @ question.vector
-    weights = constants.plain.weights(plain)
     if kernels.space is None:
-        return weights, plain.astype(np.float64)
+        return constants.few.weights(plain), plain.astype(np.float64)
+    weights = constants.plain.weights(plain)
     core = kernels.space.cores([question.task], question.vector[None])
     by_profile = constants.profile.weights(kernels.profiles @ kernels.space.profiles(core)[0])
     share = kernels.profile_share

@@ -21,7 +21,7 @@ LEAST_WEIGHT = 0.02
 PRIOR_TRIALS = 2.0
 """A strategy's rate is drawn to the agent's as by this number of trials at it."""
 
-NEAR = 0.5
+NEAR = 0.33
 """Tasks of this weight are near, where plain counts are asked for."""
 
 LEAST_COSINE = 0.25

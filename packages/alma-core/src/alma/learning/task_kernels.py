@@ -111,9 +111,9 @@ class TaskKernels:
             return nothing, nothing.copy()
         self._fit(experience)
         plain = self._vectors.rows[first:] @ question.vector
-        weights = constants.plain.weights(plain)
         if self._space is None:
-            return weights, plain.astype(np.float64)
+            return constants.few.weights(plain), plain.astype(np.float64)
+        weights = constants.plain.weights(plain)
         core = self._space.cores([question.task], question.vector[None])
         by_profile = constants.profile.weights(self._profiles.rows[first:] @ self._space.profiles(core)[0])
         cosines = (self._cores.rows[first:] @ core[0]).astype(np.float64)

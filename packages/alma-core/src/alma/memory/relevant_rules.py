@@ -36,8 +36,11 @@ RULES = frozenset({MemoryType.HEURISTIC.value, MemoryType.ANTI_PATTERN.value})
 RELEVANT = 0.40
 """A rule is shown from this nearness of its nearest telling task on (`nearness` in `learning.kernels`)."""
 
-LEAST_TRIALS, LEAST_TYPED_TRIALS = 1.5, 0.9
-"""With less pooled evidence a rule is not shown: retries of one other task say too little. Where the caller named the type, one task is enough."""
+LEAST_TRIALS, LEAST_OF_ONE_TASK = 1.5, 0.9
+"""With less pooled evidence a rule is not shown: retries of one other task say too little. Where the caller named the type, or where that task is
+`VERY_NEAR`, one is enough."""
+
+VERY_NEAR = 0.6
 
 FAR = "its evidence is on other tasks than this one"
 OTHERWISE = "what is known of tasks like this one no longer bears it out"
@@ -174,7 +177,8 @@ def _is_near(known: Consulted, row: int, kind: str, *, is_shared: bool) -> bool:
     """Whether a task on which the strategy did what the rule says is near enough."""
     advice = known.advice
     nearest = advice.near_successes[row] if kind == MemoryType.HEURISTIC else advice.near_failures[row]
-    least = LEAST_TRIALS if known.question.task and known.question.task_type is None else LEAST_TYPED_TRIALS
+    is_named = known.question.task_type is not None or not known.question.task
+    least = LEAST_OF_ONE_TASK if is_named or nearest >= VERY_NEAR else LEAST_TRIALS
     return bool(nearest >= RELEVANT and advice.trials[row] >= (least * OTHERS if is_shared else least))
 
 
