@@ -54,7 +54,7 @@ class Advice:
     `expected` is the rate of success on such tasks, drawn to the agent's rate where little is known; `lower` and `upper` bound it at 95 %.
     `successes` of `trials` are pooled counts, weighted by nearness; `recent` is the rate by discounted counts, `base` where there are
     none, and `recent_lower` and `recent_upper` bound at 95 % what it is now.
-    `whole_successes` of `whole_trials`, on `whole_tasks` tasks, are the plain counts of near tasks: those whose weight is at least a half.
+    `whole_successes` of `whole_trials`, on `whole_tasks` tasks, are the plain counts of near tasks: those whose weight is at least a third.
     `effective_tasks` is the number of independent tasks that the pooled evidence is worth. `lift` with `lift_lower` and `lift_upper` is the
     difference to what else was tried on like tasks (Mantel–Haenszel), `others` the pooled trials that it is compared with, `others_rate` their
     rate of success; `better` the probability that it is above 0. `nearest` is the nearness (cosine as the kernel sees it, 1 for the same task and
