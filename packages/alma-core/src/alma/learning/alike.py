@@ -10,7 +10,7 @@ from alma.learning.ways import ways
 from alma.learning.wording import Stems, wording
 
 MOST_KNOWN = 512
-"""Pairs of the first so many strategies are remembered: 1 MB at most."""
+"""Pairs among this number of strategies, the first ones, are remembered: 1 MB at most."""
 
 
 class AlikeStrategies:

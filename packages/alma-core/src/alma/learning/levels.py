@@ -60,7 +60,7 @@ class Row:
         proven_tasks: float = 0,
         alone: bool = False,
     ) -> "Row":
-        """The row of one strategy, and whether it is proven to do better, or worse, over so many tasks or runs."""
+        """The row of one strategy, and whether it is proven to do better, or worse, and over how many tasks or runs."""
         trials = float(advice.whole_trials[index])
         weight = discounted(trials)
         has_others = float(advice.others[index]) > _FEWEST
@@ -129,7 +129,7 @@ def anti_pattern_level(row: Row, needed: Needed) -> Level | None:
 
 
 def discounted(trials: float) -> float:
-    """What so many observations weigh together when each new one leaves `DISCOUNT` of the older: at most 1 / (1 - `DISCOUNT`)."""
+    """The weight of a number of observations together when each new one leaves `DISCOUNT` of the older: at most 1 / (1 - `DISCOUNT`)."""
     return (1 - math.pow(DISCOUNT, trials)) / (1 - DISCOUNT)
 
 

@@ -12,7 +12,7 @@ from alma.learning.task_space import TaskSpace, task_space
 from alma.text import normalised
 
 FITTED_AT = tuple(int(20 * 1.25**step) for step in range(32))
-"""Kernels are fitted on the first so many tasks, and again at the next of these numbers: the same ones in every process."""
+"""Kernels are fitted on the first of these numbers of tasks, and again at the next one: on the same tasks in every process."""
 
 
 class TaskKernels:

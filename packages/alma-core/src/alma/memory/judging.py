@@ -34,7 +34,7 @@ MOST_RULES = 8
 
 
 NEWEST_TASKS = 512
-"""Rules are judged by what was tried on so many of the newest tasks. What is shown of them is computed from all, when it is asked for."""
+"""Rules are judged by what was tried on this number of the newest tasks. What is shown of them is computed from all, when it is asked for."""
 
 MOST_QUESTIONS = 64
 """The number of tasks that one write judges rules for, where many are unlike each other: the last."""
