@@ -42,7 +42,7 @@ def outcomes(alma: ALMA) -> list[str]:
 
 @pytest.fixture
 def judged(alma: ALMA):
-    memory = ALMAMemory(alma, evaluator=lambda task, answer: answer == "deployed")
+    memory = ALMAMemory(alma, evaluator=lambda task, answer: answer == "deployed", task_type="deployment")
     yield memory
     memory.close()
 
@@ -64,7 +64,8 @@ def test_the_way_that_works_becomes_a_strategy(alma: ALMA, judged: ALMAMemory) -
     (strategy,) = alma.list_memories("heuristic")
     assert strategy.strategy == 'deploy(method="blue-green")'
     assert (strategy.success_count, strategy.occurrence_count) == (4, 4)
-    assert 'deploy(method="blue-green")' in {warning.better_alternative for warning in alma.list_memories("anti_pattern")}
+    (warning,) = alma.retrieve("Deploy the auth service", "Coder", task_type="deployment").anti_patterns
+    assert warning.better_alternative == 'deploy(method="blue-green")'
 
 
 def emptied(alma: ALMA, memory: ALMAMemory) -> None:

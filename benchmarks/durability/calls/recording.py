@@ -36,6 +36,7 @@ def arguments(made: Made) -> dict[str, object]:
         "outcome": made.verdict,
         "strategy_used": made.tried[1],
         "task_type": made.tried[0],
+        "task_id": f"{made.tried[0]} {made.token[-1]}",  # few tasks, so that evidence counts more than one outcome
     }
 
 
