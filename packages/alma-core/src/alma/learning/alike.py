@@ -10,7 +10,8 @@ from alma.learning.ways import ways
 from alma.learning.wording import Stems, wording
 
 MOST_KNOWN = 512
-"""Pairs among this number of strategies, the first ones, are remembered: 1 MB at most."""
+"""Pairs among this number of strategies, the first ones, are compared, and remembered: 1 MB at most. Later ones are the same in the same words
+alone."""
 
 
 class AlikeStrategies:
@@ -31,7 +32,7 @@ class AlikeStrategies:
         np.fill_diagonal(same, 1.0)
         cosines = (vectors @ vectors.T).astype(np.float64)
         if np.isnan(same).any():
-            self._fill(same, texts, cosines)
+            self._fill(same, numbers, texts, cosines)
             self._known[np.ix_(places[kept], places[kept])] = same[np.ix_(kept, kept)]
         return self._grouped(same, cosines) if self._is_calibrated else np.maximum(same, 0.0)
 
@@ -41,12 +42,14 @@ class AlikeStrategies:
         result: Floats = np.where(group[:, None] == group, 1.0, np.maximum(same, 0.0))
         return result
 
-    def _fill(self, same: Floats, texts: Sequence[str], cosines: Floats) -> None:
+    def _fill(self, same: Floats, numbers: Sequence[int], texts: Sequence[str], cosines: Floats) -> None:
         """Puts in what is missing: −1 for a pair that contradicts itself."""
         readings = [wording(text) for text in texts]
         cores: dict[Stems, int] = {}
         codes = np.array([cores.setdefault(reading.core, len(cores)) for reading in readings])
         may_be = (cosines > NOT_SAME) | (codes[:, None] == codes)
+        is_beyond = np.array(numbers) >= MOST_KNOWN
+        may_be &= ~(is_beyond[:, None] | is_beyond)
         missing = np.isnan(same)
         same[missing & ~may_be] = 0.0
         for one, other in np.argwhere(np.tril(missing & may_be, -1)).tolist():

@@ -54,6 +54,8 @@ class Learner:
     touched: dict[str, Touched] = field(default_factory=dict)
     """The cells near which rules have to be judged."""
     _has_observed: bool = False
+    _looked_up: set[str] = field(default_factory=set)
+    """The tasks that were looked up in this write, by the beginnings of the ids of their evidence."""
 
     def __post_init__(self) -> None:
         self.learned = self.write.learned
@@ -180,8 +182,9 @@ class Learner:
             class_id(agent, place)
             for agent, place in places
             if not self.ledger.books[(agent,)].side(is_of_steps=place.startswith(STEP)).of_task(class_id(agent, place))
-        }
+        } - self._looked_up
         if missing:
+            self._looked_up |= missing
             self.ledger.take_in(self.learned.of_tasks(missing), self.learned, self.write.stored.vectors)
 
 
