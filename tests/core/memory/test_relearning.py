@@ -177,3 +177,47 @@ def test_a_store_whose_evidence_is_by_task_already_is_left_as_it_is(
 
     assert (head(alma), alma.content_hash(), counts(alma)) == (records, content, counted)
     assert alma.verify().ok
+
+
+@pytest.mark.parametrize(
+    "damage", ["UPDATE memory SET body = x'7b' WHERE row = 1", "UPDATE passage SET text = x'ff' WHERE memory = 1"]
+)
+def test_a_damaged_outcome_keeps_no_store_from_opening_and_it_is_tried_again_when_it_is_mended(
+    open_store: OpenStore, made: Made, tmp_path: Path, damage: str
+) -> None:
+    path = tmp_path / "store" / "alma.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        table, column = damage.split()[1], damage.split()[3]
+        where = damage.partition("WHERE")[2]
+        (sound,) = connection.execute(f"SELECT {column} FROM {table} WHERE {where}").fetchone()
+        connection.execute(damage)
+    alma = open_store()
+    assert not alma.verify().ok
+    assert alma._store.storage.to_relearn() == ["shop"]  # type: ignore[attr-defined] # SQLite's
+    alma.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (sound,))
+    alma = open_store()
+    assert (known(alma), rules(alma)) == made[:2]
+    assert alma.verify().ok
+
+
+def test_two_that_open_it_at_once_make_it_anew_once(open_store: OpenStore, made: Made, mocker: MockerFixture) -> None:
+    """The other one makes it anew between what this one reads and what it writes."""
+    from alma.memory import relearning
+
+    read = relearning._former
+    others: list[ALMA] = []
+
+    def meanwhile(room: object) -> object:
+        found = read(room)  # type: ignore[arg-type] # as it is called
+        if not others:
+            others.append(None)  # type: ignore[arg-type] # so that the other one is not interrupted too
+            others.append(open_store())
+        return found
+
+    mocker.patch.object(relearning, "_former", meanwhile)
+    alma = open_store()
+    assert (known(alma), rules(alma)) == made[:2]
+    assert [entry.operation for entry in alma._room.project.entries()].count("relearn") == 1
+    assert alma.verify().ok

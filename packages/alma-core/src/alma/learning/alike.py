@@ -48,10 +48,12 @@ class AlikeStrategies:
         cores: dict[Stems, int] = {}
         codes = np.array([cores.setdefault(reading.core, len(cores)) for reading in readings])
         may_be = (cosines > NOT_SAME) | (codes[:, None] == codes)
-        is_beyond = np.array(numbers) >= MOST_KNOWN
-        may_be &= ~(is_beyond[:, None] | is_beyond)
+        is_late = np.array(numbers) >= MOST_KNOWN
+        is_of_late = is_late[:, None] | is_late
         missing = np.isnan(same)
         same[missing & ~may_be] = 0.0
+        same[missing & is_of_late] = -1.0
+        missing &= ~is_of_late
         for one, other in np.argwhere(np.tril(missing & may_be, -1)).tolist():
             weight = same_weight(texts[one], texts[other], float(cosines[one, other]), is_calibrated=self._is_calibrated)
             same[one, other] = same[other, one] = weight

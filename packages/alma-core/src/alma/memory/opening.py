@@ -16,7 +16,7 @@ from alma.config import (
     settings_block,
 )
 from alma.embedding import NO_OPTIONS, Options, create_embedder, embedder_for
-from alma.errors import ConfigurationError, EmbedderMismatchError
+from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError
 from alma.memory import arguments as args
 from alma.memory.relearning import relearn
 from alma.memory.room import OpenStore
@@ -71,16 +71,26 @@ def open_store(
     store = OpenStore(
         storage, path.parent, texts, clock, scopes, profile, embedder_options, rules, upkeep, sizes or SearchSizes()
     )
-    try:
-        for name in storage.to_relearn():
-            relearn(store.room(name))
-            storage.note_relearned(name)
-    except BaseException:
-        store.close()
-        raise
+    _relearn(store, storage)
     if upkeep.every is not None:
         Schedule(store).start()
     return store
+
+
+def _relearn(store: OpenStore, storage: SQLStorage) -> None:
+    """Has the evidence of former versions made anew. A damaged project opens all the same, so that it can be verified and mended, and is tried again
+    at the next open."""
+    try:
+        for name in storage.to_relearn():
+            try:
+                relearn(store.room(name))
+            except CorruptStoreError as error:
+                _LOG.warning("the evidence of project %s stays as a former version left it: %s", name, error)
+            else:
+                storage.note_relearned(name)
+    except BaseException:
+        store.close()
+        raise
 
 
 def _check_types(**given: object) -> None:

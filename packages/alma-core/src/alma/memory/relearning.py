@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from alma.errors import ConflictError, CorruptStoreError
 from alma.journal import Change
 from alma.memory.room import Room
 from alma.observing import Observation, blank_evidence, place_of, with_observation
@@ -18,6 +19,7 @@ from alma.types.memories import Outcome
 
 _LOG = logging.getLogger("alma")
 
+MOST_TRIES = 3
 OPERATION, ACTOR = "relearn", "alma"
 _RULES = (("heuristic", "heuristic_status"), ("anti_pattern", "anti_pattern_status"))
 
@@ -35,8 +37,19 @@ class _Former:
 def relearn(room: Room) -> None:
     """Replaces the evidence of a project by what its outcomes say, in one record. Rules keep their ids, outcomes their words.
 
-    Does nothing where that is what is stored.
+    Does nothing where that is what is stored. Another process may do the same at this moment: then what it stored is looked at anew. A damaged
+    row is a `CorruptStoreError`, and nothing is changed.
     """
+    for _ in range(MOST_TRIES):
+        try:
+            _relearn(room)
+        except ConflictError:
+            continue
+        return
+    _relearn(room)
+
+
+def _relearn(room: Room) -> None:
     former = _former(room)
     if not former.outcomes:
         return
@@ -60,7 +73,7 @@ def _former(room: Room) -> _Former:
     for stored in room.project.rows():
         row = stored.row
         if row is None:
-            continue
+            raise CorruptStoreError(f"{stored.table} {stored.key} {stored.fault}; see `alma verify`")
         if stored.table == "evidence":
             evidence[stored.key] = row
         elif stored.table == "memory" and row["evidence"]:
