@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from alma.learning.alike import AlikeStrategies, same_weights
+from alma.learning.alike import MOST_KNOWN, AlikeStrategies, same_weights
 
 
 def vectors_at(cosine: float) -> np.ndarray:
@@ -73,3 +73,10 @@ def test_wordings_in_a_row_of_near_ones_are_one_way_and_a_contradiction_parts_th
 )
 def test_names_that_share_a_word_are_two_ways(one: str, other: str) -> None:
     assert same_weights([one, other], vectors_at(0.7))[0, 1] == 0
+
+
+def test_strategies_beyond_those_that_are_compared_are_never_one_in_other_words() -> None:
+    texts = ["bounce it and read the log", "relaunch the process while watching"]
+    near = AlikeStrategies(is_calibrated=True).weights([0, 1], texts, vectors_at(0.9))
+    late = AlikeStrategies(is_calibrated=True).weights([MOST_KNOWN, MOST_KNOWN + 1], texts, vectors_at(0.9))
+    assert (near[0, 1], late[0, 1]) == (1, 0)

@@ -39,7 +39,7 @@ def same_weight(one: str, other: str, cosine: float, *, is_calibrated: bool) -> 
     if (len(one.split()) <= SHORT and len(other.split()) <= SHORT) or _share_words(mine, theirs):
         return DOUBTED
     if clear_conflict(mine, theirs):
-        return 0.0
+        return DOUBTED
     return min(max((cosine - NOT_SAME) / SPAN, 0.0), 1.0)
 
 

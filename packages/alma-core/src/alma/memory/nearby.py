@@ -9,12 +9,9 @@ from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.retrieval import bm25
 from alma.retrieval.query import without_names
-from alma.types.kinds import MemoryType
 
 NEAREST = 100
 """So many passages of each kind and owner are looked at."""
-
-LEARNED_KINDS = frozenset({MemoryType.OUTCOME.value, MemoryType.HEURISTIC.value, MemoryType.ANTI_PATTERN.value})
 
 
 @dataclass(frozen=True, slots=True)
