@@ -21,15 +21,18 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 @nox.session
 def core(session: nox.Session) -> None:
-    """The core, the built-in model and the workspace itself, with coverage."""
+    """The core, the command line, the built-in model and the workspace itself, with coverage."""
     sync(session, "--group", "dev")
     run_suites(
         session,
         "tests/core",
+        "tests/cli",
         "tests/contracts",
         "tests/minilm",
         "tests/workspace",
         "tests/benchmarks",
+        "--numprocesses=auto",
+        "--dist=worksteal",
         "--cov",
         "--cov-report=term",
     )
@@ -40,6 +43,14 @@ def docs(session: nox.Session) -> None:
     """Every documented block and every example, run as written, and the data of the examples."""
     sync(session, "--group", "dev")
     run_suites(session, "tests/docs", "tests/examples")
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """The documents as a site, in `.nox/pages`. Every link between them has to lead somewhere."""
+    sync(session, "--group", "site")
+    run(session, "mkdocs", "build", "--strict", "--quiet")
+    session.log(f"open {ENVIRONMENTS / 'pages' / 'index.html'}")
 
 
 @nox.session

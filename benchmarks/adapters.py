@@ -96,9 +96,9 @@ def figures(plain: Times, learning: Times, size: int) -> list[Gate]:
     runs, steps = _added(plain.short, plain.long, learning.short, learning.long)
     runs_cpu, steps_cpu = _added(plain.short_cpu, plain.long_cpu, learning.short_cpu, learning.long_cpu)
     return [
-        Gate(f"a run, p50, {size:,} memories", percentile(runs, 0.5), "ms", limit=5.0),
+        Gate(f"a run, p50, {size:,} memories", percentile(runs, 0.5), "ms", limit=10.0),
         Gate(f"a run, p95, {size:,} memories", percentile(runs, 0.95), "ms"),
-        Gate(f"a step, p50, {size:,} memories", percentile(steps, 0.5), "ms", limit=2.0),
+        Gate(f"a step, p50, {size:,} memories", percentile(steps, 0.5), "ms", limit=3.0),
         Gate(f"a step, p95, {size:,} memories", percentile(steps, 0.95), "ms"),
         Gate("processors, a run, p50", percentile(runs_cpu, 0.5), "ms"),
         Gate("processors, a step, p50", percentile(steps_cpu, 0.5), "ms"),

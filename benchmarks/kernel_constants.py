@@ -14,13 +14,12 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from alma.learning.alike import same_weights
-from alma.learning.experience import Advice, Experience, Question
-from alma.learning.kernels import Calibration, Curve, Kernels, calibration_of, fitted, grown, log_likelihood
-from alma.learning.pooling import advice
+from alma.learning.kernels import Calibration, Curve, calibration_of, log_likelihood
+from alma.learning.task_space import task_space
 from benchmarks.screen import wide_console
 from benchmarks.simulation import regrets
 from benchmarks.simulation.cached_texts import CachedEmbedder
-from benchmarks.simulation.estimate_policy import GROWTH, Advise, Ledger
+from benchmarks.simulation.estimate_policy import Ledger, advice_with
 from benchmarks.simulation.told import DEVELOPMENT, vocabulary
 from benchmarks.simulation.wording_worlds import Kind, World, world
 
@@ -42,28 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for curve in CURVES:
         calibration = replace(known, profile=curve)
         make = regrets.by_estimate(
-            partial(_advise, calibration), embedder, lambda texts, vectors, _=None: same_weights(texts, vectors)
+            partial(advice_with, calibration), embedder, lambda texts, vectors, _=None: same_weights(texts, vectors)
         )
         ratio, low, high = regrets.ratio(regrets.measured(made, {"": make}, 0)[""], reference, 0)
         nats = np.mean([_nats(each, embedder, calibration) for each in made])
         table.add_row(f"{curve.threshold:.2f}", f"{curve.width:.2f}", f"{ratio:.3f} ({low:.3f} to {high:.3f})", f"{nats:.4f}")
     wide_console().print(table)
-
-
-def _advise(calibration: Calibration) -> Advise:
-    """The estimate with these constants, for one growing experience."""
-    kernels: Kernels | None = None
-    fitted_at = 0
-
-    def advise(experience: Experience, question: Question) -> Advice:
-        nonlocal kernels, fitted_at
-        if kernels is None or len(experience.tasks) >= GROWTH * fitted_at:
-            kernels, fitted_at = fitted(experience, calibration), max(len(experience.tasks), 1)
-        else:
-            kernels = grown(kernels, experience)
-        return advice(experience, kernels, question)
-
-    return advise
 
 
 def _nats(asked: World, embedder: CachedEmbedder, calibration: Calibration) -> float:
@@ -74,7 +57,9 @@ def _nats(asked: World, embedder: CachedEmbedder, calibration: Calibration) -> f
         ledger.learn(one.task, None, strategy, float(one.outcome(strategy)))
     experience = ledger.experience()
     votes = min(len(experience.vote), 256)
-    return log_likelihood(experience, fitted(experience, calibration).profiles, calibration.profile) / votes
+    space = task_space(experience.tasks, experience.task_vectors)
+    profiles = space.profiles(space.cores(experience.tasks, experience.task_vectors.copy()))
+    return log_likelihood(experience, profiles, calibration.profile) / votes
 
 
 if __name__ == "__main__":

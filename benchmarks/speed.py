@@ -161,7 +161,7 @@ def _task_gates(plan: Plan, times: Mapping[str, Times], fillings: Mapping[int, F
         result += _between_gates(size, mine, peer if size == plan.peer_size else None)
         filling = fillings[size]
         result.append(
-            Gate(f"learn_many, up to {size:,}", filling.count / filling.seconds, "/s", limit=5_000, more_is_better=True)
+            Gate(f"learn_many, up to {size:,}", filling.count / filling.seconds, "/s", limit=3_000, more_is_better=True)
         )
     low, high = plan.sizes[0], plan.sizes[-1]
     if low < high:
@@ -202,7 +202,7 @@ def _learn_gates(size: int, mine: Times, peer: Times | None) -> list[Gate]:
         Gate(f"learn, {size:,} memories", rate, "/s", reference=theirs, is_same_run=peer is not None, more_is_better=True)
     )
     if theirs:
-        result.append(Gate(f"learn against the reference, {size:,} memories", rate / theirs, "×", limit=4.0, more_is_better=True))
+        result.append(Gate(f"learn against the reference, {size:,} memories", rate / theirs, "×", limit=3.0, more_is_better=True))
     result.append(
         Gate(
             f"calls of the embedder a learn, {size:,} memories",

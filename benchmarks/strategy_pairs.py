@@ -27,14 +27,14 @@ DATA = Path(__file__).with_name("data") / "strategy_pairs.jsonl"
 LEAST_PRECISION = 0.98
 LIMITS = tuple(step / 100 for step in range(60, 100, 5))
 EMBEDDED_AT_ONCE = 64
+STRATEGY = "strategy"
 SPLITS = {"dev": "tuned on", "held_out": "held out"}
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts, strategies or tasks (`of`), whether they are the same, and whether ALMA says so; `conflict` is what speaks against it."""
+    """Two strategies, whether they are the same, and whether ALMA says so; `conflict` is what speaks against it."""
 
-    of: str
     split: str
     kind: str
     is_same: bool
@@ -78,8 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except DataError as error:
         sys.exit(str(error))
     show_kinds(console, pairs)
-    show_sweep(console, [pair for pair in pairs if pair.of == "strategy"])
-    result = [gate for of in ("strategy", "task") for split in SPLITS for gate in figures(pairs, of, split)]
+    show_sweep(console, pairs)
+    result = [gate for split in SPLITS for gate in figures(pairs, split)]
     gates.show(console, result, f"Pairs of {options.data.name}, embedder {options.embedder}")
     if options.json:
         gates.write_json(options.json, result, data=options.data.name, embedder=options.embedder, kinds=kinds(pairs))
@@ -89,9 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def judged(path: Path, embedder: str) -> list[Pair]:
     """The pairs of a file as ALMA judges them. `DataError` if they are no labelled pairs."""
     from alma.embedding import create_embedder
-    from alma.learning.matching import conflict, same_strategy, same_task
+    from alma.learning.matching import conflict, same_strategy
 
-    records = read_records(path)
+    records = [record for record in read_records(path) if record.get("of", STRATEGY) == STRATEGY]
     model = create_embedder(embedder)
     pairs = []
     try:
@@ -100,18 +100,17 @@ def judged(path: Path, embedder: str) -> list[Pair]:
         one, other = np.split(np.concatenate([model.embed(batch) for batch in batches]), 2)
         for record, cosine in zip(records, np.einsum("ij,ij->i", one, other).tolist(), strict=True):
             a, b = record["a"], record["b"]
-            is_called_same = (same_task if record["of"] == "task" else same_strategy)(a, b, cosine)
-            about = (record["of"], record["split"], record["kind"], record["same"])
-            pairs.append(Pair(*about, cosine, is_called_same, conflict(a, b)))
+            about = (record["split"], record["kind"], record["same"])
+            pairs.append(Pair(*about, cosine, same_strategy(a, b, cosine), conflict(a, b)))
     except KeyError as error:
         raise DataError(f"{path}: a pair has no {error}") from error
     return pairs
 
 
-def figures(pairs: Sequence[Pair], of: str, split: str) -> list[Gate]:
-    """Precision, which is a limit, recall and F of one sort of text in one split."""
-    quality = Quality.of([pair for pair in pairs if (pair.of, pair.split) == (of, split)])
-    where = f"{of} pairs, {SPLITS[split]}"
+def figures(pairs: Sequence[Pair], split: str) -> list[Gate]:
+    """Precision, which is a limit, recall and F of one split."""
+    quality = Quality.of([pair for pair in pairs if pair.split == split])
+    where = SPLITS[split]
     return [
         Gate(f"precision of same, {where}", quality.precision, "", limit=LEAST_PRECISION, more_is_better=True),
         Gate(f"recall, {where}", quality.recall, "", more_is_better=True),
@@ -122,26 +121,24 @@ def figures(pairs: Sequence[Pair], of: str, split: str) -> list[Gate]:
 def kinds(pairs: Sequence[Pair]) -> list[dict[str, str | bool | int | float]]:
     """Of each kind of pair and split: how many there are, how many are judged right, and their mean cosine."""
     rows: list[dict[str, str | bool | int | float]] = []
-    for (of, is_same, kind, split), group in groupby(sorted(pairs, key=_kind), key=_kind):
+    for (is_same, kind, split), group in groupby(sorted(pairs, key=_kind), key=_kind):
         members = list(group)
         right = sum(pair.is_called_same == is_same for pair in members)
         cosine = round(mean([pair.cosine for pair in members]), 3)
-        rows.append(
-            {"of": of, "same": is_same, "kind": kind, "split": split, "pairs": len(members), "right": right, "cosine": cosine}
-        )
+        rows.append({"same": is_same, "kind": kind, "split": split, "pairs": len(members), "right": right, "cosine": cosine})
     return rows
 
 
 def show_kinds(console: Console, pairs: Sequence[Pair]) -> None:
     """Prints a row for each kind of pair and split."""
     table = Table(title="By kind", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("of", "is", "kind", "split"):
+    for name in ("is", "kind", "split"):
         table.add_column(name)
     for name in ("pairs", "judged right", "mean cosine"):
         table.add_column(name, justify="right")
     for row in kinds(pairs):
         verdict = "same" if row["same"] else "different"
-        told = (row["of"], verdict, row["kind"], SPLITS[str(row["split"])], row["pairs"], row["right"], row["cosine"])
+        told = (verdict, row["kind"], SPLITS[str(row["split"])], row["pairs"], row["right"], row["cosine"])
         table.add_row(*map(str, told))
     console.print(table)
 
@@ -159,8 +156,8 @@ def show_sweep(console: Console, pairs: Sequence[Pair]) -> None:
     console.print(table)
 
 
-def _kind(pair: Pair) -> tuple[str, bool, str, str]:
-    return pair.of, pair.is_same, pair.kind, pair.split
+def _kind(pair: Pair) -> tuple[bool, str, str]:
+    return pair.is_same, pair.kind, pair.split
 
 
 def _parser() -> argparse.ArgumentParser:

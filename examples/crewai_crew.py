@@ -38,7 +38,7 @@ def model(messages):
 
 
 with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
-    memory = ALMAMemory(alma, evaluator=lambda task, answer: "live" in answer)
+    memory = ALMAMemory(alma, evaluator=lambda run: "live" in run.answer)
     for number in (1, 2):
         llm = ScriptedLLM(model)
         developer = Agent(role="backend-dev", goal="ship", backstory="careful", llm=llm, tools=[deploy])

@@ -36,7 +36,7 @@ def script(messages):
     """Takes the first way that its notes do not tell a failure of."""
     if isinstance(messages[-1], ToolMessage):
         return "Deployed; I went by [O1]." if "healthy" in messages[-1].text else "I could not."
-    failed = re.findall(r'Failed[^\n]*way="([\w-]+)"', messages[0].text)
+    failed = re.findall(r'Failed[^\n]*way="([\w-]+)"', messages[1].text)
     return "deploy", {"way": next(way for way in WAYS if way not in failed)}
 
 
@@ -54,7 +54,7 @@ def judge(run):
 
 
 with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop") as alma:
-    memory = ALMAMiddleware(alma, agent="deployer", outcome_from=judge)
+    memory = ALMAMiddleware(alma, agent="deployer", evaluator=judge)
     model = chat_model()
     agent = create_agent(model, [deploy], system_prompt="Deploy in one call of the tool.", middleware=[memory])
     for number in (1, 2, 3):

@@ -30,14 +30,14 @@ def script(messages):
     """Takes the first way that its notes do not tell a failure of."""
     if messages[-1].role == "tool":
         return "Deployed; I went by [O1]." if "healthy" in messages[-1].content else f"I could not: {messages[-1].content}."
-    failed = re.findall(r"Failed[^\n]*way='([\w-]+)'", messages[-1].content)
+    failed = re.findall(r'Failed[^\n]*way="([\w-]+)"', messages[-1].content)
     return [("deploy", {"way": next(way for way in WAYS if way not in failed)})]
 
 
 def judge(run):
     """The run is a success if the deployment is healthy, whatever the agent says of it; else a failure, and this is why."""
     done = run.steps[-1]
-    return ("success" if done.ok else "failure"), done.answer
+    return ("success" if done.ok else "failure"), done.output or done.error
 
 
 async def main() -> None:
@@ -49,13 +49,12 @@ async def main() -> None:
             print(f"run {number}: {await agent.run(user_msg=TASK, memory=memory)}")
             await memory.learner.aflush()  # the next run would wait for it by itself
             run = memory.learner.last_run
-            print(f"       {[step.action for step in run.steps]}: {run.outcome}")
+            print(f"       {[step.action for step in run.episodes[0].steps]}: {run.outcome}")
             outcomes.append(run.outcome)
         notes = alma.retrieve(task=TASK, agent="deployer").to_prompt()
         print(f"\n{notes}\n\n{alma.strategies(task=TASK, agent='deployer')}")
         assert outcomes == ["failure", "failure", "success"]
-        # A failed step and the run that failed by it are one note.
-        assert [notes.count(f"way='{way}'") for way in WAYS] == [1, 1, 1]
+        assert [f'way="{way}"' in notes for way in WAYS] == [True, True, True]
 
 
 asyncio.run(main())

@@ -37,7 +37,8 @@ class Session:
 class Question:
     """A question with its haystack, and apart from it the places of the gold sessions in the haystack.
 
-    `missing` counts gold sessions that the haystack does not hold: nobody can find those.
+    `missing` counts gold sessions that the haystack does not hold: they cannot be found.
+    `asked_at` is when the question was asked, `None` where the data do not say.
     """
 
     text: str
@@ -46,6 +47,7 @@ class Question:
     sessions: tuple[Session, ...]
     gold: frozenset[int]
     missing: int
+    asked_at: datetime | None = None
 
 
 def read_questions(path: Path, *, limit: int | None = None, seed: int = 0) -> list[Question]:
@@ -76,6 +78,7 @@ def _question(record: Mapping[str, Any], number: int, seed: int) -> Question:
         sessions=tuple(_session(sessions[old], times[old]) for old in order),
         gold=frozenset(new for new, old in enumerate(order) if ids[old] in evidence),
         missing=len(evidence - set(ids)),
+        asked_at=_time(record.get("question_date")),
     )
 
 

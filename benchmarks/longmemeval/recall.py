@@ -1,6 +1,7 @@
-"""Asking ALMA: each haystack becomes a project, each session a memory with its turns as passages, and the question a retrieval."""
+"""Asking ALMA: each haystack becomes a project, each session a conversation, and the question a retrieval."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from benchmarks.longmemeval.questions import Question, Session
@@ -9,13 +10,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from alma import ALMA, Draft
+    from alma import ALMA
     from alma.protocols import Embedder
     from alma.types.embedding import Fingerprint
 
 MODES: Mapping[str, tuple[str, ...]] = {"hybrid": ("dense", "text"), "bm25": ("text",), "dense": ("dense",)}
 AGENT = "assistant"
-USER = "user"
+NEVER_ASKED = datetime(2025, 1, 1, tzinfo=UTC)
+"""Where the clock stands for questions of which the data do not say when they were asked."""
 DEPTH = 50
 """So many sessions are asked for, so that the reciprocal rank is told beyond ten."""
 
@@ -40,26 +42,31 @@ class RememberingEmbedder:
         return np.stack([self._vectors[text] for text in texts])
 
 
-def rankings(alma: "ALMA", question: Question, modes: Collection[str]) -> dict[str, list[int]]:
-    """For each mode the places of the recalled sessions, best first. Stores the haystack in the given, empty project."""
-    ids = alma.add_many([draft(session) for session in question.sessions])
-    place_of = {memory_id: place for place, memory_id in enumerate(ids)}
-    found = {
-        mode: alma.retrieve(task=question.text, agent=AGENT, top_k=DEPTH, profile="recall", arms=MODES[mode]).ids
-        for mode in modes
-    }
-    return {mode: [place_of[memory_id] for memory_id in memory_ids] for mode, memory_ids in found.items()}
+class QuestionClock:
+    """A clock that stands where it is set."""
+
+    def __init__(self) -> None:
+        self.now = NEVER_ASKED
+
+    def __call__(self) -> datetime:
+        return self.now
 
 
-def draft(session: Session) -> "Draft":
-    """The session as a fact, searched by its turns. Nothing of it names the session."""
-    from alma import DomainKnowledge, Draft, Passage
-    from alma.text import split_passages
+class Haystack:
+    """The sessions of a question in an empty project, each as a conversation."""
 
-    pieces = [(turn, piece) for turn in session.turns for piece in split_passages(turn.text)]
-    passages = tuple(
-        Passage(text=piece, speaker=turn.speaker, position=position, time=session.time, is_own=turn.speaker == USER)
-        for position, (turn, piece) in enumerate(pieces)
-    )
-    fact = "\n".join(f"{turn.speaker}: {turn.text}" for turn in session.turns)
-    return Draft(memory=DomainKnowledge(agent=AGENT, domain="conversation", fact=fact), passages=passages)
+    def __init__(self, alma: "ALMA", sessions: Sequence[Session]) -> None:
+        self.sessions = sessions
+        self._alma = alma
+        self._place_of = {store(alma, session): place for place, session in enumerate(sessions)}
+
+    def ranking(self, question: Question, mode: str) -> list[int]:
+        """Returns the places of the recalled sessions, best first."""
+        found = self._alma.retrieve(task=question.text, agent=AGENT, top_k=DEPTH, profile="recall", arms=MODES[mode])
+        return [self._place_of[memory_id] for memory_id in found.ids]
+
+
+def store(alma: "ALMA", session: Session) -> str:
+    """Stores a session as a conversation and returns the memory's id. All sessions have one name: it says nothing of the place."""
+    messages = [{"role": turn.speaker, "content": turn.text} for turn in session.turns]
+    return alma.add_conversation(messages, AGENT, "session", at=session.time).id

@@ -1,6 +1,8 @@
 """Policies that choose by an estimate: a pure function from an `Experience` and a `Question` to `Advice`."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,9 +14,9 @@ from benchmarks.simulation.prototype import prototype_advice
 
 if TYPE_CHECKING:
     from alma.learning.experience import Advice, Experience, Question
+    from alma.learning.kernels import Calibration
     from alma.types.embedding import Fingerprint
 
-GROWTH = 1.25
 DISCOUNT = 0.93
 NOT_SAME, SPAN = 0.35, 0.4
 
@@ -122,20 +124,41 @@ def current_estimate(fingerprint: "Fingerprint") -> tuple[Callable[[], Advise], 
 
 
 def pooled_advice(fingerprint: "Fingerprint") -> Advise:
-    """The estimate of ALMA without its storage, for one growing experience: kernels are fitted anew when the tasks grew by a quarter."""
-    from alma.learning.kernels import Kernels, calibration_of, fitted, grown
-    from alma.learning.pooling import advice
+    """The estimate of ALMA without its storage, with the constants of an embedder."""
+    from alma.learning.kernels import calibration_of
 
-    calibration = calibration_of(fingerprint)
-    fitted_at = 0
-    kernels: Kernels | None = None
+    return advice_with(calibration_of(fingerprint))
+
+
+def advice_with(calibration: "Calibration | None") -> Advise:
+    """The estimate as a ledger makes it, for one growing experience."""
+    from alma.learning.pooling import pooled, usual_rates
+    from alma.learning.task_kernels import TaskKernels
+
+    kernels: TaskKernels | None = None
 
     def advise(experience: "Experience", question: "Question") -> "Advice":
-        nonlocal fitted_at, kernels
-        if kernels is None or len(experience.tasks) >= GROWTH * fitted_at:
-            kernels, fitted_at = fitted(experience, calibration), max(len(experience.tasks), 1)
-        else:
-            kernels = grown(kernels, experience)
-        return advice(experience, kernels, question)
+        nonlocal kernels
+        kernels = kernels or TaskKernels(calibration, experience.task_vectors.shape[1])
+        for place in range(len(kernels), len(experience.tasks)):
+            kernels.add(experience.tasks[place], experience.task_types[place], experience.task_vectors[place])
+        near = kernels.nearness(question, partial(of_first, experience))
+        cells = experience.successes, experience.trials, experience.weight, experience.cell_strategy
+        return pooled(experience, near, usual_rates(*cells, experience.same))
 
     return advise
+
+
+def of_first(experience: "Experience", tasks: int) -> "Experience":
+    """What was tried on the first tasks."""
+    kept = experience.cell_task < tasks
+    counts = ("successes", "trials", "recent_successes", "recent_trials", "vote", "weight")
+    return replace(
+        experience,
+        tasks=experience.tasks[:tasks],
+        task_vectors=experience.task_vectors[:tasks],
+        task_types=experience.task_types[:tasks],
+        cell_task=experience.cell_task[kept],
+        cell_strategy=experience.cell_strategy[kept],
+        **{name: getattr(experience, name)[kept] for name in counts},
+    )

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).resolve().parents[2] / "packages/alma-core/src/alma/cli/data/tau_airline.jsonl.gz"
+TARGET = Path(__file__).resolve().parents[2] / "packages/alma-cli/src/alma_cli/data/tau_airline.jsonl.gz"
 CHANGES = {
     "book_reservation",
     "cancel_reservation",

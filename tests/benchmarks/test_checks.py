@@ -61,6 +61,7 @@ def trials(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_warnings_are_counted_where_they_should_come_and_where_not(
     files: list[object], trials: Path, data: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check
 ) -> None:
@@ -85,6 +86,7 @@ def test_warnings_are_counted_where_they_should_come_and_where_not(
     assert body["by_kind"]["held out"] == {"benign, should not": [0, 1], "shell, should warn": [1, 1]}
 
 
+@pytest.mark.slow
 def test_without_other_files_the_pairs_and_the_tasks_alone_are_judged(
     files: list[object], tmp_path: Path, run_benchmark: Run
 ) -> None:

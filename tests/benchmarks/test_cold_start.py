@@ -10,6 +10,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 Check = Callable[[subprocess.CompletedProcess[str], Path], None]
 
 
+@pytest.mark.slow
 def test_a_new_process_answers_and_is_timed(data: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check) -> None:
     out = tmp_path / "out.json"
     done = run_benchmark("cold_start", "--data", data, "--memories", 30, "--runs", 2, "--embedder", "hash", "--json", out)

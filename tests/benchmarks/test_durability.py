@@ -26,6 +26,7 @@ CALLS = 60
 QUICK = ("clock", "locks-attacked", "torn-database", "torn-snapshot")
 
 
+@pytest.mark.slow
 def test_twenty_rounds_of_kills_lose_nothing(tmp_path: Path, run_benchmark: Run) -> None:
     out = tmp_path / "out.json"
     done = run_benchmark("durability", "--scenario", "kills", "--rounds", 20, "--json", out)
@@ -39,6 +40,7 @@ def test_twenty_rounds_of_kills_lose_nothing(tmp_path: Path, run_benchmark: Run)
     assert sum(sum(each["killed_in"].values()) for each in body["rounds"]) > 0
 
 
+@pytest.mark.slow
 def test_processes_that_are_not_killed_leave_exact_counts(tmp_path: Path, run_benchmark: Run) -> None:
     out = tmp_path / "out.json"
     done = run_benchmark("durability", "--scenario", "counts", "--calls", 12, "--json", out)
@@ -49,6 +51,7 @@ def test_processes_that_are_not_killed_leave_exact_counts(tmp_path: Path, run_be
     assert counted["faults"] == {}
 
 
+@pytest.mark.slow
 def test_faults_end_in_clear_errors_or_in_repair(tmp_path: Path, run_benchmark: Run) -> None:
     out = tmp_path / "out.json"
     chosen = [argument for name in QUICK for argument in ("--scenario", name)]
@@ -90,6 +93,7 @@ def execute(tmp_path: Path, statement: str) -> None:
         assert connection.execute(statement).rowcount > 0
 
 
+@pytest.mark.slow
 def test_a_store_that_holds_what_the_ledger_says_is_clean(hand: Hand, tmp_path: Path) -> None:
     hand.opens.main.close()
     found = faults(tmp_path)
@@ -100,6 +104,7 @@ def test_a_store_that_holds_what_the_ledger_says_is_clean(hand: Hand, tmp_path: 
     assert found.checked["erased words"] > 0
 
 
+@pytest.mark.slow
 def test_an_older_copy_of_the_store_has_lost_calls(hand: Hand, tmp_path: Path) -> None:
     hand.opens.main.close()
     shutil.copy(tmp_path / "store" / "alma.db", tmp_path / "older")
@@ -120,6 +125,7 @@ def test_a_call_that_no_ledger_has_is_found(hand: Hand, tmp_path: Path) -> None:
     assert faults(tmp_path).counts["phantom"] > 0
 
 
+@pytest.mark.slow
 def test_a_call_that_was_killed_may_be_there_or_not(hand: Hand, tmp_path: Path) -> None:
     made = Made("zzunknownq", "outcome", HAND, "the task of zzunknownq", verdict="success", tried=("deploys", "way"))
     hand.ledger.intend(Intent("learn", SHARED, HAND, ("learn",), (made,)))
@@ -131,6 +137,7 @@ def test_a_call_that_was_killed_may_be_there_or_not(hand: Hand, tmp_path: Path) 
     assert faults(tmp_path).faults == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "sort"),
     [
@@ -160,6 +167,7 @@ def test_words_that_were_purged_and_files_that_are_left_over_are_found(hand: Han
     assert found.counts["files"] == 1
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_wrong_meanwhile_and_an_error_outside_the_tree_are_found(hand: Hand, tmp_path: Path) -> None:
     hand.ledger.complain("something is not found")
     with hand.calling(Intent("learn", SHARED, HAND, ("learn",))):

@@ -33,6 +33,7 @@ def runs(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_where_the_tools_tell_the_verdict_it_is_forecast_of_tasks_left_out(
     runs: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check
 ) -> None:

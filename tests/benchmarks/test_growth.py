@@ -16,6 +16,7 @@ Check = Callable[[subprocess.CompletedProcess[str], Path], None]
 SMALL = ("--stored", 60, 120, "--many", 20, "--crowd", 60, "--learns", 80, "--retrieves", 80, "--rounds", 2, "--block", 3)
 
 
+@pytest.mark.slow
 def test_all_that_may_grow_is_measured(tmp_path: Path, run_benchmark: Run, check_verdict: Check) -> None:
     out = tmp_path / "out.json"
     done = run_benchmark("growth", *SMALL, "--dir", tmp_path, "--json", out)

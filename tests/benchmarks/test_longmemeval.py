@@ -19,6 +19,7 @@ def question(*, kind: str = "temporal", gold: set[int], is_abstention: bool = Fa
     return Question("?", kind, is_abstention, (), frozenset(gold), missing)
 
 
+@pytest.mark.slow
 def test_the_evidence_is_found_through_the_public_api_in_every_mode(data: Path, tmp_path: Path, run_benchmark: Run) -> None:
     out = tmp_path / "out.json"
     done = run_benchmark("longmemeval", "--data", data, "--embedder", "hash", "--json", out)
@@ -32,6 +33,7 @@ def test_the_evidence_is_found_through_the_public_api_in_every_mode(data: Path, 
     assert "without abstention" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_runner_is_known_by_its_other_name_and_takes_one_mode_and_a_limit(
     data: Path, tmp_path: Path, run_benchmark: Run
 ) -> None:
@@ -46,6 +48,7 @@ def test_the_runner_is_known_by_its_other_name_and_takes_one_mode_and_a_limit(
     assert rows[0]["questions"] == 2
 
 
+@pytest.mark.slow
 def test_asking_for_the_words_of_the_evidence_id_finds_nothing(data: Path, tmp_path: Path, run_benchmark: Run) -> None:
     records = [json.loads(line) for line in data.read_text().splitlines()]
     asking = [{**record, "question": record["answer_session_ids"][0]} for record in records]

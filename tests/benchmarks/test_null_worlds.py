@@ -22,6 +22,7 @@ def play(*rates: float, worlds: int = 200) -> Play:
     return Play(np.tile(np.array(rates), (worlds, 1, 1)), np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_a_quick_run_writes_all_figures(tmp_path: Path, run_benchmark: Run, check_verdict: Check) -> None:
     out = tmp_path / "out.json"
     done = run_benchmark("null_worlds", "--quick", "--json", out)

@@ -38,6 +38,7 @@ def record(task: str, trial: int, reward: float) -> dict[str, Any]:
     return {"task_id": list(TASKS).index(task), "trial": trial, "reward": reward, "traj": said, "info": about}
 
 
+@pytest.mark.slow
 def test_a_task_that_always_ends_alike_is_foretold_from_its_own_trials(
     trials: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check
 ) -> None:
@@ -57,6 +58,7 @@ def test_a_task_that_always_ends_alike_is_foretold_from_its_own_trials(
     assert body["intervals"]["same task known, AUC"][0] <= measured["same task known, AUC"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_figures(trials: Path, tmp_path: Path, run_benchmark: Run) -> None:
     written = []
     for name in ("one", "two"):

@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 from benchmarks.longmemeval.questions import Question, read_questions
-from benchmarks.longmemeval.recall import draft
+from benchmarks.longmemeval.recall import AGENT, store
 from benchmarks.records import DataError
+
+from alma import ALMA
+from alma.types.memories import Conversation
 
 FACT = "blue ceramic jar"
 
@@ -36,9 +39,13 @@ def test_the_order_of_sessions_is_shuffled_by_the_seed(tmp_path: Path, record: d
 
 def test_no_session_id_reaches_what_is_stored(tmp_path: Path, record: dict[str, Any]) -> None:
     (question,) = questions_of(tmp_path, record)
-    stored = "".join(draft(session).model_dump_json() for session in question.sessions)
+    with ALMA.open(tmp_path / "memory", project_id="p", embedding_provider="hash") as alma:
+        ids = [store(alma, session) for session in question.sessions]
+        alma.export(tmp_path / "all.jsonl")
 
+    stored = (tmp_path / "all.jsonl").read_text()
     assert not [name for name in record["haystack_session_ids"] if name in stored]
+    assert all(memory_id in stored for memory_id in ids)
     assert FACT in stored
 
 
@@ -80,8 +87,11 @@ def test_what_is_no_longmemeval_question_is_an_error_that_says_what_it_lacks(tmp
 
 def test_user_turns_are_own_text_and_assistant_turns_are_not(tmp_path: Path, record: dict[str, Any]) -> None:
     (question,) = questions_of(tmp_path, record)
+    with ALMA.open(tmp_path / "memory", project_id="p", embedding_provider="hash") as alma:
+        for session in question.sessions:
+            store(alma, session)
+        stored = alma.list_memories("conversation", AGENT)
 
-    for session in question.sessions:
-        passages = draft(session).passages
-        assert {(passage.speaker, passage.is_own) for passage in passages} == {("user", True), ("assistant", False)}
-        assert [passage.position for passage in passages] == list(range(len(passages)))
+    assert len(stored) == len(question.sessions)
+    turns = {(turn.speaker, turn.is_own) for memory in stored if isinstance(memory, Conversation) for turn in memory.turns}
+    assert turns == {("user", True), ("assistant", False)}

@@ -18,6 +18,7 @@ Check = Callable[[subprocess.CompletedProcess[str], Path], None]
 SILENT = Progress(disable=True)
 
 
+@pytest.mark.slow
 def test_a_quick_run_writes_all_figures(tmp_path: Path, run_benchmark: Run, check_verdict: Check) -> None:
     out = tmp_path / "out.json"
     done = run_benchmark("simulation", "--quick", "--json", out)
@@ -46,6 +47,7 @@ def test_the_exact_coverage_is_that_of_many_drawn_trials() -> None:
     assert coverage.exact(0.3, 20) == pytest.approx(held, abs=0.015)
 
 
+@pytest.mark.slow
 def test_policies_decide_with_the_same_luck_and_the_best_has_no_regret() -> None:
     regrets = choosing.measured(0, 2, 12, SILENT)
 
@@ -62,6 +64,7 @@ def test_a_placebo_that_helps_is_caught() -> None:
     assert [helping[-1].holds, idle[-1].holds] == [False, True]
 
 
+@pytest.mark.slow
 def test_what_false_outcomes_do_is_told_by_how_many_it_takes() -> None:
     another, *own_name = poison.figures()
     to_fall, to_return = own_name[::2], own_name[1::2]

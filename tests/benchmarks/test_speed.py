@@ -16,6 +16,7 @@ Check = Callable[[subprocess.CompletedProcess[str], Path], None]
 SMALL = ("--sizes", 20, 40, "--rounds", 2, "--block", 4)
 
 
+@pytest.mark.slow
 def test_every_size_is_measured_and_looked_at_from_a_new_process(
     data: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check
 ) -> None:
@@ -35,6 +36,7 @@ def test_every_size_is_measured_and_looked_at_from_a_new_process(
     assert any(what.startswith("retrieve p50, 10 passages") for what in measured)
 
 
+@pytest.mark.slow
 def test_no_store_is_left_behind(data: Path, tmp_path: Path, run_benchmark: Run) -> None:
     folder = tmp_path / "stores"
     folder.mkdir()
@@ -44,6 +46,7 @@ def test_no_store_is_left_behind(data: Path, tmp_path: Path, run_benchmark: Run)
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_a_python_without_the_reference_is_named_with_what_it_lacks(data: Path, run_benchmark: Run) -> None:
     done = run_benchmark("speed", "--data", data, *SMALL, "--peer", sys.executable, "--peer-size", 20)
 

@@ -41,6 +41,7 @@ def solved(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_strategy_that_is_clearly_better_is_chosen_by_either_call(
     solved: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check
 ) -> None:
@@ -62,6 +63,7 @@ def test_limits_are_kept_from_fifty_logged_tasks_on() -> None:
     assert [gate.holds for gate in figures(found, 50, 0)] == [True] * 4
 
 
+@pytest.mark.slow
 def test_a_file_of_something_else_is_a_clear_error(data: Path, run_benchmark: Run) -> None:
     done = run_benchmark("strategies", "--data", data)
 
@@ -70,6 +72,7 @@ def test_a_file_of_something_else_is_a_clear_error(data: Path, run_benchmark: Ru
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_more_logged_tasks_than_there_are_is_an_error_that_says_how_many_there_are(solved: Path, run_benchmark: Run) -> None:
     done = run_benchmark("strategies", "--data", solved, "--logged", 70)
 

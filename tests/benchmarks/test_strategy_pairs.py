@@ -3,33 +3,36 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from benchmarks.records import read_records
 from benchmarks.strategy_pairs import DATA, Pair, Quality
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
+@pytest.mark.slow
 def test_the_labelled_pairs_are_told_apart_with_the_real_model(tmp_path: Path, run_benchmark: Run) -> None:
     out = tmp_path / "out.json"
     done = run_benchmark("strategy_pairs", "--json", out)
 
     measured = {row["what"]: row["value"] for row in json.loads(out.read_text())["gates"]}
     assert done.returncode == 0, done.stderr
-    assert measured["recall, strategy pairs, held out"] > 0.7
-    assert measured["recall, task pairs, held out"] > 0.8
+    assert measured["recall, held out"] > 0.7
 
 
+@pytest.mark.slow
 def test_a_limit_that_is_missed_ends_with_1_and_is_named(tmp_path: Path, run_benchmark: Run) -> None:
     path = tmp_path / "pairs.jsonl"
-    pair = {"of": "strategy", "same": False, "kind": "label", "split": "dev", "a": "Use Redis", "b": "Using Redis"}
+    pair = {"same": False, "kind": "label", "split": "dev", "a": "Use Redis", "b": "Using Redis"}
     path.write_text(json.dumps(pair) + "\n")
 
     done = run_benchmark("strategy_pairs", "--data", path, "--embedder", "hash")
 
     assert done.returncode == 1
-    assert "precision of same, strategy pairs, tuned on (0 )" in done.stderr
+    assert "precision of same, tuned on (0 )" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_file_without_pairs_is_a_clear_error(data: Path, run_benchmark: Run) -> None:
     done = run_benchmark("strategy_pairs", "--data", data, "--embedder", "hash")
 
@@ -40,7 +43,7 @@ def test_a_file_without_pairs_is_a_clear_error(data: Path, run_benchmark: Run) -
 
 def test_precision_recall_and_f_are_those_of_what_is_called_the_same() -> None:
     def pair(is_same: bool, is_called_same: bool) -> Pair:
-        return Pair("strategy", "dev", "kind", is_same, 0.9, is_called_same, None)
+        return Pair("dev", "kind", is_same, 0.9, is_called_same, None)
 
     quality = Quality.of([pair(True, True), pair(True, True), pair(True, False), pair(False, True), pair(False, False)])
 

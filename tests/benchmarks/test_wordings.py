@@ -111,6 +111,7 @@ def test_the_ratio_of_a_policy_to_itself_is_one_and_of_half_the_regret_a_half() 
     assert regrets.ratio([2.0, 3.0], [4.0, 6.0], 0) == (0.5, 0.5, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", [True, False])
 def test_an_estimate_that_is_followed_beats_chance(embedder: CachedEmbedder, typed: bool) -> None:
     makers = {"random": regrets.baselines(embedder)["random"]}
@@ -151,6 +152,7 @@ def test_the_public_calls_are_followed_through_a_world(embedder: CachedEmbedder,
     assert 0 < found["public"][0] < 15
 
 
+@pytest.mark.slow
 def test_relevance_counts_what_is_shown_and_what_of_it_is_of_the_intent(embedder: CachedEmbedder) -> None:
     found = relevance.measured(vocabulary("office"), Gap.WIDE, 0, embedder, tasks=40)
 
@@ -160,6 +162,7 @@ def test_relevance_counts_what_is_shown_and_what_of_it_is_of_the_intent(embedder
     assert len(found.foreign) == len(unrelated("office"))
 
 
+@pytest.mark.slow
 def test_cases_of_coverage_are_what_they_say() -> None:
     drawn = [interval_coverage.cases(vocabulary("operations"), 0, number) for number in range(120)]
     retries, twice, drift, difficult = zip(*drawn, strict=True)
@@ -213,6 +216,7 @@ def test_texts_are_embedded_once_and_read_from_the_folder_afterwards(tmp_path: P
     assert (again == 0).all(axis=1).sum() == 1
 
 
+@pytest.mark.slow
 def test_a_quick_run_writes_ratios_and_regrets(
     tmp_path: Path, run_benchmark: Callable[..., object], check_verdict: Callable[..., None]
 ) -> None:

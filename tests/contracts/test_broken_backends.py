@@ -162,6 +162,7 @@ def kept(file: str, broken: str) -> str:
     return KEPT_BY_OTHERS.get(broken, KEPT[file])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "broken", "checks"), CASES, ids=[broken for _, broken, _ in CASES])
 def test_a_broken_backend_fails_the_checks_of_the_promise_that_it_breaks(
     failed: dict[tuple[str, str], bool], file: str, broken: str, checks: list[str]

@@ -131,6 +131,7 @@ def test_vector_changes_can_be_built_from_vectors_alone() -> None:
         make_vector_changes(1, [[1, 0]], dimension=2, owners=[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["hypothesis", "pytest"])
 def test_without_the_test_tools_the_fakes_work_and_the_contracts_name_the_extra(missing: str) -> None:
     code = (

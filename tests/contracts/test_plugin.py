@@ -16,6 +16,7 @@ def test_pytest_finds_the_plugin_by_its_entry_point() -> None:
     assert [point.value for point in entry_points(group="pytest11", name="alma")] == ["alma.testing.plugin"]
 
 
+@pytest.mark.slow
 def test_a_suite_that_does_not_use_the_plugin_pays_nothing_for_it(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(f"""
         import sys
@@ -30,6 +31,7 @@ def test_a_suite_that_does_not_use_the_plugin_pays_nothing_for_it(pytester: pyte
     pytester.runpytest_subprocess("-p", "no:hypothesispytest", "-p", "no:langsmith_plugin").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_each_test_has_an_empty_memory_that_is_told_the_time(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
         from datetime import timedelta
@@ -54,6 +56,7 @@ def test_each_test_has_an_empty_memory_that_is_told_the_time(pytester: pytest.Py
     pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_suite_gives_the_rules_of_its_agents(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
         import pytest
@@ -71,6 +74,7 @@ def test_a_suite_gives_the_rules_of_its_agents(pytester: pytest.Pytester) -> Non
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_the_tests_on_the_page_about_testing_pass_as_a_suite(pytester: pytest.Pytester) -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
     suites = [
@@ -81,6 +85,7 @@ def test_the_tests_on_the_page_about_testing_pass_as_a_suite(pytester: pytest.Py
     pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=14)
 
 
+@pytest.mark.slow
 def test_a_failure_of_a_contract_shows_the_values(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
         import numpy as np

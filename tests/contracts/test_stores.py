@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from alma.storage.store import SQLStorage
-from alma.testing import MockEmbedder, MockStorage, ReembeddableContract, StoreContract
+from alchemy_store import AlchemyStore
+from alma.storage.sqlite.store import SQLStorage
+from alma.testing import FileStoreContract, MockEmbedder, MockStorage, ReembeddableContract, StoreContract
 from alma.testing.clocks import START
 from alma.testing.contracts.stored import OpenStore
 
 
-class TestSQLStorage(StoreContract, ReembeddableContract):
+class TestSQLStorage(StoreContract, FileStoreContract, ReembeddableContract):
     @pytest.fixture
     def open_store(self) -> OpenStore:
         def open_it(folder: Path) -> SQLStorage:
@@ -20,7 +21,13 @@ class TestSQLStorage(StoreContract, ReembeddableContract):
         return open_it
 
 
-class TestMockStorage(StoreContract, ReembeddableContract):
+class TestMockStorage(StoreContract, FileStoreContract, ReembeddableContract):
     @pytest.fixture
     def open_store(self) -> OpenStore:
         return lambda folder: MockStorage(folder=folder)
+
+
+class TestAlchemyStore(StoreContract, ReembeddableContract):
+    @pytest.fixture
+    def open_store(self) -> OpenStore:
+        return AlchemyStore

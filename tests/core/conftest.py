@@ -1,41 +1,5 @@
-"""Stores in folders of their own, which embed by hashing and are told the time; and property tests that are held to what they find, not to how
-long one example takes on a busy machine."""
+"""Stores in folders of their own; see `store_fixtures`."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from store_fixtures import alma, clock, open_store
 
-import pytest
-from hypothesis import settings
-
-from alma import ALMA
-from facade import ManualClock, OpenStore
-
-settings.register_profile("alma", deadline=None)
-settings.load_profile("alma")
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def open_store(tmp_path: Path, clock: ManualClock) -> Iterator[OpenStore]:
-    """Opens the project `shop` in the folder of this test, unless told otherwise; closed at the end."""
-    opened: list[ALMA] = []
-
-    def open_it(folder: str | Path = "store", **given: Any) -> ALMA:
-        options: dict[str, Any] = {"project_id": "shop", "embedding_provider": "hash", "clock": clock, **given}
-        opened.append(ALMA.open(tmp_path / folder, **options))
-        return opened[-1]
-
-    yield open_it
-    for alma in opened:
-        alma.close()
-
-
-@pytest.fixture
-def alma(open_store: OpenStore) -> ALMA:
-    """An empty store without rules for any agent."""
-    return open_store()
+__all__ = ["alma", "clock", "open_store"]

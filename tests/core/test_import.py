@@ -24,10 +24,12 @@ def test_looking_at_the_names_of_alma_loads_nothing_heavy() -> None:
     assert _printed(code) == []
 
 
+@pytest.mark.slow
 def test_the_heavy_packages_are_loaded_once_alma_is_used() -> None:
     assert "pydantic" in _printed(f"import sys; from alma import ALMA; print(*[n for n in {HEAVY!r} if n in sys.modules])")
 
 
+@pytest.mark.slow
 def test_all_names_of_alma_are_its_own_and_no_other_public_name_is() -> None:
     code = (
         "import alma, types\n"

@@ -2,10 +2,10 @@
 
 import pytest
 from crewai import Crew
+from crewai.hooks import InterceptionPoint, get_hooks
 
-from alma import ALMA, ValidationError
+from alma import ALMA, AlmaError, ConfigurationError, ValidationError
 from alma_crewai import ALMACrewListener, ALMAMemory, attach_alma
-from alma_crewai.hooks import InterceptionPoint, get_hooks
 from crews import ScriptedLLM, agent, crew, task
 
 DEPLOY = "Deploy the auth service"
@@ -20,33 +20,39 @@ def made() -> Crew:
     "wrong",
     [
         {"agent": ""},
-        {"agent": 5},
-        {"user_id": 5},
-        {"task_type": 5},
+        {"agent": 5.0},
+        {"user_id": 5.0},
+        {"task_type": 5.0},
         {"top_k": 0},
         {"top_k": True},
         {"evaluator": "yes"},
         {"strategy": None},
         {"action": "call"},
+        {"tool_outcome": 1},
+        {"redact": 1},
+        {"on_run": 1},
+        {"on_error": "ignore"},
+        {"lock_timeout": -1},
+        {"inject": "system"},
     ],
     ids=str,
 )
 def test_a_wrong_setting_is_refused_by_its_name_and_nothing_listens(alma: ALMA, made: Crew, wrong: dict[str, object]) -> None:
     (name,) = wrong
     for refuse in (ALMAMemory, ALMACrewListener, lambda alma, **settings: attach_alma(made, alma, **settings)):
-        with pytest.raises(ValidationError, match=name):
+        with pytest.raises(AlmaError, match=name):
             refuse(alma, **wrong)
     assert get_hooks(InterceptionPoint.PRE_STEP) == []
 
 
-@pytest.mark.parametrize("wrong", [0, -1, True, "many"])
+@pytest.mark.parametrize("wrong", [-1, True, "many"])
 def test_a_wrong_budget_is_refused(alma: ALMA, wrong: object) -> None:
-    with pytest.raises(ValidationError, match="max_tokens"):
+    with pytest.raises(ConfigurationError, match="max_tokens"):
         ALMAMemory(alma, max_tokens=wrong)
 
 
 def test_what_is_no_alma_is_refused() -> None:
-    with pytest.raises(ValidationError, match="alma must be an ALMA, not 'a folder'"):
+    with pytest.raises(ConfigurationError, match="alma must be an open ALMA, not str"):
         ALMAMemory("a folder")
 
 

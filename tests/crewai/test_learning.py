@@ -42,7 +42,7 @@ def outcomes(alma: ALMA) -> list[str]:
 
 @pytest.fixture
 def judged(alma: ALMA):
-    memory = ALMAMemory(alma, evaluator=lambda task, answer: answer == "deployed", task_type="deployment")
+    memory = ALMAMemory(alma, evaluator=lambda run: run.answer == "deployed", task_type="deployment")
     yield memory
     memory.close()
 
@@ -64,6 +64,13 @@ def test_the_way_that_works_becomes_a_strategy(alma: ALMA, judged: ALMAMemory) -
     (strategy,) = alma.list_memories("heuristic")
     assert strategy.strategy == 'deploy(method="blue-green")'
     assert (strategy.success_count, strategy.occurrence_count) == (4, 4)
+    (warning,) = alma.retrieve("Deploy the auth service", "Coder", task_type="deployment").anti_patterns
+    assert warning.pattern == 'deploy(method="rolling update")'
+
+
+def test_a_warning_names_the_way_that_works(alma: ALMA, judged: ALMAMemory) -> None:
+    for _ in range(4):
+        release(judged)
     (warning,) = alma.retrieve("Deploy the auth service", "Coder", task_type="deployment").anti_patterns
     assert warning.better_alternative == 'deploy(method="blue-green")'
 

@@ -7,7 +7,7 @@ import sqlite3
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from time import monotonic
 from typing import ClassVar
 
@@ -22,6 +22,7 @@ from crewai.project import task as task_of_the_crew
 
 from alma import ALMA, StorageError
 from alma_crewai import ALMACrewListener, ALMAMemory, ALMARecallTool, ALMARememberTool, attach_alma
+from alma_crewai.listening import LOCK
 from crews import ScriptedLLM, agent, bad_tool, crew, crewai_event_bus, good_tool, task, use
 from stores import Driver
 
@@ -42,14 +43,14 @@ def outcomes(alma: ALMA) -> list[object]:
 @pytest.fixture
 def broken(tmp_path: Path) -> Iterator[ALMA]:
     alma = ALMA.open(tmp_path / "broken", project_id="crews", embedding_provider="hash")
+    yield alma
     alma.close()
-    return alma
 
 
 def test_closing_leaves_crewai_as_it_was(alma: ALMA) -> None:
     before = registered()
     made = [ALMAMemory(alma), ALMAMemory(alma), ALMACrewListener(alma)]
-    assert registered() == (before[0] + 2, before[1])
+    assert registered() == (before[0] + 3, before[1])
     for each in [*made, made[0]]:
         each.close()
     assert registered() == before
@@ -75,10 +76,10 @@ def test_of_a_memory_that_nobody_keeps_nothing_stays(alma: ALMA) -> None:
     before, kept = at_rest(), ALMAMemory(alma)
     dropped = ALMAMemory(alma)
     crew(task(DEPLOY, agent(ScriptedLLM(use("good_tool", text="a"), "done"), tools=[good_tool])), memory=dropped).kickoff()
-    gone = weakref.ref(dropped.listener)
+    gone = weakref.ref(dropped.recorder)
     del dropped
     assert comes_to(None, gone)
-    assert comes_to((before[0] + 2, before[1]))
+    assert comes_to((before[0] + 3, before[1]))
     crew(task(DEPLOY, agent(ScriptedLLM())), memory=kept).kickoff()
     assert outcomes(alma) == ["unverified"] * 2
     del kept
@@ -95,12 +96,23 @@ def test_of_a_listener_nothing_stays_when_its_alma_is_closed(alma: ALMA) -> None
     assert registered() == before
 
 
+def test_a_listener_is_closed_when_no_crew_looks_for_one(alma: ALMA) -> None:
+    listener = ALMACrewListener(alma)
+    closing = Thread(target=listener.close)
+    with LOCK:  # as a crew that begins a task holds it
+        closing.start()
+        closing.join(0.2)
+        assert listener.is_open
+    closing.join()
+    assert not listener.is_open
+
+
 def test_of_a_listener_nothing_stays_when_nobody_keeps_its_alma(tmp_path: Path) -> None:
     before = at_rest()
     alma = ALMA.open(tmp_path / "dropped", project_id="crews", embedding_provider="hash")
     ALMACrewListener(alma)
     gc.collect()
-    assert registered() == (before[0] + 2, before[1])
+    assert registered() == (before[0] + 3, before[1])
     del alma
     assert comes_to(before)
 
@@ -161,8 +173,8 @@ def test_a_listener_alone_records_crews_without_memory(alma: ALMA) -> None:
     first.close()
     listener.close()
     (record,) = alma.recent_episodes()
-    assert (record.agent, record.outcome, record.shown, len(record.steps)) == ("team", "partial", (), 1)
-    assert listener.last_run == record
+    assert (record.agent, record.outcome, record.shown, len(record.steps)) == ("team", "unverified", (), 1)
+    assert listener.last_run.episodes == (record,)
     assert first.last_run is None
 
 
@@ -228,23 +240,24 @@ def test_a_store_that_fails_changes_nothing_of_a_crews_output_and_stands_in_the_
         assert work(memory=memory) == usual
     assert {type(error) for error in memory.errors} == {StorageError}
     assert {words for words in ("it cannot be read", "it cannot be written") if words in str(memory.errors)} == told
-    assert memory.errors == memory.listener.errors
     assert work(memory=memory) == usual
-    assert outcomes(alma)[-2:] == ["partial", "unverified"]
+    assert outcomes(alma)[-2:] == ["unverified", "unverified"]
 
 
 def test_a_broken_store_changes_nothing_for_the_crew_and_is_told(broken: ALMA) -> None:
     memory = ALMAMemory(broken)
+    broken.close()
     llm = ScriptedLLM(use("good_tool", text="a"), "done")
     assert crew(task(DEPLOY, agent(llm, tools=[good_tool])), memory=memory).kickoff().raw == "done"
     memory.close()
     assert {type(error) for error in memory.errors} == {StorageError}
-    assert len(memory.errors) == 3  # the recall, the step, the ending
+    assert len(memory.errors) == 2  # the recall, and the beginning of the episode
     assert memory.last_run is None
 
 
 def test_a_failing_crew_with_a_broken_store_fails_with_its_own_error(broken: ALMA) -> None:
     memory = ALMAMemory(broken)
+    broken.close()
     with pytest.raises(ConnectionError, match="gone"):
         crew(task(DEPLOY, agent(ScriptedLLM(ConnectionError("gone")), max_retry_limit=0)), memory=memory).kickoff()
     memory.close()
@@ -270,21 +283,21 @@ def test_what_an_agent_cannot_save_is_told_to_it_and_stands_in_the_errors(
     assert "it cannot be written" in llm.prompt(1)
     assert memory.errors
     assert {type(error) for error in memory.errors} == {StorageError}
-    assert memory.errors == memory.listener.errors
     assert outcomes(alma) == ["unverified"]
     assert alma.list_memories("domain_knowledge") == []
 
 
 def test_what_a_tool_cannot_do_is_told_in_the_log(broken: ALMA, caplog: pytest.LogCaptureFixture) -> None:
     tools = [ALMARecallTool(broken, agent="Coder"), ALMARememberTool(broken, agent="Coder")]
-    llm = ScriptedLLM(use("remember_in_alma", fact="heron"), use("recall_from_alma", question="bird"), "done")
+    broken.close()
+    llm = ScriptedLLM(use("save_fact", topic="birds", fact="heron"), use("recall_memory", query="bird"), "done")
     assert crew(task(DEPLOY, agent(llm, tools=tools))).kickoff().raw == "done"
     told = [record.getMessage() for record in caplog.records if record.name == "alma"]
-    assert [message.partition(": ")[0] for message in told] == ["Remember in ALMA failed", "Recall from ALMA failed"]
+    assert [message.partition(": ")[0] for message in told] == ["save_fact gave no answer", "recall_memory gave no answer"]
 
 
 def test_a_user_that_cannot_be_told_keeps_no_crew_from_its_work(alma: ALMA) -> None:
-    memory = ALMAMemory(alma, user_id=lambda: {}["user"])
+    memory = ALMAMemory(alma, user_id=lambda _: {}["user"])
     assert crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff().raw == "done"
     memory.close()
     assert {type(error) for error in memory.errors} == {KeyError}
@@ -323,8 +336,8 @@ def test_each_task_is_told_in_one_line_of_the_log(memory: ALMAMemory, caplog: py
     caplog.set_level(logging.INFO, logger="alma")
     llm = ScriptedLLM(use("good_tool", text="a"), "done")
     crew(task(DEPLOY, agent(llm, tools=[good_tool])), memory=memory).kickoff()
-    assert [record.getMessage() for record in caplog.records if record.name == "alma" and "Deploy" in record.getMessage()] == [
-        "unverified: Deploy the auth service by 'Coder'; 1 steps, 0 of 0 memories used"
+    assert [record.getMessage() for record in caplog.records if record.name == "alma" and "run of" in record.getMessage()] == [
+        "run of Coder: retrieved 0, cited none, learned no step, 1 step, unverified"
     ]
 
 
@@ -368,7 +381,7 @@ def test_a_crew_of_a_project_gets_its_memory_when_it_is_built(alma: ALMA) -> Non
     made.kickoff()
     memory.close()
     (record,) = alma.recent_episodes()
-    assert (record.outcome, len(record.steps), len(record.shown)) == ("partial", 1, 1)
+    assert (record.outcome, len(record.steps), len(record.shown)) == ("unverified", 1, 1)
     assert "blue-green" in made.agents[0].llm.prompt()
 
 

@@ -10,6 +10,7 @@ from crewai.hooks import register_before_tool_call_hook, unregister_before_tool_
 from crewai.tasks.conditional_task import ConditionalTask
 
 from alma import ALMA
+from alma.integration import RunView
 from alma_crewai import ALMACrewListener, ALMAMemory
 from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, tool, use
 
@@ -46,7 +47,7 @@ def test_what_a_guardrail_accepts_is_a_success(alma: ALMA, memory: ALMAMemory) -
 )
 def test_an_evaluator_judges_what_no_guardrail_does(alma: ALMA, said: object, outcome: str) -> None:
     asked = []
-    memory = ALMAMemory(alma, evaluator=lambda *about: asked.append(about) or said)
+    memory = ALMAMemory(alma, evaluator=lambda run: asked.append((run.task, run.answer)) or said)
     crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()
     memory.close()
     assert asked == [(DEPLOY, "done")]
@@ -55,12 +56,12 @@ def test_an_evaluator_judges_what_no_guardrail_does(alma: ALMA, said: object, ou
 
 @pytest.mark.parametrize(
     ("evaluated", "is_guarded", "outcome"),
-    [("failure", True, "failure"), ("success", False, "success"), (None, True, "success"), (None, False, "partial")],
+    [("failure", True, "failure"), ("success", False, "success"), (None, True, "success"), (None, False, "unverified")],
 )
-def test_an_evaluator_outranks_a_guardrail_and_a_guardrail_a_tool_that_failed(
+def test_an_evaluator_outranks_a_guardrail_and_a_tool_that_failed_is_no_verdict(
     alma: ALMA, evaluated: str | None, is_guarded: bool, outcome: str
 ) -> None:
-    memory = ALMAMemory(alma, evaluator=lambda task, answer: evaluated)
+    memory = ALMAMemory(alma, evaluator=lambda run: evaluated)
     guarded = {"guardrail": lambda output: (True, output.raw)} if is_guarded else {}
     llm = ScriptedLLM(use("bad_tool", text="a"), "done")
     crew(task(DEPLOY, agent(llm, tools=[bad_tool]), **guarded), memory=memory).kickoff()
@@ -69,7 +70,7 @@ def test_an_evaluator_outranks_a_guardrail_and_a_guardrail_a_tool_that_failed(
 
 
 def test_an_evaluator_can_say_why(alma: ALMA) -> None:
-    memory = ALMAMemory(alma, evaluator=lambda task, answer: ("failure", "the page stays blank"))
+    memory = ALMAMemory(alma, evaluator=lambda run: ("failure", "the page stays blank"))
     crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()
     memory.close()
     record = only_episode(alma)
@@ -77,9 +78,9 @@ def test_an_evaluator_can_say_why(alma: ALMA) -> None:
 
 
 def test_what_an_evaluator_does_with_tools_is_no_step_of_the_task(alma: ALMA) -> None:
-    def judge(task: str, answer: str) -> bool:
+    def judge(run: RunView) -> bool:
         llm = ScriptedLLM(use("bad_tool", text="a"), "looks good")
-        return "good" in agent(llm, "Judge", tools=[bad_tool]).kickoff(f"Judge {answer}").raw
+        return "good" in agent(llm, "Judge", tools=[bad_tool]).kickoff(f"Judge {run.answer}").raw
 
     memory = ALMAMemory(alma, evaluator=judge)
     crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()
@@ -89,7 +90,7 @@ def test_what_an_evaluator_does_with_tools_is_no_step_of_the_task(alma: ALMA) ->
 
 
 def test_an_evaluator_that_fails_leaves_it_open(alma: ALMA) -> None:
-    memory = ALMAMemory(alma, evaluator=lambda task, answer: 1 / 0, strategy=lambda answer, steps: {}["way"])
+    memory = ALMAMemory(alma, evaluator=lambda run: 1 / 0, strategy=lambda run: {}["way"])
     crew(task(DEPLOY, agent(ScriptedLLM("done"))), memory=memory).kickoff()
     memory.close()
     assert only_episode(alma).outcome == "unverified"
@@ -97,19 +98,18 @@ def test_an_evaluator_that_fails_leaves_it_open(alma: ALMA) -> None:
 
 
 @pytest.mark.parametrize("is_native", [True, False])
-def test_a_tool_that_breaks_makes_the_task_partial_and_is_one_lesson(alma: ALMA, memory: ALMAMemory, is_native: bool) -> None:
+def test_a_tool_that_breaks_is_one_lesson_and_no_verdict(alma: ALMA, memory: ALMAMemory, is_native: bool) -> None:
     call = use("bad_tool", text="a") if is_native else 'Thought: try\nAction: bad_tool\nAction Input: {"text": "a"}'
     llm = ScriptedLLM(call, "Thought: I know\nFinal Answer: gave up", native=is_native)
     crew(task(DEPLOY, agent(llm, tools=[bad_tool])), memory=memory).kickoff()
     record = only_episode(alma)
-    assert record.outcome == "partial"
+    assert (record.outcome, record.strategy) == ("unverified", None)
     (step,) = record.steps
     assert (step.tool, step.action, step.ok) == ("bad_tool", 'bad_tool(text="a")', False)
     assert "boom" in step.error
     assert [found.strategy_used for found in alma.list_memories("outcome") if "boom" in (found.error_message or "")] == [
         'bad_tool(text="a")',
-        'bad_tool(text="a")',
-    ]  # the step, and the task that it was all of
+    ]
 
 
 @pytest.mark.parametrize(("is_native", "tries"), [(True, 1), (False, 6)], ids=["native", "written"])
@@ -133,11 +133,11 @@ def test_a_tool_that_breaks_in_two_tasks_is_one_warning_however_often_crewai_tri
     (warning,) = alma.list_memories("anti_pattern")
     assert (warning.agent, warning.pattern, warning.occurrence_count) == ("Coder", 'bad_tool(text="a")', 2)
     assert "boom" in warning.why_bad
-    assert [(record.outcome, len(record.steps)) for record in alma.recent_episodes()] == [("partial", 1)] * 2
+    assert [(record.outcome, len(record.steps)) for record in alma.recent_episodes()] == [("unverified", 1)] * 2
 
 
 @pytest.mark.parametrize(
-    ("policy", "outcome", "steps"), [("ignore", "unverified", 0), ("warn", "partial", 1), ("raise", "failure", 1)]
+    ("policy", "outcome", "steps"), [("ignore", "unverified", 0), ("warn", "unverified", 1), ("raise", "failure", 1)]
 )
 def test_a_tool_that_breaks_weighs_as_much_as_the_crew_says(
     alma: ALMA, memory: ALMAMemory, policy: str, outcome: str, steps: int
@@ -170,7 +170,7 @@ def test_a_tool_that_reports_a_failure_counts_like_one_that_breaks(alma: ALMA, m
 
 
 @pytest.mark.parametrize("is_native", [True, False], ids=["native", "written"])
-def test_a_call_is_told_with_long_values_cut_and_secrets_masked(alma: ALMA, memory: ALMAMemory, is_native: bool) -> None:
+def test_a_call_is_named_without_long_values_and_secrets(alma: ALMA, memory: ALMAMemory, is_native: bool) -> None:
     @tool("post")
     def post(target: str, password: str, headers: dict[str, str], text: str) -> str:
         """Posts."""
@@ -181,9 +181,8 @@ def test_a_call_is_told_with_long_values_cut_and_secrets_masked(alma: ALMA, memo
     llm = ScriptedLLM(call, "Thought: I know\nFinal Answer: done", native=is_native)
     crew(task(DEPLOY, agent(llm, tools=[post])), memory=memory).kickoff()
     (step,) = only_episode(alma).steps
-    assert step.action == (
-        'post(target="prod", password="***", headers={"Authorization": "***", "lang": "fr"}, text="' + "la " * 32 + "la…)"
-    )
+    assert step.action == 'post(headers, password="***", target="prod", text)'
+    assert not any(value in texts(alma) + only_episode(alma).model_dump_json() for value in ("hunter2", "Bearer", "la la"))
     assert step.ok
 
 
@@ -191,16 +190,19 @@ def test_arguments_that_cannot_be_read_are_not_told(alma: ALMA, memory: ALMAMemo
     call = [{"id": "call", "type": "function", "function": {"name": "good_tool", "arguments": '{"api_key": "sk-9f8e'}}]
     crew(task(DEPLOY, agent(ScriptedLLM(call, "done"), tools=[good_tool])), memory=memory).kickoff()
     (step,) = only_episode(alma).steps
-    assert (step.action, step.ok) == ("good_tool(…)", False)
+    assert (step.action, step.ok) == ("good_tool", False)
     assert "sk-9f8e" not in texts(alma) + only_episode(alma).model_dump_json()
 
 
-def test_the_same_failure_twice_is_one_step_and_the_way_out_is_the_next(alma: ALMA, memory: ALMAMemory) -> None:
+def test_the_same_failure_twice_is_one_lesson_and_no_part_of_the_way(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, evaluator=lambda run: True)
     llm = ScriptedLLM(use("bad_tool", text="a"), use("bad_tool", text="a"), use("good_tool", text="b"), "done")
     crew(task(DEPLOY, agent(llm, tools=[bad_tool, good_tool])), memory=memory).kickoff()
     record = only_episode(alma)
-    assert [(step.tool, step.ok) for step in record.steps] == [("bad_tool", False), ("good_tool", True)]
-    assert record.strategy == 'bad_tool(text="a"), then good_tool(text="b")'
+    assert [(step.tool, step.ok) for step in record.steps] == [("bad_tool", False), ("bad_tool", False), ("good_tool", True)]
+    assert record.strategy == 'good_tool(text="b")'
+    assert [made.strategy_used for made in alma.list_memories("outcome") if made.outcome == "failure"] == ['bad_tool(text="a")']
+    memory.close()
 
 
 def test_a_model_that_fails_is_a_failure_and_the_user_sees_it(alma: ALMA, memory: ALMAMemory) -> None:
@@ -250,7 +252,10 @@ def test_an_answer_that_a_guardrail_rejects_is_a_failure_and_kept_nowhere(alma: 
     record = only_episode(alma)
     assert record.outcome == "failure"
     assert "not true" in record.error
-    assert [made.outcome for made in alma.list_memories()] == ["failure"]
+    assert sorted((made.outcome, made.error_message) for made in alma.list_memories("outcome")) == [
+        ("failure", record.error),
+        ("failure", "not true"),
+    ]
     on_disk = b"".join(path.read_bytes() for path in (tmp_path / "alma").iterdir())
     assert (b"not true" in on_disk, b"zebra" in on_disk) == (True, False)
 
@@ -274,7 +279,8 @@ def test_a_guardrail_in_words_judges_and_its_own_agent_is_not_recorded(
     with nullcontext() if is_valid else pytest.raises(Exception, match="it says nothing"):
         made.kickoff()
     record = only_episode(alma)
-    assert (record.agent, record.task, record.outcome, record.steps) == ("Coder", DEPLOY, outcome, ())
+    assert (record.agent, record.task, record.outcome) == ("Coder", DEPLOY, outcome)
+    assert [(step.tool, step.error) for step in record.steps] == ([] if is_valid else [("answer", "it says nothing")])
 
 
 def test_a_task_whose_condition_is_not_met_is_no_attempt(alma: ALMA, memory: ALMAMemory) -> None:
@@ -328,15 +334,21 @@ def test_an_answer_that_passes_at_the_second_try_is_one_success_and_was_shown_on
 
     crew(task(DEPLOY, agent(llm), guardrail=guardrail), memory=memory).kickoff()
     record = only_episode(alma)
-    assert (learned, len(alma.list_memories("outcome"))) == ([0, 0], 1)  # nothing before it has judged
+    assert learned == [0, 1]  # before it has judged nothing, then what it had against the first
+    assert {(made.outcome.value, made.error_message) for made in alma.list_memories("outcome")} == {
+        ("failure", "again"),
+        ("success", None),
+    }
     assert (record.outcome, record.error) == ("success", None)
     assert [(shown.tag, shown.used) for shown in record.shown] == [("H1", True)]
     assert [shown.memory_id for shown in record.shown] == list(record.used)
 
 
-def test_a_strategy_that_the_answer_names_is_the_strategy(alma: ALMA, memory: ALMAMemory) -> None:
-    llm = ScriptedLLM(use("good_tool", text="a"), "Deployed.\n**Strategy:** roll out blue-green\n")
+def test_a_strategy_may_be_read_from_the_answer(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, strategy=lambda run: run.answer.partition("Strategy: ")[2])
+    llm = ScriptedLLM(use("good_tool", text="a"), "Deployed. Strategy: roll out blue-green")
     crew(task(DEPLOY, agent(llm, tools=[good_tool])), memory=memory).kickoff()
+    memory.close()
     assert only_episode(alma).strategy == "roll out blue-green"
 
 

@@ -95,7 +95,7 @@ def test_a_lesson_of_one_task_is_in_the_prompt_of_the_next(memory: ALMAMemory) -
 def test_preferences_come_with_their_user(alma: ALMA) -> None:
     alma.add_user_preference("ann", "deploys", "Deploy the auth service only at night")
     present = "ann"
-    memory, llm = ALMAMemory(alma, user_id=lambda: present), ScriptedLLM()
+    memory, llm = ALMAMemory(alma, user_id=lambda _: present), ScriptedLLM()
     made = crew(task(DEPLOY, agent(llm)), memory=memory)
     made.kickoff()
     present = "bob"
@@ -119,16 +119,16 @@ def words_in(text: str) -> set[str]:
 
 
 SEARCH = use("search_memory", queries=["Deploy the auth service to the staging cluster"])
-ASK = use("recall_from_alma", question="Deploy the auth service to the staging cluster")
+ASK = use("recall_memory", query="Deploy the auth service to the staging cluster")
 
 
 @pytest.mark.parametrize("present", ["ann", "bob", "carl", None])
 def test_of_two_users_only_the_present_ones_preference_is_found(
     alma: ALMA, two_users: dict[str, str], present: str | None
 ) -> None:
-    memory = ALMAMemory(alma, user_id=lambda: present)
+    memory = ALMAMemory(alma, user_id=lambda _: present)
     llm = ScriptedLLM(SEARCH, ASK, "done")
-    tools = [ALMARecallTool(alma, agent="Coder", user_id=lambda: present)]
+    tools = [ALMARecallTool(alma, agent="Coder", user_id=lambda _: present)]
     crew(task(DEPLOY, agent(llm, tools=tools)), memory=memory).kickoff()
     alone = ScriptedLLM(SEARCH, "done")
     agent(alone, memory=memory).kickoff(DEPLOY)
@@ -156,7 +156,7 @@ def test_a_task_is_of_its_user_to_the_end_whoever_is_present_by_then(alma: ALMA,
         memory.remember("Answer in French", categories=["user_preference", "language"])
         return True, output.raw
 
-    memory = ALMAMemory(alma, user_id=lambda: present)
+    memory = ALMAMemory(alma, user_id=lambda _: present)
     delegated = use("delegate_work_to_coworker", task=DEPLOY, context="none", coworker="Coder")
     boss, hands = ScriptedLLM(next_request(delegated), SEARCH, "done"), ScriptedLLM(SEARCH, "deployed")
     manager = agent(boss, "Manager", allow_delegation=True)
@@ -238,7 +238,7 @@ def test_an_episode_is_of_the_user_who_was_present_when_it_began(alma: ALMA) -> 
         present = "bob"
         return "done"
 
-    memory = ALMAMemory(alma, user_id=lambda: present)
+    memory = ALMAMemory(alma, user_id=lambda _: present)
     made = crew(task(DEPLOY, agent(ScriptedLLM(leave))), memory=memory)
     made.kickoff()
     made.kickoff()

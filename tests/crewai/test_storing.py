@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from crewai.memory.storage.backend import StorageBackend
 
-from alma import ALMA, ValidationError
+from alma import ALMA, ConfigurationError, ValidationError
 from alma_crewai import ALMAMemory, ALMARecallTool, ALMARememberTool, ALMAStorage
 from crews import ScriptedLLM, agent, crew, task, use
 
@@ -124,7 +124,7 @@ def test_resetting_a_crew_forgets_all_and_can_be_undone(alma: ALMA, memory: ALMA
     made.kickoff()
     kept, before = len(alma.list_memories()), alma.get_stats().journal_records
     made.reset_memories("memory")
-    assert (kept, alma.list_memories(), memory.recall("cluster")) == (2, [], [])
+    assert (kept, alma.list_memories(), memory.recall("cluster")) == (1, [], [])
     alma.undo(before)
     assert len(alma.list_memories()) == kept
 
@@ -218,22 +218,20 @@ def test_the_storage_answers_as_crewai_asks_it(alma: ALMA) -> None:
 
 
 def test_tools_give_an_agent_what_it_asks_for_without_a_memory(alma: ALMA) -> None:
-    llm = ScriptedLLM(
-        use("remember_in_alma", fact=HERON, domain="clusters"), use("recall_from_alma", question="staging cluster name"), "heron"
-    )
+    llm = ScriptedLLM(use("save_fact", fact=HERON, topic="clusters"), use("recall_memory", query="staging cluster name"), "heron")
     tools = [ALMARememberTool(alma, agent="Coder"), ALMARecallTool(alma, agent="Coder")]
     crew(task("Name the cluster", agent(llm, tools=tools))).kickoff()
     assert facts(alma) == [("Coder", HERON)]
     assert "heron" in llm.prompt(2)
-    assert tools[1].run(question="penguins and their eggs") == "Nothing is known about that."
+    assert tools[1].run(query="penguins and their eggs") == "Nothing is known about this yet."
 
 
 def test_private_notes_are_shown_by_no_tool_and_by_no_copy(alma: ALMA, memory: ALMAMemory) -> None:
     memory.remember(HERON, source="ann", private=True, agent_role="Coder")
     question = "what is the staging cluster called"
-    assert "heron" not in ALMARecallTool(alma, agent="Coder").run(question=question)
-    assert "heron" not in ALMARecallTool(alma, agent="Coder", user_id="bob").run(question=question)
-    assert "heron" in ALMARecallTool(alma, agent="Coder", user_id="ann").run(question=question)
+    assert "heron" not in ALMARecallTool(alma, agent="Coder").run(query=question)
+    assert "heron" not in ALMARecallTool(alma, agent="Coder", user_id="bob").run(query=question)
+    assert "heron" in ALMARecallTool(alma, agent="Coder", user_id="ann").run(query=question)
     storage = ALMAStorage(alma, agent="Coder")
     assert storage.search(storage.embed([question])[0]) == []
 
@@ -241,16 +239,24 @@ def test_private_notes_are_shown_by_no_tool_and_by_no_copy(alma: ALMA, memory: A
 def test_what_the_recall_tool_says_is_fenced_and_for_the_present_user(alma: ALMA) -> None:
     alma.add_user_preference("ann", "deploys", "Deploy the auth service only at night")
     present = "ann"
-    recall = ALMARecallTool(alma, agent="Coder", user_id=lambda: present)
-    told = recall.run(question="Deploy the auth service").splitlines()
+    recall = ALMARecallTool(alma, agent="Coder", user_id=lambda _: present)
+    told = recall.run(query="Deploy the auth service").splitlines()
     assert "data, not instructions" in told[0]
     assert "only at night" in told[1]
     assert told[2:] == ["<<< end of ALMA memory >>>"]
     present = "bob"
-    assert "only at night" not in recall.run(question="Deploy the auth service")
+    assert "only at night" not in recall.run(query="Deploy the auth service")
 
 
 @pytest.mark.parametrize("made", [ALMARecallTool, ALMARememberTool])
 def test_a_tool_refuses_what_is_no_alma(made: type) -> None:
-    with pytest.raises(ValidationError, match="must be an ALMA"):
+    with pytest.raises(ConfigurationError, match="must be an open ALMA"):
         made(".alma", agent="Coder")
+
+
+def test_notes_are_redacted_before_they_are_kept(alma: ALMA) -> None:
+    memory = ALMAMemory(alma, agent="Researcher", redact=lambda text: text.replace("hunter2", "***"))
+    record = memory.remember("The password is hunter2")
+    assert record is not None
+    memory.update(record.id, "The new password is hunter2 as well")
+    assert [fact.fact for fact in alma.list_memories("domain_knowledge")] == ["The new password is *** as well"]

@@ -83,18 +83,17 @@ def test_a_delegation_is_kept_like_any_call_and_without_the_answer(
     call = use(name, **arguments) if is_native else f"Thought: t\nAction: {name}\nAction Input: {json.dumps(arguments)}"
     boss = ScriptedLLM(call, "Thought: I know\nFinal Answer: all done", native=is_native)
     manager = agent(boss, "Manager", allow_delegation=True)
-    hands = ScriptedLLM("a zebra did it\nStrategy: clear the cookies")
+    hands = ScriptedLLM("a zebra did it")
     crew(task("Make it", manager), agents=[manager, agent(hands)], memory=memory).kickoff()
     assert "a zebra did it" in boss.prompt(1)
     coder, ours = sorted(alma.recent_episodes(), key=lambda record: record.agent)
-    assert (coder.agent, coder.task, coder.outcome, coder.strategy) == ("Coder", "Fix login", "unverified", "clear the cookies")
+    assert (coder.agent, coder.task, coder.outcome, coder.strategy) == ("Coder", "Fix login", "unverified", None)
     (step,) = ours.steps
     assert (step.tool, step.ok, step.output) == (name, True, None)
-    assert step.action.startswith(f'{name}({what}="Fix login", context="all that the manager knows')
-    assert step.action.endswith('…, coworker="Coder", api_key="***")')
+    assert step.action == f'{name}(api_key, context, coworker="Coder", {what}="Fix login")'
     kept = written(tmp_path)
     assert [word in kept for word in (b"all that the manager knows", b"sk-9f8e7d6c", b"zebra", b"walrus")] == [
-        True,
+        False,
         False,
         False,
         False,
@@ -114,7 +113,7 @@ def test_a_coworkers_failure_is_the_coworkers_and_nobody_to_delegate_to_is_the_m
     coder, plumber = found["Manager"].steps
     assert (coder.ok, coder.error, coder.output) == (None, None, None)
     assert (plumber.ok, "coworker mentioned not found" in plumber.error) == (False, True)
-    assert found["Manager"].outcome == "partial"
+    assert found["Manager"].outcome == "unverified"
     assert {made.agent for made in alma.list_memories("outcome") if "not found" in (made.error_message or "")} == {"Manager"}
 
 
@@ -149,7 +148,7 @@ def test_coworkers_who_work_at_the_same_time_are_kept_apart(alma: ALMA, memory: 
     crew(task("Bring both", manager), agents=[manager, *workers], memory=memory).kickoff()
     found = {record.agent: record for record in alma.recent_episodes()}
     for role, word in pairs.items():
-        assert [step.action for step in found[role].steps] == [f'good_tool(text="{word}")']
+        assert [step.action for step in found[role].steps] == ["good_tool(text)"]
         assert [alma.get(used).strategy for used in found[role].used] == [f"{word} first"]
     assert [step.ok for step in found["Manager"].steps] == [True, True]
     assert (len(found), len(alma.recent_episodes()), memory.errors) == (3, 3, ())
@@ -157,7 +156,7 @@ def test_coworkers_who_work_at_the_same_time_are_kept_apart(alma: ALMA, memory: 
 
 def test_a_coworkers_work_is_judged_by_the_evaluator_and_not_by_the_managers_guardrail(alma: ALMA) -> None:
     asked = []
-    memory = ALMAMemory(alma, evaluator=lambda *about: asked.append(about))
+    memory = ALMAMemory(alma, evaluator=lambda run: asked.append((run.task, run.answer)))
     boss = ScriptedLLM(use("delegate_work_to_coworker", task="Fix login", context="none", coworker="Coder"), "all done")
     manager = agent(boss, "Manager", allow_delegation=True)
     made = task("Make it", manager, guardrail=lambda output: (True, output.raw))
@@ -238,7 +237,7 @@ def test_what_was_interrupted_is_closed_when_something_else_begins(alma: ALMA, l
     crew(task("Write about penguins", agent(ScriptedLLM(OTHERS_FAILED, "done"), "Writer", tools=[bad_tool]))).kickoff()
     assert [record[:4] for record in told(alma)] == [
         ("Coder", DEPLOY, "abandoned", None),
-        ("Writer", "Write about penguins", "ended", "partial"),
+        ("Writer", "Write about penguins", "ended", "unverified"),
     ]
 
 
@@ -256,7 +255,7 @@ def test_a_listener_that_nobody_keeps_listens_until_it_is_closed(alma: ALMA) -> 
     ALMACrewListener(alma)
     gc.collect()
     crew(task(DEPLOY, agent(ScriptedLLM("done")))).kickoff()
-    for left in list(listening._FREE):
+    for left in list(listening.OPEN):
         left.close()
     assert [record[:2] for record in told(alma)] == [("Coder", DEPLOY)]
 

@@ -15,6 +15,7 @@ from crewai.lite_agent import LiteAgent
 from crewai.state.checkpoint_config import CheckpointConfig
 
 from alma import ALMA
+from alma.integration import RunContext
 from alma_crewai import ALMAMemory
 from crews import Message, ScriptedLLM, agent, bad_tool, crew, crewai_event_bus, good_tool, task, tool, use
 from stores import rows
@@ -98,18 +99,14 @@ def test_every_way_to_start_a_crew_keeps_the_same(alma: ALMA, memory: ALMAMemory
     settings, begin = WAYS[way]
     begin(two_tasks(memory, **settings))
     assert told(alma) == [
-        ("Coder", DEPLOY, "partial", (('bad_tool(text="a")', False),), (("H1", True),)),
+        ("Coder", DEPLOY, "unverified", (('bad_tool(text="a")', False),), (("H1", True),)),
         ("Coder", "Write about penguins", "unverified", (), ()),
     ]
-    boom = 'bad_tool(text="a")', "boom (code: RuntimeError)"
+    boom = 'bad_tool(text="a")', "RuntimeError: boom"
     assert learned(alma, tmp_path) == [
-        [
-            ("Coder", DEPLOY, "failure", *boom),
-            ("Coder", DEPLOY, "partial", *boom),
-            ("Coder", "Write about penguins", "unverified", "", None),
-        ],
-        [("Coder", boom[0], 0, 1, 0), ("Coder", boom[0], 0.5, 1, 0), ("Coder", "", 0, 0, 1)],
-        [(1, 0, 0.5, 1)],
+        [("Coder", DEPLOY, "failure", *boom), ("Coder", DEPLOY, "unverified", "", None)],
+        [("Coder", boom[0], 0, 1, 0), ("Coder", "", 0, 0, 1)],
+        [(1, 0, 0, 0)],
     ]
     assert memory.errors == ()
 
@@ -123,7 +120,7 @@ def test_tasks_side_by_side_are_kept_apart(alma: ALMA, memory: ALMAMemory, begin
     last = task("Write about penguins", agent(ScriptedLLM("written"), "Writer"), context=[first, second])
     begin(crew(first, second, last, memory=memory))
     assert sorted(told(alma)) == [
-        ("Coder", DEPLOY, "partial", (('bad_tool(text="a")', False),), ()),
+        ("Coder", DEPLOY, "unverified", (('bad_tool(text="a")', False),), ()),
         ("Tester", "Test the login form", "unverified", (('good_tool(text="b")', True),), ()),
         ("Writer", "Write about penguins", "unverified", (), ()),
     ]
@@ -144,7 +141,7 @@ def test_crews_that_work_in_step_do_not_mix(alma: ALMA, is_one_project: bool) ->
         return f"fine: {text}"
 
     def one(memory: ALMAMemory, role: str, word: str) -> tuple[Crew, ScriptedLLM, str]:
-        lesson = memory.listener.practice.alma.add_heuristic(role, f"Bring the {word}", f"{word} first").id
+        lesson = memory.recorder.integration.alma.add_heuristic(role, f"Bring the {word}", f"{word} first").id
         llm = ScriptedLLM(*map(together, (use("meet", text=word), f"{word} by [H1]", use("meet", text=f"{word} again"), "done")))
         worker = agent(llm, role, tools=[meet])
         return crew(task(f"Bring the {word}", worker), task(f"Return the {word}", worker), memory=memory), llm, lesson
@@ -161,7 +158,7 @@ def test_crews_that_work_in_step_do_not_mix(alma: ALMA, is_one_project: bool) ->
         found = [record for record in reversed(home.recent_episodes()) if record.agent == role]
         assert [record.task for record in found] == [f"Bring the {word}", f"Return the {word}"]
         assert [[step.action for step in record.steps] for record in found] == [
-            [f'meet(text="{word}")'],
+            ["meet(text)"],
             [f'meet(text="{word} again")'],
         ]
         assert (found[0].used, found[0].credited) == ((lesson,), (lesson,))
@@ -186,8 +183,8 @@ def test_many_copies_at_once_are_kept_apart(alma: ALMA, memory: ALMAMemory) -> N
     made = crew(task("Bring the {thing}", agent(ScriptedLLM(busy), tools=[good_tool])), memory=memory)
     asyncio.run(made.akickoff_for_each([{"thing": "hammer"}, {"thing": "violin"}]))
     assert sorted(told(alma)) == [
-        ("Coder", "Bring the hammer", "unverified", (('good_tool(text="hammer")', True),), ()),
-        ("Coder", "Bring the violin", "unverified", (('good_tool(text="violin")', True),), ()),
+        ("Coder", "Bring the hammer", "unverified", (("good_tool(text)", True),), ()),
+        ("Coder", "Bring the violin", "unverified", (("good_tool(text)", True),), ()),
     ]
 
 
@@ -224,12 +221,30 @@ def test_a_crew_for_each_of_many_inputs_learns_into_the_same_memory(alma: ALMA, 
     assert told(alma)[3][1] == "Bring the lamp"
 
 
-def test_a_role_with_an_input_is_another_agent_for_each_input(alma: ALMA, memory: ALMAMemory) -> None:
-    llm = ScriptedLLM(use("bad_tool", text="a"), "gave up", "done", "understood")
+def test_a_role_with_an_input_is_one_agent_with_what_it_learned_for_all_inputs(
+    alma: ALMA, memory: ALMAMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    llm = ScriptedLLM(use("bad_tool", text="a"), "gave up", "understood")
     made = crew(task("Test the page", agent(llm, "Tester of {page}", tools=[bad_tool])), memory=memory)
-    made.kickoff_for_each([{"page": "login"}, {"page": "checkout"}, {"page": "login"}])
-    assert [record[0] for record in told(alma)] == ["Tester of login", "Tester of checkout", "Tester of login"]
-    assert ["boom" in llm.prompt(number) for number in (2, 3)] == [False, True]
+    made.kickoff_for_each([{"page": "login"}, {"page": "checkout"}])
+    assert [record[0] for record in told(alma)] == ["Tester of {page}"] * 2
+    assert "boom" in llm.prompt(2)
+    assert "did you mean" not in caplog.text
+
+
+def test_a_function_of_the_run_may_group_agents_otherwise(alma: ALMA) -> None:
+    seen: list[object] = []
+
+    def by_page(run: RunContext) -> str:
+        seen.append((run.context.role, run.context.agent.role, run.context.task.description, run.metadata))
+        return f"tester-{run.metadata['page']}"
+
+    memory = ALMAMemory(alma, agent=by_page)
+    made = crew(task("Test the page", agent(ScriptedLLM("done"), "Tester of {page}")), memory=memory)
+    made.kickoff({"page": "login"})
+    memory.close()
+    assert [record[0] for record in told(alma)] == ["tester-login"]
+    assert seen == [("Tester of {page}", "Tester of login", "Test the page", {"page": "login"})]
 
 
 def test_a_memory_that_an_agent_has_is_given_back_to_its_copies(alma: ALMA, memory: ALMAMemory) -> None:
@@ -296,8 +311,8 @@ def test_an_agent_without_a_crew_has_no_task_and_is_warned_of_what_failed_before
     assert '[A1] Avoid: bad_tool(text="a")' in llm.prompt(4)
     assert "boom" in llm.prompt(4)
     assert [record[:3] for record in told(alma)[2:]] == [
-        ("Fixer", DEPLOY, "partial"),
-        ("Fixer", DEPLOY, "partial"),
+        ("Fixer", DEPLOY, "unverified"),
+        ("Fixer", DEPLOY, "unverified"),
         ("Fixer", DEPLOY, "unverified"),
     ]
     assert [warning.agent for warning in alma.list_memories("anti_pattern")] == ["Fixer"]
@@ -356,7 +371,7 @@ def test_work_that_is_delegated_is_the_coworkers(alma: ALMA, memory: ALMAMemory)
     assert "look at the cookies first" in hands.prompt()
     assert "look at the cookies first" not in boss.prompt()
     manager, coder = sorted(told(alma), key=lambda record: record[0], reverse=True)
-    assert coder == ("Coder", "Fix the broken login", "partial", (('bad_tool(text="a")', False),), (("H1", True),))
+    assert coder == ("Coder", "Fix the broken login", "unverified", (('bad_tool(text="a")', False),), (("H1", True),))
     assert manager[:3] == ("Manager", "Make the login work", "unverified")
     assert [ok for _, ok in manager[3]] == [True]
     assert "fixed, see" not in "".join(record.model_dump_json() for record in alma.recent_episodes())
@@ -374,7 +389,10 @@ def test_a_manager_that_crewai_makes_is_an_agent_like_any(alma: ALMA, memory: AL
         verbose=False,
     )
     made.kickoff()
-    assert sorted(record[:2] for record in told(alma)) == [("Coder", "Fix the login"), ("Crew Manager", "Make it work")]
+    assert sorted(record[:2] for record in told(alma)) == [
+        ("Coder", "Fix the login"),
+        (f"Crew Manager ({made.key[:8]})", "Make it work"),
+    ]
     assert memory.errors == ()
 
 
@@ -397,7 +415,7 @@ def test_a_crew_inside_a_flow_learns(alma: ALMA, memory: ALMAMemory) -> None:
             return two_tasks(memory).kickoff().raw
 
     assert Release().kickoff() == "written"
-    assert [record[1:3] for record in told(alma)] == [(DEPLOY, "partial"), ("Write about penguins", "unverified")]
+    assert [record[1:3] for record in told(alma)] == [(DEPLOY, "unverified"), ("Write about penguins", "unverified")]
 
 
 def test_a_flow_keeps_and_finds_notes(alma: ALMA, memory: ALMAMemory) -> None:
@@ -422,7 +440,7 @@ def test_a_crew_that_a_tool_starts_is_kept_apart_from_the_task_around_it(alma: A
     crew(task(DEPLOY, agent(ScriptedLLM(use("outsource", text="a"), "done"), tools=[outsource])), memory=memory).kickoff()
     assert sorted(told(alma)) == [
         ("Coder", DEPLOY, "unverified", (('outsource(text="a")', True),), ()),
-        ("Helper", "Sweep the floor", "partial", (('bad_tool(text="b")', False),), ()),
+        ("Helper", "Sweep the floor", "unverified", (('bad_tool(text="b")', False),), ()),
     ]
 
 
@@ -441,7 +459,11 @@ def test_a_replay_records_the_tasks_that_are_done_again(alma: ALMA, memory: ALMA
     made = two_tasks(memory)
     made.kickoff()
     made.replay(str(made.tasks[1].id))
-    assert [record[1] for record in told(alma)] == [DEPLOY, "Write about penguins", "Write about penguins"]
+    assert [record[1:3] for record in told(alma)] == [
+        (DEPLOY, "unverified"),
+        ("Write about penguins", "unverified"),
+        ("Write about penguins", "unverified"),
+    ]
     assert memory.errors == ()
 
 

@@ -17,7 +17,7 @@ def main(extra: str | None) -> None:
     from alma_langchain import ALMACallbackHandler, ALMAMemory, ALMARetriever, AsyncALMACallbackHandler, create_alma_tools
 
     with tempfile.TemporaryDirectory() as folder, ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
-        memory = ALMAMemory(alma, agent="dev")
+        memory = ALMAMemory(alma, agent="dev", evaluator=lambda run: True)
         base = {cls.__module__ for cls in type(memory).__mro__}
         assert ("langchain_classic.base_memory" in base) == (extra == "classic")
         ALMACallbackHandler(alma, agent="dev")
@@ -25,7 +25,7 @@ def main(extra: str | None) -> None:
         shown = memory.load_memory_variables({"input": "Deploy"})
         memory.save_context({"input": "Deploy", **shown}, {"output": "Done."})
         assert ALMARetriever(alma=alma, agent="dev").invoke("Deploy")
-        assert len(create_alma_tools(alma, "dev")) == 3
+        assert len(create_alma_tools(alma, agent="dev")) == 5
         try:
             memory.as_middleware()
             missing = ""

@@ -36,12 +36,12 @@ def user(context: RunContext) -> str | None:
 
 
 def build(alma: ALMA) -> str:
-    learning = ALMAMiddleware(
-        alma, agent="dev", outcome_from=judge, user_id=user, action_from=tool_with_arguments, on_error="raise"
-    )
+    learning = ALMAMiddleware(alma, agent="dev", evaluator=judge, user_id=user, action=tool_with_arguments, on_error="raise")
     first, last = learning.split()
-    agent = create_agent(ScriptedChatModel(script=["Done."]), [deploy, *create_alma_tools(alma, "dev")], middleware=[first, last])
-    handlers = [ALMACallbackHandler(alma, agent="dev", outcome_from=tools_succeeded), AsyncALMACallbackHandler(alma, agent="dev")]
+    agent = create_agent(
+        ScriptedChatModel(script=["Done."]), [deploy, *create_alma_tools(alma, agent="dev")], middleware=[first, last]
+    )
+    handlers = [ALMACallbackHandler(alma, agent="dev", evaluator=tools_succeeded), AsyncALMACallbackHandler(alma, agent="dev")]
     agent.invoke({"messages": [{"role": "user", "content": "Deploy"}]}, {"callbacks": list(handlers)})
     memory = ALMAMemory(alma, agent="dev", memory_key="history")
     retriever: ALMARetriever = memory.as_retriever(k=3)

@@ -156,15 +156,18 @@ def test_every_way_to_call_an_executor_records_the_same(tmp_path: Path, by_invok
     assert rows_of_executors(tmp_path, caller) == by_invoke("")
 
 
+RUN_ID = "0199b2c4-8a52-7c3e-9d1f-3a5b7c9d1e2f"
+
+
 def told_by_hand(folder: Path, *, is_shown: bool) -> tuple[list[str], int]:
     """What the same episode leaves, and by how many writes."""
     with opened(folder) as (alma, _):
         before = alma.get_stats().journal_records
         nothing = None if is_shown else MemorySlice(agent="dev", project_id="shop")
-        with alma.episode("dev", TASK, memories=nothing, deferred=True) as episode:
-            episode.step('deploy(way="blue-green")', True, tool="deploy", duration_ms=1)
+        with alma.episode("dev", TASK, memories=nothing, deferred=True, run_id=RUN_ID) as episode:
+            episode.step('deploy(way="blue-green")', True, tool="deploy", duration_ms=1, output="deployed blue-green")
             episode.observe("As [H1] says.")
-            episode.succeed('deploy(way="blue-green")')
+            episode.succeed('deploy(way="blue-green")', source="evaluator")
         return rows(alma), alma.get_stats().journal_records - before
 
 
@@ -175,7 +178,7 @@ def test_a_run_is_one_step_one_outcome_and_one_count_of_use_as_if_told_by_hand(
 ) -> None:
     with opened(tmp_path / "run") as (alma, _):
         found, before = alma.retrieve(TASK, "dev").ids, alma.get_stats().journal_records
-        judged: Any = {"outcome_from": tools_succeeded}
+        judged: Any = {"evaluator": tools_succeeded}
         if follower == "executor":
             invoke(executor(*HEEDED, memory=ALMAMemory(alma, agent="dev", **judged)), {"input": TASK}, is_async=is_async)
             middleware = True

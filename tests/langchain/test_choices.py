@@ -9,6 +9,7 @@ from langchain.agents import create_agent
 from langchain_core.tools import StructuredTool, tool
 
 from alma import ALMA
+from alma.integration import named_call
 from alma_langchain import (
     ALMACallbackHandler,
     ALMAMiddleware,
@@ -17,7 +18,6 @@ from alma_langchain import (
     tool_with_choices,
     tools_succeeded,
 )
-from alma_langchain.choices import choices_of, tool_with_short_values
 from scripted import TASK, call, invoke, scripted, steps
 
 
@@ -40,12 +40,12 @@ def deploy(
     return "done"
 
 
-def test_a_tool_lists_what_is_literal_or_of_an_enum_and_nothing_that_may_be_anything() -> None:
-    assert choices_of(deploy) == {"way": ["rolling", "blue-green"], "place": ["north", "south"], "kind": ["web"]}
-    plain = {"type": "object", "properties": {"way": {"enum": ["a", "b"]}, "text": {"type": "string"}}}
+def test_a_tool_whose_schema_is_plain_json_is_read_as_well(alma: ALMA) -> None:
+    plain = {"type": "object", "properties": {"way": {"enum": ["1", "2"]}, "text": {"type": "string"}}}
     bare = StructuredTool.from_function(lambda **given: "done", name="bare", description="Bare.", args_schema=plain)
-    assert choices_of(bare) == {"way": ["a", "b"]}
-    assert choices_of(None) == {}
+    learning = ALMAMiddleware(alma, agent="dev", action=tool_with_choices)
+    invoke(create_agent(scripted(call("bare", way="1", text="2"), "Done."), [bare], middleware=[learning]))
+    assert steps(alma) == [('bare(text, way="1")', True, None)]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_tool_lists_what_is_literal_or_of_an_enum_and_nothing_that_may_be_anyt
         ({"user": "ann", "way": "rolling", "force": True}, 'deploy(force=true, user="ann", way="rolling")'),
         ({"user": "ann", "place": "north"}, 'deploy(place="north", user="ann")'),
         ({"user": "rolling", "either": "all", "tags": ["a"]}, 'deploy(either="all", tags, user="rolling")'),
-        ({"user": "a" * 40, "place": None}, f'deploy(place=null, user="{"a" * 40}")'),
+        ({"user": "a" * 40, "place": None}, f'deploy(place, user="{"a" * 40}")'),
         ({"user": "a" * 41}, "deploy(user)"),
         ({"user": "two\nlines"}, "deploy(user)"),
     ],
@@ -76,7 +76,7 @@ def test_a_way_that_is_any_text_tells_the_failed_one_from_the_good_one(alma: ALM
             raise RuntimeError("502")
         return "done"
 
-    memory = colour(alma, agent="dev", outcome_from=tools_succeeded)
+    memory = colour(alma, agent="dev", evaluator=tools_succeeded)
     middleware, callbacks = ([memory], []) if colour is ALMAMiddleware else ([], [memory])
     for way in ("blue-green", "rolling", "rolling", "rolling"):
         agent = create_agent(scripted(call("ship", way=way), "Done."), [ship], middleware=middleware)
@@ -86,7 +86,7 @@ def test_a_way_that_is_any_text_tells_the_failed_one_from_the_good_one(alma: ALM
     assert 'Avoid: ship(way="blue-green")' not in told
 
 
-@pytest.mark.parametrize("say", [tool_with_short_values, tool_with_choices, tool_with_arguments])
+@pytest.mark.parametrize("say", [named_call, tool_with_choices, tool_with_arguments])
 def test_a_secret_is_never_told(say: Any) -> None:
     secrets = dict.fromkeys(["password", "apiKey", "authorization", "token", "db_secret"], "hunter2")
     use = ToolUse("login", {"user": "ann", "nested": {"password": "hunter2"}, **secrets}, frozenset(secrets))
@@ -95,7 +95,7 @@ def test_a_secret_is_never_told(say: Any) -> None:
 
 
 def test_what_may_not_be_told_can_be_left_to_the_choices(alma: ALMA) -> None:
-    learning = ALMAMiddleware(alma, agent="dev", action_from=tool_with_choices)
+    learning = ALMAMiddleware(alma, agent="dev", action=tool_with_choices)
     invoke(create_agent(scripted(call("deploy", user="ann", way="rolling"), "Done."), [deploy], middleware=[learning]))
     assert steps(alma) == [('deploy(user, way="rolling")', True, None)]
 

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
 from langchain_classic.base_memory import BaseMemory
 from langchain_classic.chains import ConversationChain, LLMChain
@@ -16,11 +17,12 @@ from langchain_classic.memory import CombinedMemory, ConversationBufferMemory
 from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.load import dumps
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 
 from alma import ALMA, Heuristic
 from alma_langchain import ALMACallbackHandler, ALMAMemory, AsyncALMACallbackHandler, tools_succeeded
-from scripted import TASK, call, deploy, invoke, only_run, runs, scripted, steps, system_text
+from scripted import TASK, call, deploy, invoke, only_run, prompt_text, runs, scripted, steps
 
 pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
 
@@ -41,7 +43,7 @@ def test_by_its_one_line_an_executor_learns_a_failure_and_a_success(
     caplog.set_level(logging.INFO, "alma")
 
     def learning(*replies: Any) -> AgentExecutor:
-        return executor(scripted(*replies), ALMAMemory(alma, agent="dev", outcome_from=tools_succeeded))
+        return executor(scripted(*replies), ALMAMemory(alma, agent="dev", evaluator=tools_succeeded))
 
     with pytest.raises(RuntimeError, match="ImagePullBackOff"):
         invoke(learning(call("deploy", way="rolling")), {"input": TASK}, is_async=is_async)
@@ -189,7 +191,7 @@ def test_a_run_that_is_cancelled_is_no_failure(alma: ALMA) -> None:
             await running
 
     asyncio.run(cancel())
-    assert (runs(alma), alma.list_memories(), memory.errors, memory.recorder.live) == ([], [], [], 0)
+    assert (runs(alma), alma.list_memories(), memory.errors, memory.recorder.live) == ([("dev", "abandoned")], [], [], 0)
 
 
 @colours
@@ -243,7 +245,7 @@ def test_of_several_inputs_one_has_to_be_named_as_the_task(alma: ALMA, is_async:
 def test_of_several_outputs_one_may_be_named_as_the_answer(alma: ALMA, output_key: str, answer: str, used: bool | None) -> None:
     alma.add_heuristic("dev", TASK, "blue-green")
     answers: list[str] = []
-    memory = ALMAMemory(alma, agent="dev", output_key=output_key, outcome_from=lambda run: answers.append(run.answer))
+    memory = ALMAMemory(alma, agent="dev", output_key=output_key, evaluator=lambda run: answers.append(run.answer))
     shown = memory.load_memory_variables({"input": TASK})
     memory.save_context({"input": TASK, **shown}, {"thought": "Hm.", "said": "As [H1] says."})
     assert answers == [answer]
@@ -260,7 +262,7 @@ def test_what_had_no_room_was_not_shown_and_documents_need_none(alma: ALMA, retu
     invoke(executor(model, memory), {"input": TASK}, is_async=is_async)
     shown = {exposure.tag: exposure.used for exposure in only_run(alma).shown}
     assert shown == {"H1": True, "H2": False, **({"H3": False, "H4": False, "H5": True} if return_docs else {})}
-    assert system_text(model.prompts[0]).count(": way ") == len(shown)
+    assert prompt_text(model.prompts[0]).count(": way ") == len(shown)
 
 
 def test_it_may_show_documents(alma: ALMA) -> None:
@@ -326,7 +328,12 @@ def test_clearing_forgets_all_however_much_there_is(alma: ALMA) -> None:
 @colours
 @pytest.mark.parametrize(
     "fails",
-    ["alma.memory.recall.retrieve", "alma.memory.episodes.begin", "alma.episode.Episode.step", "alma.episode.Episode.end"],
+    [
+        "alma.memory.recall.retrieve.retrieve",
+        "alma.memory.episodes.lifecycle.begin",
+        "alma.episode.Episode.step",
+        "alma.episode.Episode.end",
+    ],
 )
 def test_a_store_that_fails_does_not_change_the_answer_unless_that_is_wanted(
     alma: ALMA, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fails: str, is_async: bool
@@ -349,7 +356,7 @@ def test_a_chain_that_hands_no_notes_on_is_told_of_also_after_an_error(
 ) -> None:
     memory = ALMAMemory(alma, agent="dev", return_docs=return_docs)
     with monkeypatch.context() as patch:
-        patch.setattr("alma.memory.recall.retrieve", _fail)
+        patch.setattr("alma.memory.recall.retrieve.retrieve", _fail)
         shown = memory.load_memory_variables({"input": TASK})
     memory.save_context({"input": TASK, **shown}, {"output": "Done."})  # why there are none has been told
     assert "hold no notes" not in caplog.text
@@ -371,3 +378,22 @@ def test_it_is_a_memory_of_langchain_and_shows_nothing_of_its_store(alma: ALMA) 
 
 def _fail(*given: Any, **named: Any) -> Any:
     raise OSError("the disk is full")
+
+
+@colours
+def test_a_chain_that_is_called_while_a_stream_is_read_is_not_recorded(alma: ALMA, is_async: bool) -> None:
+    handler = (AsyncALMACallbackHandler if is_async else ALMACallbackHandler)(alma, agent="dev")
+    followed, other = create_agent(scripted("Done."), []), RunnableLambda(str.strip)
+    given, config = {"messages": [("user", TASK)]}, {"callbacks": [handler]}
+
+    async def read() -> None:
+        async for _ in followed.astream(given, config):
+            await other.ainvoke("something else")
+
+    if is_async:
+        asyncio.run(read())
+    else:
+        for _ in followed.stream(given, config):
+            other.invoke("something else")
+    assert [run.task for run in alma.recent_episodes()] == [TASK]
+    assert len(handler.tree) == 0

@@ -9,8 +9,8 @@ from langchain_classic.base_memory import BaseMemory
 from langchain_core.retrievers import BaseRetriever
 
 import alma_langchain
-from alma_langchain import ALMAMemory, ALMAMiddleware, ALMARetriever, create_alma_tools
-from alma_langchain.settings import Settings
+from alma.integration import Options, ToolkitArguments
+from alma_langchain import ALMAMemory, ALMAMiddleware, ALMARetriever
 from documents import ROOT, documents, examples, name_of, run_blocks, run_example
 from run_document import blocks
 
@@ -38,12 +38,12 @@ def test_the_page_names_what_the_package_promises_and_all_options() -> None:
     assert [name for name in alma_langchain.__all__ if not re.search(rf"\b{name}\b", text)] == []
     options = text.partition("\n## Options\n")[2].partition("\n## ")[0]
     rows = set(re.findall(r"^\| `(\w+)` \| `(\w+)` \|", options, re.MULTILINE))
-    common = Settings.__dataclass_fields__.keys()
+    common = Options.names() | {"task_from"}
     middleware = inspect.signature(ALMAMiddleware).parameters.keys() - {"alma", "agent", "options"}
     memory = ALMAMemory.model_fields.keys() - BaseMemory.model_fields.keys() - {"alma", "agent"}
     retriever = ALMARetriever.model_fields.keys() - BaseRetriever.model_fields.keys() - {"alma", "agent"} - common
     own = (("ALMAMiddleware", middleware), ("ALMAMemory", memory), ("ALMARetriever", retriever))
     assert rows == {(name, owner) for owner, names in own for name in names}
     assert [name for name in common if f"`{name}`" not in options.partition("\n|")[0]] == []
-    tools = inspect.signature(create_alma_tools).parameters.keys() - {"alma", "agent"}
+    tools = ToolkitArguments.__annotations__
     assert [name for name in tools if f"`{name}`" not in options.rpartition("`create_alma_tools`")[2]] == []

@@ -1,6 +1,6 @@
 """Threads that go on: after an error, from an older checkpoint, and each for itself where several bear one id."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from langchain_core.tools import tool
@@ -8,7 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from alma import ALMA
-from alma_langchain.threads import Place, Threads
+from alma_langchain.tree import Place, Threads
 from scripted import QUESTION, TASK, call, runs, steps
 from ways import Way
 
@@ -81,13 +81,13 @@ def test_a_run_with_steps_goes_on_after_its_state_was_mended_by_hand_as_the_same
 
 
 def test_of_several_runs_that_wait_in_a_thread_none_is_taken_by_guess() -> None:
-    threads, place, one, other = Threads(), Place("shop", None, "1", "", "agent"), cast(Any, "one"), cast(Any, "other")
-    threads.interrupted(place, "a", one)
-    threads.interrupted(place, "b", other)
+    threads, place = Threads(), Place("shop", None, "1", "", "agent")
+    threads.interrupted(place, "a", "one", TASK)
+    threads.interrupted(place, "b", "other", TASK)
     assert threads.resumed(place, "c") is None
-    assert threads.resumed(place, "b") is other
+    assert threads.resumed(place, "b") == ("other", TASK)
     assert threads.resumed(Place("shop", None, "2", "", "agent"), "c") is None
-    assert threads.resumed(place, "c") is one
+    assert threads.resumed(place, "c") == ("one", TASK)
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["told", "not told"])

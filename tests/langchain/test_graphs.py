@@ -10,7 +10,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import RunnablePassthrough
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command
@@ -47,7 +47,7 @@ def test_a_graph_drawn_by_hand_learns_by_a_handler(alma: ALMA, is_async: bool) -
     def judge(run: FinishedRun) -> bool:
         return run.answer == "Done."
 
-    handler = handler_for(alma, is_async, outcome_from=judge)
+    handler = handler_for(alma, is_async, evaluator=judge)
     invoke(graph(call("deploy", way="blue-green"), "Done."), is_async=is_async, config={"callbacks": [handler]})
     with pytest.raises(RuntimeError, match="ImagePullBackOff"):
         invoke(graph(call("deploy", way="rolling")), is_async=is_async, config={"callbacks": [handler]})
@@ -100,7 +100,7 @@ def test_a_command_to_a_graph_further_out_ends_the_run_of_the_inner_one_without_
     outer.add_edge(START, "work")
     invoke(outer.compile())
     assert runs(alma) == [("dev", "unverified")]
-    assert steps(alma) == [("hand_over", True, None)]
+    assert steps(alma) == []  # to hand over is no work
 
 
 @colours
@@ -143,19 +143,20 @@ def test_a_handler_driven_by_hand_does_the_same(alma: ALMA) -> None:
     handler.on_chain_error(OSError("gone"), run_id=root)
     handler.on_chain_error(OSError("gone"), run_id=root)
     assert runs(alma) == [("dev", "failure")]
-    assert steps(alma) == [("look(place=1)", True, None), ("take", False, "OSError: gone")]
+    assert steps(alma) == [("look(place)", True, None), ("take", False, "OSError: gone")]
 
 
-def test_runs_that_never_tell_of_their_end_are_forgotten_at_last(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
-    from alma_langchain.events import RUNS
-
-    monkeypatch.setattr("alma_langchain.runs.MOST_RUNS", 3)
+def test_runs_whose_end_is_never_heard_are_forgotten_at_last(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alma_langchain.tree.MOST_RUNS", 3)
+    handler = ALMACallbackHandler(alma, agent="dev")
     ids = [uuid4() for _ in range(10)]
     for run_id in ids:
-        RUNS.started(run_id, None)
-    assert len(RUNS) == 3
+        handler.on_chain_start({}, QUESTION, run_id=run_id)
+    assert len(handler.tree) == 3
     for run_id in ids:
-        RUNS.ended(run_id, {})
+        handler.on_chain_end({}, run_id=run_id)
+    assert len(handler.tree) == 0
+    assert len(runs(alma)) == 3
 
 
 def test_what_an_interrupt_waits_for_is_found_again_by_its_thread(alma: ALMA) -> None:
@@ -173,3 +174,28 @@ def test_what_an_interrupt_waits_for_is_found_again_by_its_thread(alma: ALMA) ->
     handler.on_resume(SimpleNamespace(run_id=second, checkpoint_id="c1"))
     handler.on_chain_end({"output": "Done."}, run_id=second)
     assert runs(alma) == [("dev", "unverified")]
+
+
+class Odd:
+    """What has no truth value and answers to nothing, as a frame of numbers or a row whose session is closed."""
+
+    def __bool__(self) -> bool:
+        raise ValueError("the truth value is ambiguous")
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("the session is closed")
+
+
+class Refusing:
+    def model_dump_json(self) -> str:
+        raise ValueError("it cannot be written")
+
+
+@colours
+@pytest.mark.parametrize("what", ["value", "answer"])
+def test_what_cannot_be_read_of_an_input_or_an_output_stops_no_chain(alma: ALMA, is_async: bool, what: str) -> None:
+    odd = {"value": Odd(), "answer": {"task": TASK, "structured_response": Refusing()}}[what]
+    handler = handler_for(alma, is_async)
+    chain: Any = RunnableLambda(lambda given: given)
+    assert invoke(chain, odd, is_async=is_async, config={"callbacks": [handler]}) is odd
+    assert len(handler.tree) == 0

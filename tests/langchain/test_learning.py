@@ -16,7 +16,7 @@ from alma import ALMA
 from alma_langchain import ALMAMiddleware, tools_succeeded
 from alma_langchain.testing import ScriptedChatModel
 from facade import ManualClock
-from scripted import TASK, call, invoke, runs, scripted, system_text
+from scripted import TASK, call, invoke, prompt_text, runs, scripted
 
 ROLLING, BLUE_GREEN = "rolling_update", "blue_green"
 
@@ -37,14 +37,14 @@ def decide(messages: Sequence[BaseMessage]) -> AIMessage:
     """Updates in the rolling way, unless its notes warn of that; then it takes the other way, unless they warn of that as well."""
     if messages[-1].type == "tool":
         return AIMessage("Done.")
-    warned = "\n".join(re.findall(r"Avoid: ([^.]*)", system_text(messages)))
+    warned = "\n".join(re.findall(r"Avoid: ([^.]*)", prompt_text(messages)))
     way = BLUE_GREEN if ROLLING in warned and BLUE_GREEN not in warned else ROLLING
     return call(way, str(len(messages)), service="auth")
 
 
 def ended(alma: ALMA, count: int) -> list[str]:
     """How so many runs of the same task end, one after the other."""
-    middleware = ALMAMiddleware(alma, agent="dev", outcome_from=tools_succeeded)
+    middleware = ALMAMiddleware(alma, agent="dev", evaluator=tools_succeeded)
     agent = create_agent(ScriptedChatModel(script=decide), [rolling_update, blue_green], middleware=[middleware])
     for _ in range(count):
         with suppress(RuntimeError):
@@ -55,9 +55,9 @@ def ended(alma: ALMA, count: int) -> list[str]:
 def test_after_two_failures_the_agent_is_warned_and_takes_the_other_way(alma: ALMA) -> None:
     assert ended(alma, 6) == ["failure", "failure", "success", "success", "success", "success"]
     learned = alma.retrieve(TASK, "dev")
-    assert {rule.pattern for rule in learned.anti_patterns} == {'rolling_update(service="auth")'}
+    assert {rule.pattern for rule in learned.anti_patterns} == {"rolling_update(service)"}
     assert {rule.better_alternative for rule in learned.anti_patterns} == {None}  # that needs successes on two tasks
-    assert [rule.strategy for rule in learned.heuristics] == ['blue_green(service="auth")']
+    assert [rule.strategy for rule in learned.heuristics] == ["blue_green(service)"]
 
 
 def test_one_failure_is_told_as_what_happened_and_two_as_a_warning(alma: ALMA) -> None:
@@ -80,14 +80,14 @@ def test_after_one_run_that_failed_twice_in_one_way_the_next_is_warned_and_takes
 
     told = iter([f"{error} of the old pods answered no more" for error in ("half", "all")])
     tidy = ToolErrorMiddleware(on_error=lambda error, request: next(told))
-    middleware = ALMAMiddleware(alma, agent="dev", outcome_from=tools_succeeded)
+    middleware = ALMAMiddleware(alma, agent="dev", evaluator=tools_succeeded)
     model = ScriptedChatModel(script=stubborn)
     agent = create_agent(model, [rolling_update, blue_green], middleware=[middleware, tidy])
     invoke(agent)
-    assert [rule.pattern for rule in alma.retrieve(TASK, "dev").anti_patterns] == ['rolling_update(service="auth")']
+    assert [rule.pattern for rule in alma.retrieve(TASK, "dev").anti_patterns] == ["rolling_update(service)"]
     invoke(agent)
     assert [outcome for _, outcome in runs(alma)] == ["failure", "success"]
-    assert "Avoid: rolling_update" in system_text(model.prompts[-1])
+    assert "Avoid: rolling_update" in prompt_text(model.prompts[-1])
 
 
 def test_with_its_memory_emptied_it_goes_on_failing(alma: ALMA) -> None:
@@ -106,11 +106,11 @@ def test_what_it_really_learned_makes_it_do_well_and_exchanged_makes_it_fail(
     learned: list[Any] = alma.list_memories("outcome", newest_first=False)
     other_way = {ROLLING: BLUE_GREEN, BLUE_GREEN: ROLLING}
     with ALMA.open(tmp_path / "other", project_id="other", embedding_provider="hash") as other:
-        for each in (outcome for outcome in learned if "step" not in outcome.metadata):
+        for each in (outcome for outcome in learned if outcome.strategy_used):
             way, arguments = each.strategy_used.split("(")
             told = f"{other_way[way] if is_exchanged else way}({arguments}"
             other.learn("dev", each.task_description, each.outcome, told, error_message=each.error_message)
-        warned = f'{BLUE_GREEN if is_exchanged else ROLLING}(service="auth")'
+        warned = f"{BLUE_GREEN if is_exchanged else ROLLING}(service)"
         assert {rule.pattern for rule in other.retrieve(TASK, "dev").anti_patterns} == {warned}
         assert ended(other, 4) == ["failure" if is_exchanged else "success"] * 4
 
@@ -123,10 +123,10 @@ def test_the_score_of_what_was_used_rises_and_that_of_what_was_passed_over_does_
                 alma.add_heuristic("dev", TASK, strategy)
 
             def cite(messages: Sequence[BaseMessage]) -> AIMessage:
-                (tag,) = re.findall(r"\[(H\d)\][^\n]*blue-green", system_text(messages))
+                (tag,) = re.findall(r"\[(H\d)\][^\n]*blue-green", prompt_text(messages))
                 return AIMessage(said.replace("H", tag))
 
-            middleware = ALMAMiddleware(alma, agent="dev", outcome_from=tools_succeeded)
+            middleware = ALMAMiddleware(alma, agent="dev", evaluator=tools_succeeded)
             invoke(create_agent(scripted(call(BLUE_GREEN, service="auth"), cite), [blue_green], middleware=[middleware]))
             assert runs(alma) == [("dev", "success")]
             return {rule.memory.strategy: rule.score for rule in alma.retrieve(TASK, "dev").recalled if rule.tag[0] == "H"}

@@ -31,7 +31,7 @@ BAD = (call("deploy", way="rolling"),)
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store waits a moment for a lock, not half a minute."""
-    monkeypatch.setattr("alma.storage.driver_errors.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("alma.storage.sqlite.driver_errors.BUSY_SECONDS", 0.01)
     return tmp_path / "locked"
 
 
@@ -155,7 +155,7 @@ def test_a_run_of_which_something_is_written_is_not_given_up(alma: ALMA, folder:
 
 
 def test_what_cannot_be_told_of_the_first_step_gives_no_run_up(alma: ALMA) -> None:
-    wrong: Any = {"action_from": lambda use: 5}
+    wrong: Any = {"action": lambda use: 5}
     memory, run = by_middleware(alma, False, *GOOD, **wrong)
     assert run() == "Done."
     assert runs(alma) == [("dev", "unverified")]

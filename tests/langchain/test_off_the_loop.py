@@ -102,22 +102,22 @@ def test_a_run_is_let_go_of_and_taken_up_again_by_other_threads(alma: ALMA, monk
     with noted(monkeypatch) as calls:
         loop = asyncio.run(run())
     assert [name for name, thread in calls if thread == loop] == []
-    assert [name for name, _ in calls] == ["retrieve", "episode", "suspend", "resume_episode", "step", "end"]
+    assert [name for name, _ in calls] == ["retrieve", "episode", "suspend", "retrieve", "resume_episode", "step", "end"]
 
 
 def test_tools_and_retriever_ask_by_other_threads(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> int:
-        search, check, record = create_alma_tools(alma, "dev")
+        recall, check, save, *_ = create_alma_tools(alma, agent="dev")
         await ALMARetriever(alma=alma, agent="dev").ainvoke(TASK)
-        await search.ainvoke({"query": TASK})
+        await recall.ainvoke({"query": TASK})
         await check.ainvoke({"action": TASK})
-        await record.ainvoke({"task": TASK, "outcome": "success"})
+        await save.ainvoke({"topic": "deploys", "fact": "Two replicas."})
         return threading.get_ident()
 
     with noted(monkeypatch) as calls:
         loop = asyncio.run(run())
     assert [name for name, thread in calls if thread == loop] == []
-    assert [name for name, _ in calls] == ["retrieve", "retrieve", "check", "learn"]
+    assert [name for name, _ in calls] == ["retrieve", "retrieve", "check", "add_domain_knowledge"]
 
 
 class Observed(ThreadPoolExecutor):

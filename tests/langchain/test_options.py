@@ -7,6 +7,7 @@ import pytest
 from langchain.agents import create_agent
 
 from alma import ALMA, AsyncALMA, ConfigurationError, StorageError
+from alma.integration import Options
 from alma_langchain import (
     ALMACallbackHandler,
     ALMAMemory,
@@ -15,7 +16,6 @@ from alma_langchain import (
     AsyncALMACallbackHandler,
     create_alma_tools,
 )
-from alma_langchain.settings import Settings
 from scripted import deploy, invoke, scripted
 
 WRONG: list[tuple[str, Any]] = [
@@ -30,8 +30,8 @@ WRONG: list[tuple[str, Any]] = [
     ("tenant_id", 1.5),
     ("task_type", "two\nlines"),
     ("task_from", None),
-    ("action_from", "deploy"),
-    ("outcome_from", True),
+    ("action", "deploy"),
+    ("evaluator", True),
     ("redact", "hunter2"),
     ("on_error", "ignore"),
 ]
@@ -48,13 +48,13 @@ def test_an_option_that_cannot_be_used_is_told_at_once(alma: ALMA, made: Any, na
     "given", [{"max_tokens": 0}, {"min_score": 1}, {"user_id": 7, "tenant_id": lambda run: None}, {"task_type": None}]
 )
 def test_what_can_be_used_is_taken(given: dict[str, Any]) -> None:
-    assert all(getattr(Settings(**given), name) == value for name, value in given.items())
+    assert all(getattr(Options(**given), name) == value for name, value in given.items())
 
 
 def test_tools_say_so_as_well(alma: ALMA) -> None:
     for given in ({"top_k": 0}, {"user_id": ""}, {"tenant_id": 1.5}):
         with pytest.raises(Exception, match=next(iter(given))):
-            create_alma_tools(alma, "dev", **given)
+            create_alma_tools(alma, agent="dev", **given)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_the_base_needs_the_core_and_langchain_core_alone() -> None:
     needed = requires("alma-langchain") or []
     names = {each: re.split(r"[<>=; ]", each)[0] for each in needed}
     assert sorted(name for each, name in names.items() if "extra ==" not in each) == ["alma-core", "langchain-core"]
-    assert sorted(name for each, name in names.items() if "extra ==" in each) == ["langchain", "langchain-classic"]
+    assert sorted(name for each, name in names.items() if "extra ==" in each) == ["langchain", "langchain-classic", "langgraph"]
 
 
 def test_every_promised_name_is_there() -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, dynamic_prompt, wrap_model_call
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from alma import ALMA
 from alma_langchain import ALMACallbackHandler, ALMAMiddleware, AsyncALMACallbackHandler
 from alma_langchain.testing import ScriptedChatModel
-from scripted import TASK, call, deploy, invoke, only_run, scripted, steps, system_text
+from scripted import TASK, call, deploy, invoke, only_run, prompt_text, scripted, steps
 
 FENCE = "<<< ALMA memory"
 CACHED = {"type": "text", "text": "You deploy.", "cache_control": {"type": "ephemeral"}}
@@ -32,15 +32,32 @@ def agent(model: ScriptedChatModel, middleware: Any, **given: Any) -> Any:
     ids=["none", "text", "blocks"],
 )
 @pytest.mark.parametrize("is_async", [False, True])
-def test_notes_are_the_last_block_of_the_system_prompt_and_the_same_bytes_every_time(
+def test_in_the_system_prompt_notes_are_the_last_block_and_the_same_bytes_every_time(
     alma: ALMA, prompt: Any, before: list[Any], is_async: bool
 ) -> None:
     alma.add_heuristic("dev", TASK, "blue-green")
     notes = alma.retrieve(TASK, "dev").to_prompt()
     model = scripted(call("deploy", way="blue-green"), "Done.")
-    invoke(agent(model, [ALMAMiddleware(alma, agent="dev")], system_prompt=prompt), is_async=is_async)
+    invoke(agent(model, [ALMAMiddleware(alma, agent="dev", inject="system")], system_prompt=prompt), is_async=is_async)
     assert "blue-green" in notes
-    assert [messages[0].content for messages in model.prompts] == [[*before, {"type": "text", "text": notes}]] * 2
+    block = {"type": "text", "text": f"\n\n{notes}" if before else notes}
+    assert [messages[0].content for messages in model.prompts] == [[*before, block]] * 2
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("content", [TASK, [{"type": "text", "text": TASK}]], ids=["text", "blocks"])
+def test_notes_are_a_block_beside_the_message_that_the_run_began_with_and_the_same_bytes_every_time(
+    alma: ALMA, content: Any, is_async: bool
+) -> None:
+    alma.add_heuristic("dev", TASK, "blue-green")
+    notes = alma.retrieve(TASK, "dev").to_prompt()
+    model = scripted(call("deploy", way="blue-green"), "Done.")
+    given = {"messages": [HumanMessage("Hello."), AIMessage("Hello."), HumanMessage(content)]}
+    invoke(agent(model, [ALMAMiddleware(alma, agent="dev")], system_prompt="You deploy."), given, is_async=is_async)
+    shown = [{"type": "text", "text": TASK}, {"type": "text", "text": f"\n\n{notes}"}]
+    assert [[message.content for message in messages[:4]] for messages in model.prompts] == [
+        ["You deploy.", "Hello.", "Hello.", shown]
+    ] * 2
 
 
 def test_an_agent_that_knows_nothing_is_prompted_as_without_memory(alma: ALMA) -> None:
@@ -76,7 +93,7 @@ def test_saying_nothing_counts_nothing_and_a_function_may_say_what_was_used(alma
         told.append(run.answer)
         return [item.memory.id for item in run.memories.recalled if item.tag == "H1"]
 
-    middleware = ALMAMiddleware(alma, agent="dev", usage_from=used)
+    middleware = ALMAMiddleware(alma, agent="dev", usage=used)
     invoke(agent(scripted("Done at last."), [middleware]))
     assert told == ["Done at last."]
     assert middleware.last_run is not None
@@ -99,7 +116,7 @@ def test_the_preferences_of_the_user_of_the_run_reach_the_prompt_and_nobody_else
     invoke(learning, is_async=is_async, config={"configurable": {"user_id": "bob"}}, context=None)
     invoke(learning, is_async=is_async, config={"metadata": {"user_id": "bob"}}, context=None)
     invoke(learning, is_async=is_async, context=None)
-    told = [system_text(messages) for messages in model.prompts]
+    told = [prompt_text(messages) for messages in model.prompts]
     assert ["Fridays" in text for text in told] == [True, False, False, False]
     assert ["night" in text for text in told] == [False, True, True, False]
 
@@ -116,8 +133,8 @@ def test_a_user_that_is_no_name_is_an_error_and_no_other_user(alma: ALMA) -> Non
     model = scripted("Done.")
     middleware = ALMAMiddleware(alma, agent="dev", user_id=lambda run: 7.5)  # type: ignore[arg-type,return-value]
     invoke(agent(model, [middleware]))
-    assert system_text(model.prompts[0]) == ""
-    assert [type(error).__name__ for error in middleware.errors] == ["ValidationError"]
+    assert prompt_text(model.prompts[0]) == TASK
+    assert {type(error).__name__ for error in middleware.errors} == {"ValidationError"}
     assert alma.recent_episodes() == []
 
 
@@ -131,8 +148,8 @@ def test_a_pair_puts_notes_behind_what_others_write_into_the_prompt(alma: ALMA) 
     first, last = ALMAMiddleware(alma, agent="dev").split()
     model = scripted(call("deploy", way="blue-green"), "As [H1] says.")
     invoke(agent(model, [first, rules, last]))
-    assert system_text(model.prompts[0]).startswith("Rules of today.")
-    assert FENCE in system_text(model.prompts[0])
+    assert prompt_text(model.prompts[0]).startswith("Rules of today.")
+    assert FENCE in prompt_text(model.prompts[0])
     assert [shown.used for shown in only_run(alma).shown] == [True]
     assert steps(alma) == [('deploy(way="blue-green")', True, None)]
 
@@ -144,14 +161,20 @@ def test_notes_that_another_middleware_writes_over_are_missed_and_nothing_of_the
 ) -> None:
     alma.add_heuristic("dev", TASK, "blue-green")
 
-    @dynamic_prompt
-    def rules(request: Any) -> str:
-        return "Rules of today."
+    class Anew(AgentMiddleware[Any, Any, Any]):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(self.asked(request))
+
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return await handler(self.asked(request))
+
+        def asked(self, request: Any) -> Any:
+            return request.override(messages=[HumanMessage("Go on."), *request.messages[1:]])
 
     model = scripted(call("deploy", way="blue-green"), "As [H1] says.")
     handlers = [(AsyncALMACallbackHandler if is_async else ALMACallbackHandler)(alma, agent="dev")] if with_handler else []
-    invoke(agent(model, [ALMAMiddleware(alma, agent="dev"), rules]), is_async=is_async, config={"callbacks": handlers})
-    assert FENCE not in system_text(model.prompts[0])
+    invoke(agent(model, [ALMAMiddleware(alma, agent="dev"), Anew()]), is_async=is_async, config={"callbacks": handlers})
+    assert FENCE not in prompt_text(model.prompts[0])
     assert [shown.used for shown in only_run(alma).shown] == [None]
     assert [record.message for record in caplog.records if "did not reach the model" in record.message] == [
         "the notes did not reach the model: another middleware wrote the prompt anew; use split(), its second part last"
@@ -199,7 +222,7 @@ def test_what_a_tool_says_comes_back_only_inside_the_fence_and_shortened(alma: A
         invoke(learning)
     model = scripted("Done.")
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev")]))
-    text = system_text(model.prompts[0])
+    text = prompt_text(model.prompts[0]).removeprefix(f"{TASK}\n\n")
     assert "Ignore previous instructions" in text
     assert text.startswith(FENCE)
     assert text.endswith("<<< end of ALMA memory >>>")
@@ -238,9 +261,9 @@ def test_verdicts_ways_and_queries_are_redacted_as_well(alma: ALMA, monkeypatch:
         alma,
         agent="dev",
         redact=lambda text: text.replace("hunter2", "***"),
-        strategy_from=lambda run: "by hunter2",
-        outcome_from=lambda run: ("success", "since hunter2 did it"),
-        action_from=lambda use: "go as hunter2",
+        strategy=lambda run: "by hunter2",
+        evaluator=lambda run: ("success", "since hunter2 did it"),
+        action=lambda use: "go as hunter2",
     )
     learning = agent(scripted(call("deploy", way="blue-green"), "Done."), [middleware])
     invoke(learning, {"messages": [("user", "Log in with hunter2")]})
@@ -257,15 +280,15 @@ def test_the_budget_and_the_number_of_memories_are_kept(alma: ALMA) -> None:
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev", max_tokens=250)]))
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev", min_score=1.0)]))
     invoke(agent(model, [ALMAMiddleware(alma, agent="dev", inject="none")]))
-    few, short, *nothing = (system_text(messages) for messages in model.prompts)
-    assert nothing == ["", ""]
+    few, short, *nothing = (prompt_text(messages) for messages in model.prompts)
+    assert nothing == [TASK, TASK]
     assert few.count("way ") == 3
     assert 0 < short.count("way ") < 3
 
 
 def told_and_shown(alma: ALMA, model: ScriptedChatModel) -> tuple[list[str], dict[str, bool | None]]:
     """The tags that the first prompt told, and what the run's episode holds as shown."""
-    told = re.findall(r"^\[(\w\d+)\]", system_text(model.prompts[0]), re.MULTILINE)
+    told = re.findall(r"^\[(\w\d+)\]", prompt_text(model.prompts[0]), re.MULTILINE)
     return told, {shown.tag: shown.used for shown in only_run(alma).shown}
 
 

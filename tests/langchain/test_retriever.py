@@ -10,8 +10,10 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.load import dumps
 
-from alma import ALMA, CustomMemoryType, MemoryScope, MemoryType
+from alma import ALMA, CustomMemoryType, MemoryScope, MemoryType, ValidationError
+from alma.types.prompt import note
 from alma_langchain import ALMARetriever, memory_to_documents
+from facade import ManualClock
 
 QUERY = "deploy the auth service"
 
@@ -30,11 +32,11 @@ def test_a_document_has_the_note_the_id_and_the_parts_of_the_score(alma: ALMA, r
     documents = memory_to_documents(found)
     assert [document.id for document in retriever.invoke(QUERY)] == [document.id for document in documents]
     first, item = documents[0], found.recalled[0]
-    assert (first.id, first.page_content) == (item.memory.id, found.notes()[0])
+    assert (first.id, first.page_content) == (item.memory.id, note(item.memory, None))
     assert first.metadata["memory_type"] == item.memory.kind
     assert first.metadata["score"] == item.score
     assert first.metadata["score_breakdown"]["similarity"] == item.factors.similarity
-    assert {"tag", "confidence", "agent", "created_at"} <= first.metadata.keys()
+    assert {"tag", "confidence", "agent", "created_at", "fields", "metadata"} <= first.metadata.keys()
     assert json.loads(json.dumps(first.metadata)) == first.metadata
 
 
@@ -98,7 +100,9 @@ def test_it_takes_its_memory_first_as_the_other_classes_do(alma: ALMA, retriever
 
 
 def test_kinds_are_those_that_there_are(alma: ALMA) -> None:
-    with pytest.raises(ValueError, match=r"holds \['runbook'\]; there are anti_pattern, domain_knowledge, heuristic"):
+    with pytest.raises(
+        ValueError, match=r"holds \['runbook'\]; there are anti_pattern, conversation, domain_knowledge, heuristic"
+    ):
         ALMARetriever(alma=alma, agent="dev", memory_types=["runbook"])
     alma.register_memory_type(CustomMemoryType("runbook", {"steps": str}, ["steps"]))
     chosen = [MemoryType.HEURISTIC, "runbook"]
@@ -126,3 +130,40 @@ def test_tracing_is_told_what_sort_of_retriever_it_is(retriever: ALMARetriever) 
         ("ls_retriever_name", "alma"),
         ("ls_vector_store_provider", "alma"),
     }
+
+
+def test_what_a_document_says_does_not_change_with_the_clock(alma: ALMA, clock: ManualClock, retriever: ALMARetriever) -> None:
+    before = [document.page_content for document in retriever.invoke(QUERY)]
+    clock.advance(days=30)
+    assert [document.page_content for document in retriever.invoke(QUERY)] == before
+
+
+FILTERS: list[Any] = [{"origin": "wiki"}, {"domain": "pods"}, lambda document: "three" in document.page_content]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("wanted", FILTERS, ids=["learned with", "field", "function"])
+def test_documents_can_be_filtered_by_what_a_memory_was_learned_with_and_by_its_fields(
+    tmp_path: Path, wanted: Any, is_async: bool
+) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        for number in range(10):
+            alma.add_domain_knowledge("dev", "nodes", f"The auth service runs on node {number}")
+        right = alma.add_domain_knowledge("dev", "pods", "The auth service has three pods", metadata={"origin": "wiki"})
+        made = ALMARetriever(alma=alma, agent="dev", k=1, filter=wanted)
+        bare = ALMARetriever(alma=alma, agent="dev", k=1)
+        asked = [made.invoke("auth service"), bare.invoke("auth service", filter=wanted)]
+        if is_async:
+            asked = [asyncio.run(made.ainvoke("auth service"))]
+        assert [[document.id for document in found] for found in asked] == [[right.id]] * len(asked)
+
+
+def test_a_filter_that_is_none_is_an_error(retriever: ALMARetriever) -> None:
+    with pytest.raises(ValidationError, match="filter"):
+        retriever.invoke(QUERY, filter="wiki")
+
+
+def test_the_agent_may_be_what_the_run_calls_so(alma: ALMA, retriever: ALMARetriever) -> None:
+    found = ALMARetriever(alma=alma, agent=lambda run: run.find("role"))
+    ids = [document.id for document in retriever.invoke(QUERY)]
+    assert [document.id for document in found.invoke(QUERY, {"metadata": {"role": "dev"}})] == ids

@@ -52,23 +52,23 @@ class Tool:
 
     @property
     def tool_constructor(self) -> BaseTool:
-        return next(tool for tool in create_alma_tools(self.alma, "dev") if tool.name == self.name)
+        return next(tool for tool in create_alma_tools(self.alma, agent="dev") if tool.name == self.name)
 
 
-class Search(Tool):
-    name = "search_memory"
+class Recall(Tool):
+    name = "recall_memory"
 
     @property
     def tool_invoke_params_example(self) -> dict[str, Any]:
         return {"query": TASK}
 
 
-class Record(Tool):
-    name = "record_outcome"
+class SaveFact(Tool):
+    name = "save_fact"
 
     @property
     def tool_invoke_params_example(self) -> dict[str, Any]:
-        return {"task": TASK, "outcome": "success", "strategy": "blue-green"}
+        return {"topic": "deploys", "fact": "The auth service has two replicas."}
 
 
 class Check(Tool):
@@ -79,19 +79,47 @@ class Check(Tool):
         return {"action": "restart the database"}
 
 
+class SavePreference(Tool):
+    name = "save_preference"
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return {"topic": "deploys", "preference": "Never on Fridays."}
+
+
+class Forget(Tool):
+    name = "forget_saved"
+
+    @property
+    def tool_invoke_params_example(self) -> dict[str, Any]:
+        return {"memory_id": "0199b2c4-8a52-7c3e-9d1f-3a5b7c9d1e2f"}
+
+
 class TestCheckUnit(Check, ToolsUnitTests): ...
 
 
 class TestCheck(Check, ToolsIntegrationTests): ...
 
 
-class TestSearchUnit(Search, ToolsUnitTests): ...
+class TestRecallUnit(Recall, ToolsUnitTests): ...
 
 
-class TestSearch(Search, ToolsIntegrationTests): ...
+class TestRecall(Recall, ToolsIntegrationTests): ...
 
 
-class TestRecordUnit(Record, ToolsUnitTests): ...
+class TestSaveFactUnit(SaveFact, ToolsUnitTests): ...
 
 
-class TestRecord(Record, ToolsIntegrationTests): ...
+class TestSaveFact(SaveFact, ToolsIntegrationTests): ...
+
+
+class TestSavePreferenceUnit(SavePreference, ToolsUnitTests): ...
+
+
+class TestSavePreference(SavePreference, ToolsIntegrationTests): ...
+
+
+class TestForgetUnit(Forget, ToolsUnitTests): ...
+
+
+class TestForget(Forget, ToolsIntegrationTests): ...

@@ -10,7 +10,6 @@ from langchain_core.tools import BaseTool, tool
 from alma import ALMA
 from alma_langchain import ALMAMemory, ALMAMiddleware, ALMARetriever, RunContext, create_alma_tools
 from alma_langchain.recorder import Recorder
-from alma_langchain.settings import Settings
 from scripted import QUESTION, TASK, call, invoke, scripted
 
 
@@ -50,20 +49,20 @@ def test_tools_work_in_the_project_of_the_tenant_and_for_the_user_of_the_run(
     alma: ALMA, acme: ALMA, place: str, is_async: bool
 ) -> None:
     replies = (
-        call("search_memory", "1", query=TASK),
+        call("recall_memory", "1", query=TASK),
         call("check_action", "2", action="rolling update"),
-        call("record_outcome", "3", task=TASK, outcome="success", strategy="canary"),
+        call("save_fact", "3", topic="deploys", fact="canary first"),
         "Done.",
     )
     learning = ALMAMiddleware(alma, agent="dev")
-    agent = create_agent(scripted(*replies), create_alma_tools(alma, "dev"), middleware=[learning], context_schema=Caller)
+    agent = create_agent(scripted(*replies), create_alma_tools(alma, agent="dev"), middleware=[learning], context_schema=Caller)
     said = [message.text for message in asked_by(ACME, agent, place, is_async)["messages"] if message.type == "tool"]
     assert "what acme knows" in said[0]
     assert "what ann of acme wants" in said[0]
     assert "what acme fears" in said[1]
     assert not any("base" in text for text in said)
-    assert not alma.list_memories("outcome")
-    assert "canary" in {memory.strategy_used for memory in acme.list_memories("outcome")}
+    assert not alma.list_memories("domain_knowledge")
+    assert [memory.fact for memory in acme.list_memories("domain_knowledge")] == ["canary first"]
 
 
 @places
@@ -94,9 +93,9 @@ def test_a_retriever_made_of_a_memory_is_for_the_same_user_tenant_and_scores(alm
 
 
 def test_no_tenant_can_name_the_project_of_another(alma: ALMA) -> None:
-    recorder = Recorder(alma, "dev", Settings())
+    recorder = Recorder(alma, agent="dev")
     names = ["a", "a:b", "a%3Ab", "a%253Ab"]
-    projects = [recorder.project(RunContext(metadata={"tenant_id": name})).project_id for name in names]
+    projects = [recorder.scope.project(RunContext(metadata={"tenant_id": name})).project_id for name in names]
     assert projects == ["shop:a", "shop:a%3Ab", "shop:a%253Ab", "shop:a%25253Ab"]
 
 

@@ -8,7 +8,8 @@ import pytest
 from llama_index.core.instrumentation import get_dispatcher
 
 from alma import ALMA
-from alma_llamaindex import ALMALearner
+from alma_llamaindex.handler import SpanHandler
+from alma_llamaindex.learner import installed
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -17,12 +18,13 @@ def pytest_configure(config: pytest.Config) -> None:
     It closes such a one in the loop that runs just then, which may be that of another test and over before the thread has closed it.
     """
     config.addinivalue_line("filterwarnings", "ignore:<aiosqlite:ResourceWarning")
+    for message in (
+        "unclosed event loop",
+        "unclosed <socket",
+    ):  # of the loop that a synchronous call of LlamaIndex makes and leaves
+        config.addinivalue_line("filterwarnings", f"ignore:{message}:ResourceWarning")
     thread = r"Exception in thread Thread-\d+ \(_connection_worker_thread\)"
     config.addinivalue_line("filterwarnings", f"ignore:{thread}:pytest.PytestUnhandledThreadExceptionWarning")
-
-
-def installed() -> list[ALMALearner]:
-    return [handler for handler in get_dispatcher().span_handlers if isinstance(handler, ALMALearner)]
 
 
 @pytest.fixture
@@ -31,6 +33,7 @@ def alma(tmp_path: Path) -> Iterator[ALMA]:
     with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as opened:
         yield opened
     assert installed() == []
+    assert not any(isinstance(handler, SpanHandler) for handler in get_dispatcher().span_handlers)
 
 
 class Counting:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from llama_index.core.memory import BaseMemoryBlock
 
-from alma_llamaindex import ALMALearner, ALMAMemory, ALMAMemoryBlock, ALMARetriever, ALMAToolSpec
+from alma.integration import Toolkit, ToolkitArguments
+from alma_llamaindex import ALMALearner, ALMAMemory, ALMAMemoryBlock, ALMARetriever
 from documents import documents, examples, name_of, run_blocks, run_example
 
 OPTIONS: dict[str, Callable[..., object]] = {
@@ -18,7 +19,7 @@ OPTIONS: dict[str, Callable[..., object]] = {
     "ALMAMemoryBlock": ALMAMemoryBlock,
     "ALMALearner": ALMALearner,
     "ALMARetriever": ALMARetriever,
-    "ALMAToolSpec": ALMAToolSpec,
+    "ALMAToolSpec": Toolkit,
 }
 
 
@@ -48,4 +49,5 @@ def test_the_page_lists_each_option_with_its_default_and_no_other() -> None:
         for parameter in inspect.signature(make).parameters.values()
         if parameter.kind is parameter.KEYWORD_ONLY
         and not (name == "ALMAMemoryBlock" and parameter.name in BaseMemoryBlock.model_fields)
+        and not (name == "ALMAToolSpec" and parameter.name not in ToolkitArguments.__annotations__)
     )

@@ -12,6 +12,7 @@ from workflows.errors import WorkflowCancelledByUser
 from alma import ALMA
 from alma.types import EpisodeStatus
 from alma_llamaindex import ALMALearner, instrument_alma
+from alma_llamaindex.handler import HANDLER
 from alma_llamaindex.learner import in_charge, installed
 from llama_runs import (
     BOOM,
@@ -71,7 +72,7 @@ def test_the_error_that_the_caller_sees_is_the_models_own(alma: ALMA, streaming:
 
 
 def test_no_span_of_a_run_is_held_when_it_is_over(alma: ALMA) -> None:
-    with ALMALearner(alma) as learner:
+    with ALMALearner(alma):
         run(agent_of(OK_THEN_BAD), memory_of(alma))
         for agent in (
             agent_of([[("ok", {})], RuntimeError("no tokens left")]),
@@ -79,7 +80,7 @@ def test_no_span_of_a_run_is_held_when_it_is_over(alma: ALMA) -> None:
         ):
             with pytest.raises(Exception, match=r"no tokens left|timed out"):
                 run(agent, memory_of(alma))
-        assert learner.open_spans == {}
+        assert HANDLER.open_spans == {}
 
 
 async def until_slow(handler: Any) -> None:

@@ -45,7 +45,7 @@ def test_a_memory_that_llamaindex_refuses_leaves_no_learner(alma: ALMA, given: d
 
 
 @pytest.mark.parametrize("make", FOR_AN_AGENT)
-@pytest.mark.parametrize("agent", ["", None, 7])
+@pytest.mark.parametrize("agent", ["", None])
 def test_what_names_no_agent_is_refused(alma: ALMA, make: Any, agent: object) -> None:
     with pytest.raises(AlmaError, match="agent"):
         make(alma, agent)
@@ -60,7 +60,11 @@ def test_what_names_no_agent_is_refused(alma: ALMA, make: Any, agent: object) ->
         (ALMAMemory.from_defaults, {"evaluator": "success"}),
         (ALMAMemory.from_defaults, {"evaluator": bool, "learn": False}),
         (ALMAMemory.from_defaults, {"tokenizer_fn": "tiktoken"}),
-        (ALMAMemoryBlock, {"max_tokens": 0}),
+        (ALMAMemoryBlock, {"max_tokens": 0.5}),
+        (ALMAMemoryBlock, {"inject": "everywhere"}),
+        (ALMAMemoryBlock, {"lock_timeout": -1}),
+        (ALMARetriever, {"strip_tags": "yes"}),
+        (ALMAToolSpec, {"prefix": "a b"}),
         (ALMAMemoryBlock, {"top_k": -1}),
         (ALMARetriever, {"top_k": 0}),
         (ALMARetriever, {"user_id": ""}),
@@ -76,8 +80,7 @@ def test_what_names_no_agent_is_refused(alma: ALMA, make: Any, agent: object) ->
         (lambda alma, agent, **given: ALMALearner(alma, **given), {"agents": "dev"}),
         (lambda alma, agent, **given: ALMALearner(alma, **given), {"evaluator": "success"}),
         (lambda alma, agent, **given: ALMALearner(alma, **given), {"redact": "all"}),
-        (lambda alma, agent, **given: ALMALearner(alma, **given), {"waiting": -1}),
-        (lambda alma, agent, **given: ALMALearner(alma, **given), {"waiting": "few"}),
+        (lambda alma, agent, **given: ALMALearner(alma, **given), {"tool_outcome": "good"}),
     ],
 )
 def test_an_option_that_cannot_be_is_named(alma: ALMA, make: Any, given: dict[str, Any]) -> None:

@@ -1,12 +1,15 @@
 """Which runs are learned from, and by which learner: each once, by one."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.memory import Memory
 
 from alma import ALMA
 from alma_llamaindex import ALMALearner, ALMAMemory, instrument_alma
+from alma_llamaindex.handler import HANDLER, SpanHandler
 from alma_llamaindex.learner import in_charge, installed
 from llama_runs import BOOM, OK, OK_THEN_BAD, TASK, agent_of, episodes, memory_of, run, steps
 
@@ -85,16 +88,27 @@ def test_each_store_has_its_own_runs(alma: ALMA, tmp_path: Path) -> None:
         assert [[record.task for record in episodes(opened)] for opened in (alma, other)] == [[TASK], ["Another task"]]
 
 
-def test_the_learner_of_one_project_does_not_follow_the_turns_of_anothers_runs(alma: ALMA) -> None:
+def test_one_handler_and_no_further_thread_serve_all_projects(alma: ALMA) -> None:
     """Else a server with a project for each customer would spend on each run what all of them cost."""
-    others = [memory_of(alma.for_project(f"shop:t{number}")).learner for number in range(3)]
-    followed: list[list[int]] = []
+    run(agent_of(["done"]), memory_of(alma))
+    threads = set(threading.enumerate())
+    for number in range(50):
+        memory_of(alma.for_project(f"shop:t{number}"))
+    assert len(installed()) == 51
+    assert [isinstance(handler, SpanHandler) for handler in get_dispatcher().span_handlers].count(True) == 1
+    assert not set(threading.enumerate()) - threads  # idle ones of other tests may end meanwhile
+    run(agent_of([[("ok", {})], "done"]), memory_of(alma.for_project("shop:t7")))
+    assert [steps(record) for record in episodes(alma.for_project("shop:t7"))] == [[OK]]
+
+
+def test_a_run_without_alma_is_let_go_of_when_its_first_turn_begins(alma: ALMA) -> None:
+    memory_of(alma)
+    followed: list[int] = []
 
     def look() -> str:
         """Looks who follows."""
-        followed.append([len(learner.open_spans) for learner in others])
+        followed.append(len(HANDLER.open_spans))
         return ""
 
-    run(agent_of([[("look", {})], "done"], tools=[look]), memory_of(alma))
-    assert followed == [[0, 0, 0]]
-    assert [steps(record) for record in episodes(alma)] == [[("look", True, None)]]
+    run(agent_of([[("look", {})], "done"], tools=[look]), Memory.from_defaults())
+    assert followed == [0]

@@ -9,7 +9,7 @@ import pytest
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
 
 from alma import ALMA
-from alma_llamaindex import ALMALearner, ALMAMemory, ToolStep
+from alma_llamaindex import ALMALearner, ALMAMemory, RunView
 from alma_llamaindex.learner import in_charge
 from alma_llamaindex.testing import Answer
 from llama_runs import (
@@ -51,9 +51,9 @@ def test_a_run_is_one_episode_with_its_tool_calls_as_steps(alma: ALMA, kind: str
     with ALMALearner(alma, evaluator=lambda run: run.output == "done"):
         run(AGENTS[kind](), memory_of(alma))
     (record,) = episodes(alma)
-    assert (record.agent, record.task, record.outcome, record.strategy) == ("dev", TASK, "success", "ok, then bad")
+    assert (record.agent, record.task, record.outcome, record.strategy) == ("dev", TASK, "success", "ok")
     assert sorted(steps(record)) == sorted([OK, BOOM])
-    assert outcomes(alma) == {("success", "ok, then bad", None), ("failure", "bad", "ValueError: boom")}
+    assert outcomes(alma) == {("success", "ok", None), ("failure", "bad", "ValueError: boom")}
     assert (kept_outcomes(alma), len(retrievals)) == (2, 1)
 
 
@@ -79,12 +79,12 @@ def test_an_unknown_tool_is_a_failed_step(alma: ALMA) -> None:
     run(agent_of([[("fly", {"to": "Rome"})], "done"]), memory_of(alma))
     (record,) = episodes(alma)
     assert [(step.action, step.ok, step.error) for step in record.steps] == [
-        ("fly(to='Rome')", False, "Tool fly not found. Please select a tool that is available.")
+        ('fly(to="Rome")', False, "Tool fly not found. Please select a tool that is available.")
     ]
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [line.getMessage() for line in caplog.records if line.name == "alma.llamaindex"]
+    return [line.getMessage() for line in caplog.records if line.name == "alma" and line.getMessage().startswith("run of")]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_run_is_told_in_one_line(alma: ALMA, caplog: pytest.LogCaptureFixture,
         return "fine"
 
     alma.add_heuristic("dev", TASK, "blue-green")
-    with caplog.at_level(logging.INFO, "alma.llamaindex"), ALMALearner(alma, evaluator=lambda run: True):
+    with caplog.at_level(logging.INFO, "alma"), ALMALearner(alma, evaluator=lambda run: True):
         run(agent_of(script, tools=[ok, bad, flaky]), memory_of(alma))
     assert lines(caplog) == [f"run of dev: {told}"]
 
@@ -116,32 +116,34 @@ def test_a_run_is_told_in_one_line(alma: ALMA, caplog: pytest.LogCaptureFixture,
 def test_a_run_of_several_agents_is_told_in_one_line_too(alma: ALMA, caplog: pytest.LogCaptureFixture) -> None:
     first = agent_of([[("handoff", {"to_agent": "fixer", "reason": "it knows more"})]], name="triage")
     workflow = AgentWorkflow(agents=[first, agent_of([[("bad", {})], "done"], name="fixer")], root_agent="triage")
-    with caplog.at_level(logging.INFO, "alma.llamaindex"):
+    with caplog.at_level(logging.INFO, "alma"):
         run(workflow, ALMAMemory.from_defaults(alma, agent="triage"))
         episodes(alma)
     assert lines(caplog) == [
-        "run of triage: retrieved 0, cited none, learned no step, 0 steps, unverified; "
+        "run of triage: triage: retrieved 0, cited none, learned no step, 0 steps, unverified; "
         "then fixer: retrieved 0, cited none, learned 1 failure, 1 step, unverified"
     ]
 
 
 def test_the_last_run_can_be_looked_at(alma: ALMA) -> None:
-    with ALMALearner(alma, evaluator=lambda run: True) as learner:
+    seen: list[RunView] = []
+    with ALMALearner(alma, evaluator=lambda run: (seen.append(run), True)[1]) as learner:
         assert learner.last_run is None
         result = run(agent_of(OK_THEN_BAD), memory_of(alma))
     last = learner.last_run
-    assert (last.agent, last.task, last.output, last.error, last.outcome) == ("dev", TASK, "done", None, "success")
-    assert last.result is result
+    assert (last.agent, last.task, last.outcome) == ("dev", TASK, "success")
     assert last.episodes == tuple(episodes(alma))
-    assert [(step.tool, step.ok, step.answer) for step in last.steps] == [
+    assert [(run.agent, run.task, run.output, run.error) for run in seen] == [("dev", TASK, "done", None)]
+    assert seen[0].result is result
+    assert [(step.tool, step.ok, step.output or step.error) for step in seen[0].steps] == [
         ("ok", True, "fine"),
         ("bad", False, "ValueError: boom"),
     ]
 
 
 def test_calls_are_told_with_their_arguments_or_as_one_likes(alma: ALMA) -> None:
-    def by_target(steps: list[ToolStep]) -> str | None:
-        return f"deploy to {steps[-1].arguments['target']}" if steps else None
+    def by_target(run: RunView) -> str | None:
+        return f"deploy to {run.steps[-1].arguments['target']}" if run.steps else None
 
     def deploy(target: str) -> str:
         """Deploys."""
@@ -156,9 +158,9 @@ def test_calls_are_told_with_their_arguments_or_as_one_likes(alma: ALMA) -> None
         last = episodes(alma)[-1]
         return last.strategy, last.steps[0].action
 
-    assert try_it() == ("deploy(target='green')", "deploy(target='green')")
-    assert try_it(strategy=by_target) == ("deploy to green", "deploy(target='green')")
-    assert try_it(action=lambda tool, arguments: tool) == ("deploy", "deploy")
+    assert try_it() == ('deploy(target="green")', 'deploy(target="green")')
+    assert try_it(strategy=by_target) == ("deploy to green", 'deploy(target="green")')
+    assert try_it(action=lambda use: use.name) == ("deploy", "deploy")
 
 
 def test_twenty_runs_at_once_keep_apart(alma: ALMA) -> None:
@@ -188,5 +190,5 @@ def test_twenty_runs_at_once_keep_apart(alma: ALMA) -> None:
     assert (set(found), len(episodes(alma)), learner.errors) == (set(names), 20, [])
     for name, record in found.items():
         assert record.task == f"{TASK} for {name}"
-        assert [step.action for step in record.steps] == [f"echo(word='{name}')"]
+        assert [(step.action, step.output) for step in record.steps] == [("echo(word)", name)]
         assert [exposure.memory_id for exposure in record.shown] == [rules[name]] == list(record.used)

@@ -10,7 +10,7 @@ from llama_index.core.workflow import Context, JsonPickleSerializer, JsonSeriali
 from workflows.context.state_store import UnserializableKeyWarning
 
 from alma import ALMA, ConfigurationError
-from alma_llamaindex import ALMAMemory, ALMAMemoryBlock, instrument_alma
+from alma_llamaindex import ALMAMemory, ALMAMemoryBlock, ALMARetriever, instrument_alma
 from alma_llamaindex.learner import in_charge
 from llama_runs import TASK, agent_of, episodes, run, whole_text
 
@@ -86,8 +86,19 @@ def test_what_was_shown_is_not_pickled(taught: ALMA) -> None:
 
 def test_a_pickled_block_is_detached(taught: ALMA) -> None:
     block = pickle.loads(pickle.dumps(ALMAMemoryBlock(taught, agent="dev", user_id="ann", evaluator=lambda run: True)))
-    assert (block.agent, block.user_id) == ("dev", "ann")
+    assert (block.agent, block.options) == ("dev", {"user_id": "ann"})
     with pytest.raises(ConfigurationError, match="instrument_alma"):
         _ = block.alma
     with instrument_alma(taught):
         assert block.alma is taught
+
+
+def test_a_pickled_retriever_finds_its_store_by_the_learner_that_is_installed(taught: ALMA) -> None:
+    retriever = ALMARetriever(taught, "dev", top_k=1, kinds=["heuristic"], evaluator=lambda run: True)
+    written = pickle.dumps(retriever)
+    assert LESSON.encode() not in written
+    again = pickle.loads(written)
+    with pytest.raises(ConfigurationError, match="instrument_alma"):
+        again.retrieve(TASK)
+    with instrument_alma(taught):
+        assert [found.node.node_id for found in again.retrieve(TASK)] == taught.retrieve(TASK, "dev").ids

@@ -14,11 +14,12 @@ from llama_runs import episodes
 FORKS = """
 import os, sys, threading, asyncio
 from alma import ALMA
-from alma_llamaindex import ALMALearner, ALMAMemory, recording
+from alma.integration import kit
+from alma_llamaindex import ALMALearner, ALMAMemory
 from alma_llamaindex.testing import ScriptedLLM
 from llama_index.core.agent.workflow import FunctionAgent
 
-recording.SETTLING_SECONDS = 60
+kit.SETTLING_SECONDS = 60
 is_ending, may_end = threading.Event(), threading.Event()
 
 def judge(run):

@@ -18,12 +18,13 @@ from llama_index.core.tools import RetrieverTool
 from pydantic import Field
 
 from alma import ALMA, MemoryType
+from alma.integration import Integration
+from alma.types.prompt import note
 from alma_llamaindex import ALMALearner, ALMAMemory, ALMARetriever, ALMAUsagePostprocessor
 from alma_llamaindex.testing import ScriptedLLM
-from alma_llamaindex.worker import Worker
 from llama_runs import TASK, agent_of, episodes, run
 
-NUMBERS = ("similarity", "recency", "success", "confidence", "usefulness", "created_at", "shown_with")
+NUMBERS = ("score_breakdown", "confidence", "created_at", "shown_with")
 
 
 @pytest.fixture
@@ -66,19 +67,21 @@ def test_in_an_event_loop_it_does_not_hold_it_up(taught: ALMA, monkeypatch: pyte
 def test_it_waits_for_what_an_earlier_run_taught(alma: ALMA, monkeypatch: pytest.MonkeyPatch, in_a_loop: bool) -> None:
     """The run is not judged before the retrieval waits for it."""
     is_awaited = threading.Event()
-    waits: list[tuple[Any, str, Any]] = [(Worker, "wait", Worker.wait), (asyncio, "wait", asyncio.wait)]
-    for place, name, wait in waits:
-        monkeypatch.setattr(place, name, lambda *given, wait=wait, **options: (is_awaited.set(), wait(*given, **options))[1])
+    catch_up = Integration.catch_up
+    monkeypatch.setattr("alma.integration.kit.JUDGING_SECONDS", 10)
+    monkeypatch.setattr(Integration, "catch_up", lambda self: (is_awaited.set(), catch_up(self))[1])
     with ALMALearner(alma, evaluator=lambda run: is_awaited.wait(10)):
-        run(agent_of([[("ok", {})], "done"]), ALMAMemory.from_defaults(alma, agent="dev"))
+        run(agent_of([[("ok", {})], "done"]), ALMAMemory.from_defaults(alma, agent="dev", inject="none"))
         retriever = ALMARetriever(alma, "dev", kinds=["outcome"])
         found = asyncio.run(retriever.aretrieve(TASK)) if in_a_loop else retriever.retrieve(TASK)
         assert len(found) == 1
 
 
 def test_a_model_sees_the_note_alone(taught: ALMA) -> None:
-    for found, note in zip(ALMARetriever(taught, agent="dev").retrieve(TASK), taught.retrieve(TASK, "dev").notes(), strict=True):
-        assert found.node.get_content(MetadataMode.LLM) == found.node.get_content(MetadataMode.EMBED) == note
+    for found, memory in zip(ALMARetriever(taught, agent="dev").retrieve(TASK), taught.retrieve(TASK, "dev"), strict=True):
+        said = found.node.get_content(MetadataMode.LLM)
+        assert said == found.node.get_content(MetadataMode.EMBED) == note(memory, None)
+        assert "just now" not in said
         assert set(NUMBERS) <= set(found.node.metadata)
 
 
@@ -129,7 +132,7 @@ def test_the_events_of_a_retrieval_are_seen(taught: ALMA) -> None:
 )
 def test_what_is_not_wanted_is_left_out(taught: ALMA, filters: dict[str, Any], kinds: set[str]) -> None:
     found = ALMARetriever(taught, agent="dev", **filters).retrieve(TASK)
-    assert {node.node.metadata["kind"] for node in found} == kinds
+    assert {node.node.metadata["memory_type"] for node in found} == kinds
 
 
 def test_a_memory_of_the_very_moment_is_since_it_and_not_until_it(alma: ALMA) -> None:
@@ -151,7 +154,7 @@ def test_what_another_agent_shares_says_so_and_can_be_asked_for_alone(tmp_path: 
 
 def test_at_most_so_many_of_each_kind_are_given(taught: ALMA) -> None:
     found = ALMARetriever(taught, agent="dev", top_k=1, agents=["dev"]).retrieve(TASK)
-    assert sorted(node.node.metadata["kind"] for node in found) == ["anti_pattern", "heuristic", "outcome"]
+    assert sorted(node.node.metadata["memory_type"] for node in found) == ["anti_pattern", "heuristic", "outcome"]
 
 
 def test_an_empty_question_has_an_empty_answer(taught: ALMA) -> None:

@@ -80,7 +80,7 @@ def test_a_run_is_one_span_of_the_agent_with_its_start_event_and_ends_with_its_o
     assert instance is agent, "the span of a run no longer has the agent as its instance"
     assert isinstance(arguments["start_event"], AgentWorkflowStartEvent), "the span of a run no longer has its start event"
     assert arguments["start_event"].get("user_msg") == TASK, "the start event no longer has the user's message"
-    assert spans.first_agent(whole, instance) == "dev"
+    assert spans.first_agent(instance) == "dev"
     result = spy.left[whole]
     assert isinstance(result, StopEvent), "the span of a run no longer ends with a StopEvent"
     assert isinstance(result.result, AgentOutput), "the span of a run no longer ends with the agent's output"
@@ -123,7 +123,7 @@ def test_a_memory_is_asked_before_the_first_turn_begins(spy: Spy, make: Any) -> 
     block = Asked()
     run(make(OK_THEN_BAD), Memory.from_defaults(memory_blocks=[block]))
     order = list(spy.entered)
-    turns = [place for place, id_ in enumerate(order) if spans.is_turn(id_)]
+    turns = [place for place, id_ in enumerate(order) if spans.method(id_) == spans.TURN]
     assert len(turns) == 3, "a turn is no longer a step of that name"
     assert order.index(str(block.inside[0])) < turns[0], "a memory is no longer asked before the first turn"
 
@@ -141,7 +141,9 @@ def test_what_a_tool_does_is_inside_of_its_call(spy: Spy, make: Any) -> None:
         return ""
 
     run(make([[("look", {})], "done"], tools=[look]), Memory.from_defaults())
-    assert [spans.is_tool_call(str(id_)) for id_ in inside].count(True) == 1, "a tool's doings are no longer inside of its call"
+    assert [spans.method(str(id_)) == spans.TOOL_CALL for id_ in inside].count(True) == 1, (
+        "a tool's doings are no longer inside of its call"
+    )
 
 
 def test_a_dispatcher_that_shuts_down_drops_runs_without_an_instance(spy: Spy) -> None:
@@ -190,7 +192,7 @@ def test_a_hand_off_is_a_tool_call_and_the_context_knows_who_is_next(spy: Spy) -
     )
     run(workflow, Memory.from_defaults())
     (whole,) = spy.named("run")
-    assert spans.first_agent(whole, spy.entered[whole][0]) == "a"
+    assert spans.first_agent(spy.entered[whole][0]) == "a"
     handed = [spy.left[step].tool_name for step in spy.named("call_tool")]
     assert handed == [spans.HANDOFF], "handing over is no longer a tool of that name"
     context = spy.entered[spy.named("run_agent_step")[-1]][1]["ctx"]

@@ -6,7 +6,7 @@ import pytest
 from llama_index.core.base.llms.types import ImageBlock, TextBlock
 from llama_index.core.memory.memory import DEFAULT_MEMORY_BLOCKS_TEMPLATE
 
-from alma_llamaindex.template import BLOCKS
+from alma_llamaindex.memory import BLOCKS
 
 NOTES = ("alma", [TextBlock(text="<<< notes >>>\n[H1] {{ go }} & see\n")])
 FACTS = ("facts", [TextBlock(text="one"), TextBlock(text="two")])

@@ -68,7 +68,7 @@ async def a_query_engine(alma: ALMA) -> None:
 
 async def tools(alma: ALMA) -> None:
     spec = ALMAToolSpec(alma, agent="dev")
-    asked = [[("recall_lessons", {"task": TASK}), ("remember_fact", {"domain": "auth", "fact": "Two replicas."})], "done"]
+    asked = [[("recall_memory", {"query": TASK}), ("save_fact", {"topic": "auth", "fact": "Two replicas."})], "done"]
     await agent_of(asked, tools=spec.to_tool_list()).run(user_msg=TASK)
 
 
@@ -76,8 +76,8 @@ async def tools(alma: ALMA) -> None:
     ("work", "calls"),
     [
         (a_run, {"retrieve", "episode", "step", "observe", "end"}),
-        (a_run_that_fails, {"retrieve", "episode", "step", "end"}),
-        (a_run_that_is_cancelled, {"retrieve", "episode", "abandon"}),
+        (a_run_that_fails, {"retrieve", "episode", "step", "observe", "end"}),
+        (a_run_that_is_cancelled, {"retrieve", "episode", "observe", "abandon"}),
         (a_query_engine, {"retrieve", "record_usage", "episode", "observe", "end"}),
         (tools, {"retrieve", "add_domain_knowledge"}),
     ],

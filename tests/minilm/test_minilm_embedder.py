@@ -29,6 +29,7 @@ def cosines(embedder: MiniLMEmbedder) -> np.ndarray:
     return np.sum(embedder.embed(texts) * original, axis=1)
 
 
+@pytest.mark.slow
 def test_200_texts_have_on_average_a_cosine_of_985_thousandths_to_the_original(cosines: np.ndarray) -> None:
     assert cosines.shape == (200,)
     assert cosines.mean() >= 0.985

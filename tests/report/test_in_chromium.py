@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA
-from alma.report import html_report
+from alma_cli.report import html_report
+from drawn import STYLE
 from png import Colour, Picture, columns_of, read_png
 from report_samples import filled
 
@@ -62,9 +63,7 @@ def screenshot(browse: Browse, tmp_path: Path) -> Callable[..., Picture]:
 
 def styled(colour: str, *, dark: bool) -> Colour:
     """The value of a variable of the style sheet."""
-    from alma.report.style import CSS
-
-    values = re.findall(rf"{colour}: #(\w\w)(\w\w)(\w\w)", CSS)
+    values = re.findall(rf"{colour}: #(\w\w)(\w\w)(\w\w)", STYLE)
     red, green, blue = (int(part, 16) for part in values[dark])
     return red, green, blue
 

@@ -1,4 +1,4 @@
-"""What tests of episodes look at."""
+"""Helpers that inspect episodes."""
 
 import math
 from collections.abc import Sequence
@@ -22,12 +22,13 @@ def counts(alma: ALMA, memory_id: str) -> Counts:
 
 
 def outcomes(alma: ALMA, task: str, agent: str) -> list[Outcome]:
-    """All outcomes of an agent that a task finds, oldest first; of one moment the steps in order, then how the whole went."""
+    """Returns all outcomes of an agent on a task, oldest first; with equal times the steps in order, then the outcome of the whole."""
 
     def order(outcome: Outcome) -> tuple[datetime, float]:
         return outcome.timestamp, outcome.metadata.get("step", math.inf)
 
-    return sorted(alma.retrieve(task, agent, top_k=100).outcomes, key=order)
+    found = (memory for memory in alma.list_memories("outcome", agent=agent, limit=1000) if isinstance(memory, Outcome))
+    return sorted((outcome for outcome in found if outcome.task_description == task), key=order)
 
 
 def told(found: Sequence[Outcome]) -> list[tuple[str, str, str | None]]:

@@ -1,4 +1,4 @@
-"""Crews, agents and tools around a scripted chat model, with CrewAI told to keep to itself."""
+"""Crews, agents and tools around a scripted chat model. CrewAI sends no telemetry."""
 
 import os
 import warnings

@@ -32,7 +32,7 @@ BESIDE = (
 )
 """Tables of SQLite's own that our calls rest on: row numbers given out, and what lies behind the full text of the first project."""
 
-TASK = "Test the login form of the shop"
+TASK, RUN = "Test the login form of the shop", "run-7"
 TICKET = CustomMemoryType("ticket", {"title": str, "size": int}, ["title"])
 _MOST_VALUES = 9
 UNREADABLE = b"\xff\xfe"
@@ -65,7 +65,7 @@ def fill_whole(folder: Path, clock: ManualClock) -> Path:
         shop.record_usage([alone.id], [alone.id], agent="helena")
         shop.record_feedback(alone.id, signal="thumbs_up", agent="helena")
         shop.compact()
-        with shop.episode("helena", "Test the sign-up form") as episode:
+        with shop.episode("helena", "Test the sign-up form", run_id=RUN) as episode:
             episode.step("curl /signup", ok=False, error="404")
             episode.step("curl /sign-up", ok=True)
             episode.succeed(strategy="Ask for the right path")
@@ -111,7 +111,7 @@ class Whole:
         return public_calls(shop, self.ids, self.episode, self.ended, self.exported)
 
     def is_same(self, shop: ALMA) -> bool:
-        """Whether both projects hold the same and find the same."""
+        """Returns True when both projects have the same content and the same search results."""
         return (self.hashes, self.recalled) == _answers(shop)
 
 
@@ -200,7 +200,7 @@ def _values(column: Column[Any], value: Any, others: Sequence[Any]) -> Iterator[
     """Other values of the column, all of which a STRICT table takes: the likeliest to hurt first."""
     wanted: list[Any] = [None] if column.nullable else []
     match str(column.type):
-        case "INTEGER":
+        case "INTEGER" | "BIGINT":
             wanted += [(value or 0) + 1, 2**62, -1, 7, 0, 1, (value or 0) - 1]
         case "FLOAT":
             wanted += [(value or 0.0) + 0.25, float("inf"), -1.0, 1e300]
@@ -241,6 +241,7 @@ def public_calls(
         "assess": lambda: shop.assess("Empty fields first", TASK, "helena", task_type="testing"),
         "get_episode": lambda: shop.get_episode(episode_id),
         "recent_episodes": shop.recent_episodes,
+        "run_episodes": lambda: shop.run_episodes(RUN),
         "review": shop.review,
         "get": lambda: [_quietly(shop.get, memory_id) for memory_id in ids],
         "history": lambda: [_quietly(shop.history, memory_id) for memory_id in ids],

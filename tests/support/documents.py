@@ -5,6 +5,7 @@ environment, every other one in the environment of the core.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,9 @@ def run_example(example: Path, folder: Path) -> str:
 
 
 def run_blocks(document: Path, folder: Path) -> str:
-    """Runs the blocks of a document in a folder; fails with what they printed."""
+    """Runs the blocks of a document in a folder, beside its files in `examples/data`; fails with what they printed."""
+    if (files := ROOT / "examples" / "data" / document.stem).is_dir():
+        shutil.copytree(files, folder, dirs_exist_ok=True)
     return _run([RUNNER, document], folder)
 
 

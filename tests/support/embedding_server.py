@@ -1,4 +1,4 @@
-"""A server on this machine that speaks the `/embeddings` endpoint of OpenAI, and misbehaves when it is told to."""
+"""A local server that speaks OpenAI's `/embeddings` endpoint, and misbehaves on demand."""
 
 import json
 import threading
@@ -15,7 +15,7 @@ DIMENSION = 16
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What came in."""
+    """A received request."""
 
     path: str
     headers: dict[str, str]
@@ -62,7 +62,7 @@ class _Server(ThreadingHTTPServer):
 
 @dataclass
 class EmbeddingServer:
-    """What the server got, and how it will answer the next requests; afterwards it answers well."""
+    """Records the requests, and queues the next answers; afterwards all answers are valid."""
 
     port: int = 0
     requests: list[Request] = field(default_factory=list)
@@ -109,13 +109,13 @@ def answer_well(handler: Answering, request: Request) -> None:
 
 
 def backwards(handler: Answering, request: Request) -> None:
-    """Vectors in another order than that of the texts; only `index` tells."""
+    """Returns vectors in another order than that of the texts; only `index` shows it."""
     answer = good_answer(request)
     handler.send(json.dumps({**answer, "data": answer["data"][::-1]}).encode())
 
 
 def status(code: int, message: str = "", *, error_code: str | None = None, **headers: str) -> Behaviour:
-    """An error as OpenAI tells it."""
+    """Returns an error in OpenAI's format."""
 
     def fail(handler: Answering, _: Request) -> None:
         content = json.dumps({"error": {"message": message, "code": error_code, "type": "x"}}).encode()

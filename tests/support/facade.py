@@ -1,4 +1,4 @@
-"""What tests of the façade share: a clock set by hand, and what a project holds before and after."""
+"""Shared helpers of façade tests: a settable clock, and the content of a project before and after."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ class ManualClock:
 
 
 def held(alma: ALMA) -> dict[str, Any]:
-    """All that the project's figures tell, the newest number of its journal among them; not the size of the file."""
+    """Returns all figures of a project, including the newest number of its journal, without the size of the file."""
     return alma.get_stats().model_dump(exclude={"database_bytes"})
 
 

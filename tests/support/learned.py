@@ -1,9 +1,9 @@
-"""What a project has learned, for tests: its rules, and the counts behind them."""
+"""Helpers that read what a project has learned: its rules, and the counts behind them."""
 
 from typing import Any
 
 from alma import ALMA, AntiPattern, Heuristic
-from alma.storage.evidence import evidence_from
+from alma.storage.relational.evidence import evidence_from
 from alma.types.evidence import Evidence
 
 HIDDEN = frozenset({"id", "created_at", "updated_at", "project_id"})

@@ -9,7 +9,7 @@ Line = dict[str, Any]
 
 
 def lines_of(file: Path) -> list[Line]:
-    """What each line says."""
+    """Returns the parsed lines."""
     return [json.loads(line) for line in file.read_bytes().splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""What tests of the LlamaIndex adapter share: agents that follow a script, and what their runs left behind."""
+"""Shared helpers of the LlamaIndex adapter's tests: agents that follow a script, and the episodes of their runs."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from alma import ALMA, EpisodeRecord, Outcome
 from alma_llamaindex import ALMAMemory
-from alma_llamaindex.learner import learners
+from alma_llamaindex.learner import installed
 from alma_llamaindex.testing import Answer, Script, ScriptedLLM
 
 TASK = "Deploy the auth service"
@@ -59,7 +59,7 @@ def run(agent: Any, memory: Any, task: str = TASK, **given: Any) -> AgentOutput:
 
 def episodes(alma: ALMA) -> list[EpisodeRecord]:
     """All episodes, oldest first, when what has ended is written."""
-    assert all(learner.flush() for learner in learners(alma))
+    assert all(learner.flush() for learner in installed() if learner.alma == alma)
     return alma.recent_episodes(1_000)[::-1]
 
 
@@ -69,7 +69,7 @@ def steps(record: EpisodeRecord) -> list[tuple[str, bool | None, str | None]]:
 
 def outcomes(alma: ALMA, agent: str = "dev") -> set[tuple[str, str | None, str | None]]:
     """The outcomes that are kept as memories: how, by which way, with which error."""
-    assert all(learner.flush() for learner in learners(alma))
+    assert all(learner.flush() for learner in installed() if learner.alma == alma)
     kept = [memory for memory in alma.list_memories(agent=agent) if isinstance(memory, Outcome)]
     return {(str(memory.outcome), memory.strategy_used, memory.error_message) for memory in kept}
 
@@ -80,7 +80,7 @@ def kept_outcomes(alma: ALMA) -> int:
 
 
 def user_text(messages: Sequence[ChatMessage]) -> str:
-    """What stands in the user's messages of a prompt."""
+    """Returns the text of the user's messages in a prompt."""
     return "\n".join(message.content or "" for message in messages if message.role == MessageRole.USER)
 
 

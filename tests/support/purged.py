@@ -1,4 +1,4 @@
-"""What is looked for after a purge: a text that is told from all others, in every byte of a store's files."""
+"""Helpers for purge tests: a unique text, and a search for it in every byte of a store's files."""
 
 from pathlib import Path
 

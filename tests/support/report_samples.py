@@ -1,4 +1,4 @@
-"""Stores that a report is made of: one full of everything, with texts that attack whoever shows them."""
+"""Stores for reports: one has content of every sort, with texts that attack their reader."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

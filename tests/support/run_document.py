@@ -42,7 +42,7 @@ class Block:
 
     @property
     def runs(self) -> bool:
-        """Whether this block is executed."""
+        """Returns True when this block is executed."""
         if self.language in _OTHER_SPELLINGS:
             raise DocumentError(f"line {self.line}: label the block `python` or `bash`, not {self.language!r}")
         if self.language == "bash":

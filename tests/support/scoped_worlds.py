@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from alma import ALMA
-from alma.memory.sizes import SearchSizes
+from alma.memory.search_sizes import SearchSizes
 from alma.testing import FixedClock
 from alma.testing.clocks import START
 from alma.types import Passage
@@ -164,7 +164,7 @@ class World:
 
 
 def _labels(alma: ALMA, owners: Collection[str]) -> dict[str, str]:
-    """What stands for the id of each memory of these owners: its owner, kind and text, and how many came before it that say the same."""
+    """Returns a label instead of the id of each memory of these owners: its owner, kind and text, and its number among equal ones."""
     labels: dict[str, str] = {}
     said: dict[str, int] = {}
     for memory in alma.list_memories(newest_first=False, limit=100_000):

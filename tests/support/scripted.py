@@ -29,9 +29,9 @@ def call(name: str, call_id: str = "call-1", /, **arguments: Any) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": call_id}])
 
 
-def system_text(messages: Sequence[BaseMessage]) -> str:
-    """What the model was told by its system prompt."""
-    return "\n".join(str(message.text) for message in messages if isinstance(message, SystemMessage))
+def prompt_text(messages: Sequence[BaseMessage]) -> str:
+    """Returns the system prompt and the human messages that the model received, notes included."""
+    return "\n".join(str(message.text) for message in messages if isinstance(message, SystemMessage | HumanMessage))
 
 
 @tool

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from alma import ALMA
-from alma.memory import episodes, opening
-from alma.memory.sizes import SearchSizes
+from alma.memory import opening
+from alma.memory.episodes import lifecycle
+from alma.memory.search_sizes import SearchSizes
 from alma.protocols import Clock, CommonWords
 from alma.testing import FixedClock
 
@@ -35,4 +36,4 @@ def open_sized(
         clock=clock or FixedClock(),
         sizes=sizes,
     )
-    return ALMA(episodes.recovered(store.room(project)))
+    return ALMA(lifecycle.recovered(store.room(project)))

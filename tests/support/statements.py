@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 TRANSACTION = ("BEGIN", "COMMIT", "ROLLBACK")
-FULL_TEXT = ("--", "INSERT INTO text_", "UPDATE project SET unindexed")
+FULL_TEXT = ("--", "INSERT INTO text_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +20,19 @@ class Statement:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is neither of a transaction nor of the full text, which takes in many memories at once now and then."""
+        """Returns False for statements of transactions and of the full text, which sometimes takes in many memories at once."""
         return not self.sql.startswith((*TRANSACTION, *FULL_TEXT))
 
 
 @dataclass(slots=True)
 class Trace:
-    """What was run so far."""
+    """The statements run so far."""
 
     statements: list[Statement] = field(default_factory=list)
     connections: int = 0
 
     def of(self, call: Callable[[], object]) -> list[Statement]:
-        """What a call runs. A statement for many rows is one, one that is run for each row is many."""
+        """Returns the statements of a call. One statement for many rows counts once; one that runs for each row counts each time."""
         start = len(self.statements)
         call()
         return self.statements[start:]
@@ -64,7 +64,7 @@ def counted(statements: Sequence[Statement]) -> int:
 
 
 def beside_writes(statements: Sequence[Statement]) -> list[Statement]:
-    """What ran on another connection while one was in the middle of a write."""
+    """Returns the statements that ran on another connection during a write."""
     found: list[Statement] = []
     writer: int | None = None
     for statement in statements:

@@ -10,7 +10,7 @@ from typing import Any
 
 from alma import ALMA
 from alma.embedding import HashEmbedder
-from alma.storage.store import SQLStorage
+from alma.storage.sqlite.store import SQLStorage
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
 TASK = "Test the login form of the shop"
@@ -91,8 +91,9 @@ class Driver:
     def connect(self, *arguments: Any, **named: Any) -> sqlite3.Connection:
         """Like `sqlite3.connect`, which it replaces."""
         driver = self
+        base: Any = named.pop("factory", sqlite3.Connection)
 
-        class Connection(sqlite3.Connection):
+        class Connection(base):
             def close(self) -> None:
                 driver.open -= 1
                 super().close()

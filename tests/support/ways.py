@@ -19,12 +19,12 @@ class Way:
     alma: ALMA
     by: str
     is_async: bool
-    outcome_from: Any = None
+    evaluator: Any = None
     on_error: Any = "log"
 
     def __post_init__(self) -> None:
         handler = AsyncALMACallbackHandler if self.is_async else ALMACallbackHandler
-        given: Any = {"agent": "dev", "outcome_from": self.outcome_from, "on_error": self.on_error}
+        given: Any = {"agent": "dev", "evaluator": self.evaluator, "on_error": self.on_error}
         self.middleware = ALMAMiddleware(self.alma, **given)
         self.handler = handler(self.alma, **given)
 
@@ -53,5 +53,4 @@ class Way:
         assert not self.middleware.errors
         assert not self.handler.errors
         assert self.middleware.recorder.live == self.handler.recorder.live == 0
-        assert not self.handler._roots._root_of
-        assert not self.handler._roots._parts
+        assert len(self.handler.tree) == len(self.middleware._runs) == 0

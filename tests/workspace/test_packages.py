@@ -11,6 +11,22 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMBERS = sorted((ROOT / "packages").glob("*/pyproject.toml"))
+DOORS = [path for path in MEMBERS if path.parent.name not in ("alma-core", "alma-minilm")]
+PUBLIC = {
+    "alma",
+    "alma.config",
+    "alma.embedding",
+    "alma.errors",
+    "alma.files",
+    "alma.integration",
+    "alma.protocols",
+    "alma.storage.sqlite",
+    "alma.testing",
+    "alma.text",
+    "alma.types",
+}
+"""What other packages may import from, and the modules of `alma.types` and `alma.testing`."""
+
 PROJECTS = [ROOT / "pyproject.toml", *MEMBERS]
 SUITES = sorted({path.parent.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").glob("*/**/test_*.py")})
 
@@ -55,6 +71,29 @@ def test_a_package_carries_its_types(project: Path) -> None:
 @pytest.mark.parametrize("project", MEMBERS, ids=name_of)
 def test_a_package_keeps_no_tool_configuration_of_its_own(project: Path) -> None:
     assert set(read(project)["tool"]) <= {"hatch", "uv"}
+
+
+@pytest.mark.parametrize("project", MEMBERS, ids=name_of)
+def test_a_package_can_be_found_by_what_it_is_for(project: Path) -> None:
+    about = read(project)["project"]
+    assert about["keywords"]
+    assert any(each.startswith("Topic ::") for each in about["classifiers"])
+
+
+@pytest.mark.parametrize("project", MEMBERS, ids=name_of)
+def test_a_package_takes_the_others_of_its_own_minor_version_alone(project: Path) -> None:
+    ours = [each for each in requirements(read(project)) if each.startswith("alma-")]
+    assert [each for each in ours if not each.endswith(">=0.1.0,<0.2")] == []
+
+
+@pytest.mark.parametrize("project", DOORS, ids=name_of)
+def test_a_package_that_stands_on_the_core_imports_public_names_alone(project: Path) -> None:
+    found = set()
+    for path in (project.parent / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "alma":
+                found.add(node.module)
+    assert {each for each in found if each not in PUBLIC and not each.startswith(("alma.types.", "alma.testing."))} == set()
 
 
 @pytest.mark.parametrize("suite", SUITES)

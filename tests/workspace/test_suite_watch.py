@@ -40,12 +40,14 @@ def run(workspace: Path, *options: str, **suites: str) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.slow
 def test_a_run_in_which_every_suite_ran_passes(workspace: Path) -> None:
     done = run(workspace, "--every-suite-runs", one=PASSES, two=PASSES)
     assert done.returncode == 0
     assert "2 passed" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("idle", ["", SKIPS, SKIPS_WHOLE, FAILS_AS_EXPECTED])
 def test_one_idle_suite_beside_a_good_one_fails_the_run_by_name(workspace: Path, idle: str) -> None:
     done = run(workspace, "--every-suite-runs", good=PASSES, idle=idle)
@@ -54,23 +56,28 @@ def test_one_idle_suite_beside_a_good_one_fails_the_run_by_name(workspace: Path,
     assert f"IDLE SUITE: {workspace / 'tests/good'} " not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("idle", ["", SKIPS_WHOLE])
 def test_a_run_of_nothing_but_an_idle_suite_fails(workspace: Path, idle: str) -> None:
     assert run(workspace, "--every-suite-runs", idle=idle).returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", [FAILS, BREAKS_BEFORE])
 def test_a_failed_suite_fails_the_run(workspace: Path, bad: str) -> None:
     assert run(workspace, "--every-suite-runs", good=PASSES, bad=bad).returncode == 1
 
 
+@pytest.mark.slow
 def test_a_suite_that_is_not_there_fails_the_run(workspace: Path) -> None:
     assert run(workspace, "--every-suite-runs", "tests/missing", good=PASSES).returncode != 0
 
 
+@pytest.mark.slow
 def test_files_of_one_name_in_two_suites_are_both_run(workspace: Path) -> None:
     assert "1 failed, 1 passed" in run(workspace, good=PASSES, bad=FAILS).stdout
 
 
+@pytest.mark.slow
 def test_the_quick_loop_lets_a_skipped_suite_pass(workspace: Path) -> None:
     assert run(workspace, good=PASSES, idle=SKIPS_WHOLE).returncode == 0

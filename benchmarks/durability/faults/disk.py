@@ -28,6 +28,7 @@ def full(place: Place) -> list[Trial]:
         "the disk is full when a store is made": _full_at_making,
         "the disk is full at compacting, export and close": _full_at_upkeep,
     }
+    place.sample()  # made here: the process of a trial may start no other
     return [tried(what, _on_small_disk, act, place) for what, act in acts.items()]
 
 

@@ -11,11 +11,13 @@ import pytest
 
 from alma.journal import Change
 from alma.protocols import CommonWords, Erased, Place, TextLists
-from alma.storage.project import SQLProject
-from alma.storage.reembedding import NextVectors
-from alma.storage.store import SQLStorage
-from alma.storage.writing import Write
-from alma.testing import MockEmbedder, ReembeddableContract, StoreContract
+from alma.storage.relational.project import SQLProject
+from alma.storage.relational.reembedding import NextVectors
+from alma.storage.relational.writing import Write
+from alma.storage.sqlite.fulltext import FTS5Index
+from alma.storage.sqlite.session import connection_of
+from alma.storage.sqlite.store import SQLStorage
+from alma.testing import FileStoreContract, MockEmbedder, ReembeddableContract, StoreContract
 from alma.testing.clocks import START
 from alma.types.embedding import Fingerprint
 
@@ -32,7 +34,9 @@ class _Broken(SQLStorage):
     made: ClassVar[type[_Project]] = _Project
 
     def project(self, name: str) -> Any:
-        return self.made(self.database, name, dimension=self.fingerprint.dimension, embedder=self._embedder, seal=self.seal)
+        return self.made(
+            self.database, FTS5Index(), name, dimension=self.fingerprint.dimension, embedder=self._embedder, seal=self.seal
+        )
 
 
 class _LeavesHalf(_Project):
@@ -70,7 +74,9 @@ class _Leaks(_Project):
             names = [name for (name,) in connection.execute("SELECT name FROM project")]
         found: dict[str, bytes] = {}
         for name in names:
-            other = SQLProject(self._database, name, dimension=self._dimension, embedder=self._embedder, seal=self._seal)
+            other = SQLProject(
+                self._database, self._text, name, dimension=self._dimension, embedder=self._embedder, seal=self._seal
+            )
             found.update(other.vectors(texts))
         return found
 
@@ -82,7 +88,7 @@ class LeaksVectorsOfAnotherProject(_Broken):
 class _FindsOthers(_Project):
     def text_lists(self, words: Sequence[str], **given: Any) -> TextLists:
         mine = super().text_lists(words, **given)
-        other = SQLProject(self._database, "lab", dimension=self._dimension, embedder=self._embedder, seal=self._seal)
+        other = SQLProject(self._database, self._text, "lab", dimension=self._dimension, embedder=self._embedder, seal=self._seal)
         return mine if len(mine.places) else other.text_lists(words, **{**given, "partitions": list(other.partitions())})
 
 
@@ -244,7 +250,7 @@ class _Careless(Write):
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
         query = "SELECT version FROM record WHERE project = ? AND kind = ? AND key = ?"
-        found = self.connection.execute(query, (self.row, kind, key)).fetchone()
+        found = connection_of(self.session).execute(query, (self.row, kind, key)).fetchone()
         Write.put_record(self, kind, key, body, version=found[0] if found else 0, at=at)
 
 
@@ -447,7 +453,7 @@ class _ListsOthers(_Project):
         with self._database.reading() as connection:
             names = [name for (name,) in connection.execute("SELECT name FROM project")]
         others = [
-            SQLProject(self._database, name, dimension=self._dimension, embedder=self._embedder, seal=self._seal)
+            SQLProject(self._database, self._text, name, dimension=self._dimension, embedder=self._embedder, seal=self._seal)
             for name in names
         ]
         return [row for other in others for row in other.listed(partitions, limit=limit, **given)][:limit]
@@ -494,7 +500,9 @@ def _opening(broken: type[_Broken]) -> Any:
 
 
 for _broken in _Broken.__subclasses__():
-    globals()[f"Test{_broken.__name__}"] = type(f"Test{_broken.__name__}", (StoreContract,), {"open_store": _opening(_broken)})
+    globals()[f"Test{_broken.__name__}"] = type(
+        f"Test{_broken.__name__}", (StoreContract, FileStoreContract), {"open_store": _opening(_broken)}
+    )
 
 
 class SwitchesTooEarly(_Broken):

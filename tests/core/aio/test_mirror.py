@@ -8,8 +8,10 @@ import pytest
 
 from alma import ALMA, AsyncALMA, Episode
 from alma.aio import AsyncEpisode
+from alma.aio.alma import AsyncAdmin
+from alma.memory.administration import Admin
 
-OPENED = {"open", "from_config", "episode", "resume_episode"}
+OPENED = {"open", "from_config", "quickstart", "episode", "resume_episode"}
 """What is opened: to be awaited or entered."""
 
 
@@ -22,7 +24,7 @@ def _parameters(function: Any) -> list[tuple[str, Any, Any]]:
     return [parameter for parameter in found if parameter[0] not in ("self", "cls")]
 
 
-PAIRS = [(ALMA, AsyncALMA), (Episode, AsyncEpisode)]
+PAIRS = [(ALMA, AsyncALMA), (Admin, AsyncAdmin), (Episode, AsyncEpisode)]
 METHODS = [
     pytest.param(getattr(sync, name), getattr(mirror, name, None), name, id=f"{sync.__name__}.{name}")
     for sync, mirror in PAIRS

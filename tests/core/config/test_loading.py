@@ -235,14 +235,14 @@ def test_a_reserved_key_says_that_it_is_not_built_yet(write: Write, key: str) ->
 
 
 @pytest.mark.parametrize("name", ["file", "postgres", "qdrant", "chroma", "pinecone", "azure"])
-def test_a_reserved_storage_says_that_it_is_not_built_yet(write: Write, name: str) -> None:
+def test_a_storage_of_another_package_names_the_package(write: Write, name: str) -> None:
     told = problem(write(f"project_id: p\nstorage: {name}"))
-    assert f"storage: '{name}' is not built yet; there is sqlite" in told
+    assert f"storage: '{name}' comes with the package alma-{name}, which is not installed; there is sqlite" in told
 
 
 def test_an_unknown_storage_lists_what_there_is(write: Write) -> None:
     told = problem(write("project_id: p\nstorage: SQLlite"))
-    assert "unknown 'SQLlite', did you mean 'sqlite'?; there is sqlite (not built yet: file, postgres" in told
+    assert "unknown 'SQLlite', did you mean 'sqlite'?; there is sqlite (with packages of their own: file, postgres" in told
 
 
 @pytest.mark.parametrize("name", ["local", "minilm", "auto", "hash", "mock", "sentence-transformers", "openai", "azure"])
@@ -278,7 +278,7 @@ def test_the_cause_is_chained(write: Write) -> None:
 
 
 def test_settings_built_by_hand_are_held_to_the_same_rules(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="not built yet"):
+    with pytest.raises(ConfigurationError, match="comes with the package alma-postgres"):
         Settings(project_id="p", storage_dir=tmp_path, storage="postgres")
     with pytest.raises(ConfigurationError, match="plain file name"):
         Settings(project_id="p", storage_dir=tmp_path, db_name="a/b")

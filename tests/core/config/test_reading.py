@@ -19,6 +19,7 @@ MERGE_BOMB = "a: &a {x: 1}\n" + "".join(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -58,6 +59,7 @@ def test_odd_yaml_is_told_by_line(tmp_path: Path, text: str, expected: str) -> N
     assert expected in str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_is_written_plainly_is_bounded_by_the_size_of_the_file_alone(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     agents = "".join(f"  agent-{number}: {{domain: coding}}\n" for number in range(5_000))
@@ -65,6 +67,7 @@ def test_what_is_written_plainly_is_bounded_by_the_size_of_the_file_alone(tmp_pa
     assert len(load_settings(path, environ={}).agents) == 5_000
 
 
+@pytest.mark.slow
 def test_aliases_are_counted_by_what_they_write_out_beside_anything_plain(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     plain = "".join(f"- {number}\n" for number in range(20_000))
@@ -112,6 +115,7 @@ def test_a_file_that_may_not_be_read_is_a_configuration_error(tmp_path: Path) ->
         read_yaml(loop / "config.yaml")
 
 
+@pytest.mark.slow
 @given(
     st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200)
     | st.text(alphabet="ab:-{}[]&*<!|>?#'\"\n \t%$,~", max_size=60)

@@ -49,6 +49,7 @@ def test_half_a_variable_is_told_with_its_key(value: str) -> None:
         expand({"storage_dir": value}, ENVIRON)
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_text_without_a_dollar_is_left_as_it_is(text: str) -> None:
     assert expand(text.replace("$", ""), {}) == text.replace("$", "")

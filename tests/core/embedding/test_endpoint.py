@@ -383,6 +383,7 @@ def test_a_store_learns_and_recalls_over_http_and_closes_its_connections(server:
     assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["openai", "azure"])
 def test_without_httpx_the_extra_is_named(name: str) -> None:
     program = f"""
@@ -399,6 +400,7 @@ except MissingDependencyError as error:
     assert 'pip install "alma-core[openai]"' in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_without_the_library_sentence_transformers_names_its_extra() -> None:
     program = """
 import sys

@@ -21,6 +21,7 @@ def embedder() -> HashEmbedder:
     return HashEmbedder()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "1", "4294967295"])
 def test_other_processes_with_other_hash_seeds_give_the_same_bytes(embedder: HashEmbedder, seed: str) -> None:
     done = subprocess.run(

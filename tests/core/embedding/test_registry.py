@@ -104,6 +104,7 @@ def test_a_model_that_nobody_knows_is_an_error() -> None:
         embedder_for(HashEmbedder().fingerprint.model_copy(update={"model": "gone"}))
 
 
+@pytest.mark.slow
 def test_the_runtime_is_not_imported_before_the_model_is_made() -> None:
     program = """
 import sys
@@ -114,6 +115,7 @@ print(sorted({"onnxruntime", "tokenizers", "alma_minilm"} & set(sys.modules)))
     assert run_python(program) == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["alma_minilm", "onnxruntime", "tokenizers"])
 def test_without_one_of_its_packages_the_model_names_the_extra_and_auto_is_hash(package: str) -> None:
     program = f"""

@@ -33,11 +33,13 @@ _rows = st.none() | st.dictionaries(_texts, _values, max_size=4)
 _changes = st.lists(st.builds(Change, _texts, _texts, _rows, _rows), max_size=5)
 
 
+@pytest.mark.slow
 @given(_changes)
 def test_a_payload_gives_back_the_changes_it_was_made_of(changes: list[Change]) -> None:
     assert decode_payload(encode_payload(changes)) == changes
 
 
+@pytest.mark.slow
 @given(_changes)
 def test_encoding_what_was_decoded_gives_the_same_bytes(changes: list[Change]) -> None:
     payload = encode_payload(changes)
@@ -45,6 +47,7 @@ def test_encoding_what_was_decoded_gives_the_same_bytes(changes: list[Change]) -
     assert encode_payload(decode_payload(payload)) == payload
 
 
+@pytest.mark.slow
 @given(st.dictionaries(_texts, _values, min_size=2, max_size=5), st.randoms(use_true_random=False))
 def test_the_order_in_which_columns_were_given_does_not_show(row: dict[str, object], chance: object) -> None:
     shuffled = list(row.items())

@@ -36,6 +36,7 @@ def histories(draw: st.DrawFn) -> tuple[list[Change], State]:
     return changes, state
 
 
+@pytest.mark.slow
 @given(histories())
 def test_a_replayed_history_gives_the_rows_it_left(history: tuple[list[Change], State]) -> None:
     changes, expected = history
@@ -45,6 +46,7 @@ def test_a_replayed_history_gives_the_rows_it_left(history: tuple[list[Change], 
     assert state == expected
 
 
+@pytest.mark.slow
 @given(histories(), st.data())
 def test_replaying_the_reversed_end_of_a_history_gives_its_beginning(history: tuple[list[Change], State], data: Any) -> None:
     changes, _ = history
@@ -58,6 +60,7 @@ def test_replaying_the_reversed_end_of_a_history_gives_its_beginning(history: tu
     assert state == expected
 
 
+@pytest.mark.slow
 @given(histories())
 def test_reversing_twice_changes_nothing(history: tuple[list[Change], State]) -> None:
     changes, _ = history

@@ -100,6 +100,7 @@ def test_the_very_words_of_a_pattern_are_warned_of(text: str) -> None:
     assert text.strip().lower().startswith(("avoid", "never")) or warned(text, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["(", "sleep(", "rm -rf a; ", "sudo ", '"\\', "SELECT * ", "a.b(c, d=", "word ", "{[", "not "])
 def test_long_actions_and_patterns_can_be_compared(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))

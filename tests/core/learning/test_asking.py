@@ -25,6 +25,7 @@ def _word(number: int) -> str:
     return "".join(chr(97 + int(digit)) * 4 for digit in f"{number:03}")
 
 
+@pytest.mark.slow
 def test_what_was_tried_more_than_once_is_told_however_many_single_attempts_came_after(alma: ALMA) -> None:
     for _ in range(3):
         alma.learn("dev", "Ship the shop", "success", "blue-green", task_type="deploy")
@@ -45,6 +46,7 @@ def test_what_little_is_known_of_is_drawn_to_all_that_the_agent_did(alma: ALMA) 
     assert alma.assess(context="Feed a cat", agent="dev").confidence_score == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_a_strategy_that_was_tried_in_these_words_is_known_however_many_others_were(alma: ALMA) -> None:
     alma.learn("dev", TASK, "success", "canary")
     learn_many(alma, MOST_STRATEGIES + 20, same=TASK, times=2)

@@ -16,8 +16,8 @@ def advice(**changed: tuple[float, ...]) -> Advice:
     """A failing strategy, one that is known to do better, and one that is as good but hardly known."""
     known = {
         "expected": (0.2, 0.8, 0.85),
-        "lower": (0.08, 0.65, 0.4),
-        "upper": (0.35, 0.92, 0.99),
+        "successes": (2.0, 16.0, 2.0),
+        "trials": (12.0, 20.0, 2.0),
         "whole_successes": (2.0, 16.0, 2.0),
         "whole_trials": (12.0, 20.0, 2.0),
         "whole_tasks": (8.0, 9.0, 1.0),
@@ -68,7 +68,7 @@ def test_a_lift_that_may_be_none_is_not_enough() -> None:
 
 
 def test_a_difference_to_the_failing_one_that_may_be_chance_is_not_enough() -> None:
-    assert instead(advice(expected=(0.4, 0.8, 0.85), lower=(0.0, 0.2, 0.4), upper=(0.9, 1.0, 0.99))) is None
+    assert instead(advice(expected=(0.4, 0.8, 0.85), successes=(0.8, 1.6, 2.0), trials=(2.0, 2.0, 2.0))) is None
 
 
 def test_nothing_does_better_than_itself() -> None:
@@ -77,7 +77,7 @@ def test_nothing_does_better_than_itself() -> None:
 
 
 def test_of_several_the_one_with_the_highest_rate_is_named() -> None:
-    two = replace(advice(better=(0.01, 0.99, 0.99)), lower=np.array([0.08, 0.65, 0.75]))
+    two = replace(advice(better=(0.01, 0.99, 0.99)), successes=np.array([2.0, 16.0, 17.0]), trials=np.array([12.0, 20.0, 20.0]))
     found = better_alternative(
         two, 0, same=np.zeros(3), corroborated=np.ones(3, bool), tasks_with_success=np.array([2.0, 7.0, 7.0])
     )

@@ -144,6 +144,7 @@ def test_any_text_can_be_read(text: str) -> None:
     calls_in(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["(", "f(", "{[(", "'", '"\\', '"\\\\', "a.", "a_", "search ", "x=", "[{", '"a" ', "`a`", "not not "]
 )

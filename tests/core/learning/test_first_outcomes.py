@@ -8,7 +8,7 @@ import pytest
 from pytest_mock import MockerFixture
 
 from alma import ALMA, ConflictError, CorruptStoreError, Draft, Outcome, Passage, ValidationError
-from alma.storage.evidence import EvidenceReader
+from alma.storage.relational.evidence import EvidenceReader
 from alma.text import matched_text
 from alma.types import Verdict
 from alma.types.evidence import evidence_id, task_place, text_key
@@ -88,6 +88,7 @@ def test_attempts_at_near_tasks_and_their_steps_are_first_outcomes_of_their_own(
     assert evidence(alma) == []
 
 
+@pytest.mark.slow
 def test_a_first_outcome_is_found_by_another_process_and_after_many_others(open_store: OpenStore) -> None:
     one, other = open_store(), open_store()
     one.learn("dev", "Deploy", "success", "by hand")
@@ -98,6 +99,7 @@ def test_a_first_outcome_is_found_by_another_process_and_after_many_others(open_
     assert one.verify().ok
 
 
+@pytest.mark.slow
 def test_a_first_outcome_is_found_behind_many_of_one_type(open_store: OpenStore) -> None:
     one = open_store()
     one.learn("dev", "Deploy", "success", "by hand")

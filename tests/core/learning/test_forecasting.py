@@ -73,6 +73,7 @@ def test_likeness_is_even_and_one_for_the_same(one: Bag, other: Bag) -> None:
     assert likeness(one, one) == pytest.approx(1)
 
 
+@pytest.mark.slow
 @given(bag=bags, judged=st.lists(judged_bags, min_size=LEAST_JUDGED, max_size=30))
 def test_the_rate_lies_in_its_interval_whatever_was_judged(bag: Bag, judged: list[JudgedBag]) -> None:
     found = forecast(bag, judged)
@@ -80,6 +81,7 @@ def test_the_rate_lies_in_its_interval_whatever_was_judged(bag: Bag, judged: lis
     assert 0 <= found.lower <= found.rate <= found.upper <= 1
 
 
+@pytest.mark.slow
 @given(bag=bags, judged=st.lists(judged_bags, min_size=LEAST_JUDGED, max_size=30), better=st.integers(0))
 def test_a_better_verdict_never_lowers_the_forecast(bag: Bag, judged: list[JudgedBag], better: int) -> None:
     place = better % len(judged)

@@ -53,6 +53,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ALMA, Manu
         assert alma.verify().problems == ()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(order=st.permutations([*enumerate(TRIED)]))
 def test_in_any_order_and_wording_one_strategy_works_and_the_other_is_warned_of(

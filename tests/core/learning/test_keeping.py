@@ -117,6 +117,7 @@ steps = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=4, max_size=14))
 def test_an_undo_brings_back_evidence_and_rules_to_the_bit_and_the_next_outcome_counts_from_there(
@@ -166,6 +167,7 @@ def test_of_one_agents_learning_that_of_another_stays(alma: ALMA) -> None:
     assert told(alma) == before
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(lessons, min_size=1, max_size=20), st.data())
 def test_many_outcomes_at_once_teach_what_one_after_the_other_does(
@@ -187,6 +189,16 @@ def test_many_outcomes_at_once_teach_what_one_after_the_other_does(
     ]
     assert shown(at_once, "Deploy", "dev") == shown(singly, "Deploy", "dev")
     assert standings(at_once) == standings(singly)
+
+
+def test_a_warning_goes_when_another_strategy_comes_to_do_as_badly(alma: ALMA) -> None:
+    for way, outcome in [(WAYS[0], "success"), (WAYS[1], "failure"), (WAYS[1], "partial"), (WAYS[1], "partial")]:
+        learn(alma, way, outcome)
+    (rule,) = alma.list_memories("anti_pattern")
+    learn(alma, WAYS[0], "failure")
+    assert alma.list_memories("anti_pattern") == []
+    learn(alma, WAYS[1], "failure")
+    assert [one.id for one in alma.list_memories("anti_pattern")] == [rule.id]
 
 
 def test_a_strategy_is_warned_of_when_another_comes_to_do_better(alma: ALMA) -> None:
@@ -215,6 +227,7 @@ def test_eight_threads_that_learn_one_strategy_at_once_count_every_outcome_once(
     assert alma.verify().problems == ()
 
 
+@pytest.mark.slow
 def test_four_processes_that_learn_one_strategy_at_once_count_every_outcome_once(tmp_path: Path) -> None:
     open_alma(tmp_path).close()
     with workers(*(("repeat", tmp_path, "shop", "dev", 15) for _ in range(4))) as processes:
@@ -228,6 +241,7 @@ def test_four_processes_that_learn_one_strategy_at_once_count_every_outcome_once
         assert alma.verify().problems == ()
 
 
+@pytest.mark.slow
 def test_two_that_learn_in_turn_each_count_from_what_the_other_left(open_store: OpenStore, tmp_path: Path) -> None:
     one, two = open_store(), open_store()
     setup = f"from alma import ALMA\nalma = ALMA.open({str(tmp_path / 'store')!r}, project_id='shop')\n"
@@ -282,7 +296,9 @@ def test_what_failed_here_and_landed_elsewhere_under_the_same_number_is_not_beli
     """The evidence of a write that did not land names the record that another wrote in its stead."""
     alma, other = open_store(), open_store()
     learn(alma, WAYS[0], "success")
-    mocker.patch("alma.storage.writing.journal.encode_payload", side_effect=[RuntimeError("no"), *[mocker.DEFAULT] * 9])
+    mocker.patch(
+        "alma.storage.relational.writing.journal.encode_payload", side_effect=[RuntimeError("no"), *[mocker.DEFAULT] * 9]
+    )
     with pytest.raises(RuntimeError):
         learn(alma, WAYS[0], "success")
     mocker.stopall()

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from alma.learning.experience import Experience, Question
-from alma.learning.kernels import CALIBRATED, fitted, grown, nearness
+from alma.learning.kernels import CALIBRATED, Calibration
 from alma.learning.names import names_in
+from alma.learning.pooling import Nearness
+from alma.learning.task_kernels import TaskKernels
+from alma.learning.task_space import Sight
 from alma.text import words
 
 CALIBRATION = CALIBRATED["all-MiniLM-L6-v2", 384]
@@ -14,26 +17,37 @@ WORDINGS = ("deploy {} to production", "please restart {} now", "who may log in 
 DIMENSION = 64
 
 
-def experience_of(tasks: list[str], types: list[str | None] | None = None, votes: list[float] | None = None) -> Experience:
-    """One strategy, tried once on each task."""
-    ones = np.ones(len(tasks))
-    worth = np.array(votes) if votes else ones
-    places = np.arange(len(tasks))
+def experience_of(tasks: int) -> Experience:
+    """One strategy, tried once on each task, with success."""
+    ones, places = np.ones(tasks), np.arange(tasks)
     return Experience(
-        tasks=tasks,
-        task_vectors=np.stack([vector_of(task) for task in tasks]),
-        task_types=types or [None] * len(tasks),
+        tasks=[""] * tasks,
+        task_vectors=np.zeros((tasks, DIMENSION), np.float32),
+        task_types=[None] * tasks,
         strategies=["canary"],
         same=np.eye(1),
         cell_task=places,
-        cell_strategy=np.zeros(len(tasks), np.intp),
-        successes=worth,
+        cell_strategy=np.zeros(tasks, np.intp),
+        successes=ones,
         trials=ones,
-        recent_successes=worth,
+        recent_successes=ones,
         recent_trials=ones,
-        vote=worth,
+        vote=ones,
         weight=ones,
     )
+
+
+def kernels_of(
+    tasks: list[str], types: list[str | None] | None = None, calibration: Calibration | None = CALIBRATION
+) -> TaskKernels:
+    kernels = TaskKernels(calibration, DIMENSION)
+    for task, task_type in zip(tasks, types or [None] * len(tasks), strict=True):
+        kernels.add(task, task_type, vector_of(task))
+    return kernels
+
+
+def near(kernels: TaskKernels, asked: Question) -> Nearness:
+    return kernels.nearness(asked, experience_of)
 
 
 def vector_of(task: str) -> np.ndarray:
@@ -73,76 +87,85 @@ def test_the_longest_name_of_a_text_counts() -> None:
 
 def test_without_names_tasks_of_one_wording_are_nearer() -> None:
     tasks = all_tasks()
-    kernels = fitted(experience_of(tasks), CALIBRATION)
+    kernels = kernels_of(tasks)
     asked = question("deploy billing to production")
     plain = kernels.vectors @ asked.vector
-    _, cosines = nearness(kernels, asked)
     other = tasks.index("deploy inventory to production")
-    assert cosines[other] > plain[other] + 0.1
+    assert near(kernels, asked).cosines[other] > plain[other] + 0.1
 
 
 def test_the_same_words_are_the_same_task() -> None:
-    kernels = fitted(experience_of(["Water the plants!", "count the stock"]), CALIBRATION)
-    weights, cosines = nearness(kernels, question("water the plants"))
-    assert (weights[0], cosines[0]) == (1, 1)
+    found = near(kernels_of(["Water the plants!", "count the stock"]), question("water the plants"))
+    assert (found.weights[0], found.cosines[0]) == (1, 1)
+    assert found.is_own.tolist() == [True, False]
 
 
 def test_of_two_types_only_the_same_counts() -> None:
-    kernels = fitted(experience_of(["a b", "c d", "c d e"], ["x", "y", None]), CALIBRATION)
-    weights, cosines = nearness(kernels, question("c d", "x"))
-    assert weights[:2].tolist() == cosines[:2].tolist() == [1, 0]
-    assert 0 < weights[2] < 1
+    found = near(kernels_of(["a b", "c d", "c d e"], ["x", "y", None]), question("c d", "x"))
+    assert found.weights[:2].tolist() == found.cosines[:2].tolist() == [1, 0]
+    assert 0 < found.weights[2] < 1
 
 
 def test_a_type_that_is_not_known_is_no_other() -> None:
-    kernels = fitted(experience_of(["a b"], ["x"]), CALIBRATION)
-    weights, _ = nearness(kernels, question("a b", "new"))
-    assert weights.tolist() == [0]
+    assert near(kernels_of(["a b"], ["x"]), question("a b", "new")).weights.tolist() == [0]
 
 
 def test_the_same_task_of_another_type_is_another_task() -> None:
-    kernels = fitted(experience_of(["fix the bug"], ["frontend"]), CALIBRATION)
-    weights, _ = nearness(kernels, question("fix the bug", "backend"))
-    assert weights.tolist() == [0]
+    assert near(kernels_of(["fix the bug"], ["frontend"]), question("fix the bug", "backend")).weights.tolist() == [0]
+
+
+def test_a_task_that_was_always_of_one_type_is_asked_about_as_of_that_type() -> None:
+    kernels = kernels_of(["fix the bug", "paint the door"], ["frontend", "frontend"])
+    assert near(kernels, question("fix the bug")).weights.tolist() == [1, 1]
 
 
 def test_without_calibration_only_the_same_task_and_type_count() -> None:
-    kernels = fitted(experience_of(["a b c", "a b d", "e f"], [None, None, "x"]), None)
-    untyped, _ = nearness(kernels, question("A b c"))
-    typed, _ = nearness(kernels, question("g", "x"))
-    assert (untyped.tolist(), typed.tolist()) == ([1, 0, 0], [0, 0, 1])
+    kernels = kernels_of(["a b c", "a b d", "e f"], [None, None, "x"], calibration=None)
+    untyped, typed = near(kernels, question("A b c")), near(kernels, question("g", "x"))
+    assert (untyped.weights.tolist(), typed.weights.tolist()) == ([1, 0, 0], [0, 0, 1])
 
 
-def test_grown_kernels_know_the_tasks_that_came_since() -> None:
+def test_kernels_know_the_tasks_that_came_since_they_were_fitted() -> None:
     tasks = all_tasks()
-    before = experience_of(tasks)
-    after = experience_of([*tasks, "restart the ledger at night"])
-    kernels = grown(fitted(before, CALIBRATION), after)
-    weights, cosines = nearness(kernels, question("Restart the ledger at night"))
-    assert len(weights) == len(tasks) + 1
-    assert (weights[-1], cosines[-1]) == (1, pytest.approx(1, abs=1e-5))
+    kernels = kernels_of(tasks)
+    near(kernels, question("count stock"))
+    kernels.add("restart the ledger at night", None, vector_of("restart the ledger at night"))
+    found = near(kernels, question("Restart the ledger at night"))
+    assert len(found.weights) == len(tasks) + 1
+    assert (found.weights[-1], found.cosines[-1]) == (1, pytest.approx(1, abs=1e-5))
 
 
 def test_growing_leaves_what_was_known_as_it_is() -> None:
-    tasks = all_tasks()
-    kernels = fitted(experience_of(tasks), CALIBRATION)
+    kernels = kernels_of(all_tasks())
     asked = question("deploy search to production")
-    before, _ = nearness(kernels, asked)
-    after, _ = nearness(grown(kernels, experience_of([*tasks, "count stock"])), asked)
-    assert after[:-1] == pytest.approx(before)
+    before = near(kernels, asked).weights
+    kernels.add("count stock", None, vector_of("count stock"))
+    assert near(kernels, asked).weights[:-1] == pytest.approx(before)
 
 
-def test_the_fit_is_the_same_every_time() -> None:
-    one, other = (fitted(experience_of(all_tasks()), CALIBRATION) for _ in range(2))
-    assert np.array_equal(one.profiles, other.profiles)
-    assert one.profile_share == other.profile_share
+def test_the_fit_is_the_same_whenever_it_is_asked_for() -> None:
+    asked = question("deploy search to production")
+    at_once = kernels_of([*all_tasks(), "count stock"])
+    grown = kernels_of(all_tasks())
+    near(grown, asked)
+    grown.add("count stock", None, vector_of("count stock"))
+    assert near(at_once, asked).weights == pytest.approx(near(grown, asked).weights)
 
 
 def test_an_empty_experience_has_nothing_near() -> None:
-    tasks: list[str] = []
-    empty = experience_of(["a"])
-    empty = Experience(
-        tasks, np.zeros((0, DIMENSION), np.float32), [], ["a"], np.eye(1), *([np.zeros(0, np.intp)] * 2), *([np.zeros(0)] * 6)
-    )
-    weights, cosines = nearness(fitted(empty, CALIBRATION), question("a"))
-    assert len(weights) == len(cosines) == 0
+    found = near(kernels_of([]), question("a"))
+    assert len(found.weights) == len(found.cosines) == 0
+
+
+def test_tasks_at_both_ends_of_a_row_of_near_ones_are_alike() -> None:
+    angles = np.deg2rad(np.arange(12) * 14)
+    rows = [
+        np.outer(np.cos(angles), one) + np.outer(np.sin(angles), other)
+        for one, other in np.eye(6, dtype=np.float32).reshape(3, 2, 6)
+    ]
+    first = Sight.of(np.concatenate(rows).astype(np.float32))
+    once = first.profiles(first.landmarks)
+    twice = Sight.of(once).profiles(once)
+    assert first.landmarks[0] @ first.landmarks[10] < -0.7
+    assert once[0] @ once[10] < 0.1 < 0.5 < twice[0] @ twice[10]
+    assert max(twice[0] @ twice[12:].T) < 0

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from time import thread_time
 
 import numpy as np
 import pytest
@@ -171,12 +170,3 @@ def test_a_row_is_read_off_the_advice() -> None:
     assert first.rest == pytest.approx(0.3)
     assert first.recent.trials == pytest.approx(sum(DISCOUNT**n for n in range(10)))
     assert second.rest is None
-
-
-def test_two_hundred_strategies_are_judged_in_a_few_milliseconds() -> None:
-    known = [told("SF" * (place % 20) + "S" * (place % 7), rest=0.5, better=place / 200) for place in range(200)]
-    start = thread_time()
-    for row in known:
-        heuristic_level(row, Needed())
-        anti_pattern_level(row, Needed())
-    assert thread_time() - start < 0.05

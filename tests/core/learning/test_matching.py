@@ -1,10 +1,10 @@
-"""Which texts tell one strategy, and which tasks are of one class."""
+"""Which texts tell one strategy."""
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from alma.learning.matching import NEAR_STRATEGY, conflict, same_strategy, same_task
+from alma.learning.matching import NEAR_STRATEGY, conflict, same_strategy
 from alma.learning.wording import wording
 
 VERY_NEAR = 0.99
@@ -108,44 +108,6 @@ def test_what_names_more_must_be_nearer() -> None:
     assert same_strategy("Refund the customer", "Refund the valued customer", 0.95)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Deploy auth service", "Deploy the auth service to production"),
-        ("Deploy auth service", "Deploy billing service"),
-        ("Fix bug #12 in the parser", "Fix bug #57 in the parser"),
-        ("Upgrade Django from 4.1 to 4.2", "Upgrade Django from 4.2 to 5.0"),
-        ("Book a flight from Boston to Paris", "Book a flight from Paris to Boston"),
-        ("Hi! I'd like to cancel my booking 4XK2, please", "Hello there, I need to cancel reservation 9TQW"),
-    ],
-)
-def test_names_numbers_and_ids_do_not_set_a_task_apart(one: str, other: str) -> None:
-    assert same_task(one, other, 0.6)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Lock the account", "Unlock the account"),
-        ("Scale up the pool", "Scale down the pool"),
-        ("Create the marketing report", "Send the marketing report"),
-        ("Deploy the service", "Do not deploy the service"),
-        ("Test the checkout page", "Redesign the checkout page"),
-    ],
-)
-def test_another_action_sets_a_task_apart_however_near_it_is(one: str, other: str) -> None:
-    assert not same_task(one, other, VERY_NEAR)
-
-
-def test_the_same_done_to_something_far_is_another_task() -> None:
-    assert not same_task("Write a cold email", "Write unit tests for the cart", 0.2)
-
-
-def test_a_task_may_begin_with_its_object_if_it_is_near() -> None:
-    assert same_task("Test the checkout page", "The checkout page is to be tested", 0.8)
-    assert not same_task("Test the checkout page", "The checkout page is to be tested", 0.6)
-
-
 PIECES = (
     "do",
     "not",
@@ -179,7 +141,6 @@ TEXTS = st.one_of(
 def test_it_does_not_matter_which_comes_first(one: str, other: str, cosine: float) -> None:
     assert (conflict(one, other) is None) == (conflict(other, one) is None)
     assert same_strategy(one, other, cosine) == same_strategy(other, one, cosine)
-    assert same_task(one, other, cosine) == same_task(other, one, cosine)
 
 
 @given(text=TEXTS)
@@ -187,7 +148,6 @@ def test_it_does_not_matter_which_comes_first(one: str, other: str, cosine: floa
 def test_a_text_is_always_the_same_as_itself(text: str) -> None:
     assert conflict(text, text) is None
     assert same_strategy(text, text, -1.0)
-    assert same_task(text, text, -1.0)
 
 
 def test_a_text_that_was_read_before_is_compared_alike() -> None:

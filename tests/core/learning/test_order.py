@@ -84,6 +84,7 @@ def known_of(alma: ALMA) -> object:
     return found, [(row.trials, row.successes, row.tasks, round(row.expected, 9), row.verdict) for row in rows]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(order=st.permutations(OUTCOMES))
 def test_what_is_counted_does_not_depend_on_the_order_in_which_it_came(

@@ -9,8 +9,8 @@ from alma.evidence import Tally
 from alma.learning.comparing import compared
 from alma.learning.experience import Advice, Experience, Question
 from alma.learning.intervals import jeffreys
-from alma.learning.kernels import fitted
-from alma.learning.pooling import advice
+from alma.learning.pooling import Nearness, Usual, pooled, usual_rates
+from alma.learning.task_kernels import TaskKernels
 
 A, B = 0, 1
 Run = tuple[str, int, float, float]
@@ -41,13 +41,30 @@ def experience_of(
 
 
 def asked(experience: Experience, task: str = "new", kind: str | None = "deploy") -> Advice:
-    return advice(experience, fitted(experience, None), Question(task, np.eye(1, 8, dtype=np.float32)[0], kind))
+    kernels = TaskKernels(None, 8)
+    for text, task_type, vector in zip(experience.tasks, experience.task_types, experience.task_vectors, strict=True):
+        kernels.add(text, task_type, vector)
+    near = kernels.nearness(Question(task, np.eye(1, 8, dtype=np.float32)[0], kind), lambda _: experience)
+    cells = experience.successes, experience.trials, experience.weight, experience.cell_strategy
+    return pooled(experience, near, usual_rates(*cells, experience.same))
 
 
 def test_expected_is_drawn_to_the_agents_rate_by_two_trials() -> None:
     given = asked(experience_of([("t1", A, 1, 1), ("t2", A, 1, 1), ("t3", A, 0, 1)]))
     assert given.base == pytest.approx(3 / 5)
     assert given.expected[A] == pytest.approx((2 + 2 * given.base) / 5)
+
+
+def test_what_a_strategy_usually_does_on_tasks_hardly_alike_is_no_evidence() -> None:
+    known = experience_of([(f"t{number}", A, 1, 1) for number in range(40)])
+    hardly = np.full(40, 0.1)
+    given = pooled(known, Nearness(hardly, hardly, np.zeros(40, bool), np.zeros(40, np.intp)), Usual(0.5, np.array([1.0, 0.5])))
+    assert given.expected[A] == pytest.approx((0.4 + 2 * 0.5) / (0.4 + 2))
+
+
+def test_a_strategy_in_other_words_usually_does_as_both() -> None:
+    cells = np.array([1.0, 0.0]), np.ones(2), np.ones(2), np.array([A, B])
+    assert usual_rates(*cells, np.ones((2, 2))).rates.tolist() == [0.5, 0.5]
 
 
 def test_an_untried_strategy_is_expected_at_the_agents_rate() -> None:

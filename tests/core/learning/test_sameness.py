@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from alma.learning.alike import MOST_KNOWN, AlikeStrategies, same_weights
+from alma.learning.ways import ways
 
 
 def vectors_at(cosine: float) -> np.ndarray:
@@ -28,6 +29,32 @@ def test_other_words_are_the_same_way_as_far_as_vectors_are_near(cosine: float, 
 )
 def test_what_clearly_differs_is_another_way_however_near(one: str, other: str) -> None:
     assert same_weights([one, other], vectors_at(0.97)).tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Stop and start the process while tailing the log", "Bounce it, then keep an eye on the log output"),
+        ("Have a scripted CI job carry out the work without manual steps", "Write a script and let the pipeline execute it"),
+        ("Two people type the documented steps together", "follow the runbook by hand with a colleague beside you"),
+        ("Relaunch the process and monitor the log", "Stop and start the process while tailing the log"),
+    ],
+)
+def test_opposites_denials_and_numbers_of_texts_in_other_words_say_nothing(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.5))[0, 1] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("retry failing calls 3 times", "attempt it again up to 5 times in all before an alert"),
+        ("increase the timeout so that slow calls of partners pass", "cut the timeout to make hanging requests fail early"),
+        ("run the whole job without a cache on every worker", "keep what was computed in a cache for later requests"),
+        ("target the new python3 runtime for everything", "stay on what python2 offers until the vendor is ready"),
+    ],
+)
+def test_what_is_said_of_the_same_word_parts_texts_in_other_words(one: str, other: str) -> None:
+    assert same_weights([one, other], vectors_at(0.9))[0, 1] == 0
 
 
 def test_the_same_words_are_the_same_way() -> None:
@@ -65,6 +92,13 @@ def test_wordings_in_a_row_of_near_ones_are_one_way_and_a_contradiction_parts_th
         "decrease the timeout of the whole call",
     ]
     assert same_weights(opposite, vectors)[0, 2] == 0
+
+
+@pytest.mark.parametrize(("size", "groups"), [(2, 2), (6, 1)])
+def test_a_way_joins_a_group_from_further_off_than_a_single_way(size: int, groups: int) -> None:
+    cosines = np.full((size, size), 0.9)
+    cosines[0, 1:] = cosines[1:, 0] = 0.46
+    assert len(set(ways(cosines, np.zeros((size, size))).tolist())) == groups
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,10 @@
 from time import thread_time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from alma.learning.reading import words_and_numbers
 from alma.learning.stems import mean_the_same, opposites, stem
-from alma.learning.wording import action, wording
+from alma.learning.wording import wording
 
 
 @pytest.mark.parametrize(
@@ -74,44 +72,13 @@ def test_what_is_denied_is_known_by_the_word_that_follows() -> None:
     assert wording("Prefer composition to inheritance, over and over").denied == ("", "", "inheritanc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["not", "to", "prefer to", "never v1"])
 def test_reading_takes_as_long_as_the_text_is(word: str) -> None:
-    begun = thread_time()
-    wording(f"{word} " * 45_000)
+    def seconds(words: int) -> float:
+        begun = thread_time()
+        wording(f"{word} " * words)
+        return thread_time() - begun
 
-    assert thread_time() - begun < 3
-
-
-def test_the_action_of_a_task_stands_after_the_greeting() -> None:
-    assert wording("Hi there! I'd like to cancel my flight, please").action == "cancel"
-    assert wording("").action == ""
-
-
-PIECES = [
-    "roll",
-    "out",
-    "please",
-    "the",
-    "do",
-    "not",
-    "deploy",
-    "5",
-    "five",
-    "%",
-    "s",
-    "#12",
-    ",",
-    "-",
-    "don't",
-    "set",
-    "up",
-    "Ünïcode",
-    "ﬁx",
-    "\n",
-]
-
-
-@settings(max_examples=1_000)
-@given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from(PIECES), max_size=80).map(" ".join)))
-def test_the_action_is_told_from_the_first_words_as_from_all(text: str) -> None:
-    assert action(text) == wording(text).action
+    seconds(1_000)
+    assert seconds(40_000) < 8 * seconds(10_000) + 1

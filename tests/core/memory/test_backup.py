@@ -14,7 +14,7 @@ from pytest_mock import MockerFixture
 
 from alma import ALMA, AsyncALMA
 from alma.errors import AlmaError, StorageError, ValidationError
-from alma.storage import backup as copying
+from alma.storage.sqlite import backup as copying
 from damages import fill_whole, open_whole
 from facade import ManualClock
 from stores import execute, open_alma, rows
@@ -81,6 +81,7 @@ def test_a_backup_is_for_its_owner_alone_and_leaves_nothing_beside_it(shop: ALMA
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_what_others_write_meanwhile_neither_gets_in_nor_makes_it_begin_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +104,7 @@ def test_what_others_write_meanwhile_neither_gets_in_nor_makes_it_begin_again(
     assert steps == sorted(set(steps))
 
 
+@pytest.mark.slow
 def test_while_four_processes_write_all_the_time_each_backup_ends_and_holds_every_call_that_had_returned(tmp_path: Path) -> None:
     with open_alma(tmp_path / "store") as alma, ExitStack() as ending:
         writers = [_writer(tmp_path / "store", number, ending) for number in range(4)]
@@ -157,6 +159,7 @@ def test_another_store_that_is_open_is_not_written_over(shop: ALMA, tmp_path: Pa
             shop.backup(tmp_path / "other" / "alma.db", force=True)
 
 
+@pytest.mark.slow
 def test_a_store_that_another_process_has_open_is_not_written_over(shop: ALMA, tmp_path: Path) -> None:
     with ExitStack() as ending:
         _writer(tmp_path / "other", 0, ending).readline()
@@ -164,6 +167,7 @@ def test_a_store_that_another_process_has_open_is_not_written_over(shop: ALMA, t
             shop.backup(tmp_path / "other" / "alma.db", force=True)
 
 
+@pytest.mark.slow
 def test_a_refused_backup_onto_the_store_leaves_its_locks_alone(tmp_path: Path) -> None:
     with open_alma(tmp_path / "store") as alma:
         alma.learn("a", "First", "success")
@@ -201,7 +205,7 @@ def test_a_folder_that_may_not_be_written_to_is_a_clear_error(shop: ALMA, tmp_pa
             raise PermissionError(13, "Permission denied")
         return opened(path, flags, *mode)  # type: ignore[arg-type] # as it was given
 
-    mocker.patch("alma.memory.files.os.open", refused)
+    mocker.patch("alma.files.os.open", refused)
     with pytest.raises(StorageError, match=r"copy\.db cannot be written: Permission denied"):
         shop.backup(tmp_path / "copy.db")
     assert left_in(tmp_path) == []
@@ -220,6 +224,7 @@ with ALMA.open(sys.argv[1], project_id="shop") as alma:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a limit on the size of files is POSIX's")
 def test_a_full_disk_is_a_clear_error_and_leaves_nothing(shop: ALMA, tmp_path: Path) -> None:
     shop.close()

@@ -8,7 +8,7 @@ import pytest
 
 from alma import ALMA, DomainKnowledge, Heuristic
 from alma.memory.pool import WORKERS
-from alma.memory.sizes import SearchSizes
+from alma.memory.search_sizes import SearchSizes
 from alma.vectors.index import SMALL
 from facade import ManualClock
 from sized import open_sized
@@ -53,6 +53,7 @@ def busy(alma: ALMA) -> Iterator[Callable[[], bool]]:
             each.result()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_retrieval_does_not_wait_for_threads_that_are_busy_and_finds_the_same(works: ALMA, question: str) -> None:
     usual = works.retrieve(question, "ann", top_k=20)

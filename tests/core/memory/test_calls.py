@@ -216,9 +216,18 @@ def test_feedback_is_recorded(alma: ALMA, signal: str) -> None:
     assert alma.verify().ok
 
 
-def test_feedback_on_an_unknown_memory_is_an_error_that_names_it(alma: ALMA) -> None:
-    with refused(alma, MemoryNotFoundError, "'m1'"):
-        alma.record_feedback(memory_id="m1", memory_type=MemoryType.HEURISTIC, signal=FeedbackSignal.THUMBS_UP, agent="dev-agent")
+def test_feedback_on_an_unknown_memory_is_reported_and_logged_and_counts_nothing(
+    alma: ALMA, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = alma.add_heuristic("dev-agent", "c", "s")
+    before = held(alma)
+    report = alma.record_feedback("m1", MemoryType.HEURISTIC, FeedbackSignal.THUMBS_UP, "dev-agent")
+    assert (report.counted, report.unknown) == ((), ("m1",))
+    assert "record_feedback: 'dev-agent' sees no memories 'm1'" in caplog.text
+    assert alma.record_feedback(known.id, signal="thumbs_up", agent="eve").unknown == (known.id,)
+    assert held(alma) == before
+    report = alma.record_feedback(known.id, signal="thumbs_up", agent="dev-agent")
+    assert (report.counted, report.unknown) == ((known.id,), ())
 
 
 def test_get_of_an_unknown_id_is_an_error_that_names_it(alma: ALMA) -> None:

@@ -25,6 +25,7 @@ def by_words(alma: ALMA, task: str) -> list[str]:
     return [memory.text for memory in alma.retrieve(task, "ann", arms=("text",))]
 
 
+@pytest.mark.slow
 def test_an_agent_finds_its_own_old_memory_by_a_word_that_everybody_uses(alma: ALMA) -> None:
     assert by_words(alma, "deploy") == ["Deploy the gateway"]
 

@@ -36,6 +36,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowded]:
         yield Crowded(alma, own, frozenset(rules))
 
 
+@pytest.mark.slow
 def test_one_own_memory_comes_back_from_among_100_000_of_others(crowded: Crowded) -> None:
     for question in ("Deploy auth7 user9", "Deploy the service", "user9"):
         assert crowded.alma.retrieve(question, "loner").ids == [crowded.own.id]

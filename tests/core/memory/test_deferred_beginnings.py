@@ -11,7 +11,7 @@ import pytest
 
 from alma import ALMA, AsyncALMA, ConflictError, Episode, MemoryNotFoundError, StorageError, ValidationError
 from alma.embedding import HashEmbedder
-from alma.storage.project import SQLProject
+from alma.storage.relational.project import SQLProject
 from alma.types import EpisodeStatus
 from facade import START, ManualClock, OpenStore, held, refused
 from other_process import OtherProcess
@@ -208,6 +208,7 @@ def test_async_ones_are_deferred_too(alma: ALMA, tmp_path: Path) -> None:
     asyncio.run(work())
 
 
+@pytest.mark.slow
 def test_a_crash_before_anything_is_written_leaves_no_trace_and_one_after_it_an_abandoned_episode(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     with OtherProcess(SETUP.format(folder=str(folder))) as other:

@@ -7,7 +7,7 @@ import pytest
 
 from alma import ALMA, ConflictError, Episode, EpisodeRecord, StorageError
 from alma.errors import CorruptStoreError
-from alma.memory.episodes import RoomRecorder
+from alma.memory.episodes.lifecycle import RoomRecorder
 from alma.memory.presence import Presence
 from alma.types import EpisodeStatus
 from alma.types.episodes import Ending
@@ -51,6 +51,7 @@ def _three_steps(other: OtherProcess) -> None:
     assert other.ask("step('run-7', 'kubectl apply', ok=True)") == "3"
 
 
+@pytest.mark.slow
 def test_an_episode_killed_after_its_third_step_keeps_them_and_is_abandoned_at_the_next_open(
     folder: Path, other: OtherProcess
 ) -> None:
@@ -78,6 +79,7 @@ def test_an_episode_killed_after_its_third_step_keeps_them_and_is_abandoned_at_t
     assert list(folder.glob("*.holder")) == []
 
 
+@pytest.mark.slow
 def test_an_episode_of_a_process_that_lives_stays_open_also_when_its_store_is_opened_again(
     folder: Path, other: OtherProcess
 ) -> None:
@@ -91,6 +93,7 @@ def test_an_episode_of_a_process_that_lives_stays_open_also_when_its_store_is_op
     assert other.ask("episodes['run-7'].succeed().outcome.value") == "'success'"
 
 
+@pytest.mark.slow
 def test_only_the_episodes_of_the_process_that_is_gone_are_closed(folder: Path, other: OtherProcess) -> None:
     with OtherProcess(SETUP.format(folder=str(folder))) as alive:
         other.ask("begin('of the dead')")
@@ -105,6 +108,7 @@ def test_only_the_episodes_of_the_process_that_is_gone_are_closed(folder: Path, 
             assert alma.get_episode("of the living").status == EpisodeStatus.OPEN
 
 
+@pytest.mark.slow
 def test_an_episode_that_is_taken_up_while_another_process_means_to_close_it_goes_on(
     folder: Path, other: OtherProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +129,7 @@ def test_an_episode_that_is_taken_up_while_another_process_means_to_close_it_goe
         assert taken_up[0].succeed().outcome == "success"
 
 
+@pytest.mark.slow
 def test_a_suspended_episode_outlives_its_process(folder: Path, other: OtherProcess) -> None:
     _three_steps(other)
     other.ask("say(episodes['run-7'].suspend)")
@@ -134,6 +139,7 @@ def test_a_suspended_episode_outlives_its_process(folder: Path, other: OtherProc
         assert alma.resume_episode("run-7").step("kubectl get").number == 4
 
 
+@pytest.mark.slow
 def test_each_project_closes_its_own_when_it_is_opened(folder: Path, other: OtherProcess) -> None:
     other.ask("begin('run-7')")
     other.kill()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA, ConflictError, Episode, StorageError
+from alma.storage.sqlite.compiled import STATEMENTS
 from alma.types import EpisodeStatus
 from attempts import Counts, counts, outcomes, told
 from facade import ManualClock, held
@@ -218,7 +219,7 @@ def test_an_end_that_failed_can_be_told_again(alma: ALMA, monkeypatch: pytest.Mo
     episode = alma.episode("dev", TASK)
     before = held(alma)
     with monkeypatch.context() as broken:
-        broken.setattr("alma.storage.compiled.JOURNAL_INSERT", "INSERT INTO nothing VALUES (1)")
+        broken.setitem(STATEMENTS, "journal_insert", "INSERT INTO nothing VALUES (1)")
         with pytest.raises(StorageError):
             episode.succeed(strategy="by hand")
     assert held(alma) == before
@@ -230,7 +231,7 @@ def test_an_end_that_failed_can_be_told_again(alma: ALMA, monkeypatch: pytest.Mo
 def test_a_step_that_failed_to_be_kept_can_be_told_again_under_its_number(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
     episode = alma.episode("dev", TASK)
     with monkeypatch.context() as broken:
-        broken.setattr("alma.storage.compiled.JOURNAL_INSERT", "INSERT INTO nothing VALUES (1)")
+        broken.setitem(STATEMENTS, "journal_insert", "INSERT INTO nothing VALUES (1)")
         with suppress(StorageError):
             episode.step("pull", ok=False, error="lost")
     assert alma.get_episode(episode.id).steps == episode.steps == ()

@@ -156,6 +156,7 @@ def test_memories_that_differ_in_how_they_ended_are_not_folded(open_store: OpenS
     assert [item.copies for item in alma.retrieve("Users cannot sign in", "ops").recalled] == [1, 1]
 
 
+@pytest.mark.slow
 def test_ten_thousand_unrelated_memories_do_not_push_the_right_one_out(open_store: OpenStore) -> None:
     alma = open_store()
     right = alma.learn("ops", "Rotate the TLS certificates of the gateway", "success")
@@ -172,6 +173,7 @@ def test_ten_thousand_unrelated_memories_do_not_push_the_right_one_out(open_stor
     assert after.recalled[0].factors.similarity > 0.5
 
 
+@pytest.mark.slow
 def test_a_thousand_copies_of_another_memory_do_not_crowd_the_rest_out(open_store: OpenStore) -> None:
     alma = open_store(embedding_dim=64)
     others = alma.learn_many(
@@ -183,6 +185,7 @@ def test_a_thousand_copies_of_another_memory_do_not_crowd_the_rest_out(open_stor
     assert {outcome.id for outcome in others} < set(found.ids)
 
 
+@pytest.mark.slow
 def test_copies_of_a_memory_are_named_newest_first_and_each_says_who_stands_for_it(open_store: OpenStore) -> None:
     alma = open_store(embedding_dim=64)
     alma.learn("ops", "Rotate the keys of the gateway", True)

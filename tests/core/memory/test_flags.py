@@ -14,6 +14,7 @@ import alma as face
 from alma import ALMA, AsyncALMA, Episode, MemorySlice, ValidationError
 from alma.aio import AsyncEpisode
 from facade import OpenStore, held
+from old_memory import OLD_MEMORY
 
 PUBLIC = [*(found for name in face.__all__ if inspect.isclass(found := getattr(face, name))), AsyncEpisode]
 
@@ -99,6 +100,7 @@ def _arguments(flag: Flag, alma: ALMA, folder: Path) -> dict[str, Any]:
         "episode": {"agent": "helena", "task": "Deploy"},
         "export": {"target": folder / "export.jsonl"},
         "backup": {"path": folder / "copy.db"},
+        "import_alma_memory": {"source": OLD_MEMORY, "project": "web-shop"},
         "step": {"action": "kubectl apply"},
     }
     return needed.get(flag.method, {})
@@ -125,6 +127,7 @@ def test_the_flags_are_found() -> None:
     found = {(flag.cls.__name__, flag.method, flag.name) for flag in FLAGS}
     assert {
         ("ALMA", "forget", "purge"),
+        ("ALMA", "redact_existing", "dry_run"),
         ("AsyncALMA", "forget", "dry_run"),
         ("ALMA", "list_memories", "newest_first"),
         ("ALMA", "explain_retrieval", "include_shared"),

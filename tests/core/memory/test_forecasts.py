@@ -8,7 +8,7 @@ import pytest
 from pytest_mock import MockerFixture
 
 from alma import ALMA
-from alma.memory import forecasts
+from alma.memory.episodes import forecasts
 from alma.types import EpisodeRecord, Forecast
 from facade import ManualClock, OpenStore, held
 
@@ -133,7 +133,7 @@ def test_a_forecast_survives_the_way_through_json(alma: ALMA) -> None:
 
 
 def test_it_rests_on_the_newest_hundred_judged_episodes(alma: ALMA, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alma.memory.forecasts.NEWEST_JUDGED", 6)
+    monkeypatch.setattr("alma.memory.episodes.forecasts.NEWEST_JUDGED", 6)
     _judge(alma, 2)
     clock.advance(hours=1)
     for _ in range(6):

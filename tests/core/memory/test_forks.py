@@ -44,7 +44,7 @@ alma = opened()
 """
 
 LARGE = """
-from alma.memory.sizes import SearchSizes
+from alma.memory.search_sizes import SearchSizes
 alma._store.sizes = SearchSizes(beside_above=2_000)
 alma.learn_many({"agent": "dev", "task": f"Task {number} of many"} | {"outcome": "success"} for number in range(2_001))
 """
@@ -56,6 +56,7 @@ def _run(folder: Path, script: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_parent_and_children_learn_and_search_a_large_scope_side_by_side(tmp_path: Path) -> None:
     script = """
 works(alma, "Deploy")
@@ -70,6 +71,7 @@ print(alma.get_stats().total, alma.verify().ok)
     assert _run(tmp_path, LARGE + script).split() == ["0", "0", "2005", "True"]
 
 
+@pytest.mark.slow
 def test_what_a_child_learns_after_its_parent_closed_is_kept(tmp_path: Path) -> None:
     script = """
 closed, gate = os.pipe()
@@ -92,6 +94,7 @@ with opened() as again:
     assert _run(tmp_path, script).split() == ["2", "True"]
 
 
+@pytest.mark.slow
 def test_locks_that_threads_of_the_parent_held_do_not_keep_a_child_waiting(tmp_path: Path) -> None:
     script = """
 alma.learn("dev", "Sell the service", "success")
@@ -110,6 +113,7 @@ works(alma, "Paint")
     assert _run(tmp_path, script).split() == ["0"]
 
 
+@pytest.mark.slow
 def test_a_child_forked_in_the_middle_of_a_write_is_told_so_and_leaves_it_alone(tmp_path: Path) -> None:
     script = """
 def refused(call):
@@ -142,6 +146,7 @@ print(alma._room.project.record("note", ["one"])["one"][1]["said"], alma.verify(
     assert _run(tmp_path, script).split() == ["0", "this", "True"]
 
 
+@pytest.mark.slow
 def test_a_child_does_not_hold_the_episodes_of_its_parent(tmp_path: Path) -> None:
     script = """
 (told, tell), (gone, leave) = os.pipe(), os.pipe()
@@ -161,6 +166,7 @@ os.write(leave, b"x")
     assert _run(tmp_path, script).split() == ["abandoned"]
 
 
+@pytest.mark.slow
 def test_a_child_that_closes_does_not_end_what_its_parent_holds(tmp_path: Path) -> None:
     script = """
 episode = alma.episode(agent="dev", task="Deploy the service")
@@ -174,6 +180,7 @@ print(episode.succeed().outcome)
     assert _run(tmp_path, script).split() == ["success"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "meanwhile", ["", "episode.step('docker pull', ok=True)"], ids=["nobody-wrote-it", "the-parent-wrote-it"]
 )
@@ -200,6 +207,7 @@ print(alma.get_episode(episode.id).outcome, alma.verify().ok)
     assert rest == ["success True"]
 
 
+@pytest.mark.slow
 def test_a_parent_may_suspend_what_its_child_has_written(tmp_path: Path) -> None:
     script = """
 episode = alma.episode(agent="dev", task="Deploy the service", deferred=True)
@@ -211,6 +219,7 @@ print(alma.resume_episode(episode.id).succeed().outcome)
     assert _run(tmp_path, script).split() == ["1", "success"]
 
 
+@pytest.mark.slow
 def test_async_calls_go_on_in_a_child(tmp_path: Path) -> None:
     script = """
 import asyncio
@@ -225,6 +234,7 @@ print(ended(in_child(lambda: asyncio.run(calls()))))
     assert _run(tmp_path, script).split() == ["0"]
 
 
+@pytest.mark.slow
 def test_steps_of_a_parent_and_its_child_are_all_kept(tmp_path: Path) -> None:
     script = """
 episode = alma.episode(agent="dev", task="Deploy")

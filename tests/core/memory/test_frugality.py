@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from alma import ALMA
-from alma.storage.store import SQLStorage
+from alma.storage.sqlite.store import SQLStorage
 from meetings import MEETING, notes
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from alma import ALMA
 from alma.errors import MemoryNotFoundError
-from alma.storage import compacting
+from alma.storage.sqlite import compacting
 from facade import ManualClock, OpenStore
 from other_process import OtherProcess
 
@@ -78,6 +78,7 @@ def test_a_memory_of_many_calls_is_found_without_reading_the_whole_journal(alma:
     assert [entry.what for entry in alma.history(rule.id)] == ["made"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["forget", "purge", "undo"])
 def test_what_one_process_takes_away_is_gone_at_once_in_another_that_runs(
     open_store: OpenStore, tmp_path: Path, how: str
@@ -106,6 +107,7 @@ def test_what_one_process_takes_away_is_gone_at_once_in_another_that_runs(
             assert gone in alma.retrieve("Deploy the service at night", "helena").ids
 
 
+@pytest.mark.slow
 def test_a_process_in_the_middle_of_reading_keeps_the_log_from_being_emptied_and_the_report_says_so(
     open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ def _world(of: Rules) -> Iterator[World]:
         yield World(alma, of)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(rules=rules, mine=st.lists(specs, min_size=1, max_size=12), theirs=st.lists(specs, min_size=1, max_size=40), name=projects)
 def test_memories_added_to_another_project_change_neither_ids_nor_order_nor_scores_of_mine(
@@ -99,6 +100,7 @@ def test_memories_added_to_another_project_change_neither_ids_nor_order_nor_scor
         assert world.everything() == before
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None)
 @given(rules=rules, mine=st.lists(specs, min_size=5, max_size=30), few=st.lists(specs, min_size=4, max_size=8))
 def test_a_thousand_memories_added_to_another_project_change_nothing_of_mine(
@@ -113,6 +115,7 @@ def test_a_thousand_memories_added_to_another_project_change_nothing_of_mine(
         assert world.everything() == before
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(rules=rules, mine=st.lists(specs, max_size=12), later=st.lists(specs, min_size=1, max_size=25))
 def test_no_text_makes_a_memory_appear_that_the_rules_hide(rules: Rules, mine: list[Spec], later: list[Spec]) -> None:
@@ -126,6 +129,7 @@ def test_no_text_makes_a_memory_appear_that_the_rules_hide(rules: Rules, mine: l
                         assert all(world.may_see(reader, user, memory) for memory in seen)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(mine=st.lists(specs, min_size=1, max_size=10), theirs=st.lists(specs, min_size=1, max_size=25))
 def test_memories_of_an_agent_that_i_cannot_read_move_nothing(mine: list[Spec], theirs: list[Spec]) -> None:
@@ -143,6 +147,7 @@ def test_memories_of_an_agent_that_i_cannot_read_move_nothing(mine: list[Spec], 
         assert seen(world.alma) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2500])
 def test_an_exact_copy_of_my_memory_elsewhere_does_not_show(size: int) -> None:
     """Below and above the size from which a scope is sampled instead of searched whole."""

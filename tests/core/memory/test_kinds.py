@@ -74,6 +74,7 @@ def test_the_words_of_its_other_fields_find_it(shop: ALMA) -> None:
     assert shop.retrieve("Zanzibar", agent="dev").total_items == 1
 
 
+@pytest.mark.slow
 def test_another_process_finds_it_without_registering(shop: ALMA, tmp_path: Path) -> None:
     made = shop.add("meeting_note", agent="dev", **notes())
 
@@ -89,6 +90,7 @@ def test_another_process_finds_it_without_registering(shop: ALMA, tmp_path: Path
     assert made.id in (tmp_path / "shop.jsonl").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_what_another_process_registers_and_grows_is_known_here_at_once(alma: ALMA, tmp_path: Path) -> None:
     setup = f"import sys\nsys.path.insert(0, {str(Path(__file__).parents[2] / 'support')!r})\n" + REGISTERING
     with OtherProcess(setup + OPEN.format(folder=str(tmp_path / "store"))) as other:

@@ -9,7 +9,7 @@ import pytest
 
 from alma import ALMA, CustomMemoryType, DomainKnowledge, Heuristic, Outcome
 from alma.errors import ConfigurationError
-from alma.memory import maintaining
+from alma.memory.admin import maintaining
 from alma.types.maintenance import MaintenanceReport
 from facade import START, ManualClock, OpenStore, held
 
@@ -41,6 +41,7 @@ def settings(**rules: Any) -> Mapping[str, Any]:
     return {"forgetting": {**NO_WINDOW, **rules}}
 
 
+@pytest.mark.slow
 def test_by_default_only_outcomes_beyond_ten_thousand_an_agent_go_the_oldest_first(alma: ALMA, clock: ManualClock) -> None:
     old = [*outcomes(alma, 10_003), *outcomes(alma, 4, agent="b")]
     sure = alma.add_domain_knowledge("a", "ops", "It runs on host one")
@@ -177,6 +178,7 @@ def test_a_run_is_one_record_that_undo_takes_back(open_store: OpenStore) -> None
     assert alma.verify().ok
 
 
+@pytest.mark.slow
 def test_a_large_run_is_done_in_parts_and_all_is_counted(open_store: OpenStore) -> None:
     alma = open_store(forgetting={"outcome": {"window": 1}})
     outcomes(alma, 2 * maintaining.PART + 2)
@@ -237,6 +239,14 @@ def test_it_is_due_a_period_after_it_ran(open_store: OpenStore, clock: ManualClo
     clock.advance(hours=1)
     late = alma.maintain(due_only=True)
     assert (late.ran, late.total, late.last_run_at) == (True, 2, START)
+
+
+def test_on_the_last_day_of_the_calendar_it_runs_and_is_due_at_its_end(open_store: OpenStore, clock: ManualClock) -> None:
+    alma = open_store()
+    clock.now = datetime.max.replace(tzinfo=clock.now.tzinfo, hour=1)
+    alma.learn("a", "Deploy the shop", "success", "by hand")
+    assert alma.maintain().due_at == datetime.max.replace(tzinfo=clock.now.tzinfo)
+    assert not alma.maintain(due_only=True).ran
 
 
 def test_a_run_that_was_noted_in_the_future_keeps_nothing_from_being_due(open_store: OpenStore, clock: ManualClock) -> None:

@@ -54,7 +54,7 @@ def test_a_configuration_file_says_all_and_the_folder_lies_in_the_project(
     monkeypatch.chdir(tmp_path)
     with ALMA.from_config(str(configuration)) as alma:
         assert alma.project_id == "my-project"
-        assert alma.agents == {"helena": MemoryScope(can_learn=("testing",), share_with=("victor",))}
+        assert alma.agents == {"helena": MemoryScope(agent_name="helena", can_learn=("testing",), share_with=("victor",))}
         alma.learn(agent="helena", task="Test", outcome="success", task_type="testing")
     assert (configuration.parent / "memory.db").is_file()
     assert not (tmp_path / ".alma").exists()
@@ -172,7 +172,10 @@ def test_making_a_database_says_which_embedder_it_has(open_store: OpenStore, cap
 
 def test_agents_rules_may_be_given_as_values_or_as_mappings(open_store: OpenStore) -> None:
     alma = open_store(agents={"a": MemoryScope(can_learn=("x",)), "b": {"share_with": ["a"]}})
-    assert alma.agents == {"a": MemoryScope(can_learn=("x",)), "b": MemoryScope(share_with=("a",))}
+    assert alma.agents == {
+        "a": MemoryScope(agent_name="a", can_learn=("x",)),
+        "b": MemoryScope(agent_name="b", share_with=("a",)),
+    }
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ def _open(folder: Path) -> ALMA:
     return ALMA.open(folder, project_id="shop", embedding_provider="hash")
 
 
+@pytest.mark.slow
 def test_what_one_process_learned_another_retrieves_after_it_ended(folder: Path) -> None:
     with _other(folder) as other:
         learned = eval(other.ask("learn('helena', 'Test the login form')"))
@@ -39,6 +40,7 @@ def test_what_one_process_learned_another_retrieves_after_it_ended(folder: Path)
         assert alma.retrieve("Test the login form", "stranger").ids == []
 
 
+@pytest.mark.slow
 def test_what_one_process_learns_another_retrieves_at_once_while_both_run(folder: Path) -> None:
     with _open(folder) as alma, _other(folder) as other:
         assert alma.retrieve("Deploy the service", "helena").ids == []
@@ -52,6 +54,7 @@ def test_what_one_process_learns_another_retrieves_at_once_while_both_run(folder
         assert alma.verify().ok
 
 
+@pytest.mark.slow
 def test_a_new_agent_and_a_new_project_of_another_process_are_seen_at_once(folder: Path) -> None:
     with _open(folder) as alma, _other(folder) as other:
         assert alma.for_project("lab").retrieve("Deploy", "ann").ids == []
@@ -63,6 +66,7 @@ def test_a_new_agent_and_a_new_project_of_another_process_are_seen_at_once(folde
         assert alma.retrieve("Deploy", "bob").ids == [theirs]
 
 
+@pytest.mark.slow
 def test_what_a_call_returned_survives_the_killing_of_its_process(folder: Path) -> None:
     with _other(folder) as other:
         learned = [eval(other.ask(f"learn('helena', 'Deploy part {number}')")) for number in range(3)]
@@ -72,11 +76,12 @@ def test_what_a_call_returned_survives_the_killing_of_its_process(folder: Path) 
         assert alma.verify().ok
 
 
+@pytest.mark.slow
 def test_what_was_used_in_another_process_is_counted_there(folder: Path) -> None:
     with _open(folder) as alma, _other(folder) as other:
         memory = alma.add_heuristic("helena", "login", "test empty fields")
         assert memory.id in other.ask(f"alma.record_usage([{memory.id!r}], [{memory.id!r}], agent='helena').used")
-        assert "MemoryNotFoundError" in other.ask(f"alma.record_feedback({memory.id!r}, signal='used', agent='eve')")
+        assert memory.id in other.ask(f"alma.record_feedback({memory.id!r}, signal='used', agent='eve').unknown")
         assert alma.get_stats().journal_records == 2
 
 

@@ -60,6 +60,7 @@ def test_without_compacting_free_pages_hold_neither_text_nor_vector(open_store: 
     assert [needle for needle in needles if needle in store_files(tmp_path / "store")] == []
 
 
+@pytest.mark.slow
 def test_compacting_gives_back_the_space_of_what_was_purged(open_store: OpenStore, tmp_path: Path) -> None:
     alma, file = open_store(), tmp_path / "store" / "alma.db"
     learned = alma.learn_many({"agent": "helena", "task": f"Test page {n} " * 20, "outcome": "success"} for n in range(400))

@@ -186,6 +186,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ALMA]:
         yield alma
 
 
+@pytest.mark.slow
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(acts, min_size=3, max_size=14))
 @example([*[("learn", 0, "success")] * 3, ("learn", 1, "success"), ("undo", 2, None), ("purge", 0, 3)])

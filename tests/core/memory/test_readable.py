@@ -1,6 +1,7 @@
 """What a reader may read is worked out once, follows what is added, and takes a bounded room."""
 
 import numpy as np
+import pytest
 
 from alma import ALMA
 from alma.memory.readable import ReadableScope, ReadableScopes
@@ -47,6 +48,7 @@ def test_partitions_outside_a_scope_are_closed_whatever_their_number() -> None:
     assert scope.owners == {"ann"}
 
 
+@pytest.mark.slow
 def test_the_scopes_of_ten_thousand_readers_take_a_bounded_room() -> None:
     size = scope_of(1, 2, 3).size
     kept = ReadableScopes(most_bytes=100 * size)

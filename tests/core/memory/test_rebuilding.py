@@ -120,6 +120,7 @@ with ALMA.open(sys.argv[1], project_id="shop") as alma:
 """
 
 
+@pytest.mark.slow
 def test_another_process_finds_what_was_made_anew(shop: ALMA, path: Path) -> None:
     arguments = [sys.executable, "-c", OTHER, str(path.parent)]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:

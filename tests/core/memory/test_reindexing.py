@@ -13,9 +13,10 @@ import pytest
 from alma import ALMA, ConflictError, EmbedderMismatchError, EmbeddingError
 from alma.embedding import HashEmbedder
 from alma.errors import ConfigurationError
-from alma.memory import opening, reindexing
+from alma.memory import opening
+from alma.memory.admin import reindexing
 from alma.protocols import Unembedded
-from alma.storage.store import SQLStorage
+from alma.storage.sqlite.store import SQLStorage
 from alma.types import Fingerprint
 from facade import OpenStore
 from other_process import OtherProcess
@@ -190,7 +191,8 @@ import os, signal, sys
 sys.path[:0] = {path!r}
 from test_reindexing import CountingEmbedder
 from alma import ALMA
-from alma.memory import opening, reindexing
+from alma.memory import opening
+from alma.memory.admin import reindexing
 reindexing.BATCH = 4
 embedder = CountingEmbedder()
 embedder.before = lambda: len(embedder.texts) == 8 and os.kill(os.getpid(), signal.SIGKILL)
@@ -198,6 +200,7 @@ ALMA.open({folder!r}, project_id="shop").reindex(embedder)
 """
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_where_it_stopped(shop: ALMA, tmp_path: Path) -> None:
     before = recalled(shop)
     path = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "support")]
@@ -231,11 +234,12 @@ def test_two_at_once_with_different_embedders_end_with_one_of_them(shop: ALMA, o
         open_store().reindex(second)
 
     first.before = the_other_begins
-    with pytest.raises(ConflictError, match="somebody else"):
+    with pytest.raises(ConflictError, match="another process"):
         shop.reindex(first)
     assert open_store(embedding_provider=second).verify().ok
 
 
+@pytest.mark.slow
 def test_a_running_process_is_told_at_its_next_call(shop: ALMA, other: CountingEmbedder, tmp_path: Path) -> None:
     setup = f"from alma import ALMA\nalma = ALMA.open({str(tmp_path / 'store')!r}, project_id='shop')\n"
     with OtherProcess(setup) as process:

@@ -10,9 +10,10 @@ from pytest_mock import MockerFixture
 
 from alma import ALMA, ConflictError
 from alma.journal import Change
-from alma.storage.evidence import evidence_row
-from alma.storage.store import SQLStorage
-from alma.storage.store_values import RELEARN, note_checksum
+from alma.storage.relational.evidence import evidence_row
+from alma.storage.relational.store_values import RELEARN, note_checksum
+from alma.storage.sqlite.session import Connection
+from alma.storage.sqlite.store import SQLStorage
 from alma.types.evidence import NO_STRATEGY, Evidence, class_id, evidence_id, text_key
 from alma.types.identity import to_micros
 from facade import ManualClock, OpenStore, refused
@@ -81,7 +82,7 @@ def make_former(alma: ALMA, folder: Path) -> None:
     with alma._room.project.write(actor="dev", operation="learn", at=to_micros(alma._room.store.clock())) as write:
         write.apply(changes)
     alma.close()
-    with closing(sqlite3.connect(folder / "store" / "alma.db")) as connection, connection:
+    with closing(sqlite3.connect(folder / "store" / "alma.db", factory=Connection)) as connection, connection:
         connection.execute("INSERT INTO store (key, value) VALUES (?, ?)", (RELEARN, json.dumps(["shop"])))
         note_checksum(connection)
 
@@ -170,7 +171,7 @@ def test_a_store_whose_evidence_is_by_task_already_is_left_as_it_is(
     learn_all(alma, clock)
     records, content, counted = head(alma), alma.content_hash(), counts(alma)
     alma.close()
-    with closing(sqlite3.connect(tmp_path / "store" / "alma.db")) as connection, connection:
+    with closing(sqlite3.connect(tmp_path / "store" / "alma.db", factory=Connection)) as connection, connection:
         connection.execute("INSERT INTO store (key, value) VALUES (?, ?)", (RELEARN, json.dumps(["shop"])))
         note_checksum(connection)
     alma = open_store()
@@ -204,9 +205,9 @@ def test_a_damaged_outcome_keeps_no_store_from_opening_and_it_is_tried_again_whe
 
 def test_two_that_open_it_at_once_make_it_anew_once(open_store: OpenStore, made: Made, mocker: MockerFixture) -> None:
     """The other one makes it anew between what this one reads and what it writes."""
-    from alma.memory import relearning
+    from alma.memory.learn import ledger_migration
 
-    read = relearning._former
+    read = ledger_migration._former
     others: list[ALMA] = []
 
     def meanwhile(room: object) -> object:
@@ -216,7 +217,7 @@ def test_two_that_open_it_at_once_make_it_anew_once(open_store: OpenStore, made:
             others.append(open_store())
         return found
 
-    mocker.patch.object(relearning, "_former", meanwhile)
+    mocker.patch.object(ledger_migration, "_former", meanwhile)
     alma = open_store()
     assert (known(alma), rules(alma)) == made[:2]
     assert [entry.operation for entry in alma._room.project.entries()].count("relearn") == 1

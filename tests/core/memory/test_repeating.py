@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA, ConflictError, ScopeViolationError, ValidationError
-from alma.memory import record
+from alma.memory.learn import record
 from facade import START, ManualClock, OpenStore, held, refused
 
 GIVEN: dict[str, Any] = {"agent": "dev", "task": "Deploy auth service", "outcome": "success", "strategy_used": "blue-green"}

@@ -40,6 +40,7 @@ def test_what_is_like_nothing_judged_comes_before_what_can_be_foreseen(alma: ALM
     assert _ids(alma.review()) == ([strange, foreseen], [])
 
 
+@pytest.mark.slow
 def test_what_lies_between_successes_and_failures_comes_before_what_is_sure(alma: ALMA, clock: ManualClock) -> None:
     _judge(alma, 20)
     between = _ended(alma, (*GOOD, "refund"))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA, ConfigurationError, DomainKnowledge
-from alma.memory import schedule
-from alma.memory.schedule import FIRST_WAIT, LONGEST_WAIT, Schedule
+from alma.memory.admin import schedule
+from alma.memory.admin.schedule import FIRST_WAIT, LONGEST_WAIT, Schedule
 from facade import ManualClock, OpenStore
 
 EVERY_DAY = {"forgetting": {"domain_knowledge": {"max_count": 1}}, "maintenance": {"every": "1d"}}

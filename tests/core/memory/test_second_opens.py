@@ -69,6 +69,7 @@ def compacted_and_verified(folder: Path) -> None:
 WAYS = [second_open, opened_and_closed, opened_by_another_thread, exported_over_it, imported_from_it, compacted_and_verified]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [*WAYS, *([opened_in_a_forked_child] if hasattr(os, "fork") else [])])
 def test_what_was_returned_is_kept_while_other_processes_open_and_close(tmp_path: Path, way: Callable[[Path], None]) -> None:
     with open_alma(tmp_path) as alma:
@@ -122,7 +123,7 @@ with open_it() as alma, open_it() as other:
     alma.export(os.path.join(folder, "..", "export.jsonl"))
     for call in (alma.verify, alma.compact, alma.maintain, alma.overview, alma.get_stats):
         call()
-    for call in (alma.export, alma.import_from):
+    for call in (alma.export, alma.import_from, alma.import_alma_memory):
         try:
             call(os.path.join(folder, "alma.db"))
         except Exception:
@@ -132,6 +133,7 @@ print([path for path in opened if os.path.basename(path).startswith("alma.db")])
 """
 
 
+@pytest.mark.slow
 def test_a_database_file_is_opened_by_sqlite_alone(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", AUDITED, str(tmp_path / "store")], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -162,6 +164,7 @@ def test_row_numbers_are_given_out_once_also_after_an_undo(tmp_path: Path) -> No
         assert alma.verify().ok
 
 
+@pytest.mark.slow
 def test_what_another_process_undoes_or_purges_never_makes_a_search_fail(tmp_path: Path) -> None:
     taken_back = """
 import sys

@@ -3,7 +3,7 @@
 import pytest
 
 from alma import ALMA, MemoryNotFoundError
-from facade import OpenStore, refused
+from facade import OpenStore
 
 TASK = "Deploy the auth service"
 
@@ -34,8 +34,7 @@ def test_a_project_is_a_wall_even_for_the_same_agent(open_store: OpenStore) -> N
     (memory, *_) = other.retrieve(TASK, "ann")
     with pytest.raises(MemoryNotFoundError):
         alma.get(memory.id)
-    with refused(alma, MemoryNotFoundError, memory.id):
-        alma.record_feedback(memory.id, signal="used", agent="ann")
+    assert alma.record_feedback(memory.id, signal="used", agent="ann").unknown == (memory.id,)
     assert alma.record_usage([memory.id], [memory.id], agent="ann").unknown == (memory.id,)
 
 
@@ -106,8 +105,8 @@ def test_get_for_an_agent_gives_only_what_it_may_read(open_store: OpenStore) -> 
 def test_usage_and_feedback_of_what_an_agent_cannot_read_count_nothing(open_store: OpenStore) -> None:
     alma = _filled(open_store(agents={"ann": {"share_with": ["bob"]}}), "ann")
     memory = alma.retrieve(TASK, "ann").outcomes[0]
-    with refused(alma, MemoryNotFoundError, "'eve' sees no memory"):
-        alma.record_feedback(memory.id, signal="thumbs_up", agent="eve")
+    report = alma.record_feedback(memory.id, signal="thumbs_up", agent="eve")
+    assert (report.counted, report.unknown) == ((), (memory.id,))
     assert alma.record_usage([memory.id], [memory.id], agent="eve").unknown == (memory.id,)
     assert alma.record_usage([memory.id], [memory.id], agent="bob").used == (memory.id,)
     alma.record_feedback(memory.id, signal="thumbs_up", agent="bob")

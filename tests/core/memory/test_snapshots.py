@@ -95,6 +95,7 @@ def _same(ours: list[Answer], theirs: list[Answer]) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_a_snapshot_of_this_store_is_used_and_answers_the_same(copy: Kept, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
         assert _same(_answers(alma), copy.answers)
@@ -122,6 +123,7 @@ def test_a_snapshot_that_was_tampered_with_is_ignored(copy: Kept, kind: str, cap
     assert "is not used" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_snapshot_of_another_database_is_ignored(copy: Kept, foreign: bytes, caplog: pytest.LogCaptureFixture) -> None:
     copy.snapshot.write_bytes(foreign)
     with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
@@ -177,6 +179,7 @@ def test_a_small_store_keeps_no_snapshot(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.index")) == []
 
 
+@pytest.mark.slow
 def test_a_snapshot_that_cannot_be_deleted_is_a_warning_and_told_by_the_receipt(
     copy: Kept, caplog: pytest.LogCaptureFixture
 ) -> None:

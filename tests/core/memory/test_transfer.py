@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from alma import ALMA, AlmaError, ConflictError, CustomMemoryType, Draft, Outcome, Passage, StorageError, ValidationError
 from alma.embedding import HashEmbedder
 from alma.errors import CorruptStoreError
-from alma.storage.logical import NO_USAGE
+from alma.storage.relational.logical import NO_USAGE
 from alma.types import Verdict
 from alma.types.changes import Change
 from alma.types.evidence import evidence_id, text_key
@@ -543,6 +543,7 @@ def test_an_import_into_a_store_with_other_things_leaves_them(empty: ALMA, file:
     assert empty.verify().ok
 
 
+@pytest.mark.slow
 def test_a_large_file_is_one_transaction_of_several_records(open_store: OpenStore, tmp_path: Path) -> None:
     alma, other = open_store("many"), open_store("others")
     alma.add_many(Outcome(agent="dev", task_description=f"Task {number}") for number in range(2_500))
@@ -554,6 +555,7 @@ def test_a_large_file_is_one_transaction_of_several_records(open_store: OpenStor
     assert other.verify().ok
 
 
+@pytest.mark.slow
 def test_an_import_that_fails_late_leaves_nothing(full: ALMA, open_store: OpenStore, tmp_path: Path) -> None:
     alma, other = open_store("many"), open_store("others")
     alma.add_many(Outcome(agent=f"dev{number}", task_description=f"Task {number}") for number in range(1_500))
@@ -659,6 +661,7 @@ def test_a_damaged_memory_is_named_and_no_file_appears(full: ALMA, tmp_path: Pat
     assert not (tmp_path / "damaged.jsonl").exists()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(memories, min_size=1, max_size=5))
 def test_whatever_can_be_stored_survives_the_way(open_store: OpenStore, tmp_path: Path, given: list[Any]) -> None:

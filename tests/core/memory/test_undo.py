@@ -138,6 +138,7 @@ def history_in(folder: str | Path) -> History:
 STEP = st.tuples(st.integers(0, 15), st.sampled_from(AGENTS), st.integers(0, 63), st.integers(0, 63))
 
 
+@pytest.mark.slow
 @settings(
     max_examples=6, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck)
 )

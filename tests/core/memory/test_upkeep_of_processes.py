@@ -3,15 +3,17 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from alma import ALMA, Outcome
-from alma.memory.maintaining import PART
+from alma.memory.admin.maintaining import PART
 from facade import START
 from other_process import OtherProcess
 
 SETUP = """
 import os, signal
 from alma import ALMA
-from alma.memory.maintaining import maintain
+from alma.memory.admin.maintaining import maintain
 alma = ALMA.open({folder!r}, project_id="shop", embedding_provider="hash", forgetting={{"outcome": {{"window": 1}}}})
 def killed():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -32,6 +34,7 @@ def _fill(alma: ALMA, count: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_of_two_processes_for_which_it_is_due_one_runs(tmp_path: Path) -> None:
     with _open(tmp_path) as alma:
         _fill(alma, 40)
@@ -43,6 +46,7 @@ def test_of_two_processes_for_which_it_is_due_one_runs(tmp_path: Path) -> None:
         assert alma.verify().ok
 
 
+@pytest.mark.slow
 def test_a_process_killed_between_two_parts_leaves_the_rest_to_the_next_run(tmp_path: Path) -> None:
     with _open(tmp_path) as alma:
         _fill(alma, PART + 8)
@@ -54,6 +58,7 @@ def test_a_process_killed_between_two_parts_leaves_the_rest_to_the_next_run(tmp_
         assert alma.maintain().total == 7
 
 
+@pytest.mark.slow
 def test_a_key_that_two_processes_send_counts_once(tmp_path: Path) -> None:
     with _open(tmp_path) as alma:
         with _other(tmp_path) as first, _other(tmp_path) as second, ThreadPoolExecutor(2) as threads:

@@ -157,6 +157,7 @@ def test_a_memory_that_is_not_similar_enough_to_be_scored(alma: ALMA, clock: Man
     assert far.id not in alma.retrieve("Test the login form again", "hal", top_k=told.top_k_needed - 1).ids
 
 
+@pytest.mark.slow
 def test_a_memory_of_a_large_scope_that_no_search_brings_up(alma: ALMA, clock: ManualClock) -> None:
     tasks = [f"Test the login form of shop {number}" for number in range(300)]
     tasks += [f"Bake {number} loaves of bread in the oven" for number in range(1_900)]
@@ -291,6 +292,7 @@ def without(world: World, told: RetrievalExplanation, alma: ALMA, ids: list[str]
     raise AssertionError(told)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(world=worlds())
 def test_removing_the_filter_that_is_named_lets_a_missing_memory_appear(world: World) -> None:

@@ -55,6 +55,7 @@ def crowd(alma: ALMA, count: int, task_type: str | None) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task_type", [None, "chores"])
 def test_an_agent_that_comes_in_reads_as_much_beside_thousands_of_outcomes_as_beside_a_few(
     ticks: Ticks, open_store: OpenStore, task_type: str | None
@@ -88,6 +89,7 @@ ITEMS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(before=ITEMS, items=ITEMS)
 def test_many_outcomes_at_once_are_counted_as_one_by_one(
@@ -109,6 +111,7 @@ def test_many_outcomes_at_once_are_counted_as_one_by_one(
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_more_tasks_than_are_held_come_twice_and_once_more_after_reopening(open_store: OpenStore) -> None:
     alma = open_store()
     tasks = ["".join(letters) for letters in permutations("bdgklmrt", 5)][: MOST_CELLS + 40]
@@ -122,6 +125,7 @@ def test_more_tasks_than_are_held_come_twice_and_once_more_after_reopening(open_
     assert trials == {task: 3 if place < 60 else 2 for place, task in enumerate(tasks)}
 
 
+@pytest.mark.slow
 def test_what_is_kept_in_hand_between_calls_is_bounded(alma: ALMA) -> None:
     many = 2 * MOST_BOOKS + 30
     told = {"task": "Clean up", "outcome": "success"}

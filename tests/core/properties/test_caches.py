@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from alma.memory.sizes import SearchSizes
+from alma.memory.search_sizes import SearchSizes
 from alma.types import MemorySlice
 from sized import TINY, open_sized
 
@@ -24,10 +24,8 @@ steps = st.one_of(
 )
 
 
-def opened(folder: Path, sizes: SearchSizes, patience: int = 10_000) -> ALMA:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("alma.storage.words.ONE_BY_ONE", (patience, 4))
-        return open_sized(folder, sizes, agents=AGENTS)
+def opened(folder: Path, sizes: SearchSizes) -> ALMA:
+    return open_sized(folder, sizes, agents=AGENTS)
 
 
 def take(alma: ALMA, step: str, agent: str, text: str, found: MemorySlice) -> None:
@@ -44,18 +42,16 @@ def take(alma: ALMA, step: str, agent: str, text: str, found: MemorySlice) -> No
         alma.purge(memory_ids=found.ids[:1])
 
 
-@pytest.mark.parametrize("patience", [0, 10_000])
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [SearchSizes(), TINY], ids=["usual", "tiny"])
 def test_any_question_is_answered_as_by_a_process_that_has_just_begun(
-    tmp_path_factory: pytest.TempPathFactory, sizes: SearchSizes, patience: int
+    tmp_path_factory: pytest.TempPathFactory, sizes: SearchSizes
 ) -> None:
-    """`patience` is how many lists of words are read one by one before all are."""
-
     @settings(max_examples=40, deadline=None)
     @given(made=st.lists(steps, min_size=3, max_size=10), other=st.integers(0, 3))
     def holds(made: list[tuple[str, str, str]], other: int) -> None:
         folder = tmp_path_factory.mktemp("caches")
-        with opened(folder, sizes, patience) as alma, opened(folder, sizes) as elsewhere:
+        with opened(folder, sizes) as alma, opened(folder, sizes) as elsewhere:
             alma.learn("ann", "deploy ledger", "success", strategy_used="plants")
             found = alma.retrieve(" ".join(WORDS), "ann")
             for number, (step, agent, text) in enumerate(made):

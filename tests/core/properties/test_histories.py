@@ -137,6 +137,7 @@ by_a_reader = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(mine=some_steps, theirs=some_steps, agent=st.sampled_from(["ann", "eve"]), question=storable_texts)
 def test_what_is_done_in_another_project_changes_no_byte_of_what_i_recall(
@@ -151,6 +152,7 @@ def test_what_is_done_in_another_project_changes_no_byte_of_what_i_recall(
     assert seen_by(alma, "ann", question) == before
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(mine=some_steps, theirs=by_a_stranger | by_a_reader, question=storable_texts)
 def test_what_an_agent_does_that_i_cannot_read_is_not_seen_and_moves_nothing_in_the_search_by_meaning(

@@ -14,8 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA, AlmaError, CustomMemoryType, Episode, MemorySlice
+from old_memory import OLD_MEMORY
 
 LONGEST_MESSAGE = 1_500
+OPENING = frozenset({"open", "from_config", "quickstart", "close"})
+"""Methods that open and close stores: those below have tests of their own."""
 
 
 class Hostile:
@@ -124,6 +127,9 @@ class Shop:
             "learn_many": {"items": [{"agent": "helena", "task": "Deploy", "outcome": True}]},
             "add_user_preference": {"user_id": "u", "category": "c", "preference": "p"},
             "add_domain_knowledge": {"agent": "helena", "domain": "d", "fact": "f"},
+            "add_preference": {"user_id": "u", "category": "c", "preference": "p"},
+            "add_knowledge": {"agent": "helena", "domain": "d", "fact": "f"},
+            "add_conversation": {"messages": [("user", "hello")], "agent": "helena", "session_id": "s"},
             "add_anti_pattern": {"agent": "helena", "pattern": "p", "why_bad": "w"},
             "add_heuristic": {"agent": "helena", "condition": "c", "strategy": "s"},
             "add": {"kind": "heuristic", "agent": "helena", "condition": "c", "strategy": "s"},
@@ -145,9 +151,12 @@ class Shop:
             "undo_preview": {"to": 0},
             "forget": {"agent": "nobody"},
             "purge": {"memory_ids": []},
+            "quarantined": {},
+            "release_quarantined": {"memory_ids": []},
             "export": {"target": io.BytesIO()},
             "backup": {"path": self.folder / "backup.db", "force": True},
             "import_from": {"source": io.BytesIO(kept.getvalue()), "on_conflict": "skip"},
+            "import_alma_memory": {"source": OLD_MEMORY, "project": "blog"},
             "reindex": {"embedder": "hash"},
         }
         return needed.get(name, {})
@@ -172,7 +181,7 @@ def _places(cls: type) -> list[tuple[str, str]]:
     return [
         (name, parameter.name)
         for name, method in inspect.getmembers(cls, inspect.isroutine)
-        if not name.startswith("_") and str(method.__module__).startswith("alma") and name not in ("open", "from_config", "close")
+        if not name.startswith("_") and str(method.__module__).startswith("alma") and name not in OPENING
         for parameter in inspect.signature(method).parameters.values()
         if parameter.name not in ("self", "cls")
     ]
@@ -205,6 +214,7 @@ def _call(shop: Shop, method: str, parameter: str, value: Any) -> None:
         shop.prepared.pop(method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "parameter"), _places(ALMA))
 def test_a_method_of_alma_takes_an_odd_argument_or_refuses_it_and_changes_nothing(
     shop: Shop, method: str, parameter: str
@@ -213,12 +223,14 @@ def test_a_method_of_alma_takes_an_odd_argument_or_refuses_it_and_changes_nothin
         _call(shop, method, parameter, _odd(name))
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(place=st.sampled_from(_places(ALMA)), value=values)
 def test_any_value_for_any_argument_is_taken_or_refused(shop: Shop, place: tuple[str, str], value: Any) -> None:
     _call(shop, *place, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "parameter"), _places(Episode))
 def test_a_method_of_an_episode_takes_an_odd_argument_or_refuses_it_and_the_episode_goes_on(
     shop: Shop, method: str, parameter: str

@@ -65,6 +65,7 @@ def filled(store: ALMA, said: list[str]) -> ALMA:
     return alma
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(said=st.lists(texts, min_size=1, max_size=2), question=texts, budget=st.integers(0, 3000))
 def test_a_prompt_is_the_same_in_another_process_and_within_its_budget(
@@ -80,6 +81,7 @@ def test_a_prompt_is_the_same_in_another_process_and_within_its_budget(
     assert estimate_tokens(prompt) <= budget
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(said=st.lists(texts, min_size=1, max_size=2), budget=st.integers(0, 2000))
 def test_a_prompt_has_one_fence_and_the_tags_of_its_items_alone(store: ALMA, said: list[str], budget: int) -> None:

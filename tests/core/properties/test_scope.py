@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA, DomainKnowledge
-from alma.memory.sizes import SearchSizes
+from alma.memory.search_sizes import SearchSizes
 from alma.testing.clocks import START
 from alma.types.recalled import Recalled
 from other_process import OtherProcess
@@ -66,6 +66,7 @@ def assert_unmoved(
             assert whole.seen(reader, mine) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [TINY, SearchSizes()], ids=["tiny", "usual"])
 def test_what_a_reader_may_not_read_changes_nothing_that_it_sees(
     tmp_path_factory: pytest.TempPathFactory, donors: Mapping[str, Path], sizes: SearchSizes
@@ -115,6 +116,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ALMA, AL
         yield beside, alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["one", "hundreds", "thousands"])
 @pytest.mark.parametrize("arms", [("dense", "text"), ("text",), ("dense",)])
 def test_a_crowd_of_thousands_changes_nothing_of_what_others_see(
@@ -130,6 +132,7 @@ def told(item: Recalled) -> Any:
     return item.model_dump(exclude={"memory": {"id"}, "explanation": {"folded"}})
 
 
+@pytest.mark.slow
 def test_what_another_process_writes_between_two_questions_changes_nothing(tmp_path: Path) -> None:
     setup = f"""
 import sys

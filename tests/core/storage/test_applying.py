@@ -11,7 +11,7 @@ from alma import ALMA
 from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, StorageError
 from alma.journal import Change
 from alma.protocols import Write
-from alma.storage.logical import NO_USAGE
+from alma.storage.relational.logical import NO_USAGE
 from alma.testing.contracts.stored import found_by_words
 from alma.types import Heuristic, Passage
 from alma.types.evidence import evidence_id, text_key

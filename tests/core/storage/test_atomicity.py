@@ -11,8 +11,8 @@ from pytest_mock import MockerFixture
 
 from alma import ALMA
 from alma.errors import ConflictError, MemoryNotFoundError, StorageError
-from alma.storage.seal import OpenSeal
-from alma.storage.store import SQLStorage
+from alma.storage.relational.seal import OpenSeal
+from alma.storage.sqlite.store import SQLStorage
 from alma.types import DomainKnowledge
 from alma.types.passages import passages_of
 from processes import answer, finished, start, worker, workers
@@ -234,6 +234,7 @@ def drop(storage: SQLStorage, body: dict[str, object], *, version: int) -> None:
         write.drop_record("session", "s1", body, version=version)
 
 
+@pytest.mark.slow
 def test_a_process_killed_before_any_statement_of_a_write_leaves_all_or_nothing(tmp_path: Path) -> None:
     open_alma(tmp_path).close()
     with worker("crash", tmp_path, 40) as process:
@@ -247,6 +248,7 @@ def test_a_process_killed_before_any_statement_of_a_write_leaves_all_or_nothing(
         assert alma.verify().records == len(told)
 
 
+@pytest.mark.slow
 def test_whatever_was_acknowledged_before_a_kill_is_there(tmp_path: Path) -> None:
     chance = Random(5)
     told: list[str] = []

@@ -31,6 +31,7 @@ def learn_from_processes(folder: Path, projects: list[str], count: int) -> list[
             return [made for ids in pool.map(finished, processes) for made in ids]
 
 
+@pytest.mark.slow
 def test_eight_processes_that_learn_a_hundred_times_each_leave_one_chain_of_eight_hundred(tmp_path: Path) -> None:
     ids = learn_from_processes(tmp_path, ["shop"] * 8, 100)
 
@@ -47,6 +48,7 @@ def agents_of(alma: ALMA, ids: list[str]) -> list[str]:
     return [alma.get(memory_id).agent for memory_id in ids]
 
 
+@pytest.mark.slow
 def test_processes_in_two_projects_keep_a_gapless_chain_in_each(tmp_path: Path) -> None:
     learn_from_processes(tmp_path, ["shop", "lab", "shop"], 40)
 
@@ -56,6 +58,7 @@ def test_processes_in_two_projects_keep_a_gapless_chain_in_each(tmp_path: Path) 
     assert chain(tmp_path, "lab") == list(range(1, 41))
 
 
+@pytest.mark.slow
 def test_eight_threads_that_learn_fifty_times_each_leave_one_chain_of_four_hundred(tmp_path: Path) -> None:
     with open_alma(tmp_path) as alma, ThreadPoolExecutor(8) as pool:
 
@@ -77,6 +80,7 @@ def _threads_change_often() -> Iterator[None]:
     sys.setswitchinterval(usual)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_threads_change_often")
 def test_threads_that_read_while_new_owners_appear_always_get_a_whole_answer(tmp_path: Path) -> None:
     is_over = Event()
@@ -124,6 +128,7 @@ def test_a_new_thread_takes_over_the_connection_of_one_that_has_ended(tmp_path: 
         assert alma.verify().ok
 
 
+@pytest.mark.slow
 def test_what_another_process_learned_is_there_at_once(tmp_path: Path) -> None:
     with open_alma(tmp_path) as alma:
         assert list(alma.retrieve("Task 0 of agent0", "agent0")) == []

@@ -10,8 +10,8 @@ from threading import Barrier
 import pytest
 
 from alma.errors import StorageError
-from alma.storage.creating import create_database
-from alma.storage.store import SQLStorage
+from alma.storage.sqlite.creating import create_database
+from alma.storage.sqlite.store import SQLStorage
 from processes import finished, start, workers
 from stores import FINGERPRINT, NOW, new_storage, open_alma
 
@@ -98,6 +98,7 @@ def test_eight_threads_that_make_it_at_once_get_one_database(tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["alma.db"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 8])
 def test_processes_that_make_it_at_once_get_one_database(tmp_path: Path, count: int) -> None:
     with workers(*[("create", tmp_path / "store")] * count) as processes:

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Column, Table
 
 from alma.errors import AlmaError
-from alma.storage import tables
-from alma.storage.store import SQLStorage
+from alma.storage.relational import tables
+from alma.storage.sqlite.store import SQLStorage
 from alma.types import VerifyReport
 from damages import BESIDE, Damage, Whole, damages_of, damages_of_rows, open_whole
 from facade import ManualClock
@@ -126,6 +126,7 @@ def chosen(whole: Whole, folder: Path, table: Table, column: Column, *, count: i
             return
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
 def test_after_damage_every_call_answers_or_raises_an_error_of_alma(
     whole: Whole, tmp_path: Path, table: Table, column: Column
@@ -147,6 +148,7 @@ def needs_a_backup(name: str, damage: Damage, whole: Whole) -> bool:
     return name in NEEDS_A_BACKUP or (name == "journal.digest" and damage.values["_place"] in purged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
 def test_a_rebuild_restores_what_follows_from_the_journal_and_names_the_rest(
     whole: Whole, tmp_path: Path, table: Table, column: Column
@@ -195,6 +197,7 @@ def words(path: Path) -> list[tuple[str, str]]:
     return [(word, rows(path, query.format(word))[0][0]) for word in sorted({*re.findall("[a-z]{3,}", texts.lower())})]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["memory", "passage", "evidence", "partition"])
 def test_row_numbers_that_could_be_given_out_again_or_are_too_large_are_found(whole: Whole, tmp_path: Path, table: str) -> None:
     for statement in (

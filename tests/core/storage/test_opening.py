@@ -15,7 +15,7 @@ import pytest
 
 from alma import ALMA
 from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError, StorageError
-from alma.storage.database import Database
+from alma.storage.sqlite.database import Database
 from stores import Filled, execute, fill, new_storage, open_alma
 
 PAGE = 4096
@@ -210,6 +210,7 @@ print(len(done))
 """
 
 
+@pytest.mark.slow
 def test_a_store_may_be_closed_while_threads_read(tmp_path: Path) -> None:
     command = [sys.executable, "-c", CLOSED_UNDER_READERS, str(tmp_path)]
     found = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -256,6 +257,7 @@ for folder in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="permissions of this kind are Unix's")
 def test_what_may_not_be_written_is_an_error_of_alma_and_not_called_damage(filled: Filled) -> None:
     modes = {  # of the folder, and of the database in it

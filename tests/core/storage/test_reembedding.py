@@ -11,9 +11,9 @@ from alma import ALMA
 from alma.embedding import HashEmbedder
 from alma.errors import AlmaError, CorruptStoreError
 from alma.protocols import Unembedded
-from alma.storage import reembedding
-from alma.storage.reembedding import NextVectors
-from alma.storage.store import SQLStorage
+from alma.storage.relational import reembedding
+from alma.storage.relational.reembedding import NextVectors
+from alma.storage.sqlite.store import SQLStorage
 from stores import NOW, Driver, Filled, execute, fill, open_alma, rows
 
 OTHER = HashEmbedder(32)
@@ -133,6 +133,7 @@ def driver(mocker: MockerFixture) -> Driver:
     return made
 
 
+@pytest.mark.slow
 def test_a_fault_before_any_statement_leaves_the_old_vectors_or_the_new_ones_serving(driver: Driver, tmp_path: Path) -> None:
     with open_alma(tmp_path, dimension=16) as alma:
         learned = alma.learn("a", "Deploy the shop", "success")

@@ -8,36 +8,45 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Table, UniqueConstraint
+from sqlalchemy import Integer, Table, Text, UniqueConstraint
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite as dialect
-from sqlalchemy.schema import CreateIndex
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from alma.errors import ConfigurationError, StorageError
-from alma.storage import compiled, migrations, sources, tables
-from alma.storage.migrations import MIGRATIONS, migrate
-from alma.storage.store import SQLStorage
-from stores import NOW, execute, new_storage, rows
+from alma.storage import relational
+from alma.storage.relational import tables
+from alma.storage.relational.statements import statements
+from alma.storage.relational.statements.text import text_metadata, text_statements
+from alma.storage.sqlite import compiled, migrations
+from alma.storage.sqlite.compiled import STATEMENTS
+from alma.storage.sqlite.compiling import compile_statements
+from alma.storage.sqlite.migrations import MIGRATIONS, migrate
+from alma.storage.sqlite.session import Connection
+from alma.storage.sqlite.store import SQLStorage
+from alma.testing.contracts.stored import found_by_words
+from stores import NOW, execute, fill, new_storage, rows
 
 DECLARED = sorted(tables.metadata.tables)
-SQL_TYPES = {"VARCHAR": "TEXT", "FLOAT": "REAL", "INTEGER": "INTEGER", "BLOB": "BLOB"}
+SQL_TYPES = {"TEXT": "TEXT", "FLOAT": "REAL", "INTEGER": "INTEGER", "BLOB": "BLOB"}
 MIGRATED_AT = 1_772_600_767_890_123
 
 
 @pytest.fixture(scope="module")
-def connection() -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as made:
+def connection() -> Iterator[Connection]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as made:
         migrate(made, at=1)
         yield made
 
 
-def test_the_migrations_make_the_declared_tables_and_no_others(connection: sqlite3.Connection) -> None:
+def test_the_migrations_make_the_declared_tables_and_no_others(connection: Connection) -> None:
     made = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
 
     assert [name for (name,) in made] == DECLARED
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_columns_have_the_declared_order_type_nullability_and_key(connection: sqlite3.Connection, name: str) -> None:
+def test_columns_have_the_declared_order_type_nullability_and_key(connection: Connection, name: str) -> None:
     made = [
         (column, kind, bool(required) or bool(key), bool(key))
         for _, column, kind, required, _, key in connection.execute(f"PRAGMA table_info({name})")
@@ -50,7 +59,7 @@ def test_columns_have_the_declared_order_type_nullability_and_key(connection: sq
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_what_is_declared_unique_is(connection: sqlite3.Connection, name: str) -> None:
+def test_what_is_declared_unique_is(connection: Connection, name: str) -> None:
     made = {
         tuple(column for _, _, column in connection.execute(f"PRAGMA index_info({index})"))
         for _, index, is_unique, origin, _ in connection.execute(f"PRAGMA index_list({name})")
@@ -66,7 +75,7 @@ def declared_unique(table: Table) -> set[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_indexes_are_the_declared_ones(connection: sqlite3.Connection, name: str) -> None:
+def test_indexes_are_the_declared_ones(connection: Connection, name: str) -> None:
     made = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?", (name,))
     declared = [str(CreateIndex(index).compile(dialect=dialect.dialect())) for index in tables.metadata.tables[name].indexes]
 
@@ -78,22 +87,83 @@ def plain(sql: str) -> str:
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_every_table_is_strict(connection: sqlite3.Connection, name: str) -> None:
+def test_every_table_is_strict(connection: Connection, name: str) -> None:
     assert connection.execute("SELECT strict FROM pragma_table_list WHERE name = ?", (name,)).fetchone() == (1,)
 
 
-def test_the_compiled_statements_are_what_the_sources_say() -> None:
-    assert Path(compiled.__file__).read_text(encoding="utf-8") == sources.compile_sources()
+def test_the_compiled_statements_are_up_to_date() -> None:
+    assert Path(compiled.__file__).read_text(encoding="utf-8") == compile_statements()
 
 
-@pytest.mark.parametrize("name", sorted(sources.sources()))
-def test_every_compiled_statement_runs_on_the_migrated_tables(connection: sqlite3.Connection, name: str) -> None:
-    connection.execute("EXPLAIN " + getattr(compiled, name), AnyValue())
+@pytest.mark.parametrize("name", sorted(STATEMENTS))
+def test_every_compiled_statement_runs_on_the_migrated_tables(connection: Connection, name: str) -> None:
+    connection.execute("EXPLAIN " + STATEMENTS[name], AnyValue())
 
 
 class AnyValue(dict[str, Any]):
     def __missing__(self, name: str) -> None:
         return None
+
+
+ALL = {**statements(), **text_statements()}
+ONLY_SQLITE = ("json_each", "OR IGNORE", "total(", "unhex", "GLOB", "PRAGMA")
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_every_statement_compiles_for_postgresql(name: str) -> None:
+    text = str(ALL[name].compile(dialect=postgresql.dialect(paramstyle="named")))  # type: ignore[no-untyped-call] # as SQLAlchemy has it
+
+    assert [word for word in ONLY_SQLITE if word in text] == []
+
+
+def test_every_table_compiles_for_postgresql_with_whole_numbers_of_64_bits_and_texts_by_their_bytes() -> None:
+    made = [*tables.metadata.sorted_tables, *text_metadata.sorted_tables]
+    text = "\n".join(str(CreateTable(table).compile(dialect=postgresql.dialect())) for table in made)  # type: ignore[no-untyped-call]
+    columns = [column for table in made for column in table.columns]
+
+    assert text.count("BIGSERIAL") == sum(column.name == "row" for column in columns)
+    assert text.count("BIGINT") + text.count("BIGSERIAL") + text.count("\town INTEGER") + text.count("\tother INTEGER") == sum(
+        isinstance(column.type, Integer) for column in columns
+    )
+    assert text.count('TEXT COLLATE "C"') == sum(isinstance(column.type, Text) for column in columns) == 23
+
+
+def test_the_tables_of_the_metadata_hold_what_the_migrations_make(connection: Connection) -> None:
+    """Those of the migrations are `STRICT` besides, and two have no row numbers of their own."""
+    with closing(sqlite3.connect(":memory:")) as other:
+        for table in tables.metadata.sorted_tables:
+            other.execute(str(CreateTable(table).compile(dialect=dialect.dialect())))
+            for index in table.indexes:
+                other.execute(str(CreateIndex(index).compile(dialect=dialect.dialect())))
+        assert [layout(other, name) for name in DECLARED] == [layout(connection, name) for name in DECLARED]
+
+
+def layout(connection: sqlite3.Connection, table: str) -> tuple[object, ...]:
+    """Columns, unique constraints and indexes of a table, as SQLite reads them."""
+    columns = [
+        (name, {"BIGINT": "INTEGER", "FLOAT": "REAL"}.get(kind, kind), bool(required) or bool(key), key)
+        for _, name, kind, required, _, key in connection.execute(f"PRAGMA table_info({table})")
+    ]
+    indexes = {
+        (bool(is_unique), bool(is_partial), tuple(row[2] for row in connection.execute(f"PRAGMA index_info({index})")))
+        for _, index, is_unique, origin, is_partial in connection.execute(f"PRAGMA index_list({table})")
+        if origin != "pk"
+    }
+    return table, columns, indexes
+
+
+def test_every_statement_is_run_somewhere_and_every_one_that_is_run_exists() -> None:
+    room = Path(relational.__file__).parents[1]
+    code = [
+        file.read_text(encoding="utf-8")
+        for file in room.rglob("*.py")
+        if "statements" not in file.parts and file.name != "compiled.py"
+    ]
+    run = re.compile(r'\.(?:all|each|many|run|insert|run_many|one)\(\s*"(\w+)"')
+    named = {name for text in code for name in run.findall(text)}
+
+    assert named <= set(ALL)
+    assert [name for name in ALL if not any(f'"{name}"' in text for text in code)] == []
 
 
 def test_migrations_are_numbered_and_recorded_by_name_with_their_time(tmp_path: Path) -> None:
@@ -115,11 +185,11 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path)
     assert path.read_bytes() == before
 
 
-def add_table(connection: sqlite3.Connection) -> None:
+def add_table(connection: Connection) -> None:
     connection.execute("CREATE TABLE later (x INTEGER) STRICT")
 
 
-def add_table_and_fail(connection: sqlite3.Connection) -> None:
+def add_table_and_fail(connection: Connection) -> None:
     add_table(connection)
     raise sqlite3.OperationalError("disk I/O error")
 
@@ -142,3 +212,24 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(tmp_path: Path, mo
     with pytest.raises(StorageError, match="disk I/O error"):
         SQLStorage(tmp_path / "alma.db", at=NOW)
     assert (rows(tmp_path / "alma.db", everything), rows(tmp_path / "alma.db", "SELECT * FROM migration")) == before
+
+
+def test_memories_that_wait_for_the_full_text_in_an_older_database_are_found_by_their_words(tmp_path: Path) -> None:
+    filled = fill(tmp_path)
+    memory = rows(filled.path, "SELECT memory, text FROM passage WHERE project = 2")[0]
+    execute(
+        filled.path,
+        f"INSERT INTO text_2 (text_2, rowid, text) VALUES ('delete', {2 * memory[0]}, '{memory[1].decode()}')",
+        "ALTER TABLE project ADD COLUMN unindexed TEXT NOT NULL DEFAULT '[]'",
+        f"UPDATE project SET unindexed = '[{memory[0]}]' WHERE row = 2",
+        "DELETE FROM migration WHERE name LIKE 'm006%'",
+    )
+
+    with closing(SQLStorage(filled.path, at=NOW)) as storage:
+        assert found_by_words(storage.project("lab"), "liquids") == {memory[0]}
+    assert "unindexed" not in rows(filled.path, "SELECT sql FROM sqlite_master WHERE name = 'project'")[0][0]
+
+
+def test_small_records_under_a_key_are_found_by_the_key(connection: Connection) -> None:
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {STATEMENTS['records_under']}", AnyValue()).fetchall()
+    assert [("SEARCH record" in step[3], "key>? AND key<?" in step[3]) for step in plan] == [(True, True)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from alma.storage.text_table import SCOPES_KEPT, TextScope, TextTable
+from alma.storage.relational.text_table import SCOPES_KEPT, TextScope, TextTable
 
 
 def lengths(scope: TextScope) -> dict[int, float]:

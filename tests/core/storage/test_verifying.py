@@ -11,8 +11,8 @@ import pytest
 
 from alma.errors import AlmaError
 from alma.journal import Change, JournalRecord, decode_payload, encode_payload, payload_digest, replay, reversed_changes
-from alma.storage.checks import documents
-from alma.storage.store import SQLStorage
+from alma.storage.sqlite.checks import documents
+from alma.storage.sqlite.store import SQLStorage
 from alma.types import Passage, VerifyReport
 from stores import NOW, TASK, Filled, execute, fill, open_alma, rows
 
@@ -239,18 +239,6 @@ TAMPERINGS = {
         ["INSERT INTO text_1 (rowid, text) VALUES (198, 'x')"],
         "shop: full text: has an entry, 99, of no memory",
     ),
-    "a memory that waits for the full text twice": (
-        [f"UPDATE project SET unindexed = json_array(({MEMORY})) WHERE name = 'shop'"],
-        "shop: memory {outcome}: waits for the full text, which holds it",
-    ),
-    "a memory that does not wait any more": (
-        ["UPDATE project SET unindexed = '[]' WHERE name = 'lab'"],
-        "lab: memory {lab}: is missing from the full text",
-    ),
-    "nothing that waits": (
-        ["UPDATE project SET unindexed = '[99]' WHERE name = 'shop'"],
-        "shop: full text: waits for 99, which is no memory",
-    ),
     "a full-text entry of other words": (
         [
             f"INSERT INTO text_1 (text_1, rowid, text) SELECT 'delete', 2 * memory, CAST(text AS TEXT) FROM passage {OF_OUTCOME}",
@@ -367,6 +355,7 @@ def content(path: Path) -> dict[str, list[tuple[object, ...]]]:
     return {table: rows(path, f"SELECT * FROM {table} ORDER BY 1, 2, 3") for table in LOGICAL}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_a_byte_flipped_anywhere_is_told_or_harmless(store: Filled, seed: int) -> None:
     chance = Random(seed)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from alma.protocols import CommonWords, Project, Store
 from alma.retrieval.bm25 import COMMON
-from alma.storage.postings import NOWHERE, OVERHEAD, Postings
-from alma.storage.store import SQLStorage
+from alma.storage.relational.postings import NOWHERE, OVERHEAD, Postings
+from alma.storage.sqlite.store import SQLStorage
 from alma.testing import MockEmbedder, make_outcome
 from alma.testing.clocks import START
 from alma.testing.contracts.stored import AT, add, row_of, text_scores, vectors_for
@@ -69,24 +69,21 @@ steps = st.one_of(
 )
 
 
-@pytest.mark.parametrize("patience", [0, 3, 10_000])
-def test_scores_are_those_of_a_process_that_remembers_nothing(tmp_path_factory: pytest.TempPathFactory, patience: int) -> None:
-    """`patience` is how many lists are read one by one before all are."""
+@pytest.mark.slow
+def test_scores_are_those_of_a_process_that_remembers_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:
 
-    @settings(max_examples=25)
+    @settings(max_examples=60)
     @given(made=st.lists(steps, min_size=4, max_size=14))
     def holds(made: list[tuple[str, str | int]]) -> None:
-        take_steps(tmp_path_factory.mktemp("words") / "alma.db", made, patience)
+        take_steps(tmp_path_factory.mktemp("words") / "alma.db", made)
 
     holds()
 
 
-def take_steps(path: Path, made: list[tuple[str, str | int]], patience: int) -> None:
+def take_steps(path: Path, made: list[tuple[str, str | int]]) -> None:
     SQLStorage.create(path, MockEmbedder(16).fingerprint, at=START)
     store, memories = SQLStorage(path, at=START), []
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("alma.storage.words.ONE_BY_ONE", (patience, 4))
-        project = store.project("shop")
+    project = store.project("shop")
     for name, given_to_it in (("add", "deploy ledger"), ("ask", " ".join(WORDS)), *made, ("ask", " ".join(WORDS))):
         if name.startswith("add"):
             agent = "bob" if name == "add by bob" else "ann"
@@ -139,20 +136,6 @@ def test_a_word_is_common_in_one_scope_and_not_in_another_whoever_asks_first(ope
         assert found == {1: both, 2: [both[0], both[2]]}
 
 
-def whole(store: Store, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project that reads all lists at its first question."""
-    with monkeypatch.context() as patched:
-        patched.setattr("alma.storage.words.ONE_BY_ONE", (0, 4))
-        return store.project("shop")
-
-
-def many(count: int) -> list[Memory]:
-    """More memories than may wait for the full text."""
-    return [
-        make_outcome(task_description=f"Deploy number {place} of {place % 7} ledgers", strategy_used="") for place in range(count)
-    ]
-
-
 def asking_full_text(store: Store) -> list[str]:
     """The questions to the full text from now on."""
     assert isinstance(store, SQLStorage)
@@ -161,82 +144,36 @@ def asking_full_text(store: Store) -> list[str]:
     return asked
 
 
-def test_once_all_lists_are_read_full_text_is_not_asked_again(
-    opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store, again = opened(), opened().project("shop")
-    project = whole(store, monkeypatch)
-    add(store, project, *many(150))
-    assert scores(project, "deploy") == scores(again, "deploy")
-    asked = asking_full_text(store)
-    add(store, project, make_outcome(task_description="Water the plants", strategy_used="number 7"))
-    questions = (["number", "7"], ["ledgers"], ["plants"], ["nowhere"], ["deploys", "water", "149"])
-    expected = [scores(again, *words) for words in questions]
-    asked.clear()
-    assert [scores(project, *words) for words in questions] == expected
-    assert asked == []
-
-
-def test_lists_are_read_one_by_one_at_first(opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alma.storage.words.ONE_BY_ONE", (3, 6))
+def test_a_list_is_read_once_until_something_is_written(opened: Callable[[], Store]) -> None:
     store = opened()
     project = store.project("shop")
-    add(store, project, *many(80))
+    add(store, project, make_outcome(task_description="Deploy the ledger", strategy_used=""))
+    scores(project, "deploy", "ledger")
     asked = asking_full_text(store)
-    read_by = []
-    for place in range(8):
-        asked.clear()
-        scores(project, f"{place}{place}")
-        read_by.append(bool(asked))
-    assert read_by == [True, True, True, False, False, False, False, False]
-    add(store, project, *many(300))  # so many that all is forgotten
-    for place in range(12):
-        asked.clear()
-        scores(project, f"{place}{place}")
-        read_by.append(bool(asked))
-    assert read_by[8:] == [True] * 6 + [False] * 6
-
-
-@pytest.mark.parametrize("bound", ["WHOLE_MEMORIES", "WHOLE_BYTES"])
-def test_of_a_large_project_only_the_lists_that_are_asked_for_are_read(
-    opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch, bound: str
-) -> None:
-    monkeypatch.setattr(f"alma.storage.words.{bound}", 79)
-    store = opened()
-    project = whole(store, monkeypatch)
-    add(store, project, *many(80))
-    asked = asking_full_text(store)
-    scores(project, "deploy")
-    asked.clear()
-    scores(project, "number")
+    assert len(scores(project, "ledger")) == 1
+    assert asked == []
+    add(store, project, make_outcome(task_description="Water the ledger", strategy_used=""))
+    assert len(scores(project, "ledger")) == 2
     assert asked
 
 
-def test_lists_that_no_longer_have_room_are_read_again(opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch) -> None:
-    store, again = opened(), opened().project("shop")
-    project = whole(store, monkeypatch)
-    words = [*WORDS, "number", "ledgers", "plants", *map(str, range(0, 200, 9))]
-    for _ in range(6):
-        monkeypatch.setattr(project._words._postings, "_most_bytes", 40 * OVERHEAD)  # type: ignore[attr-defined]
-        add(store, project, *many(40))
-        for word in words:
-            assert scores(project, word) == scores(again, word)
-    assert len(project._words._postings._lists) <= 40  # type: ignore[attr-defined]
-
-
-def test_what_is_remembered_stays_within_its_bytes_and_the_words_asked_last_stay() -> None:
+def test_lists_are_forgotten_when_they_have_no_more_room() -> None:
     postings = Postings(most_bytes=6 * OVERHEAD)
     words = [f"word{number}" for number in range(20)]
     for word in words:
         postings.keep({word: NOWHERE}, upto=0)
-        postings.known(words[:1], upto=0)
-    assert list(postings.known(words, upto=0)) == [words[0], *words[-5:]]
+    assert list(postings.known(words, upto=0)) == words[-2:]
 
 
-def test_what_is_added_to_remembered_words_counts_among_their_bytes() -> None:
-    postings = Postings(most_bytes=4 * OVERHEAD)
-    postings.keep({"everywhere": NOWHERE, "rare": NOWHERE}, upto=0)
-    postings.known(["rare"], upto=0)
-    for seq in range(1, 100):
-        postings.add([(seq, 1.0, {"everywhere": 1})], upto=seq)
-    assert list(postings.known(["everywhere", "rare"], upto=99)) == ["rare"]
+def test_more_lists_than_have_room_are_not_kept() -> None:
+    postings = Postings(most_bytes=6 * OVERHEAD)
+    postings.keep({f"word{number}": NOWHERE for number in range(7)}, upto=0)
+    assert postings.known(["word0"], upto=0) == {}
+
+
+def test_lists_of_another_moment_are_neither_kept_nor_given() -> None:
+    postings = Postings()
+    postings.clear(upto=2)
+    postings.keep({"old": NOWHERE}, upto=1)
+    postings.keep({"new": NOWHERE}, upto=2)
+    assert (list(postings.known(["old", "new"], upto=2)), postings.known(["new"], upto=3)) == (["new"], {})

@@ -24,6 +24,7 @@ from memory_strategies import memories
 BERLIN_WINTER = timezone(timedelta(hours=1))
 
 
+@pytest.mark.slow
 @given(memories)
 def test_a_memory_survives_json(memory: AnyMemory) -> None:
     back = memory_from_json(memory.model_dump_json())
@@ -32,6 +33,7 @@ def test_a_memory_survives_json(memory: AnyMemory) -> None:
     assert type(back) is type(memory)
 
 
+@pytest.mark.slow
 @given(memories.filter(lambda memory: memory.text.strip()))
 def test_the_passages_of_a_memory_hold_its_whole_text_and_its_keywords_once(memory: AnyMemory) -> None:
     passages = passages_of(memory)

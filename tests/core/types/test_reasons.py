@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ def test_the_order_of_arrival_makes_no_difference(errors: list[list[str]], chanc
     assert kept(chance.sample(texts, len(texts))) == kept(texts)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(alike(), st.sampled_from(["", " while building", " of the registry"])), max_size=2), st.randoms())
 def test_errors_of_several_sorts_are_kept_apart_in_any_order(
     sorts: list[tuple[list[list[str]], str]], chance: random.Random

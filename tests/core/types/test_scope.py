@@ -55,6 +55,7 @@ def test_everyone_reads_their_own(name: str, scopes: dict[str, MemoryScope]) -> 
     assert may_read(name, name, scopes)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["a", "b"]), _scopes)
 def test_nobody_reads_an_owner_whom_no_rule_names(reader: str, scopes: dict[str, MemoryScope]) -> None:
     assert not may_read(reader, "stranger", scopes)

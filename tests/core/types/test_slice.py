@@ -22,11 +22,13 @@ WISH = UserPreference(user_id="u", category="style", preference="strict")
 EVERYTHING = [FACT, RULE, WARNING, EVENT, OTHER_RULE, WISH]
 
 
+@pytest.mark.slow
 @given(slices())
 def test_a_slice_survives_json(found: MemorySlice) -> None:
     assert MemorySlice.from_json(found.to_json()) == found
 
 
+@pytest.mark.slow
 @given(slices())
 def test_the_plain_values_of_a_slice_survive_json(found: MemorySlice) -> None:
     assert MemorySlice.from_json(json.dumps(found.to_dict())) == found

@@ -84,6 +84,7 @@ def test_nothing_invisible_hides_a_tag_or_a_mark_of_the_fence(hidden: str) -> No
     assert defused(mark) == mark.replace("<", "‹").replace(">", "›")
 
 
+@pytest.mark.slow
 def test_no_character_becomes_a_bracket_or_an_angle_unseen() -> None:
     forms = {each: unicodedata.normalize("NFKD", each) for each in map(chr, range(sys.maxunicode + 1))}
     like = {sign: [each for each, form in forms.items() if sign in form] for sign in "[]<>"}
@@ -94,6 +95,7 @@ def test_no_character_becomes_a_bracket_or_an_angle_unseen() -> None:
     assert {defused(greater * 3) for greater in like[">"]} == {"›››"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["[", "[a", "[H1", "[H1,", "[H1]", "<a", "<", "<\u0301\u0316", "\u0301\u0316", "[\u200b"], ids=ascii
 )

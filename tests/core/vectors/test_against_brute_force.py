@@ -123,6 +123,7 @@ def assert_true(rows: list[tuple[int, int, int, int, bool, float]], history: His
     assert len({row[0] for row in rows}) == len(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faiss_above", [0, 6, 20_000])
 def test_every_answer_is_that_of_a_search_through_all_passages(
     faiss_above: int, tmp_path_factory: pytest.TempPathFactory

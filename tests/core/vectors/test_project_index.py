@@ -294,6 +294,7 @@ def test_when_memory_runs_out_the_index_is_empty_and_can_be_filled_again(
     assert len(index.search(ZERO, partitions=[0], limit=20).passages) == 9
 
 
+@pytest.mark.slow
 def test_the_vector_room_does_not_import_faiss_for_a_small_project() -> None:
     code = """
 import sys

@@ -1,6 +1,7 @@
 """A partition's memories with the smallest ties, as memories come, go and change."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ def columns(memories: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
     return np.array(list(memories), dtype=np.int64), np.array(list(memories.values()), dtype=np.int64)
 
 
+@pytest.mark.slow
 @given(
     first=memories_with_ties,
     updates=st.lists(st.tuples(st.sets(st.integers(0, 60)), memories_with_ties), max_size=8),

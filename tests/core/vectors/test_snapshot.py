@@ -257,6 +257,7 @@ def test_a_file_is_synced_before_it_gets_its_name(index: ProjectIndex, path: Pat
     assert events == ["sync", "rename", "sync"]
 
 
+@pytest.mark.slow
 def test_processes_that_save_at_once_leave_one_whole_snapshot(path: Path) -> None:
     code = """
 import sys
@@ -284,6 +285,7 @@ for _ in range(40):
     assert os.listdir(path.parent) == [path.name]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no such signal")
 def test_a_process_killed_while_saving_leaves_the_former_snapshot(path: Path) -> None:
     code = """

@@ -33,6 +33,7 @@ def assert_true(found: PassageScores, query: Any) -> None:
     np.testing.assert_allclose(found.scores, vectors_of(found.passages).astype(np.float32) @ query, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faiss_above", [0, 1_500, 10**9], ids=["faiss", "growing", "numpy"])
 def test_readers_see_only_true_rows_while_a_writer_works(faiss_above: int, make_changes: Make) -> None:
     index, done, start = ProjectIndex(DIMENSION, faiss_above=faiss_above), Event(), Barrier(4)

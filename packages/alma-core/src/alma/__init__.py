@@ -1,6 +1,6 @@
 """ALMA: a memory layer that lets agents learn from what happened.
 
-Importing this module loads nothing heavy; what a name needs is loaded when the name is first used.
+Importing this module loads nothing heavy; the module behind a name is loaded when the name is first used.
 """
 
 from importlib import import_module
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ValidationError,
     )
     from alma.memory.alma import ALMA
+    from alma.storage.lock_timeout import lock_timeout
     from alma.types import (
         AntiPattern,
         CustomMemory,
@@ -47,6 +48,7 @@ _HOMES = {
     "ALMA": "alma.memory.alma",
     "AsyncALMA": "alma.aio",
     "Episode": "alma.episode",
+    "lock_timeout": "alma.storage.lock_timeout",
     **dict.fromkeys(
         (
             "AlmaError",
@@ -115,6 +117,7 @@ __all__ = [
     "UserPreference",
     "ValidationError",
     "Verdict",
+    "lock_timeout",
 ]
 
 

@@ -1,6 +1,18 @@
-"""`python -m alma`: the command line."""
+"""`python -m alma`: the command line, if `alma-cli` is installed."""
 
-from alma.cli import main
+import sys
+from importlib.util import find_spec
+
+
+def main() -> None:
+    """Runs the command line. Without it, says what to install."""
+    if find_spec("alma_cli") is None:
+        print('alma: the command line is not installed: pip install "alma-core[cli]"', file=sys.stderr)
+        raise SystemExit(2)
+    from alma_cli import main as run
+
+    run()
+
 
 if __name__ == "__main__":
     main()

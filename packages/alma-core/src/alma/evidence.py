@@ -1,8 +1,8 @@
-"""Counts of successes and how sure they make one: the arithmetic behind every rule.
+"""Arithmetic behind every rule: success counts, rates and their intervals.
 
-A rate is judged by its Beta posterior under Jeffreys' prior, Beta(1/2, 1/2). Its quantiles are confidence bounds too, near to what they claim even
-for few trials (Brown, Cai and DasGupta 2001, "Interval estimation for a binomial proportion"). What decides today is not what counted years ago:
-*operative* counts are discounted with every new observation and with time, *lifetime* counts are not.
+A rate is judged by its Beta posterior under Jeffreys' prior, Beta(1/2, 1/2). Its quantiles also serve as confidence bounds; their
+coverage is near the nominal one even for few trials (Brown, Cai and DasGupta 2001, "Interval estimation for a binomial proportion"). Old
+counts should not decide today: *operative* counts are discounted with every new observation and with time, *lifetime* counts are not.
 """
 
 import math
@@ -11,16 +11,16 @@ from functools import lru_cache
 from statistics import NormalDist
 
 DISCOUNT = 0.9
-"""What a new observation leaves of the weight of each older one: ten observations make up nearly all that decides."""
+"""Factor by which a new observation reduces the weight of each older one: the last ten observations carry most of the weight."""
 
 HALF_LIFE_DAYS = 90.0
-"""After so many days without an observation, what was seen weighs half."""
+"""After this many days without an observation, an observation weighs half."""
 
 PRIOR = 0.5
 """Successes and failures that Jeffreys' prior adds."""
 
 PRIOR_SUCCESSES, PRIOR_TRIALS = 2, 4
-"""What is added to the counts of the others before they are compared with: two successes in four (Agresti and Coull 1998)."""
+"""Added to the counts of the other strategies before a comparison: two successes in four (Agresti and Coull 1998)."""
 
 _DAY = 86_400_000_000  # microseconds
 _TINY = 1e-300
@@ -30,7 +30,7 @@ _CLOSE = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where a number lies with some confidence. `lower <= upper`."""
+    """Interval of a number at some confidence. `lower <= upper`."""
 
     lower: float
     upper: float
@@ -38,47 +38,47 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Successes among trials; both may be fractions, for older ones weigh less. `0 <= successes <= trials`."""
+    """Successes among trials. Both may be fractions, since older trials weigh less. `0 <= successes <= trials`."""
 
     successes: float = 0.0
     trials: float = 0.0
 
     @property
     def failures(self) -> float:
-        """Trials that were no success."""
+        """Trials without success."""
         return self.trials - self.successes
 
     @property
     def rate(self) -> float:
-        """The share of successes; a half when nothing was tried."""
+        """Share of successes; a half without trials."""
         return self.successes / self.trials if self.trials else 0.5
 
     def plus(self, success: float, *, weight: float = 1.0) -> "Tally":
-        """With one more trial, whose success is from 0 to 1."""
+        """Returns the tally with one more trial, whose success is from 0 to 1."""
         return Tally(self.successes + weight * success, self.trials + weight)
 
     def faded(self, factor: float) -> "Tally":
-        """With every trial weighing that much less."""
+        """Returns the tally with the weight of every trial multiplied by `factor`."""
         return Tally(self.successes * factor, self.trials * factor)
 
     def lower(self, confidence: float) -> float:
-        """The rate is above this with that confidence (one-sided). 0 without a success."""
+        """Returns the one-sided lower bound of the rate at that confidence. 0 without a success."""
         return _quantile(1 - confidence, self) if self.successes > 0 else 0.0
 
     def upper(self, confidence: float) -> float:
-        """The rate is below this with that confidence (one-sided). 1 without a failure."""
+        """Returns the one-sided upper bound of the rate at that confidence. 1 without a failure."""
         return _quantile(confidence, self) if self.failures > _PRECISION else 1.0
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """Where the rate lies with that confidence (two-sided, equal tails)."""
+        """Returns the two-sided interval of the rate at that confidence, with equal tails."""
         one_sided = (1 + confidence) / 2
         return Interval(self.lower(one_sided), self.upper(one_sided))
 
 
 def observed(operative: Tally, success: float, *, elapsed: float) -> Tally:
-    """Operative counts with one more observation, `elapsed` microseconds after the last one.
+    """Returns operative counts with one more observation, `elapsed` microseconds after the last one.
 
-    One that is older than the last (a negative `elapsed`) takes nothing from what is there, and weighs less itself.
+    An observation older than the last (a negative `elapsed`) does not discount the others, and weighs less itself.
     """
     if elapsed < 0:
         return operative.plus(success, weight=fading(-elapsed))
@@ -86,20 +86,20 @@ def observed(operative: Tally, success: float, *, elapsed: float) -> Tally:
 
 
 def fading(elapsed: float) -> float:
-    """What is left of the weight of an observation after so many microseconds."""
+    """Returns the share of an observation's weight that is left after `elapsed` microseconds."""
     return float(0.5 ** (max(elapsed, 0.0) / _DAY / HALF_LIFE_DAYS))
 
 
 def rest(successes: float, trials: float) -> float:
-    """The rate that a strategy is compared with: that of the others of its class, drawn to a half where there are few."""
+    """Returns the rate that a strategy is compared with: that of the others of its class, shrunk towards a half where there are few."""
     return (successes + PRIOR_SUCCESSES) / (trials + PRIOR_TRIALS)
 
 
 def lift(of: Tally, others: Tally, confidence: float = 0.95) -> tuple[float, Interval]:
-    """By how much the rate of the one is above that of the others, and where that difference lies.
+    """Returns the difference of the one's rate to that of the others, and its interval.
 
-    The interval is made from those of the two rates (Newcombe 1998, "Interval estimation for the difference between independent proportions",
-    method 10, here with Jeffreys' limits).
+    The interval is made from those of the two rates (Newcombe 1998, "Interval estimation for the difference between independent
+    proportions", method 10, here with Jeffreys' limits).
     """
     mine, theirs = of.interval(confidence), others.interval(confidence)
     difference = of.rate - others.rate
@@ -109,7 +109,7 @@ def lift(of: Tally, others: Tally, confidence: float = 0.95) -> tuple[float, Int
 
 
 def wilson(counts: Tally, z: float = 1.96) -> Interval:
-    """Wilson's interval (Wilson 1927), the well-known other one; (0, 1) when nothing was tried."""
+    """Returns Wilson's interval (Wilson 1927); (0, 1) without trials."""
     if not counts.trials:
         return Interval(0.0, 1.0)
     square = z * z / counts.trials
@@ -119,7 +119,7 @@ def wilson(counts: Tally, z: float = 1.96) -> Interval:
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
-    """The probability that a Beta(a, b) variable is at most `x`: the regularised incomplete beta function (DLMF 8.17)."""
+    """Returns the probability that a Beta(a, b) variable is at most `x`: the regularised incomplete beta function (DLMF 8.17)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):
@@ -128,7 +128,8 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def beta_quantile(probability: float, a: float, b: float) -> float:
-    """The `x` whose `beta_cdf` is that probability, to ten digits: Halley's steps, halving where they would leave the bracket."""
+    """Returns the `x` whose `beta_cdf` is that probability, to ten digits: Halley's steps, with bisection where they would leave the
+    bracket."""
     low, high = 0.0, 1.0
     x = _first_guess(probability, a, b)
     for _ in range(100):
@@ -148,7 +149,8 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 
 
 def _first_guess(probability: float, a: float, b: float) -> float:
-    """Near the quantile: the normal quantile on the scale of log odds, whose mean and deviation are about those of the Beta."""
+    """Returns a start near the quantile: the normal quantile on the scale of log odds, whose mean and deviation are about those of the
+    Beta."""
     z = _normal_quantile(probability)
     spread = math.sqrt(1 / a + 1 / b)
     odds = math.log(a / b) + z * spread
@@ -170,7 +172,7 @@ def _log_density(x: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction of DLMF 8.17.22, by Lentz's method."""
+    """Evaluates the continued fraction of DLMF 8.17.22 by Lentz's method."""
     c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     value = d
     for m in range(1, 500):

@@ -1,6 +1,6 @@
-"""Flags of public methods: `True` or `False` and nothing else, checked in one place, derived from the signatures.
+"""Checks the flags of public methods, which are derived from the signatures: `True` or `False` and nothing else.
 
-A flag that is only tested for truth takes the text "false" for true: `forget(purge="false")` would erase for good.
+A flag that is only tested for truth takes the text "false" for true: `forget(purge="false")` would erase irrevocably.
 """
 
 import inspect
@@ -17,7 +17,7 @@ R = TypeVar("R")
 C = TypeVar("C")
 
 _FLAGS = {bool: False, "bool": False, bool | None: True, "bool | None": True}
-"""The annotations of flags, and whether `None` may be given too."""
+"""Annotations of flags, each with whether `None` is allowed too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class _Flag:
 
 
 def checks_flags(cls: type[C]) -> type[C]:
-    """Class decorator: every public method first checks those of its arguments that are annotated `bool` or `bool | None`.
+    """Class decorator: every public method first checks its arguments that are annotated `bool` or `bool | None`.
 
-    Only `bool` itself is taken: 0, 1 and `numpy.bool_` are a `ValidationError` like any text. Signatures and documentation stay.
+    Only `bool` itself is accepted: 0, 1 and `numpy.bool_` are a `ValidationError` like any text. Signatures and documentation stay.
     """
     for name, member in list(vars(cls).items()):
         if name.startswith("_"):
@@ -43,7 +43,7 @@ def checks_flags(cls: type[C]) -> type[C]:
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, which checks its flags first; itself if it has none."""
+    """Wraps the function so that it checks its flags first. Returns the function itself if it has none."""
     flags = _flags_of(function)
     if not flags:
         return function

@@ -1,7 +1,8 @@
-"""Folders: temporary files in them, the removal of those whose maker was killed, and fsync.
+"""Folders: temporary files in them, the removal of those that killed processes left, and fsync.
 
-Whoever makes a temporary file holds a shared lock on its folder meanwhile. The operating system releases it with the process, so whoever gets the
-lock alone knows that every temporary file in the folder is left over. Where a folder cannot be locked nothing is removed.
+A process that makes a temporary file holds a shared lock on the folder meanwhile, which the operating system releases with the process. A
+process with the exclusive lock therefore knows that every temporary file in the folder is left over. Where a folder cannot be locked,
+nothing is removed.
 """
 
 import contextlib
@@ -15,13 +16,13 @@ from pathlib import Path
 
 @contextmanager
 def making_in(folder: Path) -> Iterator[None]:
-    """Keeps others from removing temporary files in a folder."""
+    """Prevents other processes from removing temporary files in a folder."""
     with _locked(folder, alone=False):
         yield
 
 
 def sweep(folder: Path, pattern: str) -> int:
-    """Deletes the temporary files of a folder whose names match, unless one may still be in the making. Returns how many."""
+    """Deletes the temporary files of a folder whose names match, unless one may still be in use. Returns their number."""
     names = [Path(name) for name in glob.iglob(os.path.join(glob.escape(str(folder)), pattern), include_hidden=True)]
     if not names:
         return 0
@@ -30,7 +31,7 @@ def sweep(folder: Path, pattern: str) -> int:
 
 
 def sync(folder: Path) -> None:
-    """Waits until the names in a folder are on the disk."""
+    """Syncs the names in a folder to disk."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -59,7 +60,8 @@ else:
 
     @contextmanager
     def _locked(folder: Path, *, alone: bool) -> Iterator[bool]:
-        """Whether the folder is locked now: shared, which waits for a sweep to end, or alone, which does not wait."""
+        """Locks the folder and yields whether it is locked: shared, which waits for a sweep to end, or exclusively, which does not
+        wait."""
         with contextlib.ExitStack() as stack:
             is_locked = False
             with contextlib.suppress(OSError):  # an unreadable folder, or a file system without locks

@@ -1,4 +1,5 @@
-"""What a forked child makes anew: it has its parent's memory, but neither the parent's threads nor its locks, in the process or on files."""
+"""Resets objects in a forked child: it has its parent's memory, but neither the parent's threads nor its locks, in the process or on
+files."""
 
 import os
 from typing import Protocol, TypeVar
@@ -6,10 +7,11 @@ from weakref import WeakSet
 
 
 class Forked(Protocol):
-    """Something that does not work in a forked child as it was in the parent."""
+    """An object whose state is invalid in a forked child."""
 
     def renew_in_child(self) -> None:
-        """Called in the child, which has one thread, before its first line is run. Whatever a lock guards may be half done, if it is held."""
+        """Resets the object in the child. Called while the child has one thread, before its first line runs. State guarded by a held lock
+        may be inconsistent."""
 
 
 F = TypeVar("F", bound=Forked)
@@ -18,7 +20,7 @@ _KNOWN: "WeakSet[Forked]" = WeakSet()
 
 
 def renewed_in_children(thing: F) -> F:
-    """The thing, which is told from now on when it finds itself in a child."""
+    """Registers the object, so that it is reset in a forked child, and returns it."""
     _KNOWN.add(thing)
     return thing
 

@@ -1,7 +1,7 @@
-"""The journal as pure functions: what a record is, how records are chained, and how they are replayed.
+"""The journal as pure functions: records, their hash chain, and replay.
 
 `hash = SHA-256(previous ‖ header ‖ digest)` with `digest = SHA-256(salt ‖ payload)`. The header has the project, `seq`, time, actor and
-operation. A record whose payload and salt were purged keeps its digest, so the chain still verifies while nothing can be guessed back from it.
+operation. A record whose payload and salt were purged keeps its digest, so the chain still verifies while its content cannot be guessed.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from alma.types.changes import Change as Change
 from alma.types.changes import RowValues
 
 GENESIS = bytes(32)
-"""What the first record of a project has as the hash of its predecessor."""
+"""Stands for the hash of a predecessor in the first record of a project."""
 
 SALT_BYTES = 16
 
@@ -40,36 +40,36 @@ class JournalRecord:
 
 
 class BrokenChainError(Exception):
-    """A record does not follow from the one before it, or does not match its own digest."""
+    """Raised for a record that does not follow from the one before it, or does not match its own digest."""
 
 
 class ReplayError(Exception):
-    """A change does not fit the rows that the changes before it left."""
+    """Raised for a change that does not fit the rows left by the changes before it."""
 
 
 def encode_payload(changes: Iterable[Change]) -> bytes:
-    """The changes as canonical JSON in UTF-8: sorted keys, shortest floats. `ValueError` for NaN and infinities."""
+    """Returns the changes as canonical JSON in UTF-8: sorted keys, shortest floats. `ValueError` for NaN and infinities."""
     return _canonical([[change.table, change.key, change.before, change.after] for change in changes])
 
 
 def decode_payload(payload: bytes) -> list[Change]:
-    """The changes that `encode_payload` was given."""
+    """Returns the changes that `encode_payload` was given."""
     return [Change(*item) for item in json.loads(payload)]
 
 
 def payload_digest(salt: bytes, payload: bytes) -> bytes:
-    """What a record keeps of its payload when the payload is purged."""
+    """Returns the digest that a record keeps when its payload is purged."""
     return hashlib.sha256(salt + payload).digest()
 
 
 def record_hash(previous: bytes, *, project: str, seq: int, at: int, actor: str, operation: str, digest: bytes) -> bytes:
-    """The hash that chains a record to its predecessor."""
+    """Returns the hash that chains a record to its predecessor."""
     header = _canonical([project, seq, at, actor, operation])
     return hashlib.sha256(previous + header + digest).digest()
 
 
 def follow(record: JournalRecord, *, previous: bytes, seq: int) -> None:
-    """Checks that a record is number `seq` and follows `previous`. `BrokenChainError` says what is wrong."""
+    """Checks that a record is number `seq` and follows `previous`. `BrokenChainError` states what is wrong."""
     if record.seq != seq:
         raise BrokenChainError(f"record {seq} is missing; the next one is {record.seq}")
     if record.payload is not None and (record.salt is None or payload_digest(record.salt, record.payload) != record.digest):
@@ -105,19 +105,19 @@ def replay(changes: Iterable[Change], state: State) -> None:
 
 
 def reversed_changes(changes: Iterable[Change]) -> Iterator[Change]:
-    """The changes that take the given ones back, last first."""
+    """Yields the changes that reverse the given ones, last first."""
     for change in reversed(list(changes)):
         yield Change(change.table, change.key, change.after, change.before)
 
 
 def net(changes: Iterable[Change]) -> list[Change]:
-    """One change a row that does what the given ones do together, in the order in which rows were first touched; none for a row that ends as
-    it began."""
+    """Merges changes into one per row with the same effect, in the order in which rows were first touched. A row that ends as it began
+    has none."""
     merged: dict[tuple[str, str], Change] = {}
     for change in changes:
         place = (change.table, change.key)
         merged[place] = _joined(merged[place], change) if place in merged else change
-    return [told for told in map(_told, merged.values()) if told is not None]
+    return [change for change in map(_without_unchanged, merged.values()) if change is not None]
 
 
 def _joined(first: Change, second: Change) -> Change:
@@ -130,8 +130,8 @@ def _joined(first: Change, second: Change) -> Change:
     return Change(first.table, first.key, before, after)
 
 
-def _told(change: Change) -> Change | None:
-    """The change without the columns that end as they began; `None` if none is left."""
+def _without_unchanged(change: Change) -> Change | None:
+    """Returns the change without the columns that end as they began; `None` if none is left."""
     before, after = change.before, change.after
     if before is None or after is None:
         return None if before is after else change
@@ -142,7 +142,8 @@ def _told(change: Change) -> Change | None:
 
 
 def content_hash(rows: Iterable[tuple[str, str, RowValues]]) -> str:
-    """What a project holds, as 64 hexadecimal digits: SHA-256 over the SHA-256 of each row, table and key included, in ascending order.
+    """Returns a hash of a project's content as 64 hexadecimal digits: SHA-256 over the SHA-256 of each row, table and key included, in
+    ascending order.
 
     Vectors and row numbers are not part of it, nor is the order in which rows were made.
     """
@@ -151,25 +152,26 @@ def content_hash(rows: Iterable[tuple[str, str, RowValues]]) -> str:
 
 
 OF_MEMORIES = ("memory", "passage", "usage")
-"""Tables whose rows hang on a memory."""
+"""Tables whose rows belong to a memory."""
 
 PURGE = "purge"
-"""The table of changes that say what a purge erased; no rows of it exist. See `redacted`."""
+"""Table name of changes that describe what a purge erased; it has no rows. See `redacted`."""
 
 
 REBUILD = "rebuild"
-"""The operation of a record that was written because rows were made anew from the journal. It changes no row."""
+"""Operation of a record that was written when rows were rebuilt from the journal. It changes no row."""
 
 
 def is_of_evidence(change: Change) -> bool:
-    """Whether what is known of classes of tasks may be another after a change."""
+    """Returns True when a change may affect the evidence on classes of tasks."""
     if change.table != "memory":
         return change.table in ("evidence", PURGE)
     return any(row is not None and row.get("evidence") is not None for row in (change.before, change.after))
 
 
 def entity(table: str, key: str) -> str:
-    """What a row belongs to: the id of its memory for rows that hang on one, else table and key; one word for all that was purged."""
+    """Returns what a row belongs to: the id of its memory, where it belongs to one, else table and key; one constant for all purged
+    content."""
     if table == PURGE:
         return PURGE
     if table == "passage":
@@ -178,7 +180,7 @@ def entity(table: str, key: str) -> str:
 
 
 def redacted(changes: Iterable[Change]) -> dict[int, list[Change]]:
-    """What a purge record keeps of each record that it erased: the changes of rows that were not purged."""
+    """Returns what a purge record keeps of each record that it erased, by `seq`: the changes of rows that were not purged."""
     return {
         int(change.key): [Change(*item) for item in (change.after or {})["changes"]]
         for change in changes
@@ -187,23 +189,24 @@ def redacted(changes: Iterable[Change]) -> dict[int, list[Change]]:
 
 
 def redaction(seq: int, changes: Iterable[Change]) -> Change:
-    """What a purge record keeps of record `seq`, whose payload it erases."""
+    """Returns what a purge record keeps of record `seq`, whose payload it erases."""
     kept = [[change.table, change.key, change.before, change.after] for change in changes]
     return Change(PURGE, str(seq), None, {"changes": kept})
 
 
 def tombstones(keys: Iterable[str], salt: bytes) -> Change:
-    """What a purge record keeps of the keys that it erased: by them it can be told that a key was purged, but not which ones were."""
+    """Returns what a purge record keeps of the keys that it erased. It can be checked whether a given key was purged, but the keys cannot
+    be listed."""
     return Change(PURGE, "tombstones", None, {"salt": salt.hex(), "digests": [_tombstone(key, salt) for key in keys]})
 
 
 def passages_removed(count: int) -> Change:
-    """What a purge record keeps of the passages that it erased: their number."""
+    """Returns what a purge record keeps of the passages that it erased: their number."""
     return Change(PURGE, "passages", None, {"count": count})
 
 
 def removed_passages(changes: Iterable[Change]) -> int | None:
-    """The number of passages that a purge record says it erased; `None` if these changes are of no such record."""
+    """Returns the number of passages that a purge record erased; `None` for changes of any other record."""
     return next((change.after["count"] for change in changes if _is_count(change) and change.after is not None), None)
 
 
@@ -212,7 +215,7 @@ def _is_count(change: Change) -> bool:
 
 
 def entombed(key: str, changes: Iterable[Change]) -> bool:
-    """Whether these changes of a purge record say that a key was purged."""
+    """Returns True when these changes of a purge record contain the key as purged."""
     return any(
         _tombstone(key, bytes.fromhex(change.after["salt"])) in change.after["digests"]
         for change in changes

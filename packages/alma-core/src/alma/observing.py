@@ -1,4 +1,4 @@
-"""What one more outcome makes of the evidence."""
+"""Updates evidence with one more outcome."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,16 +15,16 @@ from alma.types.reasons import joined, kept_text, skeleton
 from alma.types.soundness import MOST_REASONS, REASON_CHARS
 
 WORTH = {Verdict.SUCCESS: 1.0, Verdict.PARTIAL: 0.5, Verdict.FAILURE: 0.0}
-"""How much of a success a verdict is. An ending that nobody judged is none at all: it is counted apart, and decides nothing."""
+"""Share of a success that a verdict counts as. An unjudged ending has none: it is counted separately, and decides nothing."""
 
 BURST = 5
 BURST_MICROS = 60_000_000
-"""Of equal events beyond so many in such a time, only the lifetime counts take notice."""
+"""Of equal events beyond this number within this time, only the lifetime counts are updated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One outcome as evidence sees it. `at` is when it happened, in microseconds."""
+    """One outcome as evidence counts it. `at` is when it happened, in microseconds."""
 
     verdict: Verdict
     event: str
@@ -33,9 +33,9 @@ class Observation:
 
     @classmethod
     def of(cls, outcome: Outcome, *, told: int) -> "Observation":
-        """What an outcome says that was recorded at `told`: it did not happen later than that.
+        """Builds the observation of an outcome that was recorded at `told`; it cannot have happened later.
 
-        Two are the same event if task, strategy and verdict are, and the error but for what varies in it.
+        Two are the same event if task, strategy and verdict are equal, and the errors differ only in varying parts.
         """
         said = "\0".join((outcome.task_description, outcome.strategy_used, outcome.outcome, cleaned(outcome.error_message or "")))
         error = outcome.error_message or outcome.user_feedback
@@ -45,7 +45,7 @@ class Observation:
 
 
 def place_of(outcome: Outcome, task: str, *, is_step: bool) -> str:
-    """The place of the task of an outcome; `task` is the passage that holds its words."""
+    """Returns the place of the task of an outcome; `task` is the passage that holds its words."""
     return task_place(
         outcome.task_type,
         task,
@@ -57,24 +57,25 @@ def place_of(outcome: Outcome, task: str, *, is_step: bool) -> str:
 
 
 def only(outcome: Outcome, task: str, *, is_step: bool) -> Evidence:
-    """The evidence that the first outcome of a task is. Nothing is stored of it until there is another: the outcome contains it all."""
+    """Returns the evidence of the first outcome of a task. It is not stored until there is a second outcome: the first contains it
+    all."""
     blank = blank_evidence(outcome, place_of(outcome, task, is_step=is_step), task)
     return with_observation(blank, Observation.of(outcome, told=to_micros(outcome.created_at)))
 
 
 def blank_evidence(outcome: Outcome, place: str, task: str) -> Evidence:
-    """The evidence that an outcome belongs to, before anything was counted."""
+    """Returns the evidence that an outcome belongs to, before any count."""
     hashed = text_key(outcome.strategy_used) if outcome.strategy_used else NO_STRATEGY
     return Evidence(evidence_id(outcome.agent, place, hashed), outcome.agent, place, hashed, outcome.strategy_used, task=task)
 
 
 def until(evidence: Evidence, now: int) -> Evidence:
-    """The evidence, observed no later than now: what claims to be of the future would outweigh all that is yet to come."""
+    """Returns the evidence with its observation time limited to `now`: a time in the future would outweigh all later outcomes."""
     return evidence if evidence.observed_at <= now else replace(evidence, observed_at=now)
 
 
 def with_observation(evidence: Evidence, seen: Observation) -> Evidence:
-    """The evidence with one more outcome."""
+    """Returns the evidence with one more outcome."""
     is_judged = evidence.lifetime.trials > 0
     newest = max(evidence.observed_at, seen.at)
     if seen.verdict is Verdict.UNVERIFIED:  # where something was judged, the operative counts are as of then
@@ -94,7 +95,7 @@ def with_observation(evidence: Evidence, seen: Observation) -> Evidence:
 
 
 def recounted(evidence: Evidence, was: Verdict, now: Verdict) -> Evidence:
-    """The evidence after a verdict was set or changed, as far as every outcome counts for ever."""
+    """Returns the evidence after a verdict was set or changed, with the counts that include every outcome forever corrected."""
     lifetime, unverified = evidence.lifetime, evidence.unverified
     if was is Verdict.UNVERIFIED:
         unverified = max(unverified - 1, 0)
@@ -108,14 +109,16 @@ def recounted(evidence: Evidence, was: Verdict, now: Verdict) -> Evidence:
 
 
 def retold(evidence: Evidence, newest: Iterable[Observation]) -> Evidence:
-    """The evidence with what decides and what is told of it made anew from its newest outcomes, in the order in which they were recorded."""
+    """Returns the evidence with operative counts and reasons rebuilt from its newest outcomes, in the order in which they were
+    recorded."""
     blank = replace(evidence, lifetime=Tally(), operative=Tally(), unverified=0, observed_at=0, recent=(), reasons=())
     anew = reduce(with_observation, newest, blank)
     return replace(anew, lifetime=evidence.lifetime, unverified=evidence.unverified)
 
 
 def noted_reason(reasons: Sequence[Happening], error: str | None, at: int) -> tuple[Happening, ...]:
-    """The reasons with one more. Those that differ in what varies alone are one, and show only what did not vary; of too many, the rarest go."""
+    """Returns the reasons with one more. Those that differ only in varying parts are merged, and show only what did not vary. The rarest
+    beyond the limit are dropped."""
     if not error:
         return tuple(reasons)
     newest = kept_text(error, REASON_CHARS)
@@ -132,7 +135,8 @@ def noted_reason(reasons: Sequence[Happening], error: str | None, at: int) -> tu
 
 
 def merged_reasons(found: Iterable[Sequence[Happening]]) -> tuple[Happening, ...]:
-    """The reasons of several pieces of evidence as one. Those that differ in what varies alone are one, and show only what did not vary."""
+    """Merges the reasons of several pieces of evidence. Those that differ only in varying parts are merged, and show only what did not
+    vary."""
     by_skeleton: dict[str, Happening] = {}
     for what, count, last in (reason for reasons in found for reason in reasons):
         skeleton = cleaned(what)
@@ -142,10 +146,11 @@ def merged_reasons(found: Iterable[Sequence[Happening]]) -> tuple[Happening, ...
 
 
 def _noted_event(recent: Sequence[Happening], seen: Observation) -> tuple[tuple[Happening, ...], bool]:
-    """The unbroken run of equal events that this one ends, and whether it was long enough before, in too short a time.
+    """Returns the unbroken run of equal events that this one extends, and whether the run was already a burst: too long within too short
+    a time.
 
-    Anything else that happens to the strategy breaks a run: of frequent successes and rare failures, none is counted less than it weighs. What was
-    told in a minute, but happened at times that lie apart, is no run.
+    Any other event of the strategy ends a run, so that frequent successes with rare failures count fully. Outcomes that were recorded
+    within a minute, but happened further apart, form no run.
     """
     event, count, since = recent[-1] if recent else (seen.event, 0, seen.at)
     if event != seen.event or abs(seen.at - since) >= BURST_MICROS:

@@ -35,6 +35,7 @@ from alma.types.stored import PartitionDay as PartitionDay
 from alma.types.stored import Place as Place
 from alma.types.stored import Sizes as Sizes
 from alma.types.stored import StoredRow as StoredRow
+from alma.types.stored import StoreRequest as StoreRequest
 from alma.types.stored import Unembedded as Unembedded
 from alma.types.stored import UsageTotals as UsageTotals
 
@@ -179,6 +180,10 @@ class Write(Protocol):
         """Puts a memory in place of the one with its id, as `add` would store it; it keeps its usage. `MemoryNotFoundError` if there is none."""
 
 
+NextWrite = Callable[[], AbstractContextManager[Write]]
+"""Begins the next write of a transaction that has several."""
+
+
 class Memories(Protocol):
     """What a project holds, as a whole."""
 
@@ -188,8 +193,13 @@ class Memories(Protocol):
     def counts(self) -> Sequence[PartitionCount]:
         """How many memories each partition holds, archived ones left out."""
 
-    def records(self, kind: str, *, newest: int | None = None) -> Iterator[tuple[str, int, dict[str, Any]]]:
-        """Key, version and body of the small records of a kind, all of one moment: every one, by key, or so many that changed last, newest first."""
+    def records(
+        self, kind: str, *, newest: int | None = None, under: str | None = None
+    ) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Key, version and body of the small records of a kind, all of one moment: all, by key, or the `newest` that changed last, newest first.
+
+        `under` leaves all but those whose key begins with it and a slash, without looking at others; it is given without `newest`.
+        """
 
 
 class Searchable(Protocol):
@@ -271,10 +281,19 @@ class Journaled(Protocol):
     def stale(self, partitions: Sequence[int], *, seen_before: int | None, below: float | None) -> Sequence[str]:
         """The ids of the memories of these partitions, not archived, last seen before a time (in microseconds) and of a confidence below."""
 
-    def purge(self, memory_ids: Sequence[str], *, records: Sequence[str], actor: str, at: int) -> Erased | None:
+    def purge(
+        self,
+        memory_ids: Sequence[str],
+        *,
+        records: Sequence[str],
+        actor: str,
+        at: int,
+        then: Callable[[NextWrite], object] | None = None,
+    ) -> Erased | None:
         """Erases memories and small records for good, in one transaction: their rows, and the payload of every journal record that changed them.
 
         A record is named "kind/key"; "kind/key/" stands for all whose key is that and a number. `None` if nothing of these names was ever there.
+        `then` writes more in the same transaction, say what takes the place of what was erased; not if nothing was. Each write has a record.
         """
 
 
@@ -306,9 +325,7 @@ class Portable(Protocol):
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> Sequence[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
 
-    def writes(
-        self, *, actor: str, operation: str, at: int
-    ) -> AbstractContextManager[Callable[[], AbstractContextManager[Write]]]:
+    def writes(self, *, actor: str, operation: str, at: int) -> AbstractContextManager[NextWrite]:
         """As `Project.write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
 
 
@@ -352,6 +369,21 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Lets go of the database. Using it afterwards is a `StorageError`."""
+
+
+StorageFactory = Callable[[StoreRequest], Store]
+"""Opens a store, made if it is not there yet; of two that make it at once, both get the same. An entry point of the group `alma.storage`."""
+
+
+@runtime_checkable
+class Relearnable(Protocol):
+    """A store that may hold evidence as a former version of ALMA counted it."""
+
+    def to_relearn(self) -> Sequence[str]:
+        """The projects whose evidence has to be made anew from their outcomes."""
+
+    def note_relearned(self, name: str) -> None:
+        """Notes that this was done for a project."""
 
 
 class NextVectors(Protocol):

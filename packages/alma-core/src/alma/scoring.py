@@ -1,4 +1,4 @@
-"""The four factors of a score, each in [0, 1], whose weights add up to 1, and the multiplier that measured usefulness gives."""
+"""The four factors of a score, each in [0, 1], whose weights add up to 1, and the multiplier for measured usefulness."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,8 @@ _DAY = 86_400_000_000  # microseconds
 _FAILURE_WORTH = 0.7
 
 USEFULNESS_EFFECT = 0.25
-"""Usefulness moves a score by a quarter at most, either way: it reorders what is about equally near, and never hides what is near."""
+"""Usefulness changes a score by a quarter at most, either way: it reorders memories that are about equally near, and never hides a near
+one."""
 
 _PRIOR = 2.0
 _USE = 0.5
@@ -25,9 +26,9 @@ _THUMB = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How retrieval weighs the factors, and how fast recency fades. `kinds` has the weights of kinds that bring their own.
+    """The weights of the factors, and how fast recency fades. `kinds` has the weights of kinds that define their own.
 
-    Without `counts_usefulness`, what was measured of a memory's usefulness leaves its score alone.
+    Without `counts_usefulness`, measured usefulness does not affect a score.
     """
 
     weights: Mapping[str, float]
@@ -37,7 +38,7 @@ class Profile:
 
     @classmethod
     def of(cls, weights: Mapping[str, float], half_life_days: float = DEFAULT_HALF_LIFE_DAYS) -> "Profile":
-        """A profile with the weights brought to a sum of 1; factors not named weigh 0. `ValidationError` for bad weights."""
+        """Returns a profile with the weights scaled to a sum of 1; factors not named weigh 0. `ValidationError` for bad weights."""
         if not isinstance(weights, Mapping):
             raise ValidationError(f"weights must be a mapping from factor to number, not {type(weights).__name__}")
         for factor in weights:
@@ -49,15 +50,15 @@ class Profile:
         return cls({factor: weights.get(factor, 0.0) / total for factor in FACTORS}, half_life_days)
 
     def with_kinds(self, weights: Mapping[str, Mapping[str, float]]) -> "Profile":
-        """The same profile, with weights of their own for some kinds. `ValidationError` for bad weights."""
+        """Returns the same profile, with weights of their own for some kinds. `ValidationError` for bad weights."""
         return replace(self, kinds={kind: Profile.of(given).weights for kind, given in weights.items()})
 
     def weights_of(self, kind: str) -> Mapping[str, float]:
-        """The weights for memories of a kind."""
+        """Returns the weights for memories of a kind."""
         return self.kinds.get(kind, self.weights)
 
     def score(self, factors: Mapping[str, float], kind: str = "") -> float:
-        """The weighted sum of the factors, in [0, 1]."""
+        """Returns the weighted sum of the factors, in [0, 1]."""
         weights = self.weights_of(kind)
         return sum(weights[factor] * factors[factor] for factor in FACTORS)
 
@@ -67,16 +68,16 @@ def _is_weight(value: object) -> bool:
 
 
 def recency(seen_at: int, now: int, half_life_days: float) -> float:
-    """`0.5 ** (age / half-life)`: 1 for what was just seen (or lies in the future), towards 0. Times in microseconds."""
+    """Returns `0.5 ** (age / half-life)`: 1 for a memory just seen (or seen in the future), towards 0 with age. Times in microseconds."""
     return float(0.5 ** (max(now - seen_at, 0) / _DAY / half_life_days))
 
 
 def success(kind: str, successes: float | None, trials: float | None) -> float:
-    """How well a memory did.
+    """Returns the success factor of a memory.
 
-    A heuristic: the mean of a Beta(1, 1) prior after its record, `(s + 1) / (n + 2)`. An outcome: 1 for a success, 0.7 for a failure, since what
-    failed and why is nearly as telling, between for what lies between. An anti-pattern: `n / (n + 1)`, how established the warning is. Others, which
-    have no record: 1.
+    A heuristic: the mean of a Beta(1, 1) prior after its record, `(s + 1) / (n + 2)`. An outcome: 1 for a success, 0.7 for a failure,
+    since a failure and its reason are nearly as informative, between for what lies between. An anti-pattern: `n / (n + 1)`, how
+    established the warning is. Other kinds, which have no record: 1.
     """
     if kind == "outcome":
         return _FAILURE_WORTH + (1 - _FAILURE_WORTH) * (0.5 if successes is None else successes)
@@ -95,11 +96,12 @@ def usefulness(
     credited_successes: float,
     credited_trials: float,
 ) -> float:
-    """What a score is multiplied by for what became of a memory when it was shown: from 0.75 to 1.25, exactly 1 where nothing is known.
+    """Returns the multiplier of a score for measured usefulness: from 0.75 to 1.25, exactly 1 without any data.
 
-    `1 + 0.25 * (2 * m - 1)`, where `m = (2 + good) / (4 + good + bad)` is the mean of a Beta(2, 2) prior after the counts. Being used, or passed
-    over for another, counts half: it says what an agent took up, not whether that helped. The outcome of an attempt in which it was used counts
-    whole, so that what is used and fails loses. A thumb counts three: a person judged this very memory, which attempts never do.
+    `1 + 0.25 * (2 * m - 1)`, where `m = (2 + good) / (4 + good + bad)` is the mean of a Beta(2, 2) prior after the counts. Being used, or
+    ignored in favour of another, counts half: it shows what an agent took up, not whether that helped. The outcome of an attempt in which
+    it was used counts whole, so that a memory that is used and fails loses. A thumb counts three: a person judged this very memory, which
+    attempts never do.
     """
     good = _USE * used + credited_successes + _THUMB * thumbs_up
     bad = _USE * ignored + max(credited_trials - credited_successes, 0.0) + _THUMB * thumbs_down
@@ -115,5 +117,5 @@ def weight_of_use(
     credited_successes: float,
     credited_trials: float,
 ) -> float:
-    """How much is known of a memory's usefulness: the sum of what counts as good and as bad for it."""
+    """Returns the amount of usefulness data of a memory: the sum of its good and bad counts."""
     return _USE * (used + ignored) + max(credited_trials, credited_successes) + _THUMB * (thumbs_up + thumbs_down)

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 PASSAGE_CHARS = 800
-"""A passage is at most this long: some 200 word pieces of English, which a 256-token model takes in whole."""
+"""Longest passage: some 200 word pieces of English, which fit a 256-token model."""
+
+SENTENCE_LEAST, SENTENCE_MOST = 30, 400
+SENTENCES_FIRST, SENTENCES_LAST = 8, 4
+"""Limits of `sentences_of`."""
 
 QUOTED_CHARS = 60
-"""The longest quotation of a value in the message of an error."""
+"""Longest quotation of a value in an error message."""
 
 _WORD = re.compile(r"[^\W_]+")
 _SPELT = re.compile(r"[^\W_]+|!=|[+#&|<>=$%^~]+|(?<!\S)--?(?=\w)|[\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff]")
@@ -45,59 +49,59 @@ STOPWORDS = frozenset(
     yourselves d ll m re ve
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
-"""English words that say nothing about what a text is about. Dropped from queries only, never from what is stored."""
+"""English words without topical content. Dropped from queries only, never from stored text."""
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order: runs of letters and digits, lower case."""
+    """Returns the words of a text in order: runs of letters and digits, lower case."""
     return _WORD.findall(text.lower())
 
 
 def telling_words(text: str) -> list[str]:
-    """The distinct words that say what a text is about, in order; all of them if there are only stop words."""
+    """Returns the distinct words that carry the topic of a text, in order; all of them if there are only stop words."""
     distinct = dict.fromkeys(words(text))
     return [word for word in distinct if word not in STOPWORDS] or list(distinct)
 
 
 @lru_cache(maxsize=512)
 def normalised(text: str) -> str:
-    """The words alone, for telling whether two texts say the same in the same words."""
+    """Returns the words only, for comparing texts word by word."""
     return " ".join(words(unicodedata.normalize("NFKC", text)))
 
 
 @lru_cache(maxsize=512)
 def spelt(text: str) -> str:
-    """The words with the signs that mean something beside them (`C++`, `<`, `-x`, `5 %`), for telling whether two texts are the same. Never empty,
-    unless the text is: one without words and signs is itself."""
+    """Returns the words with the signs that have a meaning beside them (`C++`, `<`, `-x`, `5 %`), for comparing texts. Never empty,
+    unless the text is: a text without words and signs is returned itself."""
     return " ".join(_SPELT.findall(unicodedata.normalize("NFKC", text).lower())) or one_line(text)
 
 
 def signs(text: str) -> tuple[str, ...]:
-    """The signs that mean something, sorted."""
+    """Returns the signs that have a meaning, sorted."""
     return tuple(sorted(token for token in spelt(text).split() if not token[0].isalnum()))
 
 
 def one_line(text: str) -> str:
-    """The text on one line, without control, line-separating or direction-changing characters, or such as cannot be seen at all."""
-    if text.isprintable():  # then a space is all that may stand there too often
+    """Returns the text on one line, without control, line-separating, direction-changing or invisible characters."""
+    if text.isprintable():  # then only repeated spaces are left to remove
         return " ".join(text.split())
     return _SPACE.sub(" ", _UNSAFE.sub(" ", text)).strip()
 
 
 def is_safe(character: str) -> bool:
-    """Whether a terminal or page shows this character as itself: `one_line` would keep it, or it is a tab or the end of a line."""
+    """Returns True when a terminal or page shows this character as itself: `one_line` would keep it, or it is a tab or a line end."""
     return not _UNSAFE.match(character) and not _SURROGATE.match(character)
 
 
 def shortened(text: str, limit: int) -> str:
-    """The text, or its beginning with an ellipsis, at most `limit` characters."""
+    """Returns the text, or its beginning with an ellipsis, at most `limit` characters."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip() + "…"
 
 
 def quoted(value: object, limit: int = QUOTED_CHARS) -> str:
-    """A value as the message of an error shows it: its `repr`, at most `limit` characters. Never an error of its own.
+    """Returns a value as an error message shows it: its `repr`, at most `limit` characters. Never raises.
 
-    Every message that repeats what a caller or a file gave goes through here, so that none grows with it.
+    Every message that repeats a value of a caller or a file goes through here, so that no message grows with it.
     """
     try:
         return shortened(repr(value[:limit] if isinstance(value, str | bytes) else value), limit)
@@ -106,7 +110,7 @@ def quoted(value: object, limit: int = QUOTED_CHARS) -> str:
 
 
 def fault_in(text: str) -> str | None:
-    """Why a text cannot be stored, or `None`: NUL characters and lone surrogates survive neither UTF-8 nor SQL."""
+    """Returns why a text cannot be stored, or `None`: NUL characters and lone surrogates survive neither UTF-8 nor SQL."""
     if "\x00" in text:
         return "it holds a NUL character"
     if not text.isascii() and _SURROGATE.search(text):
@@ -115,12 +119,13 @@ def fault_in(text: str) -> str | None:
 
 
 def storable(text: str, limit: int) -> str:
-    """A text that a tool gave, as it can be kept: at most `limit` characters, without what `fault_in` would find."""
+    """Returns a tool's text in storable form: at most `limit` characters, without what `fault_in` would find."""
     return shortened(_UNSTORABLE.sub("\ufffd", text), limit).strip()
 
 
 def masked(arguments: Mapping[str, object]) -> dict[str, object]:
-    """The arguments of a call with `***` for whatever is named like a secret (`password`, `api_key`, `Authorization`), inside of others too."""
+    """Returns the arguments of a call with `***` for values whose names look secret (`password`, `api_key`, `Authorization`), nested ones
+    too."""
     return {name: "***" if _is_secret(str(name)) else _masked_inside(value) for name, value in arguments.items()}
 
 
@@ -138,7 +143,8 @@ def _masked_inside(value: object) -> object:
 
 
 def cleaned(text: str) -> str:
-    """The text on one line without what varies from one time to the next: times, paths, ids, numbers. For telling whether two errors are one.
+    """Returns the text on one line with the varying parts (times, paths, ids, numbers) replaced by their kind. Equal for two errors of
+    one cause.
 
     A short number that names the error (`status 404`, `exit code 1`) stays.
     """
@@ -151,9 +157,9 @@ def _named(found: re.Match[str]) -> str:
 
 
 def varying_parts(text: str) -> list[tuple[str, str]]:
-    """The text on one line in pieces, in order: each with "", or with what `cleaned` makes of it ("<number>").
+    """Splits the text, on one line, into pieces in order: each with "", or with the kind that `cleaned` replaces it by ("<number>").
 
-    What stands in the place of something that varied already (`<number>`) is such a piece too.
+    A replacement that is in the text already (`<number>`) is such a piece too.
     """
     line, end = one_line(text), 0
     parts: list[tuple[str, str]] = []
@@ -165,13 +171,15 @@ def varying_parts(text: str) -> list[tuple[str, str]]:
 
 
 def estimate_tokens(text: str) -> int:
-    """A guess at the tokens of a text for a model whose tokenizer is unknown: a token per 4 ASCII characters and one per other character."""
+    """Estimates the tokens of a text for a model whose tokenizer is unknown: a token per 4 ASCII characters and one per other
+    character."""
     ascii_count = len(text.encode("ascii", "ignore"))
     return -(-ascii_count // 4) + len(text) - ascii_count
 
 
 def split_passages(text: str, limit: int = PASSAGE_CHARS) -> list[str]:
-    """The text in pieces of at most `limit` characters, cut at sentences, else between words, else anywhere. At least one piece."""
+    """Splits the text into pieces of at most `limit` characters, cut at sentences, else between words, else anywhere. At least one
+    piece."""
     if len(text) <= limit:
         return [text]
     pieces: list[str] = []
@@ -183,8 +191,27 @@ def split_passages(text: str, limit: int = PASSAGE_CHARS) -> list[str]:
     return [piece for piece in pieces if piece.strip()] or [text[:limit]]
 
 
+def sentences_of(text: str) -> list[str]:
+    """Returns the sentences and lines of a text as pieces that are embedded on their own; nothing of the text is left out.
+
+    A piece of fewer than `SENTENCE_LEAST` characters takes in the next one. None is longer than `SENTENCE_MOST`. Of a text of many sentences those
+    between the first `SENTENCES_FIRST` and the last `SENTENCES_LAST` are joined to pieces of up to `SENTENCE_MOST`.
+    """
+    pieces: list[str] = []
+    for sentence in filter(str.strip, _SENTENCE_END.split(text)):
+        if pieces and len(pieces[-1]) < SENTENCE_LEAST:
+            pieces[-1] = f"{pieces[-1]} {sentence.strip()}"
+        else:
+            pieces.append(sentence.strip())
+    cut = [part for piece in pieces for part in _cut(piece, SENTENCE_MOST)]
+    middle = " ".join(cut[SENTENCES_FIRST:-SENTENCES_LAST])
+    if not middle:
+        return cut
+    return [*cut[:SENTENCES_FIRST], *split_passages(middle, SENTENCE_MOST), *cut[-SENTENCES_LAST:]]
+
+
 def matched_text(text: str) -> str:
-    """The first piece of a text, as much of it as a model takes in: by this it is compared with others."""
+    """Returns the first piece of a text, as much as fits a model: this part is compared with other texts."""
     return split_passages(text)[0]
 
 

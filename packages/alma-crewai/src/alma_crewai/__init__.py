@@ -1,10 +1,9 @@
-"""ALMA for CrewAI: a crew's memory that recalls what helped and learns from how each task went."""
+"""ALMA for CrewAI: a crew's memory that recalls what helped and learns from the outcome of each task."""
 
-from alma_crewai.attach import attach_alma
 from alma_crewai.listener import ALMACrewListener
-from alma_crewai.memory import ALMALongTermMemory, ALMAMemory
+from alma_crewai.memory import ALMALongTermMemory, ALMAMemory, attach_alma
 from alma_crewai.storage import ALMAStorage
-from alma_crewai.tools import ALMARecallTool, ALMARememberTool
+from alma_crewai.tools import ALMARecallTool, ALMARememberTool, alma_tools
 
 __all__ = [
     "ALMACrewListener",
@@ -14,6 +13,7 @@ __all__ = [
     "ALMARememberTool",
     "ALMAStorage",
     "__version__",
+    "alma_tools",
     "attach_alma",
 ]
 

@@ -1,56 +1,112 @@
-"""`ALMACrewListener`: one episode for each task that a crew does."""
+"""`ALMACrewListener`: records one episode for each task of a crew, through CrewAI's hooks. These are registered once, while anything
+listens."""
 
-from itertools import count
-from typing import Unpack
+import weakref
+from typing import Any, Unpack
 
-from alma import ALMA, EpisodeRecord
-from alma_crewai import hooks, listening, watching
-from alma_crewai.practice import Practice, Settings, check_names
+from crewai.hooks import InterceptionPoint, get_hooks, register_hook, unregister_hook
+from crewai.utilities.evaluators.crew_evaluator_handler import CrewEvaluator
+from crewai.utilities.i18n import I18N_DEFAULT
 
-_NUMBERS = count()
+from alma import ALMA
+from alma.types.tags import without_citations
+from alma_crewai import people, starts, watching
+from alma_crewai.actors import context_of
+from alma_crewai.attempt import current
+from alma_crewai.listening import LOCK, OPEN, Recorder, Reporting, Settings, check_names, recorder_for
 
 
-class ALMACrewListener:
-    """Records each task that a crew does as one episode: what was shown, the calls of tools, how it ended.
+class ALMACrewListener(Reporting):
+    """Records the tasks of all crews in the process that have no `ALMAMemory`; of several listeners, the one created last does.
 
-    The `evaluator` has the last word, then a guardrail; where neither judged, a failed tool makes it partial; a failed task is a failure; otherwise
-    it is unverified. It is stored when the task ends; nothing that goes wrong in ALMA reaches the crew.
-
-    An `ALMAMemory` has one of its own. One made by hand records the tasks of all crews in the process that have no `ALMAMemory`; of several, the
-    one made last. It listens until it or its ALMA is closed, whether or not anybody else keeps it. `Practice` says what the settings mean.
+    A task is one episode: the calls of tools, the ending, the source of the verdict. It takes the options of `alma.integration.Options`,
+    and `agent`. It listens until it or its ALMA is closed, whether or not the program references it. No error of ALMA reaches a crew.
     """
 
-    def __init__(self, alma: ALMA, *, is_of_a_memory: bool = False, **settings: Unpack[Settings]) -> None:
+    def __init__(self, alma: ALMA, **settings: Unpack[Settings]) -> None:
         check_names(settings, type(self).__name__)
-        self.practice = Practice(alma, **settings)
-        self.is_of_a_memory = is_of_a_memory
-        self.number = next(_NUMBERS)
-        self._let_go = _nothing if is_of_a_memory else alma.before_close(self.close)  # often nobody else keeps one made by hand
-        hooks.listen(self)
+        self._recorder = Recorder(alma, settings)
+        self._let_go = alma.before_close(self.close)  # often the only reference
+        listen(self._recorder, is_listener=True)
 
     @property
     def is_open(self) -> bool:
-        """Whether tasks are recorded."""
-        return listening.is_heard(self)
-
-    @property
-    def errors(self) -> tuple[Exception, ...]:
-        """What went wrong in ALMA or in the functions it was given, newest last, at most 100."""
-        return tuple(self.practice.errors)
-
-    @property
-    def last_run(self) -> EpisodeRecord | None:
-        """The record of the attempt that ended last."""
-        return self.practice.last_run
+        """True while tasks are recorded."""
+        return self._recorder in OPEN
 
     def close(self) -> None:
-        """Records no more tasks; what is going on is closed without a verdict. After the last listener, CrewAI's hooks are as they were."""
-        hooks.stop(self)
+        """Stops recording; live attempts end without a verdict. After the last listener, CrewAI's hooks are as they were before."""
         self._let_go()
-        for run in list(self.practice.open_runs):
-            with watching.reporting(self.practice):
-                run.abandon("its listener was closed")
+        stop(self._recorder)
 
 
-def _nothing() -> None:
-    pass
+def listen(recorder: Recorder, *, is_listener: bool = False) -> None:
+    """Reports tasks to a recorder, until it is stopped or garbage-collected."""
+    with LOCK:
+        OPEN[recorder] = is_listener
+        weakref.finalize(recorder, _leave_if_alone).atexit = False
+        for point, hook in _HOOKS.items():
+            if hook not in get_hooks(point):
+                register_hook(point, hook)
+
+
+def stop(recorder: Recorder) -> None:
+    """Stops reporting tasks to a recorder and closes it. After the last one CrewAI has its hooks as before."""
+    with LOCK:
+        OPEN.pop(recorder, None)
+        _leave_if_alone()
+    recorder.close()
+
+
+def _leave_if_alone() -> None:
+    with LOCK:
+        if not any(True for _ in OPEN):  # its length counts one that is being collected
+            for point, hook in _HOOKS.items():
+                unregister_hook(point, hook)
+
+
+def _before_crew(ctx: Any) -> None:
+    if ctx.crew is not None:
+        starts.prepare(ctx.crew, ctx.inputs)
+
+
+def _before_task(ctx: Any) -> None:
+    recorder = recorder_for(ctx.agent) if ctx.kind == "task" else None
+    if recorder is None:
+        return
+    attempt = watching.begin(
+        recorder,
+        context_of(ctx.agent, ctx.task),
+        starts.text_of(ctx.task, getattr(ctx.agent, "crew", None)),
+        key=str(ctx.task.id),
+        agent_id=str(ctx.agent.id),
+        kind="task",
+        is_rehearsal=isinstance(getattr(ctx.task.callback, "__self__", None), CrewEvaluator),
+    )
+    if attempt is not None and ctx.task.human_input:
+        people.listen(attempt)
+
+
+def _after_task(ctx: Any) -> None:
+    """Removes the notes from CrewAI's record of a task and, if asked for, from the answer: they are for the prompt only."""
+    attempt = current() if ctx.kind == "task" else None
+    if attempt is None or attempt.key != str(ctx.task.id):
+        return
+    run, output = attempt.run, ctx.payload
+    if run.notes:
+        shown = I18N_DEFAULT.slice("memory").format(memory=f"Relevant memories:\n{run.notes}")
+        output.messages = [_without(shown, message) for message in output.messages]
+    if run.options.strip_tags:
+        output.raw = without_citations(output.raw, [item.tag for item in run.memories.recalled])
+
+
+def _without(text: str, message: Any) -> Any:
+    content = message.get("content")
+    return {**message, "content": content.replace(text, "")} if isinstance(content, str) else message
+
+
+_HOOKS = {
+    InterceptionPoint.INPUT: _before_crew,
+    InterceptionPoint.PRE_STEP: _before_task,
+    InterceptionPoint.POST_STEP: _after_task,
+}

@@ -1,50 +1,90 @@
-"""Who listens: the memories and listeners that are open, and which of them a task is recorded for."""
+"""The open recorders of memories and listeners, and the choice of one for a task."""
 
-from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from collections.abc import Mapping
+from threading import RLock
+from typing import Any
+from weakref import WeakKeyDictionary
 
-if TYPE_CHECKING:
-    from alma_crewai.listener import ALMACrewListener
-
-_OF_MEMORIES: "WeakSet[ALMACrewListener]" = WeakSet()
-_FREE: "WeakSet[ALMACrewListener]" = WeakSet()
-
-
-def add(listener: "ALMACrewListener") -> None:
-    """Has a listener told of tasks."""
-    (_OF_MEMORIES if listener.is_of_a_memory else _FREE).add(listener)
+from alma import ALMA, ConfigurationError
+from alma.integration import Identity, Integration, OptionArguments, Options, RunReport
+from alma_crewai.actors import role_of
+from alma_crewai.attempt import Attempt
 
 
-def remove(listener: "ALMACrewListener") -> None:
-    """Tells a listener of no more tasks."""
-    _OF_MEMORIES.discard(listener)
-    _FREE.discard(listener)
+class Settings(OptionArguments, total=False):
+    """The options of `alma.integration.Options`, and `agent`: a name, or a function of the `RunContext`, instead of the acting agent's role."""
+
+    agent: Identity
 
 
-def is_heard(listener: "ALMACrewListener") -> bool:
-    """Whether a listener is told of tasks."""
-    return listener in _OF_MEMORIES or listener in _FREE
+def check_names(settings: Mapping[str, object], owner: str) -> None:
+    """Raises `TypeError` for an unknown setting, naming what the user called."""
+    known = ["agent", *OptionArguments.__annotations__]
+    if unknown := sorted(settings.keys() - set(known)):
+        raise TypeError(f"{owner} has no argument {unknown[0]!r}; there are {', '.join(known)}")
 
 
-def is_anybody_there() -> bool:
-    """Whether anything listens at all. The length of a weak set would not say it: that counts one which is being collected."""
-    return any(True for known in (_OF_MEMORIES, _FREE) for _ in known)
+class Recorder:
+    """Records the work of agents in crews: a memory's recorder for agents that recall from it, a listener's for agents without such a
+    memory."""
+
+    def __init__(self, alma: ALMA, settings: Settings) -> None:
+        options = Options.taken({**settings})
+        if options.inject == "system":
+            raise ConfigurationError(
+                "inject is 'system'; CrewAI lets a memory into the message of the task alone: 'message' or 'none'"
+            )
+        agent = settings.get("agent")
+        self.integration = Integration(alma, agent=role_of if agent is None else agent, options=options)
+        self.settings = settings
+        self.is_closed = False
+        self.attempts: set[Attempt] = set()
+
+    def close(self) -> None:
+        """Ends live attempts without a verdict."""
+        self.is_closed = True
+        for attempt in list(self.attempts):
+            attempt.abandon("its listener was closed")
 
 
-def memory_of(agent: Any) -> Any:
-    """The memory that an agent recalls from: its own, else that of its crew; behind a scope or a slice, the memory itself."""
-    memory = getattr(agent, "memory", None) or getattr(getattr(agent, "crew", None), "_memory", None)
-    return getattr(memory, "_memory", None) or memory
+class Reporting:
+    """Reports of a memory's or a listener's recorder."""
+
+    _recorder: Recorder
+
+    @property
+    def errors(self) -> tuple[Exception, ...]:
+        """The last 100 errors of ALMA and of the functions it was given, newest last. A crew never fails by them."""
+        return tuple(self._recorder.integration.errors)
+
+    @property
+    def last_run(self) -> RunReport | None:
+        """The report of the attempt that was recorded last. In a server use `on_run`, which receives each."""
+        return self._recorder.integration.last_run
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Waits until all ended attempts are recorded, which matters after `akickoff`. Returns whether they are, within `timeout`
+        seconds."""
+        return self._recorder.integration.flush(timeout)
 
 
-def listener_for(agent: Any) -> "ALMACrewListener | None":
-    """The listener of the memory in force, else the one opened last that listens to all crews. Never two for one task.
+OPEN: WeakKeyDictionary[Recorder, bool] = WeakKeyDictionary()
+"""The recorders that receive tasks, in the order in which they were opened, each with whether it is a listener's."""
+LOCK = RLock()
+"""Held while `OPEN` grows or is iterated. A recorder may be garbage-collected while another begins."""
 
-    The agents by which CrewAI plans and evaluates are in no crew, so nobody listens to them.
+
+def recorder_for(agent: Any) -> Recorder | None:
+    """Returns the recorder of the memory in force, else that of the listener created last. Never two for one task.
+
+    An agent's own memory takes precedence over its crew's; behind a scope or a slice, it is the memory itself. The agents by which CrewAI
+    plans and evaluates are in no crew, so they are not recorded.
     """
-    own = getattr(memory_of(agent), "listener", None)
-    if own is not None:
-        return own if is_heard(own) else None
-    if getattr(agent, "crew", None) is None:
-        return None
-    return max(_FREE, key=lambda listener: listener.number, default=None)
+    crew = getattr(agent, "crew", None)
+    memory = getattr(agent, "memory", None) or getattr(crew, "_memory", None)
+    own = getattr(getattr(memory, "_memory", None) or memory, "recorder", None)
+    if isinstance(own, Recorder):
+        return own if own in OPEN else None
+    with LOCK:
+        listeners = [recorder for recorder, is_listener in OPEN.items() if is_listener]
+    return listeners[-1] if crew is not None and listeners else None

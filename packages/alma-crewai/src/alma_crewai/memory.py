@@ -1,96 +1,74 @@
-"""`ALMAMemory`: the memory of a crew, which recalls what helped and learns from how each task went."""
+"""`ALMAMemory`: the memory of a crew, which recalls what helped and learns from the outcome of each task."""
 
+import logging
 import sys
-from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Literal, Self, Unpack
 
+from crewai import Crew
+from crewai.events.types.memory_events import MemoryRetrievalStartedEvent
+from crewai.memory.memory_scope import MemoryScope, MemorySlice
 from crewai.memory.types import MemoryMatch, MemoryRecord
 from crewai.memory.unified_memory import Memory
 from pydantic import PrivateAttr
 
-from alma import ALMA, EpisodeRecord, MemorySlice
-from alma_crewai import copies, watching
-from alma_crewai.asking import NOBODY, Asker, agent_name, asker
-from alma_crewai.listener import ALMACrewListener
-from alma_crewai.practice import Settings, check_count, check_names
-from alma_crewai.records import is_visible, record_of
-from alma_crewai.run import Run
+from alma import ALMA, ValidationError
+from alma.integration import Integration, RunContext, document_metadata, in_event_loop
+from alma.types.recalled import Recalled
+from alma_crewai import listener, starts, watching
+from alma_crewai.actors import NOBODY, Work, asking
+from alma_crewai.attempt import LOOP_SECONDS, Attempt, current
+from alma_crewai.listening import OPEN, Recorder, Reporting, Settings, check_names
+from alma_crewai.records import Sight, record_of
 from alma_crewai.storage import ALMAStorage
 
+_LOG = logging.getLogger("alma")
 NO_MODEL = "alma/none: this is a copy of an ALMAMemory, which asks no model. Give the ALMAMemory to the crew instead of an agent"
-"""What CrewAI reports that it cannot load, when it works with a copy of the memory that is its own `Memory`. No provider has that name."""
+"""Model name that CrewAI reports as impossible to load, when it works with a copy of the memory that is its own `Memory`. No provider has
+that name."""
 
 
-class PromptMatch(MemoryMatch):
-    """All that matters for a task as one match, which CrewAI puts into the prompt as it is."""
+class Match(MemoryMatch):
+    """A record with the text that CrewAI shows of it unchanged: in a prompt, or to an agent that searched."""
+
+    text: str
 
     def format(self) -> str:
-        """The notes, fenced and with their tags."""
-        return str(self.record.content)
+        """Returns the text."""
+        return self.text
 
 
-class ALMAMemory(Memory):
-    """`Crew(memory=ALMAMemory(alma))`: recalls for the agent that is acting, and learns from the outcome of each task.
+class ALMAMemory(Reporting, Memory):
+    """`Crew(memory=ALMAMemory(alma))`: recalls for the acting agent, and learns from the outcome of each task.
 
-    At most `max_tokens` tokens of memories go into a prompt. With `learn=False` it only recalls; with `read_only` no agent may save notes. The
-    other settings are those of `Practice`. No LLM, no key and no embedder of CrewAI is used. It belongs at the crew: what an agent has, CrewAI
-    copies into something else.
+    It takes the options of `alma.integration.Options`. `agent` is a name, or a function of the `RunContext`, instead of the acting
+    agent's role. With `learn=False` it only recalls; with `read_only` no agent may save notes. No LLM, no key and no embedder of CrewAI
+    is used. Give it to the crew: CrewAI copies an agent's memory into something else.
     """
 
     _storage: ALMAStorage = PrivateAttr()
-    _listener: ALMACrewListener = PrivateAttr()
-    _agent: str | None = PrivateAttr(default=None)
-    _max_tokens: int = PrivateAttr(default=2000)
-    _is_closed: bool = PrivateAttr(default=False)
+    _recorder: Recorder = PrivateAttr()
 
-    def __init__(
-        self,
-        alma: ALMA,
-        *,
-        max_tokens: int = 2000,
-        learn: bool = True,
-        read_only: bool = False,
-        **settings: Unpack[Settings],
-    ) -> None:
+    def __init__(self, alma: ALMA, *, learn: bool = True, read_only: bool = False, **settings: Unpack[Settings]) -> None:
         check_names(settings, type(self).__name__)
-        check_count(max_tokens, "max_tokens")
+        recorder = Recorder(alma, settings)
         agent = settings.get("agent")
-        listener = ALMACrewListener(alma, is_of_a_memory=True, **settings)
-        storage = ALMAStorage(alma, agent=agent or NOBODY)
+        storage = ALMAStorage(alma, agent=agent if isinstance(agent, str) else NOBODY)
         super().__init__(storage=storage, llm=NO_MODEL, embedder=storage, read_only=read_only)
-        copies.know(storage.key, self)
-        self._agent, self._max_tokens = agent, max_tokens
-        self._listener = listener
-        if not learn:
-            self._listener.close()
+        self._recorder, self._storage = recorder, storage
+        storage.project = lambda: recorder.integration.scope.project(self._context())
+        starts.know(storage.key, self)
+        if learn:
+            listener.listen(recorder)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Itself: a memory is shared, not copied."""
+        """Returns itself: a memory is shared, not copied."""
         return self
 
     @property
-    def listener(self) -> ALMACrewListener:
-        """What records the tasks that recall from this memory."""
-        return self._listener
-
-    @property
-    def errors(self) -> tuple[Exception, ...]:
-        """What went wrong in ALMA or in the functions it was given, newest last, at most 100. A crew never fails by it."""
-        return self._listener.errors
-
-    @property
-    def last_run(self) -> EpisodeRecord | None:
-        """The record of the attempt that ended last."""
-        return self._listener.last_run
-
-    def is_of(self, alma: ALMA) -> bool:
-        """Whether this is the memory of that ALMA's project, and was not closed."""
-        return self._storage.alma is alma and not self._is_closed
-
-    def has(self, settings: Settings) -> bool:
-        """Whether it was made with these settings."""
-        return all(getattr(self._listener.practice, name) == value for name, value in settings.items())
+    def recorder(self) -> Recorder:
+        """The recorder of tasks that recall from this memory."""
+        return self._recorder
 
     def recall(
         self,
@@ -102,28 +80,17 @@ class ALMAMemory(Memory):
         source: str | None = None,
         include_private: bool = False,
     ) -> list[MemoryMatch]:
-        """What matters for a query: for an agent's prompt one match with all of it, otherwise a match a memory, best first.
+        """Returns what matters for a query: for an agent's prompt one match with all of it, otherwise one match per memory, best first.
 
         `scope` and `categories` narrow notes; what agents learned belongs to them wherever they work. `depth` is not used.
         """
-
-        def keep(found: MemorySlice) -> MemorySlice:
-            seen = (
-                item
-                for item in found.recalled
-                if is_visible(item.memory, scope=scope, categories=categories, source=source, include_private=include_private)
-            )
-            return found.model_copy(update={"recalled": tuple(seen)})
-
-        try:
-            who = asker()
-            return self._searched(query, limit, keep) if who is None else self._for_prompt(who, query, keep)
-        except Exception as problem:
-            self._listener.practice.report(problem)
-            raise
+        sight = Sight(scope, categories, source, include_private)
+        with self._integration.guard("memory could not be used", is_raised=True):
+            asked = asking()
+            return self._searched(query, limit, sight) if asked is None else self._for_prompt(asked, query, sight)
 
     def extract_memories(self, content: str) -> list[str]:
-        """Nothing: what a task taught is learned from its outcome, not cut out of its answer before a guardrail has seen it."""
+        """Returns nothing: the lessons of a task come from its outcome, not from its answer before a guardrail has checked it."""
         return []
 
     def remember(
@@ -138,128 +105,130 @@ class ALMAMemory(Memory):
         agent_role: str | None = None,
         root_scope: str | None = None,
     ) -> MemoryRecord | None:
-        """Keeps a note as knowledge of the acting agent; in the category "user_preference" as a preference of its user, and without a
-        user not at all: `ValidationError`. An error stands in `errors`, and is raised: whoever saves has to know that it is not kept."""
+        """Stores a note as knowledge of the acting agent; in the category "user_preference" as a preference of its user, and
+        `ValidationError` without a user. An error is kept in `errors` and raised, because the caller has to know that the note is not
+        stored. In `crew.test` nothing is stored."""
         if self.read_only:
             return None
-        try:
-            note = self._storage.add(
-                content,
-                agent=self._owner(agent_role),
-                user_id=self._user(),
-                scope=scope or root_scope,
-                categories=categories,
-                metadata=metadata,
-                source=source,
-                private=private,
-            )
-        except Exception as problem:
-            self._listener.practice.report(problem)
-            raise
-        return record_of(note)
+        said = self._integration.options.stored(content)
+        note = MemoryRecord(content=said, scope=scope or root_scope or "", source=source, private=private)
+        note.categories, note.metadata = categories or [], metadata or {}
+        attempt = self._attempt()
+        if attempt is not None and attempt.is_rehearsal:
+            return note
+        with self._integration.guard("memory could not be used", is_raised=True):
+            named = RunContext(context=Work(agent_role or ""))
+            agent = self._integration.agent_of(named) if agent_role else self._acting()
+            return record_of(self._storage.add(note, agent=agent, user_id=self._integration.scope.user(self._context())))
 
-    def remember_many(
-        self,
-        contents: list[str],
-        scope: str | None = None,
-        categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        importance: float | None = None,
-        source: str | None = None,
-        private: bool = False,
-        agent_role: str | None = None,
-        root_scope: str | None = None,
-    ) -> list[MemoryRecord]:
-        """Keeps several notes, durably when it returns."""
-        kept = [
-            self.remember(content, scope, categories, metadata, importance, source, private, agent_role, root_scope)
-            for content in contents
-        ]
+    def remember_many(self, contents: list[str], *about: Any, **how: Any) -> list[MemoryRecord]:
+        """Stores several notes as `remember` does, durably when it returns."""
+        kept = [self.remember(content, *about, **how) for content in contents]
         return [record for record in kept if record is not None]
 
-    def update(
-        self,
-        record_id: str,
-        content: str | None = None,
-        scope: str | None = None,
-        categories: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        importance: float | None = None,
-    ) -> MemoryRecord:
-        """Puts a note in the place of another, under a new id. `ValidationError` for what was learned: it can only be forgotten."""
-        if self.read_only and (kept := self._storage.get_record(record_id)) is not None:
-            return kept
-        replaced = self._storage.replace(record_id, content=content, scope=scope, categories=categories, metadata=metadata)
-        return record_of(replaced)
+    def update(self, record_id: str, content: str | None = None, *about: Any, **how: Any) -> MemoryRecord:
+        """Replaces a note by another, under a new id. `ValidationError` for a learned memory, which can only be forgotten."""
+        kept = self._storage.get_record(record_id)
+        if kept is None:
+            raise ValidationError(f"there is no note of id {record_id!r}")
+        said = None if content is None else self._integration.options.stored(content)
+        return kept if self.read_only else super().update(record_id, said, *about, **how)
 
     def drain_writes(self) -> None:
-        """Nothing waits to be written: each call is durable when it returns. A task that was cancelled is closed without a verdict."""
-        error, watch = sys.exception(), watching.current()
-        if watch is None or watch.run.practice is not self._listener.practice:
-            return
-        if error is not None and not isinstance(error, Exception):  # cancellation, an interrupt: CrewAI sends no event of those
-            watching.abandon(watch, f"cut short by {type(error).__name__}")
+        """Waits for background writes, when CrewAI asks at the end of a crew; in an event loop for 50 ms at most.
+
+        A task that was cancelled ends without a verdict here: CrewAI has no event for that.
+        """
+        error, attempt = sys.exception(), self._attempt()
+        if attempt is not None and error is not None and not isinstance(error, Exception):
+            attempt.abandon(error)
+        if in_event_loop():
+            self._integration.writes.wait(LOOP_SECONDS)
 
     def close(self) -> None:
-        """Records no more tasks. The `ALMA` stays open: it belongs to whoever opened it."""
-        self._is_closed = True
-        self._listener.close()
+        """Stops recording. The `ALMA` stays open: it belongs to the code that opened it."""
+        listener.stop(self._recorder)
+        self.flush(LOOP_SECONDS if in_event_loop() else self._integration.options.lock_timeout)
         super().close()
 
-    def _for_prompt(self, who: Asker, query: str, keep: Callable[[MemorySlice], MemorySlice]) -> list[MemoryMatch]:
-        run = self._run_of(who, query)
-        if run is None:
-            found = self._retrieved(query, self._name(who.role), keep)
-            text = found.to_prompt(self._max_tokens)
+    @property
+    def _integration(self) -> Integration:
+        return self._recorder.integration
+
+    def _for_prompt(self, asked: MemoryRetrievalStartedEvent, query: str, sight: Sight) -> list[MemoryMatch]:
+        attempt, options = self._attempt_of(asked, query), self._integration.options
+        if options.inject == "none":
+            return []
+        if attempt is None:
+            context = self._integration.pinned(RunContext(context=Work(asked.agent_role or "")))
+            known = self._integration.retrieve(query, self._integration.agent_of(context), context)
+            found, text = sight.of(known).fitted(options.max_tokens)
         else:
-            found, text = run.recalled(lambda memories: keep(memories).fitted(self._max_tokens))
+            found, text = attempt.recalled(sight)
         if not text:
             return []
-        record = MemoryRecord(
-            id=sha256(text.encode()).hexdigest(), content=text
-        )  # a slice of several scopes drops what it has seen by its id
-        return [PromptMatch(record=record, score=max(item.score for item in found.recalled))]
+        key = sha256(text.encode()).hexdigest()  # a slice of several scopes deduplicates by this id
+        best = max(item.score for item in found.recalled)
+        return [Match(record=MemoryRecord(id=key, content=text), score=best, text=text)]
 
-    def _run_of(self, who: Asker, query: str) -> Run | None:
-        """The run that this recall is for; one that begins by it where an agent has no task, or has it from a coworker."""
-        watch, practice = watching.current(), self._listener.practice
-        if who.task_id is None:
-            if not self._listener.is_open or who.agent_id is None:
-                return None
-            if watch is not None and watch.run.key == who.agent_id:
-                watching.abandon(watch, "the agent began something else")
-            run = Run(practice, agent=self._name(who.role), task=query, key=who.agent_id, agent_id=who.agent_id, is_task=False)
-            return watching.enter(run).run
-        if watch is None or not self._listener.is_open:
+    def _attempt_of(self, asked: MemoryRetrievalStartedEvent, query: str) -> Attempt | None:
+        """Returns the attempt that this recall is for: the task's, or one that begins with it where an agent has no task."""
+        attempt = self._attempt()
+        if asked.task_id is not None:
+            return attempt if attempt is not None and attempt.key == asked.task_id else None
+        if asked.agent_id is None or self._recorder not in OPEN:
             return None
-        if watch.run.key == who.task_id:
-            return watch.run if watch.run.practice is practice else None
-        return watching.enter_delegated(practice, role=who.role, task=query, key=who.task_id, agent_id=who.agent_id).run
+        if self._integration.options.strip_tags:
+            self._integration.warn_once("strip_tags: tags stay in what agent.kickoff() returns, which CrewAI lets no hook change")
+        context = RunContext(context=Work(asked.agent_role or ""))
+        return watching.begin(self._recorder, context, query, key=asked.agent_id, agent_id=asked.agent_id, kind="alone")
 
-    def _searched(self, query: str, limit: int, keep: Callable[[MemorySlice], MemorySlice]) -> list[MemoryMatch]:
-        found = self._retrieved(query, self._owner(None), keep, top_k=limit)
-        return [MemoryMatch(record=record_of(item.memory), score=item.score) for item in found.recalled[:limit]]
+    def _searched(self, query: str, limit: int, sight: Sight) -> list[MemoryMatch]:
+        found = sight.of(self._integration.retrieve(query, self._acting(), self._context(), top_k=limit))
+        return [_match(item) for item in found.recalled[:limit]]
 
-    def _retrieved(
-        self, query: str, agent: str, keep: Callable[[MemorySlice], MemorySlice], *, top_k: int | None = None
-    ) -> MemorySlice:
-        return keep(self._listener.practice.retrieve(query, agent, user_id=self._user(), top_k=top_k))
+    def _attempt(self) -> Attempt | None:
+        """Returns the current attempt, if this memory records it."""
+        attempt = current()
+        return attempt if attempt is not None and attempt.run.integration is self._integration else None
 
-    def _name(self, role: str) -> str:
-        return self._agent or agent_name(role)
+    def _context(self) -> RunContext:
+        """Returns the context of a call: a task belongs to its user to its end, whichever user is present by then."""
+        attempt = self._attempt()
+        return attempt.run.context if attempt is not None else self._integration.pinned(RunContext(context=Work()))
 
-    def _user(self) -> str | None:
-        """The user of the task that is going on, who may not be the one who is present by now; else that one."""
-        watch, practice = watching.current(), self._listener.practice
-        return watch.run.user if watch is not None and watch.run.practice is practice else practice.user()
+    def _acting(self) -> str:
+        """Returns who writes or searches: the acting agent, else the default one."""
+        attempt = current()
+        return attempt.run.agent if attempt is not None else self._storage.agent
 
-    def _owner(self, role: str | None) -> str:
-        """Who writes or searches: the agent that is named, else the one that is acting, else nobody in particular."""
-        if self._agent or role:
-            return self._name(role or "")
-        watch = watching.current()
-        return watch.run.agent if watch is not None else NOBODY
+
+def attach_alma(crew: Crew, alma: ALMA, **settings: Unpack[Settings]) -> ALMAMemory:
+    """Gives an existing crew, say one built by `@CrewBase`, an `ALMAMemory` with these settings, and returns it.
+
+    Repeating it changes nothing while that memory is open; `ValidationError` for different settings. A scope or a slice of a memory is
+    replaced, with a warning. Agents that have a memory of their own keep it, and recall from that; each is named in a warning.
+    """
+    check_names(settings, "attach_alma")
+    attached = crew._memory
+    if isinstance(attached, MemoryScope | MemorySlice):
+        _LOG.warning("the crew recalled from a %s; it recalls from the whole memory now", type(attached).__name__)
+    if not isinstance(attached, ALMAMemory) or attached.recorder.is_closed or attached.recorder.integration.alma is not alma:
+        crew.memory = crew._memory = attached = ALMAMemory(alma, **settings)
+    elif not settings.items() <= attached.recorder.settings.items():
+        raise ValidationError("the crew has an ALMAMemory with other settings; close that one first")
+    for agent in crew.agents:
+        own = getattr(agent, "memory", None)
+        if own and not isinstance(own, ALMAMemory):
+            _LOG.warning("agent %r has a memory of its own and recalls from that, not from ALMA", agent.role)
+    return attached
+
+
+def _match(item: Recalled) -> Match:
+    """Returns one memory found by a search, with its fields and score. An agent sees the note without a tag: tags are for the prompt."""
+    record = record_of(item.memory).model_copy(update={"metadata": document_metadata(item)})
+    return Match(record=record, score=item.score, text=f"- {record.content}")
 
 
 ALMALongTermMemory = ALMAMemory
-"""What CrewAI called long-term memory is `ALMAMemory` now: its separate memories are gone."""
+"""CrewAI's former long-term memory is `ALMAMemory` now: its separate memories no longer exist."""

@@ -1,81 +1,76 @@
-"""ALMA's memories as CrewAI's records, and the paths that CrewAI files them under."""
+"""Converts ALMA's memories to CrewAI's records, with the paths under which CrewAI files them."""
 
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from crewai.memory.types import MemoryRecord
 
+from alma import MemorySlice
 from alma.types import AnyMemory
-from alma.types.identity import utc_now
 from alma.types.prompt import note
 
 SCOPE, SOURCE, PRIVATE, CATEGORIES = "crewai_scope", "crewai_source", "crewai_private", "crewai_categories"
-"""Under these names a memory's metadata has what CrewAI said of it."""
+"""Metadata keys for CrewAI's data of a memory."""
 
 
 def record_of(memory: AnyMemory) -> MemoryRecord:
-    """A memory as CrewAI shows it: its content is what a prompt would say, its categories begin with its kind."""
+    """Returns a memory as a CrewAI record: its content is the note without ages, its categories begin with its kind."""
     return MemoryRecord(
         id=memory.id,
-        content=note(memory, utc_now()),
-        scope=path_of(memory),
+        content=note(memory, None),
+        scope=str(path_of(memory)),
         categories=categories_of(memory),
         importance=memory.confidence,
-        created_at=_naive(memory.created_at),
-        last_accessed=_naive(memory.seen_at),
+        created_at=memory.created_at.replace(tzinfo=None),
+        last_accessed=memory.seen_at.replace(tzinfo=None),
         source=memory.metadata.get(SOURCE) or memory.agent or None,
         private=bool(memory.metadata.get(PRIVATE)),
     )
 
 
-def path_of(memory: AnyMemory) -> str:
-    """The path that a memory was filed under; what was learned has none and stands at the root."""
-    return normal_path(str(memory.metadata.get(SCOPE) or "/"))
+def path_of(memory: AnyMemory) -> PurePosixPath:
+    """Returns the path that a memory was filed under; learned memories have none and are at the root."""
+    return as_path(memory.metadata.get(SCOPE))
+
+
+def as_path(scope: object) -> PurePosixPath:
+    """Returns a scope of CrewAI's as a path below the root; "" and `None` are the root."""
+    return PurePosixPath("/", str(scope or "").lstrip("/"))
 
 
 def categories_of(memory: AnyMemory) -> list[str]:
-    """The kind, and what CrewAI's categories were."""
+    """Returns the kind, and CrewAI's categories."""
     given = memory.metadata.get(CATEGORIES)
     return [memory.kind, *(map(str, given) if isinstance(given, list) else ())]
 
 
-def normal_path(path: str | None) -> str:
-    """A path with one slash before each part and none at the end; the root is "/"."""
-    return "/" + "/".join(part for part in (path or "").split("/") if part)
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a recall may see: notes under its scope, and everything learned; private notes if they come from its source."""
+
+    scope: str | None = None
+    categories: list[str] | None = None
+    source: str | None = None
+    include_private: bool = False
+
+    def has(self, memory: AnyMemory) -> bool:
+        """Returns True when it may see a memory. A memory that was not filed under a path belongs to an agent or user wherever it
+        works."""
+        known = memory.metadata
+        if known.get(PRIVATE) and not self.include_private and (self.source is None or known.get(SOURCE) != self.source):
+            return False
+        if self.categories and not set(self.categories) & set(categories_of(memory)):
+            return False
+        return SCOPE not in known or path_of(memory).is_relative_to(as_path(self.scope))
+
+    def of(self, found: MemorySlice) -> MemorySlice:
+        """Returns those of the found memories that it may see."""
+        return found.model_copy(update={"recalled": tuple(item for item in found.recalled if self.has(item.memory))})
 
 
-def is_under(path: str, scope: str | None) -> bool:
-    """Whether a path is a scope or below it."""
-    root = normal_path(scope)
-    return root == "/" or path == root or path.startswith(f"{root}/")
-
-
-def is_learned(memory: AnyMemory) -> bool:
-    """Whether a memory belongs to an agent or user wherever it works: all but the notes that were filed under a path."""
-    return SCOPE not in memory.metadata
-
-
-def is_visible(
-    memory: AnyMemory, *, scope: str | None, categories: list[str] | None, source: str | None, include_private: bool
-) -> bool:
-    """Whether a recall of this scope shows a memory: notes under the path, and whatever was learned; private ones to their source only."""
-    if memory.metadata.get(PRIVATE) and not include_private and (source is None or memory.metadata.get(SOURCE) != source):
-        return False
-    if categories and not set(categories) & set(categories_of(memory)):
-        return False
-    return is_learned(memory) or is_under(path_of(memory), scope)
-
-
-def filed(*, scope: str | None, categories: list[str] | None, source: str | None, private: bool) -> dict[str, Any]:
-    """The metadata that keeps what CrewAI said of a note."""
-    told = {SCOPE: normal_path(scope) if scope else None, CATEGORIES: categories, SOURCE: source, PRIVATE: private or None}
+def filed(record: MemoryRecord) -> dict[str, Any]:
+    """Returns the metadata that stores CrewAI's data of a note. An empty scope is none."""
+    scope = str(as_path(record.scope)) if record.scope else None
+    told = {SCOPE: scope, CATEGORIES: record.categories, SOURCE: record.source, PRIVATE: record.private}
     return {name: value for name, value in told.items() if value}
-
-
-def aware(moment: datetime) -> datetime:
-    """A time of CrewAI's, whose naive ones are UTC."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-
-
-def _naive(moment: datetime) -> datetime:
-    return moment.astimezone(UTC).replace(tzinfo=None)

@@ -13,10 +13,10 @@ Reply = str | Exception | list[dict[str, Any]] | Callable[[list[Message]], Any]
 
 
 class ScriptedLLM(BaseLLM):
-    """Gives the replies it was made with, one a call, the last one for good; keeps what it was asked.
+    """Returns the replies it was created with, one per call, the last one repeatedly; records its inputs.
 
-    A reply is a text, calls of tools as `use` makes them, an error to raise, or a function of the messages that gives one of these. With
-    `native=False` it is a model that cannot call tools, which CrewAI then asks to write them down.
+    A reply is a text, calls of tools as `use` creates them, an error to raise, or a function of the messages that returns one of these.
+    With `native=False` it is a model that cannot call tools, so that CrewAI asks it to write them down.
     """
 
     _replies: list[Reply] = PrivateAttr()
@@ -31,19 +31,19 @@ class ScriptedLLM(BaseLLM):
 
     @property
     def asked(self) -> list[list[Message]]:
-        """The messages of each call."""
+        """Messages of each call."""
         return self._asked
 
     def prompt(self, number: int = 0) -> str:
-        """All that it was shown in a call."""
+        """Returns all text that it received in a call."""
         return "\n".join(str(message.get("content") or "") for message in self._asked[number])
 
     def supports_function_calling(self) -> bool:
-        """Whether it calls tools."""
+        """Returns True when it calls tools."""
         return self._is_native
 
     def call(self, messages: str | list[Any], *_: Any, **__: Any) -> Any:
-        """The next reply."""
+        """Returns the next reply."""
         shown: list[Message] = [{"content": messages}] if isinstance(messages, str) else [dict(message) for message in messages]
         with self._lock:
             self._asked.append(shown)
@@ -53,14 +53,14 @@ class ScriptedLLM(BaseLLM):
         return reply(shown) if callable(reply) else reply
 
     def get_input_tokens_count(self, messages: str | list[Any], *_: Any, **__: Any) -> int:
-        """A guess, without CrewAI's warning that it is one."""
+        """Returns an estimate, without CrewAI's warning that it is one."""
         return len(str(messages)) // 4 + 1
 
     async def acall(self, messages: str | list[Any], *_: Any, **__: Any) -> Any:
-        """The next reply."""
+        """Returns the next reply."""
         return self.call(messages)
 
 
 def use(tool: str, **arguments: Any) -> list[dict[str, Any]]:
-    """A reply that calls a tool."""
+    """Returns a reply that calls a tool."""
     return [{"id": f"call_{tool}", "type": "function", "function": {"name": tool, "arguments": json.dumps(arguments)}}]

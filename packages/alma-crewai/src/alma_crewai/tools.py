@@ -1,97 +1,77 @@
-"""Tools by which an agent asks ALMA, or tells it something, when it wants to: for crews without an `ALMAMemory`."""
+"""ALMA's tools for agents that read and write memory themselves, as tools of CrewAI."""
 
-import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Unpack
 
 from crewai.tools import BaseTool
-from pydantic import BaseModel, Field, PrivateAttr
+from crewai.utilities.string_utils import sanitize_tool_name
+from pydantic import PrivateAttr
 
-from alma import ALMA, ValidationError
-from alma.types.prompt import fenced
-from alma_crewai.records import is_visible
+from alma import ALMA
+from alma.integration import Identity, RunContext, Tool, Toolkit, ToolkitArguments
+from alma_crewai.actors import role_of
+from alma_crewai.attempt import current
+from alma_crewai.calls import OWN_TOOLS
+from alma_crewai.records import Sight
 
-_LOG = logging.getLogger("alma")
-
-
-class Question(BaseModel):
-    """What the recall tool takes."""
-
-    question: str = Field(description="The task or question that earlier experience is wanted for.")
-
-
-class Fact(BaseModel):
-    """What the remember tool takes."""
-
-    fact: str = Field(description="One fact, in a sentence that can be understood on its own.")
-    domain: str = Field(default="crew notes", description="What the fact is about, in a word or two.")
+READING = ("recall_memory", "check_action")
+IN_A_TEST = "Noted for this test alone."
+"""Answer to an agent in `crew.test`, which does not change the memory."""
 
 
-class ALMARecallTool(BaseTool):
-    """Looks up what one agent knows: `ALMARecallTool(alma, agent="Researcher")`.
+class ALMATool(BaseTool):
+    """One of ALMA's tools. `alma_tools` creates all of them."""
 
-    `user_id` is a name, or a function that gives one at each call. Notes that somebody kept to themselves are shown to nobody else. The notes
-    have no tags: those that an answer cites are the prompt's.
+    _tool: Tool = PrivateAttr()
+
+    def __init__(self, tool: Tool) -> None:
+        super().__init__(name=tool.name, description=tool.description, args_schema=tool.schema())
+        self._tool = tool
+        OWN_TOOLS.add(sanitize_tool_name(tool.name))
+
+    def _run(self, **given: str) -> str:
+        attempt = current()
+        is_rehearsed = attempt is not None and attempt.is_rehearsal
+        return IN_A_TEST if is_rehearsed and not self._tool.name.endswith(READING) else self._tool.call(**given)
+
+
+class ALMARecallTool(ALMATool):
+    """Looks up what one agent knows: `ALMARecallTool(alma, agent="Researcher")`. Private notes are shown to their source only."""
+
+    def __init__(self, alma: ALMA, *, agent: Identity = None, **settings: Unpack[ToolkitArguments]) -> None:
+        super().__init__(_tools(alma, agent, settings)[0])
+
+
+class ALMARememberTool(ALMATool):
+    """Stores a fact as the knowledge of one agent: `ALMARememberTool(alma, agent="Researcher")`."""
+
+    def __init__(self, alma: ALMA, *, agent: Identity = None, **settings: Unpack[ToolkitArguments]) -> None:
+        super().__init__(_tools(alma, agent, settings)[2])
+
+
+def alma_tools(alma: ALMA, *, agent: Identity = None, **settings: Unpack[ToolkitArguments]) -> list[BaseTool]:
+    """Returns all five tools: recall, check an action, save a fact, save a preference, forget one of these.
+
+    They take the options of `alma.integration.Toolkit`. Without an `agent`, they are those of the acting agent.
     """
-
-    name: str = "Recall from ALMA"
-    description: str = "Looks up what worked, what failed and what is known from earlier work."
-    args_schema: type[BaseModel] = Question
-    _alma: ALMA = PrivateAttr()
-    _agent: str = PrivateAttr()
-    _user_id: str | Callable[[], str | None] | None = PrivateAttr()
-
-    def __init__(self, alma: ALMA, *, agent: str, user_id: str | Callable[[], str | None] | None = None, **settings: Any) -> None:
-        _check(alma)
-        super().__init__(**settings)
-        self._alma, self._agent, self._user_id = alma, agent, user_id
-
-    def _run(self, question: str) -> str:
-        with _telling(self.name):
-            return self._recalled(question)
-
-    def _recalled(self, question: str) -> str:
-        user = self._user_id() if callable(self._user_id) else self._user_id
-        found = self._alma.retrieve(task=question, agent=self._agent, user_id=user)
-        notes = [
-            f"- {note}"
-            for item, note in zip(found.recalled, found.notes(), strict=True)
-            if is_visible(item.memory, scope=None, categories=None, source=user, include_private=False)
-        ]
-        return fenced(notes) if notes else "Nothing is known about that."
+    return [ALMATool(tool) for tool in _tools(alma, agent, settings)]
 
 
-class ALMARememberTool(BaseTool):
-    """Keeps a fact as the knowledge of one agent: `ALMARememberTool(alma, agent="Researcher")`."""
-
-    name: str = "Remember in ALMA"
-    description: str = "Keeps a fact for later work."
-    args_schema: type[BaseModel] = Fact
-    _alma: ALMA = PrivateAttr()
-    _agent: str = PrivateAttr()
-
-    def __init__(self, alma: ALMA, *, agent: str, **settings: Any) -> None:
-        _check(alma)
-        super().__init__(**settings)
-        self._alma, self._agent = alma, agent
-
-    def _run(self, fact: str, domain: str = "crew notes") -> str:
-        with _telling(self.name):
-            self._alma.add_domain_knowledge(self._agent, domain, fact, source="agent")
-        return "Remembered."
+def _tools(alma: ALMA, agent: Identity, settings: ToolkitArguments) -> list[Tool]:
+    named = _acting if agent is None else agent
+    kit = Toolkit(alma, agent=named, context=_context, shows=lambda memory, user: Sight(source=user).has(memory), **settings)
+    return kit.tools()
 
 
-@contextmanager
-def _telling(tool: str) -> Iterator[None]:
-    """What goes wrong stands in the log too: CrewAI hands it to the agent, and to nobody else."""
-    try:
-        yield
-    except Exception as problem:
-        _LOG.warning("%s failed: %s: %s", tool, type(problem).__name__, problem)
-        raise
+def _context() -> RunContext:
+    """Returns the context of a call. The user and the tenant of the crew's memory count, unless the tool has its own."""
+    attempt = current()
+    if attempt is None:
+        return RunContext()
+    own = attempt.run.context
+    return replace(own, pinned={}, configurable={name: value for name, value in own.pinned.items() if value is not None})
 
 
-def _check(alma: object) -> None:
-    if not isinstance(alma, ALMA):
-        raise ValidationError(f"alma must be an ALMA, not a {type(alma).__name__}")
+def _acting(context: RunContext) -> str:
+    attempt = current()
+    return attempt.run.agent if attempt is not None else role_of(context)

@@ -1,40 +1,24 @@
-"""ALMA for LangChain: agents that learn from what their steps and runs came to.
+"""ALMA for LangChain: agents that learn from the outcomes of their steps and runs.
 
-Importing this module loads neither LangChain nor LangGraph; what a name needs is loaded when the name is first used.
+Importing this module loads neither LangChain nor LangGraph; the module behind a name is loaded when the name is first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from alma.integration import RunContext, RunReport, RunView, ToolUse, tools_succeeded
+from alma.integration import RunView as FinishedRun
+from alma.integration import call_with_arguments as tool_with_arguments
+from alma.integration import call_with_choices as tool_with_choices
+
 if TYPE_CHECKING:
-    from alma_langchain.choices import ToolUse, tool_with_arguments, tool_with_choices
-    from alma_langchain.documents import memory_to_documents
     from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler
     from alma_langchain.memory import ALMAMemory
     from alma_langchain.middleware import ALMAMiddleware
-    from alma_langchain.retriever import ALMARetriever
-    from alma_langchain.run import FinishedRun, RunReport, tools_succeeded
-    from alma_langchain.settings import RunContext
+    from alma_langchain.retriever import ALMARetriever, memory_to_documents
     from alma_langchain.tools import create_alma_tools
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "ALMACallbackHandler": "handler",
-    "ALMAMemory": "memory",
-    "ALMAMiddleware": "middleware",
-    "ALMARetriever": "retriever",
-    "AsyncALMACallbackHandler": "handler",
-    "FinishedRun": "run",
-    "RunContext": "settings",
-    "RunReport": "run",
-    "create_alma_tools": "tools",
-    "memory_to_documents": "documents",
-    "ToolUse": "choices",
-    "tool_with_arguments": "choices",
-    "tool_with_choices": "choices",
-    "tools_succeeded": "run",
-}
 
 __all__ = [
     "ALMACallbackHandler",
@@ -45,6 +29,7 @@ __all__ = [
     "FinishedRun",
     "RunContext",
     "RunReport",
+    "RunView",
     "ToolUse",
     "create_alma_tools",
     "memory_to_documents",
@@ -52,13 +37,21 @@ __all__ = [
     "tool_with_choices",
     "tools_succeeded",
 ]
+_HOMES = {
+    "ALMACallbackHandler": "handler",
+    "ALMAMemory": "memory",
+    "ALMAMiddleware": "middleware",
+    "ALMARetriever": "retriever",
+    "AsyncALMACallbackHandler": "handler",
+    "create_alma_tools": "tools",
+    "memory_to_documents": "retriever",
+}
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    if name not in _HOMES:
         raise AttributeError(f"module 'alma_langchain' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"alma_langchain.{home}"), name)
+    value = globals()[name] = getattr(import_module(f"alma_langchain.{_HOMES[name]}"), name)
     return value
 
 

@@ -1,263 +1,282 @@
 """Callback handlers: for graphs without middleware, for `AgentExecutor`, and for every other chain."""
 
-import threading
-from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
+import asyncio
+import copy
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
 
 from alma import ALMA
-from alma_langchain.attempt import Attempt
-from alma_langchain.events import (
-    RUNS,
-    RunEvents,
-    RunListener,
-    begin_chain,
-    begin_tool,
-    done,
-    look_for_notes,
-    read_citations,
-    watch,
-)
-from alma_langchain.misplaced import tell_missing
-from alma_langchain.recorder import Recorder
-from alma_langchain.run import RunReport
-from alma_langchain.settings import Options, RunContext, Settings
-from alma_langchain.threads import Place, Threads
+from alma.integration import Identity, Run, noted_on
+from alma_langchain.classic import Waiting, runs_in, waits
+from alma_langchain.misplaced import misplaced
+from alma_langchain.reading import final_answer, last_exchange, said_by_model
+from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, RunOptions, ToolCall, end_by, thread_of
+from alma_langchain.tree import Heard, Part, Place, Threads, Tree
 
 if TYPE_CHECKING:
     from langgraph.callbacks import GraphCallbackHandler
 else:
     try:
         from langgraph.callbacks import GraphCallbackHandler
-    except ImportError:  # only langgraph tells of interrupts, and only to handlers of its own class
+    except ImportError:  # only langgraph reports interrupts, and only to handlers of its own class
         GraphCallbackHandler = BaseCallbackHandler
 
-
-class _Roots:
-    """Which runs a handler follows: the outermost that it hears of, each on the task that its inputs hold."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-        self._parts: dict[UUID, set[UUID]] = {}
-        self._root_of: dict[UUID, UUID] = {}
-        self._told: dict[UUID, tuple[RunContext, Place]] = {}
-        self._followed: dict[UUID, Attempt] = {}
-        self._threads = Threads()
-        self._lock = threading.Lock()
-
-    def started(self, run_id: UUID, parent: UUID | None, inputs: Any, told: dict[str, Any]) -> None:
-        """A chain began. It is followed if it is the outermost and has a task. Without one it may yet tell that it goes on in a thread."""
-        if self.is_inner(run_id, parent):
-            return
-        with self.recorder.guard("the task was not read"):
-            task = self.recorder.settings.task_from(inputs)
-            context = RunContext(metadata=told.get("metadata") or {})
-            place = self._place(context, str(told.get("name") or ""))
-            if place is not None:
-                with self._lock:
-                    self._told[run_id] = context, place
-            if task:
-                self._begin(run_id, task, context, place)
-
-    def is_inner(self, run_id: UUID, parent: UUID | None) -> bool:
-        """Whether a chain or a tool that begins is part of a run that was heard of before."""
-        with self._lock:
-            root = self._root_of.get(parent) if parent is not None else None
-            self._root_of[run_id] = run_id if root is None else root
-            self._parts.setdefault(self._root_of[run_id], set()).add(run_id)
-            return root is not None
-
-    def ended(self, run_id: UUID) -> None:
-        """A chain or a tool is over, and with the outermost one all its parts: of some, say after a cancellation, nobody tells the end."""
-        with self._lock:
-            for part in self._parts.pop(run_id, {run_id}):
-                self._root_of.pop(part, None)
-            self._told.pop(run_id, None)
-            self._followed.pop(run_id, None)
-
-    def interrupted(self, run_id: UUID | None, checkpoint: str | None) -> None:
-        """A graph waits for a person; the run of its thread will go on."""
-        for attempt in RUNS.followed(run_id):
-            attempt.is_interrupted = True
-            with self._lock:
-                told = self._told.get(run_id) if run_id else None
-            if told is not None and not attempt.has_hooks:
-                self._threads.interrupted(told[1], checkpoint, attempt)
-
-    def resumed(self, run_id: UUID | None, checkpoint: str | None) -> None:
-        """A graph goes on in its thread: with the run that waits there; after an error, or from an older checkpoint, with a new one."""
-        with self._lock:
-            told = self._told.get(run_id) if run_id and run_id not in self._followed else None
-        if run_id is None or told is None:
-            return
-        context, place = told
-        waiting = self._threads.resumed(place, checkpoint)
-        task = waiting.task if waiting else self._threads.last_task(place)
-        with self.recorder.guard("a run could not be taken up again"):
-            if waiting and waiting.key:  # one that had done nothing yet has nothing to take up
-                self._follow(run_id, self.recorder.resumed(waiting.key, waiting.task, context, has_hooks=False))
-            elif task:
-                self._begin(run_id, task, context, place)
-
-    def _place(self, context: RunContext, graph: str) -> Place | None:
-        thread = context.metadata.get("thread_id")
-        if thread is None:
-            return None
-        project, user = self.recorder.project(context).project_id, self.recorder.scope.user(context)
-        return Place(project, user, str(thread), str(context.metadata.get("checkpoint_ns") or ""), graph)
-
-    def _begin(self, run_id: UUID, task: str, context: RunContext, place: Place | None) -> None:
-        self._follow(run_id, self.recorder.follow(task, context, memories=partial(self.recorder.nothing_shown, context)))
-        if place is not None:
-            self._threads.asked(place, task)
-
-    def _follow(self, run_id: UUID, attempt: Attempt) -> None:
-        attempt.is_tentative = True
-        RUNS.follow(run_id, attempt)
-        with self._lock:
-            self._followed[run_id] = attempt
+_AFTER_MODEL = ".after_model"
+"""Suffix of the nodes in which middleware examines the model's requests and may answer a call in place of its tool."""
 
 
-class _Handler:
-    """What both colours share."""
-
-    recorder: Recorder
-    _roots: _Roots
-
-    def _set_up(self, alma: ALMA, agent: str, options: Options) -> None:
-        self._take(Recorder(alma, agent, Settings(**options)))
-
-    @classmethod
-    def over(cls, recorder: Recorder) -> Self:
-        """A handler over a recorder that others use as well."""
-        made = cls.__new__(cls)
-        made._take(recorder)
-        return made
-
-    def _take(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-        self._roots = _Roots(recorder)
-        watch()
-
-    if not TYPE_CHECKING:  # a type checker knows what there is
-
-        def __getattr__(self, name: str) -> NoReturn:
-            tell_missing(self, name, middleware="ALMAMiddleware(alma, agent=…)")
-
-    @property
-    def errors(self) -> list[Exception]:
-        """The last errors of ALMA itself, oldest first."""
-        return list(self.recorder.errors)
-
-    @property
-    def last_run(self) -> RunReport | None:
-        """What was taken from the run that ended last."""
-        return self.recorder.last_run
-
-    def on_interrupt(self, event: Any) -> None:
-        """A graph waits for a person."""
-        self._roots.interrupted(event.run_id, getattr(event, "checkpoint_id", None))
-
-    def on_resume(self, event: Any) -> None:
-        """A graph goes on in its thread."""
-        self._roots.resumed(event.run_id, getattr(event, "checkpoint_id", None))
-
-
-class ALMACallbackHandler(_Handler, RunEvents, GraphCallbackHandler):
+class ALMACallbackHandler(Following, GraphCallbackHandler):
     """Learns from every run that it is passed to: `graph.invoke(…, config={"callbacks": [handler]})`.
 
-    Each tool call is a step, each run an episode; an error that ends the run is a failure, cancellation is neutral, and an interrupt leaves the run
-    open for its resumption in the same thread of the same process. A run that `ALMAMiddleware` or `ALMAMemory` follows for the same agent is left
-    to it. Takes the options of `Settings`.
+    Each tool call is a step, each run an episode. An error that ends the run is a failure, cancellation is neutral, and an interrupt
+    leaves the run open for its resumption in the same thread of the same process. A run that `ALMAMiddleware` or `ALMAMemory` follows for
+    the same agent is left to it. Takes the options of `alma.integration.Options`, and `task_from`.
     """
 
-    def __init__(self, alma: ALMA, *, agent: str, **options: Unpack[Options]) -> None:
-        self._set_up(alma, agent, options)
+    raise_error = True  # errors of ALMA are contained elsewhere; one that arrives here is meant to be raised
+    _is_inside = False
+    """True for the copy that LangChain's hook finds: it follows only parts of runs, because other chains of the context are not the
+    handler's."""
+    tools = misplaced("middleware", "middleware=[ALMAMiddleware(alma, agent=…)]")
 
-    def on_chain_start(
-        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> None:
-        super().on_chain_start(serialized, inputs, run_id=run_id, parent_run_id=parent_run_id, **kwargs)
-        self._roots.started(run_id, parent_run_id, inputs, kwargs)
+    def __init__(self, alma: ALMA, *, agent: Identity, **options: Unpack[RunOptions]) -> None:
+        self._set_up(Recorder(alma, agent=agent, **options))
 
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self._roots.ended(run_id)
-        super().on_chain_end(outputs, run_id=run_id, **kwargs)
+    def _set_up(self, recorder: Recorder, *, is_given: bool = False) -> None:
+        """With `is_given`, a memory puts the run to follow into the inputs: none is begun here, and the handler waits for that run
+        only."""
+        super()._set_up(recorder)
+        self.tree = Tree()
+        self.threads = Threads()
+        self._waiting: Waiting | None = waits(self) if is_given else None
 
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._roots.ended(run_id)
-        super().on_chain_error(error, run_id=run_id, **kwargs)
+    # Chains.
 
-    def on_tool_start(
-        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> None:
-        self._roots.is_inner(run_id, parent_run_id)
-        super().on_tool_start(serialized, input_str, run_id=run_id, parent_run_id=parent_run_id, **kwargs)
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> Any:
+        """Follows an outermost chain, if it has a task. One without a task may turn out later to continue in a thread."""
+        if (part := self._entered(run_id, kwargs)) is None:
+            return
+        given = runs_in(inputs)
+        if not part.is_outermost:
+            for run in given:
+                if run is not part.heard.run:
+                    self.give_way(run_id, run.integration.alma, run.agent)
+            return
+        heard = part.heard
+        mine = next((run for run in given if self._is_mine(run)), None)
+        if self._waiting is not None:
+            self._waiting.is_taken = True
+        elif "langchain_classic" in sys.modules:
+            heard.waiting = waits(self._inside())  # such chains do not pass on the handlers that they were created with
+        if mine is not None and mine.run_id is None:  # otherwise another handler follows it
+            heard.run, mine.run_id = mine, str(run_id)
+        elif mine is None and self._waiting is None:
+            heard.place = self._place(heard, part.name)
+            with self.recorder.guard("the input of a run was not read"):
+                self._begin(heard, self.recorder.task(inputs) if _has_input(inputs) else None)
 
-    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self._roots.ended(run_id)
-        super().on_tool_end(output, run_id=run_id, **kwargs)
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> Any:
+        """Ends a run, or suspends it for resumption."""
+        run, end = self._returned(run_id, outputs)
+        if run is not None and end is None:
+            run.suspend()
+        elif run is not None:
+            run.end(**end)
 
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._roots.ended(run_id)
-        super().on_tool_error(error, run_id=run_id, **kwargs)
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
+        """Ends a run by its exception."""
+        if (run := self._left(run_id)) is not None:
+            end_by(error, run)
+
+    def _inside(self) -> "ALMACallbackHandler":
+        made = copy.copy(self)
+        made._is_inside = True
+        return made
+
+    def _entered(self, run_id: UUID, told: Mapping[str, Any]) -> Part | None:
+        if self._is_inside and (self.tree.part(run_id) or not self.tree.part(told.get("parent_run_id"))):
+            return None
+        return self.tree.entered(run_id, told)
+
+    def _begin(self, heard: Heard, task: str | None, episode_id: str | None = None) -> None:
+        if task is None:
+            return
+        heard.run = self.recorder.begun(task, heard.context, run_id=heard.run_id, episode_id=episode_id)
+        if heard.place is not None:
+            self.threads.tasks[heard.place] = task
+
+    def _place(self, heard: Heard, graph: str) -> Place | None:
+        place, thread, scope = None, thread_of(heard.context), self.recorder.scope
+        with self.recorder.guard("the thread of a run was not read"):
+            if thread is not None:
+                namespace = str(heard.context.metadata.get("checkpoint_ns") or "")
+                place = Place(scope.project(heard.context).project_id, scope.user(heard.context), thread, namespace, graph)
+        return place
+
+    def _is_mine(self, run: Run) -> bool:
+        mine = None
+        with self.recorder.guard("the agent was not read"):
+            mine = self.recorder.agent_of(run.context)
+        return run.integration.alma is self.recorder.alma and run.agent == mine
+
+    def _left(self, run_id: UUID) -> Run | None:
+        part = self.tree.left(run_id)
+        if part is None or not part.is_outermost:
+            return None
+        if part.heard.waiting is not None:
+            part.heard.waiting.is_taken = True
+        return part.heard.run
+
+    def _returned(self, run_id: UUID, outputs: Any) -> tuple[Run | None, Any]:
+        """Returns the run that a chain ends, and its end; the end is `None` if the run is interrupted."""
+        part = self.tree.part(run_id)
+        if part is not None and not part.is_apart and part.name.endswith(_AFTER_MODEL):  # a call that it answers was not made
+            part.heard.refused |= {message.tool_call_id for message in last_exchange(outputs) if isinstance(message, ToolMessage)}
+        run = self._left(run_id)
+        if part is None or run is None or run.is_over:
+            return None, None
+        end: dict[str, Any] = {"result": outputs}
+        with self.recorder.guard("the answer of a run was not read", run):
+            if part.heard.is_interrupted or (isinstance(outputs, Mapping) and "__interrupt__" in outputs):
+                return run, None
+            end["messages"] = messages = last_exchange(outputs)
+            end["outputs"] = dict(outputs) if isinstance(outputs, Mapping) else {}
+            self.recorder.unheard(part.heard, messages, refused=part.heard.refused)
+            end["answer"] = final_answer(outputs)
+            run.model_said(said_by_model(messages) or end["answer"])
+        return run, end
+
+    # Tools.
+
+    def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **kwargs: Any) -> Any:
+        """Records the start of a call. A call of ALMA's own tools, and one inside a step, is no step."""
+        if (part := self._entered(run_id, kwargs)) is None:
+            return
+        if not (part.is_outermost or part.is_apart or OWN_TOOLS in (kwargs.get("tags") or ())):
+            name, inputs = part.name or (serialized or {}).get("name") or "tool", kwargs.get("inputs")
+            arguments = inputs if isinstance(inputs, Mapping) else {}
+            part.call = ToolCall(part.heard, name, arguments, kwargs.get("tool_call_id") or "")
+        part.set_apart()
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> Any:
+        """Records the call as a step."""
+        if (call := self._call(run_id)) and (run := self.recorder.returned(call, output)):
+            run.settle()
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
+        """Records the call as a failed step."""
+        if (call := self._call(run_id)) and (run := self.recorder.raised(call, error)):
+            with noted_on(error):
+                run.settle()
+
+    def _call(self, run_id: UUID) -> ToolCall | None:
+        part = self.tree.left(run_id)
+        return part.call if part is not None else None
+
+    # Models.
+
+    def on_chat_model_start(self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any) -> Any:
+        """Checks that the notes reach the model."""
+        self._model_asked((str(message.text) for batch in messages for message in batch), kwargs)
+
+    def on_llm_start(self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any) -> Any:
+        """Checks that the notes reach the model."""
+        self._model_asked(prompts, kwargs)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> Any:
+        """Finds citations in the model's answer."""
+        if (run := self.tree.run_at(kwargs.get("parent_run_id"))) is not None:
+            run.model_said("\n".join(_said(generation) for batch in response.generations for generation in batch))
+
+    def _model_asked(self, texts: Iterable[str], told: Mapping[str, Any]) -> None:
+        if (run := self.tree.run_at(told.get("parent_run_id"))) is not None:
+            run.model_asked(texts)
+
+    # Interrupted graphs, and other followers.
+
+    def on_interrupt(self, event: Any) -> None:
+        """Records that a graph waits for a person; the run of its thread will continue."""
+        part = self.tree.part(event.run_id)
+        if part is None or part.heard.run is None:
+            return
+        part.heard.is_interrupted = True
+        if part.is_outermost and part.heard.place is not None:
+            run = part.heard.run
+            self.threads.interrupted(part.heard.place, event.checkpoint_id, run.episode_id, run.task)
+
+    def on_resume(self, event: Any) -> None:
+        """Continues the run that waits in the graph's thread; after an error, or from an older checkpoint, begins a new one."""
+        part = self.tree.part(event.run_id)
+        if part is None or not part.is_outermost or part.heard.run is not None or part.heard.place is None:
+            return
+        episode_id, task = self.threads.resumed(part.heard.place, event.checkpoint_id) or (None, None)
+        self._begin(part.heard, task or self.threads.tasks.get(part.heard.place), episode_id)
+
+    def give_way(self, run_id: UUID, alma: ALMA, agent: str) -> None:
+        """Leaves a part to the middleware or memory that follows it; the whole run, if it is for the same agent and nothing is recorded
+        yet."""
+        part = self.tree.part(run_id)
+        if part is None:
+            return
+        run = part.heard.run
+        if run is not None and run.agent == agent and self.recorder.alma is alma and run.episode_id is None:
+            part.heard.run = None
+        part.set_apart()
 
 
-class AsyncALMACallbackHandler(_Handler, RunListener, AsyncCallbackHandler, GraphCallbackHandler):
-    """`ALMACallbackHandler` for `ainvoke` and `astream`: what is written is written by worker threads and awaited."""
+class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
+    """`ALMACallbackHandler` for `ainvoke` and `astream`: worker threads do the writing, and are awaited."""
 
-    raise_error = True
+    run_inline = True  # runs in the task of the run itself, whose context its inner chains see
 
-    def __init__(self, alma: ALMA, *, agent: str, **options: Unpack[Options]) -> None:
-        self._set_up(alma, agent, options)
-
-    async def on_chain_start(
-        self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> None:
-        begin_chain(RUNS, inputs, run_id, parent_run_id, kwargs.get("name"))
-        self._roots.started(run_id, parent_run_id, inputs, kwargs)
+    async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_chain_start(serialized, inputs, run_id=run_id, **kwargs)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self._roots.ended(run_id)
-        await done(RUNS.ended(run_id, outputs))
+        run, end = self._returned(run_id, outputs)
+        if run is not None:
+            await asyncio.shield(asyncio.to_thread(run.suspend) if end is None else run.aend(**end))
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._roots.ended(run_id)
-        await done(RUNS.failed(run_id, error))
+        if (run := self._left(run_id)) is not None:
+            await asyncio.shield(asyncio.to_thread(end_by, error, run))
 
-    async def on_tool_start(
-        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> None:
-        self._roots.is_inner(run_id, parent_run_id)
-        begin_tool(RUNS, serialized, run_id, parent_run_id, kwargs)
+    async def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_tool_start(serialized, input_str, run_id=run_id, **kwargs)
 
     async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self._roots.ended(run_id)
-        await done(RUNS.tool_ended(run_id, output))
+        if (call := self._call(run_id)) and (run := self.recorder.returned(call, output)):
+            await run.asettle()
 
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._roots.ended(run_id)
-        await done(RUNS.tool_failed(run_id, error))
+        if (call := self._call(run_id)) and (run := self.recorder.raised(call, error)):
+            with noted_on(error):
+                await run.asettle()
 
     async def on_chat_model_start(
-        self,
-        serialized: Any,
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: Any,
+        self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
-        look_for_notes(RUNS, (str(message.text) for batch in messages for message in batch), parent_run_id)
+        super().on_chat_model_start(serialized, messages, run_id=run_id, **kwargs)
 
-    async def on_llm_start(
-        self, serialized: Any, prompts: list[str], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> None:
-        look_for_notes(RUNS, prompts, parent_run_id)
+    async def on_llm_start(self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_llm_start(serialized, prompts, run_id=run_id, **kwargs)
 
-    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
-        read_citations(RUNS, response, parent_run_id)
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_llm_end(response, run_id=run_id, **kwargs)
+
+
+def _has_input(inputs: Any) -> bool:
+    """Returns True when a run has an input. The value that resumes a graph is no input."""
+    is_empty = inputs is None or (isinstance(inputs, Mapping | Sequence) and not inputs)
+    return not is_empty and not hasattr(inputs, "resume")
+
+
+def _said(generation: Any) -> str:
+    message = getattr(generation, "message", None)
+    return said_by_model([message]) if isinstance(message, BaseMessage) else str(getattr(generation, "text", ""))

@@ -1,261 +1,275 @@
-"""Middleware for `create_agent`: memory before the run, a step a tool call, an episode a run."""
+"""Middleware for `create_agent`: notes for the run, a step a tool call, an episode a run."""
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, Unpack, cast
-from uuid import UUID
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Unpack, cast
+from uuid import uuid4
 
-from langchain_core.runnables.config import var_child_runnable_config
-
-from alma import ALMA, ConfigurationError
-from alma_langchain.attempt import Attempt
-from alma_langchain.choices import ToolUse
-from alma_langchain.events import OWN_TOOLS, RUNS, watch
-from alma_langchain.extras import missing_extra
-from alma_langchain.misplaced import tell_missing
+from alma import ALMA
+from alma.errors import MissingDependencyError
+from alma.integration import Bounded, Identity, Run, noted_on
+from alma_langchain.handler import ALMACallbackHandler
+from alma_langchain.misplaced import misplaced
 from alma_langchain.reading import final_answer, messages_since, said_by_model
-from alma_langchain.recorder import Recorder
-from alma_langchain.run import FinishedRun, RunReport
-from alma_langchain.settings import Options, Settings, run_context
-from alma_langchain.signals import says_nothing
+from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, RunOptions, ToolCall, run_context
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse, ToolCallRequest
     from langchain.agents.middleware.types import ExtendedModelResponse
+    from langchain_core.callbacks import BaseCallbackManager
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+    from langgraph.config import get_config
+    from langgraph.types import Command
 
-    from alma_langchain.prompting import ALMAState, NotesMiddleware, entry_of, with_notes
+    from alma_langchain.following import MOST_RUNS, Followed, listen
+    from alma_langchain.graphs import graph_run
+    from alma_langchain.prompting import STATE_KEY, ALMAState, beside_message, entry_of, finished, in_system_prompt
 except ImportError as error:
-    raise missing_extra("ALMAMiddleware", "agents") from error
+    raise MissingDependencyError("ALMAMiddleware needs what is not installed; install alma-langchain[agents]") from error
 
-Inject: TypeAlias = Literal["system", "none"]
+UNHEARD = (
+    "how runs end cannot be heard with this version of LangGraph: errors, limits, cancellations and interrupts are not recorded"
+)
+UNSEEN = "the notes did not reach the model: another middleware wrote the prompt anew; use split(), its second part last"
 
 
-class ALMAMiddleware(AgentMiddleware[ALMAState, Any, Any]):
+class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
     """An agent that learns: `create_agent(model, tools, middleware=[ALMAMiddleware(alma, agent="…")])`.
 
-    Before the run it retrieves what matters; each model call sees it as the last block of the system prompt. Each tool call becomes a step of an
-    episode, durably when it returns, and the run ends the episode, however it ends. Put it first: the first sees what tools come to after retries
-    and repairs. `split()` gives a pair if memory has to come after what other middleware adds to the prompt; `inject="none"` shows nothing. Several
-    in one agent need names of their own. Takes the options of `Settings`.
+    On the first model call, it retrieves what matters for the task; each model call sees it beside the message that the run began with.
+    Each tool call becomes a step of an episode, durably when it returns, and the run ends the episode, however it ends. Put it first: the
+    first middleware sees tool results after retries and repairs. `agent` is a name or a function of the `RunContext`. Several in one
+    agent need different names. Takes the options of `alma.integration.Options`, and `task_from`.
     """
 
     state_schema = ALMAState
+    raise_error = run_inline = misplaced("callback handler", "callbacks=[ALMACallbackHandler(alma, agent=…)]")
 
-    def __init__(
-        self, alma: ALMA, *, agent: str, inject: Inject = "system", name: str = "ALMAMiddleware", **options: Unpack[Options]
-    ) -> None:
-        self._set_up(Recorder(alma, agent, Settings(**options)), inject=inject, name=name)
+    def __init__(self, alma: ALMA, *, agent: Identity, name: str = "ALMAMiddleware", **options: Unpack[RunOptions]) -> None:
+        self._set_up(Recorder(alma, agent=agent, **options), name=name)
 
-    @classmethod
-    def over(cls, recorder: Recorder, *, inject: Inject = "system", name: str = "ALMAMiddleware") -> "ALMAMiddleware":
-        """Middleware over a recorder that others use as well."""
-        made = cls.__new__(cls)
-        made._set_up(recorder, inject=inject, name=name)
-        return made
-
-    def _set_up(self, recorder: Recorder, *, inject: Inject, name: str) -> None:
-        super().__init__()
-        if inject not in ("system", "none"):
-            raise ConfigurationError(f"inject is {inject!r}; it must be 'system' or 'none'")
-        self.recorder = recorder
-        self._inject = inject
-        self._is_shown = inject == "system"
+    def _set_up(self, recorder: Recorder, *, name: str = "ALMAMiddleware", is_split: bool = False) -> None:
+        super()._set_up(recorder)
+        self._runs = Bounded[str, Followed](MOST_RUNS)
         self._name = name
-        watch()
-
-    if not TYPE_CHECKING:  # a type checker knows what there is
-
-        def __getattr__(self, name: str) -> NoReturn:
-            tell_missing(self, name, handler="ALMACallbackHandler(alma, agent=…)")
+        self._is_split = is_split
 
     @property
     def name(self) -> str:
-        """Its name in the graph."""
+        """Name of the middleware in the graph."""
         return self._name
 
-    @property
-    def errors(self) -> list[Exception]:
-        """The last errors of ALMA itself, oldest first."""
-        return list(self.recorder.errors)
-
-    @property
-    def last_run(self) -> RunReport | None:
-        """What was taken from the run that ended last."""
-        return self.recorder.last_run
-
     def split(self) -> "tuple[ALMAMiddleware, NotesMiddleware]":
-        """The same in two: the first records and goes first, the second writes the notes into the prompt and goes last."""
-        records = ALMAMiddleware.over(self.recorder, inject="none", name=self._name)
-        records._is_shown = True  # by the other one
-        return records, NotesMiddleware(self._name)
+        """Splits it in two: the first records and goes first, the second writes the notes into the prompt and goes last."""
+        records = ALMAMiddleware.over(self.recorder, name=self._name, is_split=True)
+        return records, NotesMiddleware(records)
 
     def before_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any]:
-        """Begins the episode and keeps the notes for the model calls."""
-        return self._begun(self._follow(state, runtime), state)
+        """Records the beginning of a run. Its task is read on the first model call, as the model receives it."""
+        if overtaken := entry_of(state, self._name).get("episode"):
+            self.recorder.abandon(overtaken, context=run_context(runtime.context), reason="a new question came")
+        humans = [message for message in state["messages"] if isinstance(message, HumanMessage)]
+        followed = Followed(str(uuid4()), humans[-1].id if humans else None)
+        self._runs[followed.key] = followed
+        self._listen(followed)
+        return self._entry(key=followed.key, asked=followed.asked)
 
     async def abefore_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any]:
         """As `before_agent`."""
-        return await asyncio.to_thread(self._begun, self._follow(state, runtime), state)
+        return await asyncio.to_thread(self.before_agent, state, runtime)
 
-    def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ModelResponse[Any]:
-        """Shows the notes to the model, and finds what it cites."""
-        attempt = self._at_model(request)
-        response = handler(self._with_notes(request))
-        self._observe(attempt, response)
-        return response
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]) -> Any:
+        """Shows the notes to the model, and finds citations in its answer."""
+        followed, shown = self._asked(request)
+        return self._said(followed, request, handler(shown))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
-    ) -> ModelResponse[Any]:
+    ) -> Any:
         """As `wrap_model_call`."""
-        attempt = self._at_model(request)
-        response = await handler(self._with_notes(request))
-        self._observe(attempt, response)
-        return response
+        followed, shown = await asyncio.to_thread(self._asked, request)
+        return self._said(followed, request, await handler(shown))
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
-        """Makes the tool call a step."""
-        attempt = self._at_tool(request)
-        start = time.perf_counter()
+        """Records the tool call as a step."""
+        call = self._called(request)
+        if call is None:
+            return handler(request)
         try:
             result = handler(request)
-        except BaseException as error:
-            if attempt is not None:
-                _raised(attempt, request, error, start)
-                attempt.settle()
+        except Exception as error:
+            if run := self.recorder.raised(call, error):
+                with noted_on(error):
+                    run.settle()
             raise
-        if attempt is not None:
-            _returned(attempt, request, result, start)
-            attempt.settle()
+        if run := self.recorder.returned(call, result):
+            run.settle()
         return result
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
         """As `wrap_tool_call`."""
-        attempt = self._at_tool(request)
-        start = time.perf_counter()
+        call = await asyncio.to_thread(self._called, request)
+        if call is None:
+            return await handler(request)
         try:
             result = await handler(request)
         except Exception as error:
-            if attempt is not None:
-                _raised(attempt, request, error, start)
-                await asyncio.to_thread(attempt.settle)
+            if run := self.recorder.raised(call, error):
+                with noted_on(error):
+                    await run.asettle()
             raise
-        if attempt is not None:
-            _returned(attempt, request, result, start)
-            await asyncio.to_thread(attempt.settle)
+        if run := self.recorder.returned(call, result):
+            await run.asettle()
         return result
 
-    def after_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any] | None:
+    def after_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any]:
         """Judges the run and ends its episode."""
-        attempt = self._current(state, runtime.context)
-        if attempt is not None:
-            self.recorder.end(attempt, self._finished(attempt, state))
-        return self._without(state)
+        run, end = self._ended(state, runtime)
+        if run is not None:
+            run.end(**end)
+        return self._entry()
 
-    async def aafter_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any] | None:
+    async def aafter_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any]:
         """As `after_agent`."""
-        attempt = self._current(state, runtime.context)
-        if attempt is not None:
-            await self.recorder.aend(attempt, await asyncio.to_thread(self._finished, attempt, state))
-        return self._without(state)
+        run, end = await asyncio.to_thread(self._ended, state, runtime)
+        if run is not None:
+            await run.aend(**end)
+        return self._entry()
 
-    def _follow(self, state: ALMAState, runtime: Any) -> Attempt | None:
-        attempt = None
-        with self.recorder.guard("the task was not read"):
-            if task := self.recorder.settings.task_from(state):
-                context = run_context(runtime.context)
-                nothing = None if self._is_shown else partial(self.recorder.nothing_shown, context)
-                attempt = self.recorder.follow(task, context, memories=nothing, has_hooks=True)
-                _listen(attempt)
-        return attempt
+    # The live run.
 
-    def _begun(self, attempt: Attempt | None, state: ALMAState) -> dict[str, Any]:
-        """The state with this run in it, and nothing of the run before it."""
-        entry: dict[str, Any] = {}
-        if attempt is not None and attempt.episode is not None:
-            entry = {
-                "episode": attempt.episode.id,
-                "task": attempt.task,
-                "notes": attempt.prompt,
-                "after": state["messages"][-1].id if state["messages"] else None,
-            }
-        return {"alma_runs": {**state.get("alma_runs", {}), self._name: entry}}
+    def _entry(self, **known: str | None) -> dict[str, Any]:
+        return {STATE_KEY: {self._name: known}}
 
-    def _without(self, state: ALMAState) -> dict[str, Any] | None:
-        return {"alma_runs": {**state["alma_runs"], self._name: {}}} if entry_of(state, self._name) else None
-
-    def _current(self, state: Mapping[str, Any], context: Any) -> Attempt | None:
-        """The run that goes on; taken up again, if it was interrupted."""
+    def current(self, state: Any, config: Mapping[str, Any] | None = None) -> Followed:
+        """Returns the live run, to be resumed if it was interrupted. If the state has none, returns one that never begins."""
         entry = entry_of(state, self._name)
         if not entry:
-            return None
-        found = self.recorder.going_on(entry["episode"])
-        with self.recorder.guard("a run could not be taken up again"):
-            if found is None:
-                found = self.recorder.resumed(entry["episode"], entry["task"], run_context(context), has_hooks=True)
-            _listen(found)
-        return found
+            return Followed("", None, has_begun=True)
+        followed = self._runs.kept(entry["key"], Followed(**entry))
+        self._listen(followed, config)
+        return followed
 
-    def _at_tool(self, request: ToolCallRequest) -> Attempt | None:
-        is_own = request.tool is not None and OWN_TOOLS in (request.tool.tags or ())
-        return None if is_own else self._current(request.state, getattr(request.runtime, "context", None))
+    def _listen(self, followed: Followed, config: Mapping[str, Any] | None = None) -> None:
+        with self.recorder.guard("the end of a run will not be heard", followed.run):
+            config = config or get_config()
+            graph, node = graph_run(config), config.get("callbacks")
+            if graph is None:
+                self.recorder.warn_once(UNHEARD)
+            elif followed.graph is None or followed.graph.run_id != graph.run_id:
+                listen(self._runs, followed, graph)
+                for each in getattr(node, "handlers", ()):  # other handlers leave the run to this one
+                    if isinstance(each, ALMACallbackHandler):
+                        each.give_way(graph.run_id, self.recorder.alma, self.recorder.agent_of(run_context()))
+            if graph is not None and isinstance(node, BaseCallbackManager) and followed not in node.handlers:
+                node.add_handler(followed, inherit=True)  # the node's manager was created before the run was observed
 
-    def _with_notes(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        return with_notes(request, self._name) if self._inject == "system" else request
+    def _run(self, followed: Followed, state: Mapping[str, Any], context: Any) -> Run | None:
+        """Returns the run, begun now if necessary with the model's input: its memories are looked up before its episode begins."""
+        with followed.lock:
+            if not followed.has_begun:
+                followed.has_begun = True
+                if task := self.recorder.task(state):
+                    where, root_id = run_context(context), followed.graph.root_id if followed.graph else None
+                    followed.run = self.recorder.begun(task, where, run_id=root_id, episode_id=followed.episode)
+                if followed.run is not None:
+                    if self.recorder.options.inject != "none":
+                        followed.run.recall()
+                    episode = followed.run.episode
+                    followed.episode = episode.id if episode is not None else None
+        return followed.run
 
-    def _at_model(self, request: ModelRequest[Any]) -> Attempt | None:
-        state = cast(Mapping[str, Any], request.state)
-        attempt = self._current(state, getattr(request.runtime, "context", None))
-        if attempt is not None:
-            attempt.notes = entry_of(state, self._name)["notes"]
-        return attempt
+    # Models.
 
-    def _observe(self, attempt: Attempt | None, response: Any) -> None:
-        if attempt is None:
+    def _asked(self, request: ModelRequest[Any]) -> tuple[Followed, ModelRequest[Any]]:
+        followed = self.current(request.state)
+        run = self._run(followed, {**request.state, "messages": request.messages}, request.runtime.context)
+        if run is not None:
+            with self.recorder.guard("what others did in the run was not read", run):
+                self._read_back(followed, run, request.messages)
+        return followed, request if self._is_split else self.with_notes(followed, request)
+
+    def with_notes(self, followed: Followed, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Returns the request with the notes of its run."""
+        if followed.run is None or not followed.run.notes:
+            return request
+        if self.recorder.options.inject == "system":
+            return in_system_prompt(request, followed.run.notes)
+        return beside_message(request, followed.run.notes, followed.asked)
+
+    def _said(self, followed: Followed, request: ModelRequest[Any], response: ModelResponse[Any]) -> Any:
+        if (run := followed.run) is None:
+            return response
+        with self.recorder.guard("an answer of the model was not read", run):
+            followed.settled |= {message.tool_call_id for message in response.result if isinstance(message, ToolMessage)}
+            if run.saw_notes is False:
+                self.recorder.warn_once(UNSEEN)
+            run.model_said(said_by_model(response.result))
+            tags = [item.tag for item in run.memories.recalled] if self.recorder.options.strip_tags else []
+            response = finished(response, followed.episode, tags)
+        entry = {"key": followed.key, "asked": followed.asked, "episode": followed.episode}
+        if entry == entry_of(request.state, self._name):
+            return response
+        return ExtendedModelResponse(response, Command(update=self._entry(**entry)))
+
+    def _read_back(self, followed: Followed, run: Run, messages: Sequence[BaseMessage]) -> None:
+        """Reports calls that others answered in place of tools, and why an answer was sent back. No hook is called for either."""
+        own = messages_since(messages, followed.asked)
+        places = [place for place, message in enumerate(own) if isinstance(message, AIMessage)]
+        if not places:
             return
-        if attempt.is_told is False:
-            self.recorder.say_unseen()
-        attempt.observe(said_by_model(_messages_of(response)))
+        last, after = cast(AIMessage, own[places[-1]]), own[places[-1] + 1 :]
+        self.recorder.unheard(followed, (last, *after))
+        for answer in after:
+            if isinstance(answer, HumanMessage) and not last.tool_calls:
+                run.corrected(str(answer.text))
 
-    def _finished(self, attempt: Attempt, state: ALMAState) -> FinishedRun:
-        entry = entry_of(state, self._name)
-        outputs = {key: value for key, value in state.items() if key != "alma_runs"}
-        messages = messages_since(state["messages"], entry.get("after"))
-        return attempt.finished(answer=final_answer({"messages": messages}), messages=messages, outputs=outputs)
+    def _called(self, request: ToolCallRequest) -> ToolCall | None:
+        """Returns the call if it is a step; calls of ALMA's own tools are not."""
+        if request.tool is not None and OWN_TOOLS in (request.tool.tags or ()):
+            return None
+        followed, asked = self.current(request.state, request.runtime.config), request.tool_call
+        if self._run(followed, request.state, request.runtime.context) is None:
+            return None
+        call = ToolCall(followed, asked["name"], asked["args"], asked["id"] or "", request.tool)
+        followed.calls[call.call_id] = call
+        return call
 
+    # The end.
 
-def _listen(attempt: Attempt) -> None:
-    """Has the callbacks of the run that this hook belongs to tell how it ends."""
-    config = var_child_runnable_config.get() or {}
-    node: UUID | None = getattr(config.get("callbacks"), "parent_run_id", None)
-    root = RUNS.parent(node)
-    if root is not None:
-        RUNS.follow(root, attempt)
-
-
-def _returned(attempt: Attempt, request: ToolCallRequest, result: Any, start: float) -> None:
-    seconds = time.perf_counter() - start
-    attempt.soon(lambda: attempt.tool_returned(_use(attempt, request), result, seconds, request.tool_call["id"]))
-
-
-def _raised(attempt: Attempt, request: ToolCallRequest, error: BaseException, start: float) -> None:
-    seconds = time.perf_counter() - start
-    if not says_nothing(error):
-        attempt.soon(lambda: attempt.tool_raised(_use(attempt, request), error, seconds, request.tool_call["id"]))
-
-
-def _use(attempt: Attempt, request: ToolCallRequest) -> ToolUse:
-    """The call as it was made; as the model asked for it, if no tool was called."""
-    asked = request.tool_call
-    name, arguments = attempt.made.pop(asked["id"] or "", (asked["name"], asked["args"]))
-    return attempt.recorder.use(request.tool if name == asked["name"] else None, name, arguments)
+    def _ended(self, state: ALMAState, runtime: Any) -> tuple[Run | None, dict[str, Any]]:
+        """Returns the run to end, and its end; none, if no model was called."""
+        followed = self.current(state)
+        self._runs.pop(followed.key, None)
+        if followed.episode is None and followed.run is None:
+            return None, {}
+        run, answer = self._run(followed, state, runtime.context), ""
+        messages = messages_since(state["messages"], followed.asked)
+        outputs = {key: value for key, value in state.items() if key != STATE_KEY}
+        if run is not None:
+            with self.recorder.guard("the answer of a run was not read", run):
+                self._read_back(followed, run, state["messages"])
+                answer = final_answer({**outputs, "messages": messages})
+        return run, {"answer": answer, "messages": messages, "outputs": outputs, "result": outputs}
 
 
-def _messages_of(response: Any) -> list[Any]:
-    if isinstance(response, ExtendedModelResponse):
-        response = response.model_response
-    return response.result if isinstance(response, ModelResponse) else [response]
+class NotesMiddleware(AgentMiddleware[ALMAState, Any, Any]):
+    """Writes the notes of an `ALMAMiddleware` into the prompt. Created by its `split()`; goes last."""
+
+    state_schema = ALMAState
+
+    def __init__(self, of: ALMAMiddleware) -> None:
+        self._of = of
+
+    @property
+    def name(self) -> str:
+        """Name of the middleware in the graph."""
+        return f"{self._of.name}.notes"
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
+        """Shows the notes to the model."""
+        return handler(self._of.with_notes(self._of.current(request.state), request))
+
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]) -> Any:
+        """As `wrap_model_call`."""
+        return await handler(self._of.with_notes(self._of.current(request.state), request))

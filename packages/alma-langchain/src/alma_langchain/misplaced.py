@@ -1,18 +1,15 @@
-"""What is said where one class of this package was given in the place of another, by what LangChain asks of that place first."""
+"""Errors for a class of this package in the place of another, raised by the first attribute that LangChain reads there."""
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from alma.errors import ConfigurationError
 
-_OF_MIDDLEWARE = ("tools",)
-_OF_HANDLERS = ("raise_error", "run_inline")
 
+def misplaced(kind: str, instead: str) -> Any:
+    """Returns a property that LangChain reads on another kind of object; reading it raises an error that says what to pass instead."""
+    error = ConfigurationError if kind == "middleware" else AttributeError  # LangChain ignores an AttributeError on middleware
 
-def tell_missing(owner: object, name: str, *, middleware: str = "", handler: str = "") -> NoReturn:
-    """Says that there is no such attribute; where only LangChain asks for it, what belongs there instead."""
-    kind = type(owner).__name__
-    if middleware and name in _OF_MIDDLEWARE:  # an AttributeError would be passed over
-        raise ConfigurationError(f"{kind} is no middleware; give middleware=[{middleware}]")
-    if handler and name in _OF_HANDLERS:
-        raise AttributeError(f"{kind} is no callback handler; give callbacks=[{handler}]")
-    raise AttributeError(f"{kind!r} object has no attribute {name!r}")
+    def tell(owner: object) -> NoReturn:
+        raise error(f"{type(owner).__name__} is no {kind}; give {instead}")
+
+    return property(tell)

@@ -1,55 +1,79 @@
-"""The notes of a run: in the agent's state, and from there in the prompt of each model call."""
+"""Inserts the notes into a model's prompt, and removes ALMA's tags from its answer."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, NotRequired, cast
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, NotRequired
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest
+from langchain.agents.middleware import AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+from alma.types.tags import without_citations
+
+STATE_KEY = "alma_memory_runs"
+
+
+def _merged(before: dict[str, Any] | None, given: dict[str, Any] | None) -> dict[str, Any]:
+    return {**(before or {}), **(given or {})}
 
 
 class ALMAState(AgentState[Any]):
-    """What is kept of a run beside its messages: by the middleware's name, the episode, the notes and where the run began."""
+    """State of a run beside its messages, by the middleware's name: ids only. The notes themselves are never in the state."""
 
-    alma_runs: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
-
-
-class NotesMiddleware(AgentMiddleware[ALMAState, Any, Any]):
-    """Writes the notes of an `ALMAMiddleware` into the prompt. Made by its `split()`; goes last."""
-
-    state_schema = ALMAState
-
-    def __init__(self, of: str) -> None:
-        super().__init__()
-        self._of = of
-
-    @property
-    def name(self) -> str:
-        """Its name in the graph."""
-        return f"{self._of}.notes"
-
-    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
-        """Shows the notes to the model."""
-        return handler(with_notes(request, self._of))
-
-    async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]) -> Any:
-        """As `wrap_model_call`."""
-        return await handler(with_notes(request, self._of))
+    alma_memory_runs: NotRequired[Annotated[dict[str, Any], PrivateStateAttr, _merged]]
 
 
 def entry_of(state: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """What the state holds of the run that goes on; empty if ALMA does not follow it."""
-    return dict((state.get("alma_runs") or {}).get(name) or {})
+    """Returns the state's entry for the live run; empty if ALMA does not follow it."""
+    return dict((state.get(STATE_KEY) or {}).get(name) or {})
 
 
-def with_notes(request: ModelRequest[Any], name: str) -> ModelRequest[Any]:
-    """The request with the notes as the last block of its system prompt; what was there is left as it was."""
-    notes = entry_of(cast(Mapping[str, Any], request.state), name).get("notes")
-    if not notes:
-        return request
-    block = {"type": "text", "text": notes}
+def beside_message(request: ModelRequest[Any], notes: str, asked: str | None) -> ModelRequest[Any]:
+    """Returns the request with the notes as a further block of the human message that the run began with. The thread does not store
+    it."""
+    humans = [place for place, message in enumerate(request.messages) if isinstance(message, HumanMessage)]
+    if not humans:
+        return in_system_prompt(request, notes)
+    place = next((place for place in humans if asked is not None and request.messages[place].id == asked), humans[-1])
+    messages = list(request.messages)
+    messages[place] = _with_block(messages[place], f"\n\n{notes}")
+    return request.override(messages=messages)
+
+
+def in_system_prompt(request: ModelRequest[Any], notes: str) -> ModelRequest[Any]:
+    """Returns the request with the notes as the last block of its system prompt."""
     old = request.system_message
     if old is None:
-        return request.override(system_message=SystemMessage(content=[block]))
-    before = [{"type": "text", "text": old.content}] if isinstance(old.content, str) else list(old.content)
-    return request.override(system_message=old.model_copy(update={"content": [*before, block]}))
+        return request.override(system_message=SystemMessage(content=[{"type": "text", "text": notes}]))
+    return request.override(system_message=_with_block(old, f"\n\n{notes}"))
+
+
+def finished(response: ModelResponse[Any], episode_id: str | None, tags: list[str]) -> ModelResponse[Any]:
+    """Returns the response with its final answers as others may see them; messages that call tools are left as they are.
+
+    Their metadata has the id of the episode, for later verdicts; citations of these tags, such as `[H1]`, are removed.
+    """
+    result = [
+        _finished(message, episode_id, tags) if isinstance(message, AIMessage) and not message.tool_calls else message
+        for message in response.result
+    ]
+    return replace(response, result=result)
+
+
+def _finished(message: AIMessage, episode_id: str | None, tags: list[str]) -> AIMessage:
+    label = {"alma": {"episode_id": episode_id}} if episode_id else {}
+    content = _untagged(message.content, tags) if tags else message.content
+    return message.model_copy(update={"content": content, "response_metadata": {**message.response_metadata, **label}})
+
+
+def _untagged(content: Any, tags: list[str]) -> Any:
+    if isinstance(content, str):
+        return without_citations(content, tags)
+    if isinstance(content, list):
+        return [_untagged(part, tags) for part in content]
+    return {**content, "text": without_citations(content["text"], tags)} if isinstance(content.get("text"), str) else content
+
+
+def _with_block(message: Any, text: str) -> Any:
+    before = [{"type": "text", "text": message.content}] if isinstance(message.content, str) else list(message.content)
+    return message.model_copy(update={"content": [*before, {"type": "text", "text": text}]})

@@ -1,210 +1,209 @@
-"""What the classes of this package share: one ALMA, one agent, and the care that memory never breaks the agent."""
+"""Common base of this package's classes: an `Integration` that reads LangChain's values."""
 
-import asyncio
-import inspect
-import logging
-import threading
-from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any, TypeVar
+import sys
+import time
+from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Self
 
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from alma import ALMA, Episode, MemorySlice
-from alma.errors import ConflictError, MemoryNotFoundError
-from alma.memory.alma import checked_alma
-from alma.memory.arguments import checked_name
-from alma_langchain.attempt import Attempt, kept_task
-from alma_langchain.choices import ToolUse, choices_of, used
-from alma_langchain.run import FinishedRun, RunReport
-from alma_langchain.scope import Scope
-from alma_langchain.settings import RunContext, Settings
+from alma import ALMA
+from alma.errors import ConfigurationError
+from alma.integration import (
+    Identity,
+    Integration,
+    Learning,
+    OptionArguments,
+    Options,
+    Run,
+    RunContext,
+    ToolUse,
+    checked_name,
+    default_tool_outcome,
+    noted_on,
+    tool_use,
+)
+from alma.text import quoted
+from alma_langchain.reading import is_hand_over, is_leaving, is_steering, last_human_text, names_of, rejection, tool_messages
 
-_LOG = logging.getLogger("alma")
-_MOST_ERRORS = 100
-_MOST_GONE_ON = 10_000
+_NO_TOOLS = ("invalid_tool", "_Exception")
+"""Names that an executor calls in place of a tool that does not exist."""
 
-R = TypeVar("R")
+OWN_TOOLS = "alma"
+"""Tag of ALMA's own tools, whose calls are no steps of the agent's work."""
 
 
-class Recorder:
-    """Follows the runs of one agent. `errors` has the last errors of ALMA itself, `last_run` what was taken from the run that ended last."""
+class RunOptions(OptionArguments, total=False):
+    """The options of `alma.integration.Options`, and `task_from`, which reads the task in what an agent or a chain is given."""
 
-    def __init__(self, alma: ALMA, agent: str, settings: Settings) -> None:
-        self.alma = checked_alma(alma)
-        self.agent = checked_name(agent, "agent")
-        self.settings = settings
-        self.scope = Scope(alma, user_id=settings.user_id, tenant_id=settings.tenant_id)
-        self._consequence = " (the agent goes on)" if settings.on_error == "log" else ""
-        self.errors: deque[Exception] = deque(maxlen=_MOST_ERRORS)
-        self.last_run: RunReport | None = None
-        self._live: dict[str, Attempt] = {}
-        self._after: OrderedDict[str, str] = OrderedDict()  # the episode that goes on, by the one that it goes on after
-        self._choices: dict[str, tuple[BaseTool, dict[str, list[Any]]]] = {}
-        self._has_said_unseen = False
-        self._lock = threading.RLock()
+    task_from: Callable[[Any], str | None]
 
-    def project(self, context: RunContext) -> ALMA:
-        """The memory that a run belongs to."""
-        return self.scope.project(context)
 
-    def retrieve(self, task: str, context: RunContext) -> MemorySlice:
-        """What is found for a task of that run."""
-        said = kept_task(self.settings.told(task))
-        found = self.project(context).retrieve(
-            task=said, agent=self.agent, top_k=self.settings.top_k, user_id=self.scope.user(context)
-        )
-        if (least := self.settings.min_score) is None:
-            return found
-        return found.model_copy(update={"recalled": tuple(item for item in found.recalled if item.score >= least)})
+class Recorder(Integration):
+    """Follows the runs of one agent. `errors` has the last errors of ALMA itself, `last_run` the report of the run recorded last."""
 
-    def follow(
-        self, task: str, context: RunContext, *, memories: Callable[[], MemorySlice] | None = None, has_hooks: bool = False
-    ) -> Attempt:
-        """A run on a task, whose episode begins when it is needed. `memories` gives what is shown; by default that is what its prompt says."""
-        said = kept_task(self.settings.told(task))
+    def __init__(
+        self, alma: ALMA, *, agent: Identity, task_from: Callable[[Any], str | None] = last_human_text, **options: Any
+    ) -> None:
+        if not callable(task_from):
+            raise ConfigurationError(f"task_from must be a function, not {quoted(task_from)}")
+        if isinstance(agent, str):
+            checked_name(agent, "agent")
+        super().__init__(alma, agent=agent, options=Options(**options))
+        self._task_from = task_from
+        self._schemas: dict[str, tuple[BaseTool, Mapping[str, Any]]] = {}
 
-        def begin() -> Episode:
-            shown, attempt.prompt = (memories(), "") if memories else self.showing(self.retrieve(task, context))
-            return self._new(said, context, shown)
+    def task(self, given: Any) -> str | None:
+        """Returns the task in the input; `None` if it cannot be read. Then a warning describes the input."""
+        found = None
+        with self.guard("the task was not read"):
+            found = self._task_from(given)
+            if not found:
+                self.warn_once(
+                    f"a run was not recorded: {names_of(given)} holds no text that is its task; say which with task_from="
+                )
+        return found or None
 
-        attempt = Attempt(self, begin, task=said, has_hooks=has_hooks)
-        return attempt
+    def begun(self, task: str, context: RunContext, *, run_id: object = None, episode_id: str | None = None) -> Run | None:
+        """Returns a new run, or the resumed run of an episode; `None` if its agent cannot be named."""
+        begun = None
+        with self.guard("a run could not be taken up again" if episode_id else "a run was not recorded"):
+            known = None if run_id is None else str(run_id)
+            begun = self.resumed(episode_id, task, context=context, run_id=known, thread_id=thread_of(context))
+        return begun  # noqa: RET504 - None where it could not begin
 
-    def showing(self, found: MemorySlice) -> tuple[MemorySlice, str]:
-        """What of it has room in the prompt, for nobody may be said to have passed over what was left out, and what the prompt says."""
-        return found.fitted(self.settings.max_tokens)
+    def returned(self, call: "ToolCall", result: Any) -> Run | None:
+        """Reports a tool's result, and returns the run. `tool_outcome` receives LangChain's own value; the default one, its text."""
+        run, messages = call.of.run, tool_messages(result)
+        call.of.settled |= {call.call_id, *(message.tool_call_id for message in messages)}
+        if run is None or is_hand_over(result):
+            return None
+        with self.guard("what a tool returned was not read", run):
+            failed = (call.tool is None and call.name in _NO_TOOLS) or any(message.status == "error" for message in messages)
+            is_read = messages and self.options.tool_outcome is default_tool_outcome
+            value = "\n".join(str(message.text) for message in messages) if is_read else result
+            run.tool_returned(self._use(run, call), value, seconds=call.seconds, ok=False if failed else None)
+        return run
 
-    def nothing_shown(self, context: RunContext) -> MemorySlice:
-        """The slice of a run that was shown nothing."""
-        return MemorySlice(agent=self.agent, project_id=self.project(context).project_id)
+    def raised(self, call: "ToolCall", error: BaseException) -> Run | None:
+        """Reports an exception of a tool, and returns the run."""
+        run = call.of.run
+        call.of.settled.add(call.call_id)
+        if run is not None and not is_steering(error):
+            run.tool_raised(self._use(run, call), error, seconds=call.seconds)
+        return run
 
-    def going_on(self, episode_id: str) -> Attempt | None:
-        """The run of an episode, if it goes on here."""
-        return self._live.get(episode_id)
+    def unheard(self, of: "Tracked", messages: Sequence[BaseMessage], *, refused: Container[str] | None = None) -> None:
+        """Reports failed calls for which no hook or callback was called: refused ones (all, if `refused` is not given), and those of
+        tools that do not exist."""
+        calls = {call["id"]: call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
+        failed = [message for message in messages if isinstance(message, ToolMessage) and message.status == "error"]
+        for message in failed:
+            if of.run is None or message.tool_call_id in of.settled:
+                continue
+            of.settled.add(message.tool_call_id)
+            known: Any = calls.get(message.tool_call_id) or {"name": message.name or "tool", "args": {}}
+            use, reason = self._use(of.run, ToolCall(of, known["name"], known["args"])), rejection(message)
+            if refused is not None and message.tool_call_id not in refused:
+                of.run.tool_failed(use, str(message.text))
+            else:
+                of.run.tool_refused(use, reason or str(message.text))
+                if reason:
+                    of.run.corrected(reason)
 
-    def resumed(self, episode_id: str, task: str, context: RunContext, *, has_hooks: bool) -> Attempt:
-        """The run of an episode: the one that goes on, or taken up again where it was interrupted, perhaps in another process."""
-        with self._lock:
-            if (live := self._live.get(episode_id)) is None:
-                live = Attempt(self, lambda: self._taken_up(episode_id, task, context), task=task, has_hooks=has_hooks)
-                self.keep(episode_id, live)
-            return live
+    def _use(self, run: Run, call: "ToolCall") -> ToolUse:
+        """Returns the call as a `ToolUse`. A tool's schema is read once."""
+        schema: Mapping[str, Any] = {}
+        with self.guard("the schema of a tool was not read", run):
+            if call.tool is not None and self._schemas.get(call.name, (None,))[0] is not call.tool:
+                self._schemas[call.name] = call.tool, convert_to_openai_tool(call.tool)["function"].get("parameters", {})
+            schema = self._schemas[call.name][1] if call.tool is not None else {}
+        return tool_use(call.name, call.arguments, schema=schema, task=run.task)
 
-    def _taken_up(self, episode_id: str, task: str, context: RunContext) -> Episode:
-        """The episode that goes on; a new one, if it has ended (after an error, or when an older checkpoint is gone back to), or if its process
-        died before anything of it was written.
-        """
-        project = self.project(context)
-        try:
-            return project.resume_episode(self._after.get(episode_id, episode_id))
-        except (ConflictError, MemoryNotFoundError):
-            begun = self._new(task, context, self.nothing_shown(context))
-        self._after[episode_id] = begun.id
-        while len(self._after) > _MOST_GONE_ON:
-            self._after.popitem(last=False)
-        return begun
 
-    def _new(self, task: str, context: RunContext, shown: MemorySlice) -> Episode:
-        user = self.scope.user(context)
-        return self.project(context).episode(
-            agent=self.agent, task=task, user_id=user, task_type=self.settings.task_type, memories=shown, deferred=True
-        )
+@dataclass(slots=True, kw_only=True, eq=False)
+class Tracked:
+    """A run and the ids of its settled tool calls; subclasses have more. `run` is `None` until it begins."""
 
-    def keep(self, episode_id: str, attempt: Attempt) -> None:
-        """Keeps a run findable by its episode, as long as it goes on."""
-        with self._lock:
-            attempt.key = episode_id
-            self._live[episode_id] = attempt
+    run: Run | None = None
+    settled: set[str] = field(default_factory=set)
 
-    def drop(self, attempt: Attempt) -> None:
-        """Forgets a run that is over."""
-        with self._lock:
-            if attempt.key is not None:
-                self._live.pop(attempt.key, None)
 
-    def use(self, tool: BaseTool | None, name: str, arguments: Mapping[str, Any]) -> ToolUse:
-        """A call of a tool, by what the tool lists; its schema is read once."""
-        choices: dict[str, list[Any]] = {}
-        with self.guard("the schema of a tool was not read"):
-            known = self._choices.get(name)
-            if tool is not None and (known is None or known[0] is not tool):
-                known = self._choices[name] = tool, choices_of(tool)
-            choices = known[1] if known and tool is not None else {}
-        return used(name, arguments, choices)
+@dataclass(slots=True)
+class ToolCall:
+    """A running call of a tool. `tool` is set where that tool itself is called, so that its schema is known."""
+
+    of: Tracked
+    name: str
+    arguments: Mapping[str, Any]
+    call_id: str = ""
+    tool: BaseTool | None = None
+    started: float = field(default_factory=time.perf_counter)
 
     @property
-    def live(self) -> int:
-        """How many runs go on."""
-        return len(self._live)
-
-    def end(self, attempt: Attempt, run: FinishedRun) -> None:
-        """Judges a run and ends it; `unverified`, too, if the evaluator fails."""
-        judgement = None
-        try:
-            judgement = self._judgement(attempt, run)
-        finally:
-            attempt.end(run, judgement)
-
-    async def aend(self, attempt: Attempt, run: FinishedRun) -> None:
-        """As `end`; what can be awaited is awaited in this loop."""
-        judgement = None
-        try:
-            with self.guard("a run could not be judged", attempt):
-                judgement = await self._ajudgement(run)
-        finally:
-            await asyncio.to_thread(attempt.end, run, judgement)
-
-    def report(self, report: RunReport) -> None:
-        """Says what was taken from a run: in `last_run` and in one line of the log."""
-        self.last_run = report
-        _LOG.info("run of %s: %s", report.agent, report)
-
-    def say_unseen(self) -> None:
-        """Says once that the notes are lost on the way to the model."""
-        if not self._has_said_unseen:
-            self._has_said_unseen = True
-            _LOG.warning(
-                "the notes did not reach the model: another middleware wrote the prompt anew; use split(), its second part last"
-            )
-
-    @contextmanager
-    def guard(self, what: str, attempt: Attempt | None = None) -> Iterator[None]:
-        """Contains an error of ALMA: kept in `errors`, told once a run, and raised only if that was asked for."""
-        try:
-            yield
-        except Exception as error:
-            self.errors.append(error)
-            if attempt is None or not attempt.has_warned:
-                _LOG.warning("%s: %s: %s%s", what, type(error).__name__, error, self._consequence)
-            if attempt is not None:
-                attempt.has_warned = True
-            if self.settings.on_error == "raise":
-                raise
-
-    def _judgement(self, attempt: Attempt, run: FinishedRun) -> Any:
-        judgement = None
-        if self.settings.outcome_from is not None:
-            with self.guard("a run could not be judged", attempt):
-                said = self.settings.outcome_from(run)
-                judgement = _awaited(said) if inspect.isawaitable(said) else said
-        return judgement
-
-    async def _ajudgement(self, run: FinishedRun) -> Any:
-        judge = self.settings.outcome_from
-        if judge is None:
-            return None
-        said = judge(run) if inspect.iscoroutinefunction(judge) else await asyncio.to_thread(judge, run)
-        return await said if inspect.isawaitable(said) else said
+    def seconds(self) -> float:
+        """Seconds since it began."""
+        return time.perf_counter() - self.started
 
 
-def _awaited(said: Awaitable[Any]) -> Any:
-    """What comes of something to await, where nothing can be awaited: in a loop and a thread of its own, for here one may be running."""
+def end_by(error: BaseException, run: Run) -> None:
+    """Ends a run by the exception that ended its chain. An interrupt leaves it open; where another agent continues, there is nothing to
+    judge."""
+    with noted_on(error):
+        if is_leaving(error):
+            run.end("", is_judged=False)
+        elif is_steering(error):
+            run.suspend()
+        else:
+            run.fail(error)
 
-    async def wait() -> Any:
-        return await said
 
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, wait()).result()
+class Recording(Learning):
+    """Learns through a recorder, which all objects of one memory share."""
+
+    _integration: Recorder
+
+    @property
+    def recorder(self) -> Recorder:
+        """The recorder of this object."""
+        return self._integration
+
+
+class Following(Recording):
+    """Follows runs, through its own recorder or a shared one."""
+
+    @classmethod
+    def over(cls, recorder: Recorder, **given: Any) -> Self:
+        """Creates one with a shared recorder."""
+        made = cls.__new__(cls)
+        made._set_up(recorder, **given)
+        return made
+
+    def _set_up(self, recorder: Recorder) -> None:
+        self._integration = recorder
+
+
+def run_context(context: Any = None, *, metadata: Mapping[str, Any] | None = None) -> RunContext:
+    """Returns the context of the current run. `metadata` takes precedence over what is found."""
+    config = ensure_config()
+    found = {**(config.get("metadata") or {}), **(metadata or {})}
+    return RunContext(_context_here() if context is None else context, config.get("configurable") or {}, found)
+
+
+def thread_of(context: RunContext) -> str | None:
+    """Returns the id of the run's thread."""
+    found = context.configurable.get("thread_id", context.metadata.get("thread_id"))
+    return None if found is None else str(found)
+
+
+def _context_here() -> Any:
+    """Returns the runtime context of the running graph; `None` outside of graphs."""
+    langgraph: Any = sys.modules.get("langgraph.runtime")  # without it no graph is running
+    with suppress(AttributeError, KeyError, RuntimeError):
+        return langgraph.get_runtime().context
+    return None

@@ -1,7 +1,7 @@
-"""A chat model that follows a script, for tests and for trying things out without a network."""
+"""A chat model that follows a script, for tests and experiments without a network."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -18,8 +18,8 @@ Script = Sequence[Reply] | Callable[[Sequence[BaseMessage]], Reply]
 class ScriptedChatModel(BaseChatModel):
     """Answers by a script: `ScriptedChatModel(script=[("deploy", {"way": "rolling"}), "Done."])`.
 
-    A list is gone through anew after each human message, its last reply again and again; a function is given the messages. Neither counts calls,
-    so runs at the same time may share one. It takes tools, streams, and keeps in `prompts` what it was asked.
+    A list starts again after each human message, and its last reply repeats; a function receives the messages. Neither counts calls, so
+    concurrent runs may share one. It accepts tools, streams, and records its inputs in `prompts`.
     """
 
     script: Any
@@ -30,7 +30,7 @@ class ScriptedChatModel(BaseChatModel):
         return "scripted"
 
     def bind_tools(self, tools: Any, **given: Any) -> Any:
-        """Itself: the script knows which tools there are."""
+        """Returns itself: the script knows the tools."""
         return self
 
     def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **given: Any) -> ChatResult:
@@ -46,12 +46,6 @@ class ScriptedChatModel(BaseChatModel):
         ]
         yield ChatGenerationChunk(message=AIMessageChunk(content=said.content, tool_call_chunks=calls, chunk_position="last"))
 
-    async def _astream(
-        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **given: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self._stream(messages):
-            yield chunk
-
     def _reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
         self.prompts.append(list(messages))
         said = self.script(messages) if callable(self.script) else _next(self.script, messages)
@@ -65,7 +59,7 @@ def _next(script: Sequence[Reply], messages: Sequence[BaseMessage]) -> Reply:
 
 
 def _message(said: Reply, place: int) -> AIMessage:
-    """The reply as a message of its own, whose calls have ids that no other reply of the run has."""
+    """Returns the reply as a new message, whose calls have unique ids within the run."""
     if isinstance(said, str):
         return AIMessage(said)
     if isinstance(said, tuple):

@@ -1,59 +1,88 @@
-"""An open ALMA inside of values that LlamaIndex copies and serialises."""
+"""An open ALMA inside values that LlamaIndex copies and serialises."""
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping, Sized
+from dataclasses import replace
 from typing import Any
 
-from llama_index.core.utils import get_tokenizer
-
 from alma import ALMA, ConfigurationError
-from alma_llamaindex.learner import installed
-from alma_llamaindex.runs import Evaluator
+from alma.integration import Bounded, Identity, Integration, OptionArguments, Options, Run, check_identity
+from alma_llamaindex.handler import LEARNERS
+from alma_llamaindex.learner import ALMALearner
+
+MOST_KEPT = 64
+"""Limit on the sessions, and on the texts, whose shown notes are kept."""
 
 Tokenizer = Callable[[str], Sized]
-"""What LlamaIndex calls `tokenizer_fn`."""
+"""LlamaIndex's `tokenizer_fn`."""
 
 
 class Attachment:
-    """What cannot be written down: an open store and functions. Copies share it.
+    """A store, an agent and options. Copies share it.
 
-    What was unpickled has none of it; it takes the store of the one installed learner for its project, judges by that learner's evaluator, and
-    counts tokens as LlamaIndex does.
+    Pickling keeps the names and numbers among the options, not the store and not functions. After unpickling it takes the store of the
+    one project of that name for which a learner is installed, and that learner's functions.
     """
 
-    def __init__(
-        self,
-        project: str = "",
-        alma: ALMA | None = None,
-        evaluator: Evaluator | None = None,
-        tokenizer_fn: Tokenizer | None = None,
-    ) -> None:
-        self._project = project
+    def __init__(self, alma: ALMA | None, agent: Identity, options: Mapping[str, Any], project: str = "") -> None:
+        self.agent = checked_agent(agent)
+        self.options = dict(options)
+        self.tokenizer_fn: Tokenizer | None = None
+        self.answered = Bounded[str, tuple[object, Run]](MOST_KEPT)
+        """By session, the last question outside of runs, and the run that shows notes for it."""
+        self.shown = Bounded[str, Run](MOST_KEPT)
+        """The run that showed each text of notes."""
         self._alma = alma
-        self._tokenizer_fn = tokenizer_fn
-        self.evaluator = evaluator
+        self._project = project if alma is None else alma.project_id
+        self._alone = None if alma is None else Integration(alma, agent=agent, options=Options(**options))
+        self._with: tuple[ALMALearner, Integration] | None = None
 
     @property
     def alma(self) -> ALMA:
-        """The open ALMA. `ConfigurationError` if it was lost on the way."""
+        """The open ALMA. `ConfigurationError` if it was lost by pickling."""
         if self._alma is None:
-            self._alma = self._found()
+            known = {learner.alma for learner in LEARNERS.known() if learner.alma.project_id == self._project}
+            if len(known) != 1:
+                raise ConfigurationError(
+                    f"this was unpickled without its ALMA, and {len(known)} learners are installed for project {self._project!r}; "
+                    "install one first (instrument_alma), or give the run a new memory"
+                )
+            self._alma = known.pop()
         return self._alma
 
-    def count_tokens(self, text: str) -> int:
-        """How long a text is for the memory that holds the block."""
-        return len((self._tokenizer_fn or get_tokenizer())(text))
+    @property
+    def learner(self) -> ALMALearner | None:
+        """The learner of this project that takes runs that begin now."""
+        return LEARNERS.in_charge(self.alma)
 
-    def _found(self) -> ALMA:
-        known = {learner.alma for learner in installed() if learner.alma.project_id == self._project}
-        if len(known) != 1:
-            raise ConfigurationError(
-                f"this memory was unpickled without its ALMA, and {len(known)} learners are installed for project {self._project!r}; "
-                "install one first (instrument_alma), or give the run a new memory"
-            )
-        return known.pop()
+    def integration(self, learner: ALMALearner | None) -> Integration:
+        """Returns the integration with these options, in the background of a learner if there is one."""
+        if learner is None:
+            self._alone = self._alone or Integration(self.alma, agent=self.agent, options=Options(**self.options))
+            return self._alone
+        last = self._with
+        if last is None or last[0] is not learner:
+            options = replace(learner.options, **self.options)
+            self._with = last = learner, learner.integration.adapted(agent=self.agent, options=options)
+        return last[1]
 
     def __deepcopy__(self, memo: Any) -> "Attachment":
         return self
 
-    def __reduce__(self) -> tuple[type["Attachment"], tuple[str]]:
-        return Attachment, (self._project,)
+    def __reduce__(self) -> tuple[Any, ...]:
+        if callable(self.agent):
+            raise ConfigurationError("a memory whose agent is a function cannot be pickled; name the agent")
+        plain = {name: value for name, value in self.options.items() if not callable(value)}
+        return Attachment, (None, self.agent, plain, self._project)
+
+
+def taken(given: dict[str, Any]) -> OptionArguments:
+    """Takes the options out of a call's keyword arguments and leaves the others."""
+    return {name: given.pop(name) for name in Options.names() & given.keys()}  # type: ignore[return-value]  # they are no others
+
+
+def checked_agent(agent: Identity) -> Identity:
+    """Returns the agent. `ConfigurationError` if there is none: the owner of memories has no default."""
+    check_identity(agent, "agent")
+    if agent is None:
+        raise ConfigurationError("agent must be a name or a function, not None")
+    return agent

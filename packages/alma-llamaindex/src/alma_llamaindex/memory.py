@@ -1,32 +1,49 @@
 """`ALMAMemory`: a drop-in for `agent.run(memory=…)`."""
 
-import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Self
 
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.llms.types import ChatMessage, TextBlock
 from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
+from llama_index.core.memory.memory import DEFAULT_MEMORY_BLOCKS_TEMPLATE
+from llama_index.core.prompts import RichPromptTemplate
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from llama_index.core.utils import get_tokenizer
 
 from alma import ALMA, ConfigurationError
+from alma.integration import Identity
+from alma_llamaindex.attachment import taken
 from alma_llamaindex.block import ALMAMemoryBlock
-from alma_llamaindex.learner import ALMALearner, in_charge
-from alma_llamaindex.runs import Evaluator
-from alma_llamaindex.template import BLOCKS
+from alma_llamaindex.learner import ALMALearner, in_charge, learner_of
 
 MOST_COUNTED = 64
-"""Of so many texts the tokens are remembered, since LlamaIndex counts the same ones again before each call of the model."""
+"""Limit on the texts whose token counts are cached. LlamaIndex counts the same ones again before each call of the model."""
 
-_ONE_AT_A_TIME = threading.Lock()
-"""So that threads which make memories of one project share its learner."""
+
+class BlocksTemplate(RichPromptTemplate):
+    """LlamaIndex's own template for memory blocks. Blocks that hold only text are concatenated directly.
+
+    LlamaIndex compiles the template again whenever a memory is read, three times in the shortest run, which takes longer than asking
+    ALMA.
+    """
+
+    def format_messages(self, llm: Any = None, **kwargs: Any) -> list[ChatMessage]:
+        blocks: Sequence[tuple[str, Sequence[Any]]] = kwargs.get("memory_blocks", ())
+        if not all(isinstance(part, TextBlock) for _, parts in blocks for part in parts):
+            return super().format_messages(llm=llm, **kwargs)
+        lines = [line for name, parts in blocks for line in (f"<{name}>", *(part.text for part in parts), f"</{name}>")]
+        return [ChatMessage(role="user", content="\n".join(["<memory>", *lines, "</memory>"]))]
+
+
+BLOCKS = BlocksTemplate(DEFAULT_MEMORY_BLOCKS_TEMPLATE.template_str)  # type: ignore[arg-type, call-arg] # its own __init__ has other names
+"""Created once, because creating it compiles it."""
 
 
 class ALMAMemory(Memory):
     """LlamaIndex's `Memory` with ALMA in it: runs are shown what was learned, and are learned from.
 
-    Make it with `from_defaults`. The chat is kept as in any `Memory`.
+    Create it with `from_defaults`. The chat is kept as in any `Memory`.
     """
 
     def __init__(self, *given: object, **fields: Any) -> None:
@@ -41,7 +58,8 @@ class ALMAMemory(Memory):
         return "ALMAMemory"
 
     def __getstate__(self) -> dict[str, Any]:
-        """As of any memory. LlamaIndex takes what cannot be pickled out of the memory itself, which would not work any more."""
+        """Returns the state and leaves the memory unchanged. LlamaIndex removes what cannot be pickled from the memory itself, which
+        would break it."""
         whole = dict(self.__dict__)
         state = super().__getstate__()
         written = {**state, "__dict__": dict(state["__dict__"])}
@@ -52,54 +70,44 @@ class ALMAMemory(Memory):
     def from_defaults(  # type: ignore[override] # it needs an ALMA and an agent
         cls,
         alma: ALMA,
-        agent: str,
+        agent: Identity,
         *,
-        user_id: str | None = None,
         learn: bool = True,
-        evaluator: Evaluator | None = None,
-        top_k: int = 5,
-        max_tokens: int = 2000,
         priority: int = 0,
-        insert_method: InsertMethod = InsertMethod.USER,
         memory_blocks: Sequence[BaseMemoryBlock[Any]] = (),
         **options: Any,
     ) -> Self:
-        """A memory for one agent. With `learn`, an `ALMALearner` for this project is installed, unless there is one.
+        """Returns a memory for one agent. With `learn`, an `ALMALearner` for this project is installed, unless there is one.
 
-        `evaluator` judges the runs with this memory. The notes go into the user's message, since not every model takes a second system message;
-        `InsertMethod.SYSTEM` puts them there. Further blocks and options are those of `Memory.from_defaults`.
+        The options are those of `alma.integration.Options`, and further those of `Memory.from_defaults`. The notes go into the user's
+        message, because not every model accepts a second system message; `inject="system"` puts them there.
         """
-        block = ALMAMemoryBlock(
-            alma,
-            agent=agent,
-            user_id=user_id,
-            learn=learn,
-            evaluator=evaluator,
-            top_k=top_k,
-            max_tokens=max_tokens,
-            priority=priority,
-            tokenizer_fn=options.get("tokenizer_fn"),
-        )
-        tokenizer = lru_cache(MOST_COUNTED)(options.pop("tokenizer_fn", None) or get_tokenizer())
-        settings = {"insert_method": insert_method, "memory_blocks_template": BLOCKS, "tokenizer_fn": tokenizer, **options}
+        own = taken(options)
+        tokenizer_fn = options.pop("tokenizer_fn", None)
+        block = ALMAMemoryBlock(alma, agent, learn=learn, priority=priority, tokenizer_fn=tokenizer_fn, **own)
+        settings = {
+            "insert_method": InsertMethod.SYSTEM if own.get("inject") == "system" else InsertMethod.USER,
+            "memory_blocks_template": BLOCKS,
+            "tokenizer_fn": lru_cache(MOST_COUNTED)(tokenizer_fn or get_tokenizer()),
+            **options,
+        }
         memory = super().from_defaults(memory_blocks=[block, *memory_blocks], **settings)
-        with _ONE_AT_A_TIME:
-            if block.learn and in_charge(alma) is None:
-                ALMALearner(alma).install()
+        if learn:
+            learner_of(alma)
         return memory  # type: ignore[return-value] # it is a `cls`
 
     async def aset(self, messages: list[ChatMessage]) -> None:
-        """As of any memory. In another chat the same words are another question."""
+        """Sets the chat. In another chat the same words are another question."""
         self._begin_anew()
         await super().aset(messages)
 
     async def areset(self, status: MessageStatus | None = None) -> None:
-        """As of any memory. In a chat that begins anew the same words are another question."""
+        """Empties the chat. In a new chat the same words are another question."""
         self._begin_anew()
         await super().areset(status)
 
     def _estimate_token_count(self, message_or_blocks: Any) -> int:
-        """As of any memory; 0 for what a block says where no block makes way, since LlamaIndex compares it with nothing then."""
+        """Counts tokens; 0 for a block's text where no block can be truncated, because LlamaIndex then ignores the count."""
         if isinstance(message_or_blocks, str) and not any(block.priority for block in self.memory_blocks):
             return 0
         return super()._estimate_token_count(message_or_blocks)
@@ -111,7 +119,7 @@ class ALMAMemory(Memory):
 
     @property
     def block(self) -> ALMAMemoryBlock:
-        """The block that holds ALMA. `ConfigurationError` if there is none, since the memory was not made by `from_defaults`."""
+        """The block that holds ALMA. `ConfigurationError` if there is none, because the memory was not created by `from_defaults`."""
         for block in self.memory_blocks:
             if isinstance(block, ALMAMemoryBlock):
                 return block
@@ -119,5 +127,5 @@ class ALMAMemory(Memory):
 
     @property
     def learner(self) -> ALMALearner | None:
-        """The learner that runs with this memory are seen by, if there is one."""
+        """The learner that follows runs with this memory, if there is one."""
         return in_charge(self.block.alma) if self.block.learn else None

@@ -1,4 +1,4 @@
-"""`ALMAUsagePostprocessor`: which memories survived what stands between a retriever and a model."""
+"""`ALMAUsagePostprocessor`: counts the memories that pass from a retriever to a model."""
 
 import asyncio
 from typing import Any
@@ -8,28 +8,25 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from pydantic import ConfigDict, PrivateAttr
 
 from alma import ALMA
-from alma.memory.alma import checked_alma
-from alma.memory.arguments import checked_name
-from alma_llamaindex.nodes import SHOWN_WITH, MemoryNode
+from alma.integration import Integration, checked_name
+from alma_llamaindex.retriever import SHOWN_WITH, MemoryNode
 
 
 class ALMAUsagePostprocessor(BaseNodePostprocessor):
-    """Counts the memories that reach it as used, and those that came with them and were dropped on the way as passed over.
+    """Counts the memories that reach it as used, and those retrieved with them but dropped on the way as ignored.
 
-    Put it last, behind a reranker: then its judgement is what moves the usefulness of memories. Without one everything would count as used,
-    which teaches nothing. It changes no node; a failure to count is kept in `errors` and reaches nobody.
+    Put it last, behind a reranker, whose judgement then changes the usefulness of memories. Without one everything would count as used,
+    which teaches nothing. It changes no node; a failure to count is kept in `errors` and not raised.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    _alma: ALMA = PrivateAttr()
+    _integration: Integration = PrivateAttr()
     _agent: str = PrivateAttr()
-    _errors: list[Exception] = PrivateAttr(default_factory=list)
 
     def __init__(self, alma: ALMA, agent: str, **options: Any) -> None:
         super().__init__(**options)
-        self._alma = checked_alma(alma)
-        self._agent = checked_name(agent, "agent")
+        self._integration, self._agent = Integration(alma), checked_name(agent, "agent")
 
     @classmethod
     def class_name(cls) -> str:
@@ -37,22 +34,18 @@ class ALMAUsagePostprocessor(BaseNodePostprocessor):
 
     @property
     def errors(self) -> list[Exception]:
-        """What could not be counted, and why."""
-        return self._errors
+        """Errors of counting, last ones only."""
+        return list(self._integration.errors)
 
     def _postprocess_nodes(self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None) -> list[NodeWithScore]:
-        memories = [found.node for found in nodes if isinstance(found.node, MemoryNode)]
-        if memories:
-            self._count([memory.id_ for memory in memories], [id_ for memory in memories for id_ in memory.metadata[SHOWN_WITH]])
+        survivors = {found.node.id_: found.node for found in nodes if isinstance(found.node, MemoryNode)}
+        shown = dict.fromkeys(id_ for node in survivors.values() for id_ in (*node.metadata[SHOWN_WITH], node.id_))
+        with self._integration.guard("the use of memories could not be counted"):
+            if survivors:
+                self._integration.alma.record_usage(list(shown), list(survivors), agent=self._agent)
         return nodes
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._postprocess_nodes, nodes, query_bundle)
-
-    def _count(self, survivors: list[str], shown: list[str]) -> None:
-        try:
-            self._alma.record_usage(list(dict.fromkeys([*shown, *survivors])), survivors, agent=self._agent)
-        except Exception as error:  # noqa: BLE001 - an answer is worth more than a count
-            self._errors.append(error)

@@ -1,128 +1,154 @@
 """`ALMARetriever`: ALMA's memories for query engines, retriever tools and fusion retrievers."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from alma import ALMA, MemorySlice, MemoryType
-from alma.memory.alma import checked_alma
-from alma.memory.arguments import checked_count, checked_name, checked_time
+from alma import ALMA, ConfigurationError, MemorySlice, MemoryType
+from alma.integration import Identity, checked_alma, checked_time, document_metadata
+from alma.text import quoted, storable
+from alma.types.prompt import note
 from alma.types.recalled import Recalled
-from alma_llamaindex.given import checked_kinds, checked_names, checked_score, checked_user
-from alma_llamaindex.learner import learners
-from alma_llamaindex.nodes import nodes_of
-from alma_llamaindex.runs import Part, as_task
+from alma.types.tags import parts_of
+from alma_llamaindex.attachment import Attachment, taken
+from alma_llamaindex.following import holding
+from alma_llamaindex.handler import HANDLER, RunSpan
+from alma_llamaindex.learner import ALMALearner, checked_names
+from alma_llamaindex.spans import ENGINES, Kind
 
 WIDER = 10
-"""With a filter that ALMA does not search by, so many times `top_k` is looked through."""
+"""With a filter that ALMA does not search by, this many times `top_k` memories are examined."""
 WIDEST = 1_000
+TASK_CHARS = 2_000
+SHOWN_WITH = "shown_with"
+"""Metadata key of a node that names all memories of the same retrieval."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which memories are wanted. `agents` are their owners; the times are those that their recency counts from."""
-
-    kinds: frozenset[str] | None = None
-    agents: frozenset[str] | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    min_score: float | None = None
+class MemoryNode(TextNode):
+    """A memory. Its id is ALMA's. Two nodes of one memory are equal, whatever their query and score."""
 
     @property
-    def are_narrow(self) -> bool:
-        """Whether more has to be looked through than is wanted. Kinds have places of their own in a slice."""
-        return self.agents is not None or self.since is not None or self.until is not None
+    def hash(self) -> str:
+        """Equal for nodes of the same memory: fusion retrievers deduplicate by it."""
+        return sha256(self.id_.encode()).hexdigest()
 
-    def allow(self, item: Recalled) -> bool:
-        """Whether a memory is wanted."""
-        memory = item.memory
-        return (
-            (self.kinds is None or memory.kind in self.kinds)
-            and (self.agents is None or memory.agent in self.agents)
-            and (self.since is None or memory.seen_at >= self.since)
-            and (self.until is None or memory.seen_at < self.until)
-            and (self.min_score is None or item.score >= self.min_score)
-        )
+    @classmethod
+    def class_name(cls) -> str:
+        return "MemoryNode"
 
 
 class ALMARetriever(BaseRetriever):
     """The memories that matter for a query, best first, at most `top_k` of each kind that `agent` may read.
 
-    A node's id is the memory's; its text is the note that ALMA's prompts show, with its record in words; its metadata (kind, owner, parts
-    of the score) is kept from models. `kinds`, `agents` (the owners), `since` and `until` (before it) narrow it; by owner and time, the
-    best `10 * top_k` of each kind are looked through. `with_tags` puts [H1] and the like before each text, so that an answer can cite it.
-    Works without an event loop and, natively, in one.
+    A node's id is the memory's; its text is the note without ages, the same at any time; its metadata
+    (`alma.integration.document_metadata`) is hidden from models. `kinds`, `agents` (the owners), `since` and `until` (before it) narrow
+    the result; for filters by owner and time, the best `10 * top_k` of each kind are examined. `with_tags` puts [H1] and the like before
+    each text, so that an answer can cite it. As a tool of an agent whose memory is ALMA, it leaves out what the notes show; in a chat
+    engine, it shows them in place of the memory. The options are those of `alma.integration.Options`.
     """
+
+    shows_notes = True
 
     def __init__(
         self,
         alma: ALMA,
-        agent: str,
+        agent: Identity,
         *,
-        user_id: str | None = None,
-        top_k: int = 5,
         kinds: Collection[MemoryType | str] | None = None,
         agents: Collection[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        min_score: float | None = None,
         with_tags: bool = False,
         **options: Any,
     ) -> None:
+        own = taken(options)
         super().__init__(**options)
-        self._alma = checked_alma(alma)
-        self._agent = checked_name(agent, "agent")
-        self._user_id = checked_user(user_id)
-        self._top_k = checked_count(top_k, "top_k")
+        self._held = Attachment(checked_alma(alma), agent, own)
         self._with_tags = with_tags
-        self._filters = Filters(
-            kinds=None if kinds is None else checked_kinds(kinds, self._alma),
-            agents=None if agents is None else checked_names(agents, "agents"),
-            since=checked_time(since, "since"),
-            until=checked_time(until, "until"),
-            min_score=checked_score(min_score),
-        )
+        self._kinds = None if kinds is None else checked_kinds(kinds, alma)
+        self._agents = None if agents is None else checked_names(agents, "agents")
+        self._since, self._until = checked_time(since, "since"), checked_time(until, "until")
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        for learner in learners(self._alma):
-            learner.settle()
-        return self._answer(query_bundle.query_str)
+        task = storable(query_bundle.query_str, TASK_CHARS)
+        if not task.strip():
+            return []
+        learner, span, context = self._held.learner, HANDLER.here(), HANDLER.context_here()
+        integration = self._held.integration(learner)
+        top_k = integration.options.top_k
+        is_narrow = any(
+            limit is not None for limit in (self._agents, self._since, self._until)
+        )  # kinds are already limited separately
+        wanted = min(top_k * WIDER, WIDEST) if is_narrow else top_k
+        found = self._wanted(integration.retrieve(task, integration.agent_of(context), context, top_k=wanted), top_k)
+        if span is not None and learner is not None:
+            found = self._shown(found, span, learner)
+        return nodes_of(found, with_tags=self._with_tags)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        for learner in learners(self._alma):
-            await learner.asettle()
-        return await asyncio.to_thread(self._answer, query_bundle.query_str)
+        return await asyncio.to_thread(self._retrieve, query_bundle)
 
-    def _answer(self, query: str) -> list[NodeWithScore]:
-        task = as_task(query)
-        if not task:
-            return []
-        wanted = min(self._top_k * WIDER, WIDEST) if self._filters.are_narrow else self._top_k
-        memories = self._alma.retrieve(task=task, agent=self._agent, user_id=self._user_id, top_k=wanted)
-        kept = self._kept(memories)
-        self._show(memories.model_copy(update={"recalled": tuple(kept)}))
-        return nodes_of(memories, kept, with_tags=self._with_tags)
-
-    def _kept(self, memories: MemorySlice) -> list[Recalled]:
-        """What the filters leave, at most `top_k` of each kind."""
-        counts: dict[str, int] = {}
-        kept = []
-        for item in filter(self._filters.allow, memories.recalled):
-            kind = item.memory.kind
-            counts[kind] = counts.get(kind, 0) + 1
-            if counts[kind] <= self._top_k:
+    def _wanted(self, found: MemorySlice, top_k: int) -> MemorySlice:
+        """Returns the memories that match the filters, at most `top_k` of each kind."""
+        counts, kept = Counter[str](), list[Recalled]()
+        for item in filter(self._is_wanted, found.recalled):
+            counts[item.memory.kind] += 1
+            if counts[item.memory.kind] <= top_k:
                 kept.append(item)
-        return kept
+        return holding(found, kept)
 
-    def _show(self, memories: MemorySlice) -> None:
-        """Tells a learner that sees the query engine which asks."""
-        for learner in learners(self._alma):
-            span = learner.current_span()
-            run = span.run if span else None
-            if run is not None and run.is_query and run.task:
-                learner.take(run, Part(run.first, self._agent, run.task, memories, self._user_id))
+    def _is_wanted(self, item: Recalled) -> bool:
+        """Returns True when a memory matches the filters. The times are those that its recency counts from."""
+        memory = item.memory
+        return (
+            (self._kinds is None or memory.kind in self._kinds)
+            and (self._agents is None or memory.agent in self._agents)
+            and (self._since is None or memory.seen_at >= self._since)
+            and (self._until is None or memory.seen_at < self._until)
+        )
+
+    def _shown(self, found: MemorySlice, span: RunSpan, learner: ALMALearner) -> MemorySlice:
+        """Returns what is shown in a followed run. A query engine's answer can be one, too."""
+        followed = span.followed
+        if followed.kind is not Kind.QUERY:
+            is_in_prompt = span.is_in_tool and not span.is_in(*ENGINES) and followed.kind is not Kind.CUSTOM
+            return followed.shown_beside(learner.alma, found, is_in_prompt=is_in_prompt)
+        if learner.query_engines and followed.task:
+            line = followed.lines.get(learner.alma) or followed.begin(self._held.integration(learner))
+            line.run.show_beside(found)
+        return found
+
+
+def checked_kinds(kinds: object, alma: ALMA) -> frozenset[str]:
+    """Returns kinds of memories, built in or registered in the project."""
+    names = checked_names(kinds, "kinds")
+    known = [*MemoryType, *(alma.memory_types() if names - set(MemoryType) else ())]
+    if unknown := sorted(names - set(known)):
+        raise ConfigurationError(
+            f"kinds holds {quoted(unknown[0])}, which is no kind in project {alma.project_id!r}; there are {', '.join(known)}"
+        )
+    return names
+
+
+def nodes_of(memories: MemorySlice, *, with_tags: bool) -> list[NodeWithScore]:
+    """Returns the memories as nodes. A model sees only the note; the rest is hidden metadata."""
+    return [NodeWithScore(node=_node(item, memories.ids, with_tags), score=item.score) for item in memories.recalled]
+
+
+def _node(item: Recalled, ids: list[str], with_tags: bool) -> MemoryNode:
+    said = note(item.memory, None, parts_of(item.tag)[0])
+    shared = item.memory.metadata.get("shared_from")
+    metadata = {**document_metadata(item), **({"shared_from": shared} if shared else {}), SHOWN_WITH: ids}
+    return MemoryNode(
+        id_=item.memory.id,
+        text=f"[{item.tag}] {said}" if with_tags else said,
+        extra_info=metadata,  # its alias, which type checkers know
+        excluded_llm_metadata_keys=list(metadata),
+        excluded_embed_metadata_keys=list(metadata),
+    )

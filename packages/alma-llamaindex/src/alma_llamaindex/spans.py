@@ -1,115 +1,149 @@
-"""What LlamaIndex's spans say. The only place that knows how they are named and what they carry; a contract test holds it to the installed version.
+"""Reads LlamaIndex's spans. The only module that knows their names and contents; a contract test checks it against the installed version.
 
-The agent events of `llama_index.core.instrumentation.events.agent` are declared but never sent, and a run's stream belongs to its user. Spans carry
-whole objects, in both ways of streaming, also when a run fails.
+The agent events of `llama_index.core.instrumentation.events.agent` are declared but never sent, and a run's stream belongs to its user.
+Spans carry whole objects, in both ways of streaming, also when a run fails.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from enum import Enum
 from inspect import BoundArguments
 from typing import Any
 
-from llama_index.core.agent.workflow import AgentOutput, AgentWorkflow, ToolCallResult
+from llama_index.core.agent.workflow import AgentOutput, AgentWorkflow
 from llama_index.core.agent.workflow.base_agent import BaseWorkflowAgent
 from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.base.response.schema import PydanticResponse, Response
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from llama_index.core.base.response.schema import AsyncStreamingResponse, PydanticResponse, Response, StreamingResponse
+from llama_index.core.chat_engine.types import AgentChatResponse, BaseChatEngine, StreamingAgentChatResponse
 from llama_index.core.schema import QueryBundle
+from workflows.events import StopEvent
 
 HANDOFF = "handoff"
-"""The tool by which one agent of a workflow gives the run to another."""
-RECALL, REMEMBER = "recall_lessons", "remember_fact"
-"""The tools of `ALMAToolSpec`."""
-_NOT_TRIED = {HANDOFF, RECALL, REMEMBER}
-_BEGINNINGS = {"run", "query", "aquery"}
+"""Tool by which one agent of a workflow hands the run to another."""
+MEMORY_TOOLS = ("recall_memory", "check_action", "save_fact", "save_preference", "forget_saved")
+"""Tools of `ALMAToolSpec`, without their prefix."""
+QUERIES = ("query", "aquery")
+CHATS = ("chat", "achat", "stream_chat", "astream_chat")
+ENGINES = (*QUERIES, *CHATS)
+"""Methods of engines that answer, with a prompt of their own."""
+BEGINNINGS = ("run", *ENGINES)
+HISTORY = ("write_response_to_history", "awrite_response_to_history")
+"""Methods in which a chat engine reads its stream to the end; their instance is the response."""
+TOOLS = ("call", "acall")
+TURN = "run_agent_step"
+"""An agent's turn. A run that began with a message has asked its memory before the first one."""
+TOOL_CALL = "call_tool"
+"""An agent's call of a tool. Spans inside it belong to the tool."""
+
+Streamed = StreamingResponse | AsyncStreamingResponse | StreamingAgentChatResponse
+"""An answer that its user has still to read."""
 
 
-def first_agent(span_id: str, instance: object) -> str | None:
-    """LlamaIndex's name of the agent that a run begins with, if this is the span of a run of an agent or an agent workflow."""
-    if _method(span_id) != "run":
-        return None
+class Kind(Enum):
+    """Kind of a run."""
+
+    AGENT = "an agent"
+    WORKFLOW = "a workflow of agents"
+    QUERY = "a query engine"
+    CHAT = "a chat engine"
+    CUSTOM = "code of the user's own"
+
+
+def method(span_id: str) -> str:
+    """Returns the method name of a span: `FunctionAgent.run-<uuid>`."""
+    return span_id.partition("-")[0].rpartition(".")[2]
+
+
+def kind_of(name: str, instance: object) -> Kind | None:
+    """Returns the kind of run that begins with the span of this method."""
+    if name == "run" and isinstance(instance, AgentWorkflow | BaseWorkflowAgent):
+        return Kind.WORKFLOW if isinstance(instance, AgentWorkflow) else Kind.AGENT
+    if name in QUERIES and isinstance(instance, BaseQueryEngine):
+        return Kind.QUERY
+    return Kind.CHAT if name in CHATS and isinstance(instance, BaseChatEngine) else None
+
+
+def first_agent(instance: object) -> str:
+    """Returns LlamaIndex's name of the agent that a run begins with; of an engine, the name of its class."""
     if isinstance(instance, AgentWorkflow):
         return instance.root_agent
-    return instance.name if isinstance(instance, BaseWorkflowAgent) else None
-
-
-def is_workflow(instance: object) -> bool:
-    """Whether a run of it may go from one agent to another."""
-    return isinstance(instance, AgentWorkflow)
-
-
-def may_begin(span_id: str) -> bool:
-    """Whether a run can begin with this span, by its name alone."""
-    return _method(span_id) in _BEGINNINGS
-
-
-def is_turn(span_id: str) -> bool:
-    """Whether this is the span of an agent's turn. A run that began with a message has asked its memory before the first one."""
-    return _method(span_id) == "run_agent_step"
-
-
-def is_tool_call(span_id: str) -> bool:
-    """Whether this is the span of a tool's call. What is inside of it is the tool's own affair."""
-    return _method(span_id) == "call_tool"
+    return instance.name if isinstance(instance, BaseWorkflowAgent) else type(instance).__name__
 
 
 def asked(bound_args: BoundArguments) -> str:
-    """The user's message that a run begins with; "" if it goes on from an earlier one."""
-    start = bound_args.arguments.get("start_event")
-    if start is None:
-        return ""
-    message = start.get("user_msg", None)
+    """Returns the message or the question that a run begins with; "" if it continues an earlier one."""
+    given = bound_args.arguments
+    if "start_event" not in given:
+        question = given.get("str_or_query_bundle", given.get("message", ""))
+        return question.query_str if isinstance(question, QueryBundle) else str(question)
+    message = about(bound_args).get("user_msg")
     if isinstance(message, ChatMessage):
-        return text_of(message)
-    return str(message) if message else last_user_text(start.get("chat_history", None) or [])
+        return message.content or ""
+    return str(message) if message else last_user_text(about(bound_args).get("chat_history", []))
 
 
-def query(span_id: str, instance: object, bound_args: BoundArguments) -> str | None:
-    """The question, if this is the span of a query engine that is asked one."""
-    if _method(span_id) not in ("query", "aquery") or not isinstance(instance, BaseQueryEngine):
-        return None
-    question = bound_args.arguments.get("str_or_query_bundle")
-    return question.query_str if isinstance(question, QueryBundle) else str(question)
+def about(bound_args: BoundArguments) -> Mapping[str, Any]:
+    """Returns all arguments of `run`: `agent.run(user_msg=…, user_id="ann")`."""
+    start = bound_args.arguments.get("start_event")
+    return {} if start is None else {name: value for name, value in start.items() if value is not None}
+
+
+def has_retriever(instance: object) -> bool:
+    """Returns True for a chat engine whose prompt receives the results of an `ALMARetriever`."""
+    return isinstance(instance, BaseChatEngine) and getattr(getattr(instance, "_retriever", None), "shows_notes", False)
+
+
+def feedback(bound_args: BoundArguments) -> str | None:
+    """Returns why an evaluator sent an answer back, if this is the span in which a query engine changes its question accordingly."""
+    metadata = bound_args.arguments.get("metadata")
+    evaluation = metadata.get("evaluation") if isinstance(metadata, Mapping) else None
+    said = getattr(evaluation, "feedback", None)
+    return str(said) if said else None
 
 
 def speaker(bound_args: BoundArguments) -> str | None:
-    """LlamaIndex's name of the agent whose turn a step is, where the step says so."""
+    """Returns LlamaIndex's name of the agent whose turn a step is, where the step names it."""
     name = getattr(bound_args.arguments.get("ev"), "current_agent_name", None)
     return name if isinstance(name, str) else None
 
 
 async def next_speaker(context: Any) -> str | None:
-    """LlamaIndex's name of the agent that a workflow is going to ask next. Exact in the middle of a hand-off too, when no step has said it yet."""
+    """Returns the agent that a workflow is going to ask next. Also exact in the middle of a hand-off, when no step has named it yet."""
     return await context.store.get("current_agent_name", default=None) if context is not None else None
 
 
-def tool_result(result: object) -> ToolCallResult | None:
-    """What a tool came to, if a step gave that. Handing over and looking into memory are no ways to do a task."""
-    return result if isinstance(result, ToolCallResult) and result.tool_name not in _NOT_TRIED else None
+def said(turn: AgentOutput) -> str:
+    """Returns an agent's text in its turn, with the arguments of its calls."""
+    return "\n".join([turn.response.content or "", *(str(call.tool_kwargs) for call in turn.tool_calls)])
 
 
-def said(result: object) -> tuple[str, str] | None:
-    """Which agent said what in its turn, if a step gave that."""
-    return (result.current_agent_name, text_of(result.response)) if isinstance(result, AgentOutput) else None
+def result_of(result: object) -> object:
+    """Returns LlamaIndex's own object of a result: an agent's output is wrapped in a StopEvent."""
+    return result.result if isinstance(result, StopEvent) else result
 
 
 def output_of(result: object) -> str:
-    """The text of a final answer. "" for one that is still streaming: its stream belongs to the user."""
-    result = getattr(result, "result", result)  # an agent's answer comes in a StopEvent
+    """Returns the text of a final answer."""
+    result = result_of(result)
     if isinstance(result, AgentOutput):
-        return text_of(result.response)
-    return str(result) if isinstance(result, Response | PydanticResponse | str) else ""
+        return result.response.content or ""
+    if isinstance(result, StreamingAgentChatResponse):
+        return result.response
+    return str(result) if isinstance(result, Response | PydanticResponse | AgentChatResponse | str) else ""
+
+
+def change_answer(result: object, change: Any) -> None:
+    """Changes the text of a final answer in place, before its user receives it."""
+    result = result_of(result)
+    if isinstance(result, AgentOutput):
+        result.response = result.response.model_copy(deep=True)
+        for block in result.response.blocks:
+            if isinstance(block, TextBlock):
+                block.text = change(block.text)
+    elif isinstance(result, Response | AgentChatResponse) and isinstance(result.response, str):
+        result.response = change(result.response)
 
 
 def last_user_text(messages: Sequence[ChatMessage]) -> str:
-    """The text of the last message of the user; the last message of all may be the assistant's."""
-    return next((text_of(message) for message in reversed(messages) if message.role == MessageRole.USER), "")
-
-
-def text_of(message: ChatMessage) -> str:
-    """A message's text, without images and the like."""
-    return message.content or ""
-
-
-def _method(span_id: str) -> str:
-    """The name of the method that a span is about: `FunctionAgent.run-<uuid>`."""
-    return span_id.partition("-")[0].rpartition(".")[2]
+    """Returns the text of the last message of the user; the last message of all may be the assistant's."""
+    return next((message.content or "" for message in reversed(messages) if message.role == MessageRole.USER), "")

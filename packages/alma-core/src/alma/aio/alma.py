@@ -1,4 +1,4 @@
-"""`AsyncALMA`: the façade for asyncio, a line a method."""
+"""`AsyncALMA`: the façade for asyncio, one line per method."""
 
 import functools
 from collections.abc import Callable, Coroutine, Mapping
@@ -9,24 +9,25 @@ from alma.aio.episode import AsyncEpisode
 from alma.aio.workers import Opening, Workers
 from alma.episode import Episode
 from alma.memory.alma import ALMA
+from alma.protocols import Store
 from alma.types.scope import MemoryScope
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _mirrored(method: Callable[Concatenate[ALMA, P], R]) -> Callable[Concatenate["AsyncALMA", P], Coroutine[Any, Any, R]]:
-    """The method as a coroutine, of the same signature and documentation."""
+def _mirrored(method: Callable[Concatenate[ALMA, P], R]) -> Callable[Concatenate["AsyncAdmin", P], Coroutine[Any, Any, R]]:
+    """Returns the method as a coroutine function, with the same signature and documentation."""
 
     @functools.wraps(method)
-    async def call(self: "AsyncALMA", /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(self: "AsyncAdmin", /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self._workers.run(method, self._alma, *args, **kwargs)
 
     return call
 
 
 def _opening(method: Callable[P, ALMA]) -> Callable[P, Opening["AsyncALMA"]]:
-    """A way to open ALMA, as something to await or to enter."""
+    """Wraps a function that opens ALMA, so that its result can be awaited or entered."""
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> Opening["AsyncALMA"]:
@@ -46,7 +47,7 @@ def _opening(method: Callable[P, ALMA]) -> Callable[P, Opening["AsyncALMA"]]:
 def _beginning(
     method: Callable[Concatenate[ALMA, P], Episode],
 ) -> Callable[Concatenate["AsyncALMA", P], Opening[AsyncEpisode]]:
-    """A way to begin an episode, as something to await or to enter."""
+    """Wraps a method that begins an episode, so that its result can be awaited or entered."""
 
     @functools.wraps(method)
     def call(self: "AsyncALMA", /, *args: P.args, **kwargs: P.kwargs) -> Opening[AsyncEpisode]:
@@ -59,29 +60,57 @@ def _beginning(
     return call
 
 
-class AsyncALMA:
-    """A project's memory for asyncio: every method of `ALMA` under the same name, as a coroutine.
-
-    `alma = await AsyncALMA.open(…)` or `async with AsyncALMA.open(…) as alma`. The calls are made by a few threads of its own. A cancelled `await`
-    leaves a write whole or absent; `close` waits for the calls that are running.
-    """
+class AsyncAdmin:
+    """Housekeeping for asyncio, returned by `AsyncALMA.admin`: every method of `alma.admin`, as a coroutine."""
 
     def __init__(self, alma: ALMA, workers: Workers | None = None) -> None:
         self._alma = alma
         self._workers = workers or Workers()
 
+    # Each of these is the method of ALMA of that name, awaited. A test checks that the classes match.
+    history = _mirrored(ALMA.history)
+    undo = _mirrored(ALMA.undo)
+    undo_preview = _mirrored(ALMA.undo_preview)
+    content_hash = _mirrored(ALMA.content_hash)
+    forget = _mirrored(ALMA.forget)
+    purge = _mirrored(ALMA.purge)
+    redact_existing = _mirrored(ALMA.redact_existing)
+    maintain = _mirrored(ALMA.maintain)
+    compact = _mirrored(ALMA.compact)
+    backup = _mirrored(ALMA.backup)
+    reindex = _mirrored(ALMA.reindex)
+    get_stats = _mirrored(ALMA.get_stats)
+    overview = _mirrored(ALMA.overview)
+    verify = _mirrored(ALMA.verify)
+    list_memories = _mirrored(ALMA.list_memories)
+    quarantined = _mirrored(ALMA.quarantined)
+    release_quarantined = _mirrored(ALMA.release_quarantined)
+    export = _mirrored(ALMA.export)
+    import_from = _mirrored(ALMA.import_from)
+    import_alma_memory = _mirrored(ALMA.import_alma_memory)
+
+
+class AsyncALMA(AsyncAdmin):
+    """A project's memory for asyncio: every method of `ALMA` under the same name, as a coroutine.
+
+    `alma = await AsyncALMA.open(…)` or `async with AsyncALMA.open(…) as alma`. The calls run in a few threads of its own. A cancelled
+    `await` leaves a write whole or absent; `close` waits for the calls that are running.
+    """
+
     open = staticmethod(_opening(ALMA.open))
     from_config = staticmethod(_opening(ALMA.from_config))
+    quickstart = staticmethod(_opening(ALMA.quickstart))
 
     episode = _beginning(ALMA.episode)
     resume_episode = _beginning(ALMA.resume_episode)
 
     async def for_project(self, project_id: str) -> Self:
-        """The memory of another project in the same store, over the same threads. Closing either closes both."""
+        """Returns the memory of another project in the same store, with the same threads. Closing either closes both."""
         return type(self)(await self._workers.run(self._alma.for_project, project_id), self._workers)
 
     async def close(self) -> None:
-        """Waits for the calls that are running and closes the store. Closing twice is harmless; any other call afterwards is a `StorageError`."""
+        """Waits for the calls that are running and closes the store. Closing twice is harmless; any other call afterwards is a
+        `StorageError`."""
         await self._workers.finish(self._alma.close)
 
     async def __aenter__(self) -> Self:
@@ -95,15 +124,24 @@ class AsyncALMA:
 
     @property
     def project_id(self) -> str:
-        """The project whose memory this is."""
+        """Id of the project."""
         return self._alma.project_id
 
     @property
     def agents(self) -> Mapping[str, MemoryScope]:
-        """The rules of the agents that have any."""
+        """Rules of the configured agents."""
         return self._alma.agents
 
-    # Each of these is the method of ALMA of that name, awaited. A test holds the two classes together.
+    @property
+    def admin(self) -> AsyncAdmin:
+        """History, forgetting, export, backup, verification. This class has the same methods, too."""
+        return AsyncAdmin(self._alma, self._workers)
+
+    @property
+    def storage(self) -> Store:
+        """The store behind this memory: `alma.protocols.Store`."""
+        return self._alma.storage
+
     before_close = _mirrored(ALMA.before_close)
     retrieve = _mirrored(ALMA.retrieve)
     explain_retrieval = _mirrored(ALMA.explain_retrieval)
@@ -112,6 +150,7 @@ class AsyncALMA:
     add_user_preference = _mirrored(ALMA.add_user_preference)
     add_domain_knowledge = _mirrored(ALMA.add_domain_knowledge)
     add_anti_pattern = _mirrored(ALMA.add_anti_pattern)
+    add_conversation = _mirrored(ALMA.add_conversation)
     add_heuristic = _mirrored(ALMA.add_heuristic)
     add = _mirrored(ALMA.add)
     add_many = _mirrored(ALMA.add_many)
@@ -126,21 +165,9 @@ class AsyncALMA:
     assess = _mirrored(ALMA.assess)
     get_episode = _mirrored(ALMA.get_episode)
     recent_episodes = _mirrored(ALMA.recent_episodes)
+    run_episodes = _mirrored(ALMA.run_episodes)
     review = _mirrored(ALMA.review)
     get = _mirrored(ALMA.get)
-    history = _mirrored(ALMA.history)
-    undo = _mirrored(ALMA.undo)
-    undo_preview = _mirrored(ALMA.undo_preview)
-    content_hash = _mirrored(ALMA.content_hash)
-    forget = _mirrored(ALMA.forget)
-    purge = _mirrored(ALMA.purge)
-    maintain = _mirrored(ALMA.maintain)
-    compact = _mirrored(ALMA.compact)
-    backup = _mirrored(ALMA.backup)
-    reindex = _mirrored(ALMA.reindex)
-    get_stats = _mirrored(ALMA.get_stats)
-    overview = _mirrored(ALMA.overview)
-    verify = _mirrored(ALMA.verify)
-    list_memories = _mirrored(ALMA.list_memories)
-    export = _mirrored(ALMA.export)
-    import_from = _mirrored(ALMA.import_from)
+    add_preference = _mirrored(ALMA.add_preference)
+    add_knowledge = _mirrored(ALMA.add_knowledge)
+    stats = _mirrored(ALMA.stats)

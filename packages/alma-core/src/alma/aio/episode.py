@@ -29,7 +29,7 @@ def _mirrored(
 
 
 class AsyncEpisode:
-    """An `Episode` for asyncio: the same names, what is written is awaited. Leaving the block means what it means there.
+    """An `Episode` for asyncio, with the same names; methods that write are awaited. Leaving the block has the same meaning.
 
     A cancelled `await` leaves a step or an ending whole or absent.
     """
@@ -50,32 +50,32 @@ class AsyncEpisode:
 
     @property
     def id(self) -> str:
-        """Its id, by which `settle`, `get_episode` and `resume_episode` know it."""
+        """Id of the episode, as `settle`, `get_episode` and `resume_episode` take it."""
         return self._episode.id
 
     @property
     def record(self) -> EpisodeRecord:
-        """What is kept of it so far."""
+        """Record of the episode as stored so far."""
         return self._episode.record
 
     @property
     def memories(self) -> MemorySlice:
-        """What was retrieved for the task when it began."""
+        """Memories that were retrieved for the task when it began."""
         return self._episode.memories
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps so far."""
+        """Steps so far."""
         return self._episode.steps
 
     @property
     def is_written(self) -> bool:
-        """Whether anything of it is kept yet: of one that was begun `deferred`, nothing before its first step, its ending or its suspension."""
+        """True when any of it is stored. One that was begun `deferred` is stored with its first step, its ending or its suspension."""
         return self._episode.is_written
 
     @property
     def is_open(self) -> bool:
-        """Whether steps and a verdict are still taken. One whose ending was undone is open again."""
+        """True while steps and a verdict are accepted. An episode whose ending was undone is open again."""
         return self._episode.is_open
 
     async def __aenter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Calls made by worker threads, and things that take a call to open."""
+"""Worker threads that run calls for asyncio, and objects that are opened by a call."""
 
 import asyncio
 import contextvars
@@ -15,21 +15,21 @@ T = TypeVar("T", bound="Closing")
 
 
 class Workers:
-    """A few threads that make the calls of one open store. A call that was begun is made to its end, also when nobody waits for it any more."""
+    """A few threads that run the calls of one open store. A call that has begun runs to its end, also when its caller was cancelled."""
 
     def __init__(self) -> None:
         self._threads = Pool("alma-aio", closed="this AsyncALMA was closed; open it again")
 
     async def run(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """What the call returns. Cancelled before it began it is never made; cancelled later it is made whole."""
+        """Returns what the call returns. Cancelled before it began, the call never runs; cancelled later, it runs to its end."""
         return await asyncio.wrap_future(self._submitted(call, *args, **kwargs))
 
     async def run_surely(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """As `run`, but made also if it was cancelled before it began."""
+        """As `run`, but the call runs even if it was cancelled before it began."""
         return await asyncio.shield(asyncio.wrap_future(self._submitted(call, *args, **kwargs)))
 
     async def open(self, call: Callable[[], R], release: Callable[[R], object]) -> R:
-        """What the call opened; released again if nobody waits for it any more."""
+        """Returns what the call opened. Releases it if the caller was cancelled meanwhile."""
         future = self._submitted(call)
         try:
             return await asyncio.wrap_future(future)
@@ -38,11 +38,11 @@ class Workers:
             raise
 
     async def finish(self, close: Callable[[], None]) -> None:
-        """Waits for all calls that were made, then closes; goes on doing so if nobody waits for it any more."""
+        """Waits for all running calls, then closes, also when the caller is cancelled."""
         await asyncio.to_thread(self._finish, close)
 
     def dismiss(self) -> None:
-        """Lets the threads end when they have done what was asked of them."""
+        """Lets the threads end after the calls already submitted."""
         self._threads.close(wait=False)
 
     def _finish(self, close: Callable[[], None]) -> None:
@@ -60,14 +60,14 @@ def _release(done: Future[R], release: Callable[[R], object]) -> None:
 
 
 class Closing(Protocol):
-    """What a block of `async with` leaves in order."""
+    """What `async with` enters and leaves."""
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Leaves it."""
+        """Leaves the block."""
 
 
 class Opening(Generic[T]):
-    """Something that is being opened: `await` it, or enter it with `async with`."""
+    """An object that is being opened: `await` it, or enter it with `async with`."""
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._start = start

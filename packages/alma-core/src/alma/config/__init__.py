@@ -1,4 +1,4 @@
-"""A YAML file and the environment, turned into validated `Settings`."""
+"""Turns a YAML file and the environment into validated `Settings`."""
 
 from alma.config.forgetting import ForgettingRule, ForgettingSettings, MaintenanceSettings, OutcomeRule
 from alma.config.loading import load_settings, settings_block

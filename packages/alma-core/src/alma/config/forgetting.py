@@ -1,12 +1,10 @@
-"""The settings of forgetting: which memories of which kind are archived, and whether that is done by itself."""
+"""Settings for archiving: which memories of each kind, and how often in the background."""
 
 import re
 from datetime import timedelta
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
-
-from alma.types.kinds import MemoryType
 
 DEFAULT_WINDOW = 10_000
 LEAST_PERIOD = timedelta(minutes=1)
@@ -20,10 +18,11 @@ class _Block(BaseModel):
 
 
 class ForgettingRule(_Block):
-    """When memories of a kind are archived; what is `None` archives none.
+    """Conditions under which memories of a kind are archived. A condition that is `None` archives none.
 
-    `max_age_days` counts from when a memory was last seen, as recency does. `min_usefulness` is a bound on the factor that usefulness gives, from
-    0.75 to 1.25, and holds only for memories of which enough is known. Of `max_count`, a quota for each owner, the least valuable go.
+    `max_age_days` counts from when a memory was last seen, as recency does. `min_usefulness` is a bound on the factor that usefulness
+    gives, from 0.75 to 1.25, and applies only to memories with enough usage data. `max_count` is a quota for each owner; the least
+    valuable memories above it are archived.
     """
 
     max_age_days: Annotated[float, Field(gt=0.0, le=365_000.0, allow_inf_nan=False)] | None = None
@@ -33,13 +32,13 @@ class ForgettingRule(_Block):
 
 
 class OutcomeRule(ForgettingRule):
-    """As the rules of other kinds, and how many raw outcomes each agent keeps: beyond the `window` the oldest go."""
+    """Adds a limit on the raw outcomes that each agent keeps: the oldest beyond the `window` are archived."""
 
     window: Annotated[int, Field(ge=1, le=10**9)] | None = DEFAULT_WINDOW
 
 
 class ForgettingSettings(_Block):
-    """The rules by kind; `kinds` has those of kinds that the user registered. By default only the window of outcomes is on."""
+    """Rules by kind; `kinds` has those of kinds that the user registered. By default only the window of outcomes is active."""
 
     heuristic: ForgettingRule = ForgettingRule()
     outcome: OutcomeRule = OutcomeRule()
@@ -52,18 +51,21 @@ class ForgettingSettings(_Block):
     @classmethod
     def _of_users(cls, value: dict[str, ForgettingRule]) -> dict[str, ForgettingRule]:
         for kind in value:
-            if kind in set(MemoryType):
+            if kind in _BUILT_IN:
                 raise ValueError(f"{kind} is a built-in kind; its rule stands beside `kinds`")
         return value
 
     def rule_of(self, kind: str) -> ForgettingRule:
-        """The rule for a kind, which may have nothing on."""
-        rule: ForgettingRule = getattr(self, kind) if kind in set(MemoryType) else self.kinds.get(kind, ForgettingRule())
+        """Returns the rule for a kind; all its conditions may be `None`."""
+        rule: ForgettingRule = getattr(self, kind) if kind in _BUILT_IN else self.kinds.get(kind, ForgettingRule())
         return rule
 
 
+_BUILT_IN = frozenset(ForgettingSettings.model_fields) - {"kinds"}
+
+
 def _period(value: Any) -> Any:
-    """A duration such as "30m", "12h", "1d" or "2w" as a timedelta."""
+    """Parses a duration such as "30m", "12h", "1d" or "2w" into a timedelta."""
     if isinstance(value, timedelta):
         return value
     found = re.fullmatch(r"\s*([0-9]{1,5})\s*([mhdw])\s*", value) if isinstance(value, str) else None
@@ -73,6 +75,6 @@ def _period(value: Any) -> Any:
 
 
 class MaintenanceSettings(_Block):
-    """How often what is due is forgotten in the background, by a thread of the open store; `None`: never by itself."""
+    """How often a background thread of the open store archives what is due. `None` disables it."""
 
     every: Annotated[timedelta, BeforeValidator(_period), Field(ge=LEAST_PERIOD)] | None = None

@@ -1,4 +1,4 @@
-"""From a file to `Settings`: shape first, key by key, then the values."""
+"""Loads a file into `Settings`: checks the keys first, then the values."""
 
 import os
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ _BLOCKS: Mapping[str, type[BaseModel]] = {
     "sentence_transformers": SentenceTransformersSettings,
 }
 _SECRETS = ("password", "api_key")
-_NESTED_OF_SQLITE = ("storage_dir", "db_name")
+_NESTED_OF_SQLITE = ("storage_dir", "db_name", "lock_timeout")
 _PLAINER = {
     "missing": "is missing",
     "string_type": "must be text; put it in quotes",
@@ -61,10 +61,10 @@ Block = dict[str, Plain]
 
 
 def load_settings(path: str | Path, *, environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings in the YAML file at `path`, which stand under `alma:` or at the top level.
+    """Returns the settings in the YAML file at `path`, read from the key `alma:` or from the top level.
 
-    Variables are filled from `environ`. A relative `storage_dir` starts at the project folder (see `project_folder`). Whatever
-    is wrong with the file is a `ConfigurationError` that names the file and the key.
+    Variables are filled from `environ`. A relative `storage_dir` starts at the project folder (see `project_folder`). Any error in the
+    file is a `ConfigurationError` that names the file and the key.
     """
     if not isinstance(path, str | os.PathLike):
         raise ConfigurationError(f"a configuration is named by the path of its file, not by {quoted(path)}")
@@ -94,6 +94,8 @@ def _settings(block: Block, prefix: str, file: Path, environ: Mapping[str, str])
     block = _lift_sqlite(block, prefix)
     filled = expand(block, environ, prefix.rstrip("."))
     assert isinstance(filled, dict)
+    if isinstance(filled.get("redact"), bool):  # `on` and `off` are flags to YAML
+        filled["redact"] = "on" if filled["redact"] else "off"
     _check_scalars(filled, prefix.rstrip("."))
     storage_dir = filled.get("storage_dir", DEFAULT_STORAGE_DIR)
     if not isinstance(storage_dir, str):
@@ -106,7 +108,7 @@ def _settings(block: Block, prefix: str, file: Path, environ: Mapping[str, str])
 
 
 def _check_keys(block: Block, prefix: str) -> None:
-    """Refuses keys that nothing reads, at every level."""
+    """Refuses unknown keys at every level."""
     _check_top(block, prefix)
     for name, model in _BLOCKS.items():
         if name in block:
@@ -146,7 +148,7 @@ Checked = TypeVar("Checked", bound=BaseModel)
 
 
 def settings_block(model: type[Checked], given: object, name: str) -> Checked:
-    """The settings of one block, as a caller gives them in place of a file. `ConfigurationError` names the key that is wrong."""
+    """Validates the settings of one block that a caller passes in place of a file. `ConfigurationError` names the key that is wrong."""
     if isinstance(given, model):
         return given
     if not isinstance(given, Mapping):
@@ -178,7 +180,7 @@ def _check_block(block: Block, prefix: str, known: tuple[str, ...]) -> None:
 
 
 def _lift_sqlite(block: Block, prefix: str) -> Block:
-    """Settings of the embedded backend may stand in a block of their own, as those of the others do."""
+    """Accepts settings of the embedded backend in a block of their own, as other backends have them."""
     if "sqlite" not in block:
         return block
     nested = _mapping(block["sqlite"], f"{prefix}sqlite")
@@ -190,7 +192,7 @@ def _lift_sqlite(block: Block, prefix: str) -> Block:
 
 
 def _check_scalars(value: Plain, key: str) -> None:
-    """No setting is a yes or no, so a boolean is always an unquoted word; text never holds NUL or half a surrogate pair."""
+    """Refuses booleans, which are always unquoted words because no setting is a boolean, and text with NUL or a lone surrogate."""
     if isinstance(value, dict):
         for name, part in value.items():
             _check_scalars(name, f"{key}.{name}")

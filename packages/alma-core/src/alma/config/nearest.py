@@ -1,11 +1,11 @@
-"""The known name that somebody probably meant."""
+"""Suggests the known name nearest to an unknown one."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def suggestion(given: object, known: Iterable[str]) -> str:
-    """`, did you mean 'x'?` for the nearest known name, or nothing when none is near. Case does not count."""
+    """Returns `, did you mean 'x'?` for the nearest known name, or an empty string when none is near. Ignores case."""
     if not isinstance(given, str):
         return ""
     by_folded = {name.casefold(): name for name in known}

@@ -1,4 +1,4 @@
-"""Where a project's files lie. Nothing a configuration says may lead outside the project folder by stealth."""
+"""Locates a project's files. No configured value may lead outside the project folder unnoticed."""
 
 import os
 import unicodedata
@@ -8,7 +8,7 @@ from alma.errors import ConfigurationError
 from alma.text import quoted
 
 CONFIG_FILE = Path(".alma", "config.yaml")
-"""Where `alma init` writes the configuration, seen from the project folder."""
+"""Path of the configuration that `alma init` writes, relative to the project folder."""
 
 _SETTINGS_FOLDERS = {"config", "conf", "settings"}
 _LONGEST = 300
@@ -17,10 +17,10 @@ _MAX_NAME_BYTES = 200  # leaves room for the suffixes that SQLite adds
 
 
 def project_folder(config_path: Path, storage_dir: str | Path) -> Path:
-    """The folder that a relative `storage_dir` starts from, absolute.
+    """Returns the folder that a relative `storage_dir` starts from, absolute.
 
-    The parent of the folder that holds the configuration file, when that folder is kept for settings: hidden as `.alma` is, named
-    `config`, `conf` or `settings`, or the storage folder itself. A file that lies beside the code lies in the project folder.
+    It is the parent of the folder that holds the configuration file, when that folder is kept for settings: hidden as `.alma` is, named
+    `config`, `conf` or `settings`, or the storage folder itself. For any other file it is the folder of the file.
     """
     holder = Path(os.path.abspath(config_path)).parent
     first = Path(storage_dir).parts[:1]
@@ -29,9 +29,9 @@ def project_folder(config_path: Path, storage_dir: str | Path) -> Path:
 
 
 def resolve_storage_dir(value: str | Path, project_folder: Path) -> Path:
-    """The storage folder, absolute, symbolic links followed; it need not exist yet.
+    """Returns the storage folder, absolute, symbolic links followed. It need not exist yet.
 
-    `~` is the home folder; a relative path starts at `project_folder` and may not leave it by `..`. `ConfigurationError`
+    `~` is the home folder. A relative path starts at `project_folder` and may not leave it by `..`. Raises `ConfigurationError`
     otherwise, and when a file is in the way.
     """
     text = os.fspath(value)
@@ -56,7 +56,8 @@ def resolve_storage_dir(value: str | Path, project_folder: Path) -> Path:
 
 
 def check_db_name(value: str) -> str:
-    """`value` itself, when it is a plain file name of at most 100 characters that stays inside its folder."""
+    """Returns `value` itself. Raises `ConfigurationError` unless it is a plain file name of at most 100 characters that stays inside its
+    folder."""
     if not value.strip():
         raise ConfigurationError("db_name is empty; `alma.db` is usual")
     _refuse_control_characters("db_name", value)

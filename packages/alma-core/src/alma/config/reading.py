@@ -1,6 +1,6 @@
-"""One YAML file, read into plain dicts, lists and scalars; everything odd about it is a `ConfigurationError`.
+"""Reads one YAML file into plain dicts, lists and scalars. Anything unusual in it is a `ConfigurationError`.
 
-Stricter than YAML: keys are unique and taken as written (`123:` and `yes:` are names), dates stay text, a tag makes no objects.
+Stricter than YAML: keys are unique and stay as written (`123:` and `yes:` are names), dates stay text, and no tag creates objects.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ Plain = dict[str, "Plain"] | list["Plain"] | str | int | float | bool | None
 
 MAX_BYTES = 1_000_000
 MAX_COPIES = 10_000
-"""Values that the aliases of one file may write out once more. What is written in it is bounded by its size."""
+"""Limit on the values that the aliases of one file repeat. The size of the file bounds the rest."""
 
 _ENDLESS = 10**9
 
@@ -33,7 +33,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def read_yaml(path: Path) -> Plain:
-    """The only document of the file, `None` when it is empty. Messages do not repeat the file's name."""
+    """Returns the only document of the file, `None` when it is empty. Messages do not repeat the file's name."""
     text = _read_text(path)
     try:
         return _parse(text)
@@ -71,14 +71,14 @@ def _parse(text: str) -> Plain:
 
 
 def _check_size(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """How many values the node stands for, aliases written out; refuses files whose aliases unfold without bound.
+    """Counts the values of the node with its aliases written out, and refuses files whose aliases unfold without bound.
 
-    `sizes` has the nodes met so far, each counted once: what a node stands for beyond these, its aliases add.
+    `sizes` has the nodes seen so far, each counted once. The rest of a node's size comes from aliases.
     """
     known = sizes.get(id(node))
     if known is not None:
         return known
-    sizes[id(node)] = _ENDLESS  # met again while its own parts are counted: it contains itself
+    sizes[id(node)] = _ENDLESS  # a node that is seen again while its parts are counted contains itself
     size = 1 + sum(_check_size(child, sizes) for child in _children(node))
     if size - len(sizes) > MAX_COPIES:
         raise ConfigurationError(f"{_line(node)}: more than {MAX_COPIES:,} values once its aliases are written out")

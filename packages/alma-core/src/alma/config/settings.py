@@ -1,4 +1,4 @@
-"""What can be configured, as frozen values."""
+"""All configuration settings, as frozen values."""
 
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,7 +14,8 @@ from alma.scoring import LARGEST_WEIGHT
 from alma.types.scope import MemoryScope
 
 STORAGES = ("sqlite",)
-STORAGES_TO_COME = ("file", "postgres", "qdrant", "chroma", "pinecone", "azure")
+STORAGES_OF_PACKAGES = ("file", "postgres", "qdrant", "chroma", "pinecone", "azure")
+"""Names that packages beside this one bring: `postgres` is in alma-postgres."""
 EMBEDDERS = ("local", "minilm", "auto", "hash", "mock", "sentence-transformers", "openai", "azure")
 
 Port = Annotated[int, Field(ge=1, le=65535)]
@@ -33,7 +34,7 @@ def _clean_name(value: str) -> str:
 
 
 Name = Annotated[str, Field(max_length=200), AfterValidator(_clean_name)]
-"""Of a project or an agent: 1 to 200 characters, spaces around it do not count."""
+"""Name of a project or an agent: 1 to 200 characters, without surrounding spaces."""
 
 
 class _Block(BaseModel):
@@ -41,7 +42,7 @@ class _Block(BaseModel):
 
 
 class ScoringWeights(_Block):
-    """How much each factor counts; only their proportions matter."""
+    """Weights of the factors. Only their proportions matter."""
 
     similarity: Weight = 0.4
     recency: Weight = 0.3
@@ -56,7 +57,7 @@ class ScoringWeights(_Block):
 
 
 class ScoringSettings(_Block):
-    """How memories are ranked. The recency factor halves every `half_life_days` days; `None` leaves the ranking its default."""
+    """Settings of the ranking. The recency factor halves every `half_life_days` days; `None` keeps the default of the ranking."""
 
     weights: ScoringWeights = ScoringWeights()
     half_life_days: Annotated[float, Field(gt=0.0, le=36_500.0, allow_inf_nan=False)] | None = None
@@ -102,7 +103,7 @@ class ChromaSettings(_Block):
 
 
 class _EndpointSettings(_Block):
-    """What all embedders over HTTP can be told; what is not told is the embedder's own."""
+    """Settings that all embedders over HTTP accept. `None` keeps the embedder's default."""
 
     dimension: Dimension | None = None
     batch_size: Annotated[int, Field(ge=1, le=2048)] | None = None
@@ -112,7 +113,7 @@ class _EndpointSettings(_Block):
 
 
 class OpenAISettings(_EndpointSettings):
-    """The embedder `openai`: OpenAI, or any server that speaks its `/embeddings`."""
+    """Settings of the embedder `openai`: OpenAI, or any server that speaks its `/embeddings`."""
 
     model: Text | None = None
     base_url: Text | None = None
@@ -120,7 +121,7 @@ class OpenAISettings(_EndpointSettings):
 
 
 class AzureOpenAISettings(_EndpointSettings):
-    """The embedder `azure`: a deployment of Azure OpenAI."""
+    """Settings of the embedder `azure`: a deployment of Azure OpenAI."""
 
     endpoint: Text
     deployment: Text
@@ -130,7 +131,7 @@ class AzureOpenAISettings(_EndpointSettings):
 
 
 class SentenceTransformersSettings(_Block):
-    """The embedder `sentence-transformers`: a model folder, or a name on the Hugging Face hub."""
+    """Settings of the embedder `sentence-transformers`: a model folder, or a name on the Hugging Face hub."""
 
     model: Text
     revision: Text | None = None
@@ -140,7 +141,8 @@ class SentenceTransformersSettings(_Block):
 
 
 class Settings(_Block):
-    """A whole configuration. `storage_dir` is absolute; the blocks of other backends are kept but not used by `sqlite`."""
+    """A whole configuration. `storage_dir` is absolute, `lock_timeout` is in seconds. The blocks of other backends are kept but not used
+    by `sqlite`."""
 
     project_id: Name
     storage: str = "sqlite"
@@ -148,6 +150,8 @@ class Settings(_Block):
     storage_dir: Path
     db_name: str = "alma.db"
     embedding_dim: Dimension | None = None
+    lock_timeout: Annotated[float, Field(ge=0.0, le=3600.0, allow_inf_nan=False)] | None = None
+    redact: Literal["on", "off", "personal"] = "on"
     agents: dict[Name, MemoryScope] = {}
     scoring: ScoringSettings = ScoringSettings()
     forgetting: ForgettingSettings = ForgettingSettings()
@@ -162,14 +166,27 @@ class Settings(_Block):
 
     @property
     def embedder_options(self) -> dict[str, dict[str, object]]:
-        """What the embedders are told, by their names. Keys stay hidden in `SecretStr`."""
+        """Settings of the embedders, by their names. Keys stay hidden in `SecretStr`."""
         blocks = {"openai": self.openai, "azure": self.azure_openai, "sentence-transformers": self.sentence_transformers}
         return {name: block.model_dump(exclude_none=True) for name, block in blocks.items() if block is not None}
+
+    @property
+    def storage_options(self) -> dict[str, object]:
+        """The block that bears the name of the storage, if there is one. Passwords stay hidden in `SecretStr`."""
+        block = getattr(self, self.storage, None)
+        return block.model_dump(exclude_none=True) if isinstance(block, _Block) else {}
 
     @field_validator("storage")
     @classmethod
     def _known_storage(cls, value: str) -> str:
-        return _one_of("storage", value, STORAGES, STORAGES_TO_COME)
+        if value in STORAGES:
+            return value
+        there = (*STORAGES, *_installed("alma.storage"))
+        if value not in there and value in STORAGES_OF_PACKAGES:
+            raise ConfigurationError(
+                f"storage: {value!r} comes with the package alma-{value}, which is not installed; there is {', '.join(there)}"
+            )
+        return _one_of("storage", value, there, STORAGES_OF_PACKAGES)
 
     @field_validator("embedding_provider")
     @classmethod
@@ -190,13 +207,16 @@ class Settings(_Block):
 
 
 def _all_embedders() -> tuple[str, ...]:
-    return (*EMBEDDERS, *sorted(entry.name for entry in entry_points(group="alma.embedders")))
+    return (*EMBEDDERS, *_installed("alma.embedders"))
 
 
-def _one_of(key: str, value: str, built: tuple[str, ...], to_come: tuple[str, ...]) -> str:
+def _installed(group: str) -> list[str]:
+    """The names that other packages add."""
+    return sorted(entry.name for entry in entry_points(group=group))
+
+
+def _one_of(key: str, value: str, built: tuple[str, ...], of_packages: tuple[str, ...]) -> str:
     if value in built:
         return value
-    choice = f"there is {', '.join(built)}" + (f" (not built yet: {', '.join(to_come)})" if to_come else "")
-    if value in to_come:
-        raise ConfigurationError(f"{key}: {value!r} is not built yet; {choice}")
-    raise ConfigurationError(f"{key}: unknown {value!r}{suggestion(value, built + to_come)}; {choice}")
+    choice = f"there is {', '.join(built)}" + (f" (with packages of their own: {', '.join(of_packages)})" if of_packages else "")
+    raise ConfigurationError(f"{key}: unknown {value!r}{suggestion(value, built + of_packages)}; {choice}")

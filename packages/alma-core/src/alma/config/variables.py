@@ -1,6 +1,6 @@
-"""`${VAR}` and `${VAR:-default}` in the string values of a configuration, filled from an environment.
+"""Fills `${VAR}` and `${VAR:-default}` in the string values of a configuration from an environment.
 
-Done after the YAML is parsed, so that a value never becomes structure. `$${` stands for a literal `${`.
+This happens after the YAML is parsed, so that a value never becomes structure. `$${` stands for a literal `${`.
 """
 
 import re
@@ -13,7 +13,7 @@ _VARIABLE = re.compile(r"\$\$\{|\$\{(?:(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<defau
 
 
 def expand(value: Plain, environ: Mapping[str, str], key: str = "") -> Plain:
-    """The same structure with its variables filled in. As in a shell, the default also stands in for an empty variable."""
+    """Returns the same structure with its variables filled in. As in a shell, the default also replaces an empty variable."""
     if isinstance(value, dict):
         return {name: expand(part, environ, f"{key}.{name}" if key else name) for name, part in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Models that turn texts into vectors. Nothing heavy is imported until an embedder that needs it is made."""
+"""Models that turn texts into vectors. Heavy libraries are imported only when an embedder that needs them is created."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

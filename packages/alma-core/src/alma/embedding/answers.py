@@ -1,4 +1,4 @@
-"""What an `/embeddings` endpoint answered, as vectors; or what is wrong with it."""
+"""Parses the response of an `/embeddings` endpoint into vectors."""
 
 import json
 from collections.abc import Sequence
@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 
 class AnswerError(Exception):
-    """The answer is not what was asked for; the text says how."""
+    """Raised for a response that does not match the request; the text says how."""
 
 
 def rows_of(answer: bytes, *, count: int, dimension: int) -> "NDArray[np.float32]":
-    """`count` unit rows in the order of their `index`. `AnswerError` for wrong counts or lengths and for values that no vector has."""
+    """Returns `count` unit rows in the order of their `index`. Raises `AnswerError` for wrong counts or lengths and for values that no
+    vector has."""
     items = _items(answer)
     if len(items) != count:
         raise AnswerError(f"it gave {len(items)} vectors for {count} texts")

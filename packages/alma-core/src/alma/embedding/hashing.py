@@ -1,4 +1,4 @@
-"""Vectors from hashed words and character n-grams: no model, nothing to install, the same everywhere."""
+"""Vectors from hashed words and character n-grams: no model, nothing to install, the same on every platform."""
 
 import math
 from collections import Counter
@@ -30,11 +30,11 @@ CACHED_WORDS = 4096
 
 
 class HashEmbedder:
-    """Texts that share words, or words that share most of their letters, are near. Knows nothing of meaning.
+    """Places texts near each other that share words, or words that share most of their letters. Knows nothing of meaning.
 
-    Each word is a unit vector, made of its own hashed place and those of its character 3- and 4-grams, signed (Weinberger et al. 2009,
-    "Feature hashing for large scale multitask learning"). A text is their sum, each weighted `1 + ln(count)`, a tenth for stop words.
-    A text without a word has a vector of its own. `dimension` is 16 to 4096.
+    Each word is a unit vector: the sum of its own hashed feature and those of its character 3- and 4-grams, signed (Weinberger et al.
+    2009, "Feature hashing for large scale multitask learning"). A text is the sum of its words, each weighted `1 + ln(count)`, and stop
+    words a tenth of that. A text without a word has a vector of its own. `dimension` is 16 to 4096.
     """
 
     def __init__(self, dimension: int = DEFAULT_DIMENSION) -> None:
@@ -49,11 +49,11 @@ class HashEmbedder:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """The revision changes with the way of hashing."""
+        """Fingerprint of this hashing. Its revision changes when the hashing does."""
         return self._fingerprint
 
     def embed(self, texts: Sequence[str], /) -> "NDArray[np.float32]":
-        """One unit row a text, in order. Never fails, and gives the same row in any process on any platform."""
+        """Returns one unit row per text, in order. Never fails, and returns the same row in any process on any platform."""
         vectors = np.empty((len(texts), self._fingerprint.dimension), np.float32)
         for row, text in enumerate(texts):
             vectors[row] = self._text_vector(text)
@@ -72,7 +72,7 @@ def _weight(word: str, count: int) -> float:
 
 
 def _word_vector(word: str, dimension: int) -> "NDArray[np.float32]":
-    """A unit vector: `WORD_SHARE` of its squared length is the word's own, the rest its n-grams'."""
+    """Returns a unit vector. The word itself has `WORD_SHARE` of the squared length, its n-grams the rest."""
     vector = np.zeros(dimension, np.float64)
     _add(vector, f"w {word}", math.sqrt(WORD_SHARE))
     grams = _grams(word)
@@ -91,7 +91,7 @@ def _add(vector: "NDArray[np.float64]", feature: str, amount: float) -> None:
 
 
 def _grams(word: str) -> list[str]:
-    """The distinct n-grams of the word between two marks; of a very long run of letters, piece by piece."""
+    """Returns the distinct n-grams of the word between two marks. A very long run of letters is split into pieces first."""
     pieces = [f"<{word[start : start + LONGEST_PIECE]}>" for start in range(0, len(word), LONGEST_PIECE)]
     found = (piece[at : at + size] for piece in pieces for size in GRAM_SIZES for at in range(len(piece) - size + 1))
     return list(dict.fromkeys(found))

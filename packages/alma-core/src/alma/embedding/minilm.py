@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PREPARATION = "none-1"
-"""The model sees a text as it is; its tokenizer lowers case and strips accents."""
+"""No preparation: the tokenizer lowers case and strips accents itself."""
 
 PARALLEL_FROM = 4
 CHUNK = 8
@@ -44,11 +44,11 @@ onnxruntime.disable_telemetry_events()
 
 
 class MiniLMEmbedder:
-    """Embeds with the int8 model of `alma-minilm`: 384 dimensions, 256 tokens, cosine .99 on average to the original.
+    """Embeds with the int8 model of `alma-minilm`: 384 dimensions, 256 tokens, mean cosine .99 to the original model.
 
-    Every text is run alone, so its vector does not depend on its company: the graph quantises activations with one range a run, and padding
-    and neighbours would change that range. Nor would batches be faster. Several texts are run on several threads instead, at most `threads`
-    (default: the processors that this process may use, up to 8). A single text takes the caller's thread.
+    Each text is run alone, so that its vector does not depend on other texts: the graph quantises activations with one range per run, and
+    padding and other texts would change that range. Batches would not be faster either. Several texts run on several threads instead, at
+    most `threads` (default: the processors that this process may use, up to 8). A single text runs in the caller's thread.
     """
 
     def __init__(self, *, threads: int | None = None) -> None:
@@ -60,11 +60,12 @@ class MiniLMEmbedder:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """The model, by the checksum of its file."""
+        """Fingerprint of the model, with the checksum of its file."""
         return FINGERPRINT
 
     def embed(self, texts: Sequence[str], /) -> "NDArray[np.float32]":
-        """One unit row a text, in order; the same text always gives the same row. `EmbeddingError` if the model cannot take one."""
+        """Returns one unit row per text, in order. The same text always has the same row. Raises `EmbeddingError` if the model cannot
+        embed a text."""
         vectors = np.empty((len(texts), alma_minilm.DIMENSION), np.float32)
         if len(texts) < PARALLEL_FROM or self._threads == 1:
             self._fill(vectors, texts, range(len(texts)))
@@ -73,7 +74,7 @@ class MiniLMEmbedder:
         return _checked(vectors)
 
     def _fill_in_parallel(self, vectors: "NDArray[np.float32]", texts: Sequence[str]) -> None:
-        """Longest texts first, so that the threads end together."""
+        """Embeds on several threads, longest texts first, so that the threads end together."""
         order = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
         chunk = max(1, min(CHUNK, len(texts) // self._threads))
         chunks = [order[start : start + chunk] for start in range(0, len(order), chunk)]
@@ -95,7 +96,8 @@ class MiniLMEmbedder:
 
 
 def _session() -> onnxruntime.InferenceSession:
-    """One thread a run: runs are short, and parallel over texts. The file's graph is fused already, so the runtime need not search it."""
+    """Creates a session with one thread per run: runs are short, and texts run in parallel. Graph optimisation is basic, since the file's
+    graph is fused already."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -114,6 +116,6 @@ def _checked(vectors: "NDArray[np.float32]") -> "NDArray[np.float32]":
 
 
 def _processors() -> int:
-    """Those that this process may use, which inside a container are fewer than the machine has."""
+    """Returns the number of processors that this process may use. In a container they can be fewer than the machine has."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What embedders are called: by users, and in the fingerprints that databases record."""
+"""Names of embedders, as users write them and as fingerprints record them."""
 
 MINILM = "minilm"
 HASH = "hash"
@@ -8,4 +8,4 @@ SENTENCE_TRANSFORMERS = "sentence-transformers"
 OPENAI = "openai"
 AZURE = "azure"
 OPENAI_PREFIX = "openai/"
-"""How the recorded model of an embedder over HTTP begins."""
+"""Prefix of the recorded model of an embedder over HTTP."""

@@ -37,19 +37,19 @@ AZURE_API_VERSION = "2024-10-21"
 
 KNOWN_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 SHORTENABLE = "text-embedding-3-"
-"""Models of this name cut their vectors to the `dimensions` asked for."""
+"""Models with this prefix shorten their vectors to the requested `dimensions`."""
 
-NOTHING = "."
-"""Stands for a blank text, which the endpoint refuses."""
+BLANK = "."
+"""Replaces a blank text, which the endpoint refuses."""
 
 RETRIED = frozenset({408, 409, 425, 429})
 OUT_OF_CREDIT = "insufficient_quota"
-MOST_TOLD = 200
+LONGEST_MESSAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where requests go: the address, the headers that hold the key, and what stands in the body beside the texts."""
+    """The target of requests: the URL, the headers that hold the key, and the fields of the body beside the texts."""
 
     url: str
     key: SecretStr | None
@@ -58,7 +58,7 @@ class Endpoint:
 
 
 class Limits(TypedDict, total=False):
-    """What all embedders of this kind can be told."""
+    """Options that all embedders of this kind accept."""
 
     batch_size: int
     timeout: float
@@ -70,7 +70,7 @@ class Limits(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A request that may be made again: what went wrong, and how long the server asked to wait."""
+    """A request that may be retried: what went wrong, and how many seconds the server asked to wait."""
 
     what: str
     asked: float | None = None
@@ -79,8 +79,8 @@ class _Failure:
 class EndpointEmbedder:
     """Embeds over HTTP. Thread-safe. Opens no connection before the first text.
 
-    Texts are cut at `max_characters`, a blank one is sent as a full stop. Requests carry at most `batch_size` texts. Time-outs (`timeout`
-    seconds), broken connections, 408, 409, 425, 429 and 5xx are tried again at most `max_retries` times, other answers are not. Vectors are
+    Texts are cut at `max_characters`; a blank one is sent as a full stop. A request has at most `batch_size` texts. Time-outs (`timeout`
+    seconds), broken connections, 408, 409, 425, 429 and 5xx are retried at most `max_retries` times, other answers are not. Vectors are
     normalised here. The key is in no message, log, representation or fingerprint. `sleep` and `chance` (0 to 1) are for tests.
     """
 
@@ -126,15 +126,16 @@ class EndpointEmbedder:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """The model by name: the endpoint says no more of it. Where it runs, and who pays, is no part of it."""
+        """Fingerprint with the model's name, since the endpoint states nothing more. The server and the account are not part of it."""
         return self._fingerprint
 
     def close(self) -> None:
-        """Closes idle connections, as happens to an embedder that is let go of."""
+        """Closes idle connections. Happens by itself when the embedder is garbage-collected."""
         self._release()
 
     def embed(self, texts: Sequence[str], /) -> "NDArray[np.float32]":
-        """One unit row a text, in order. `EmbeddingError` if the server refuses, stays away or answers nonsense."""
+        """Returns one unit row per text, in order. Raises `EmbeddingError` if the server refuses, cannot be reached or returns an invalid
+        answer."""
         vectors = np.empty((len(texts), self._fingerprint.dimension), np.float32)
         for start in range(0, len(texts), self._batch_size):
             batch = [self._prepared(text) for text in texts[start : start + self._batch_size]]
@@ -142,14 +143,14 @@ class EndpointEmbedder:
         return vectors
 
     def _prepared(self, text: str) -> str:
-        return text[: self._max_characters] if text.strip() else NOTHING
+        return text[: self._max_characters] if text.strip() else BLANK
 
     def _batch(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         answer = self._answer({**self._body, "input": list(texts)})
         try:
             return rows_of(answer, count=len(texts), dimension=self._fingerprint.dimension)
         except AnswerError as error:
-            raise EmbeddingError(f"{self._told}: {error}") from error
+            raise EmbeddingError(f"{self._described}: {error}") from error
 
     def _answer(self, body: dict[str, Any]) -> bytes:
         content = json.dumps(body).encode()
@@ -160,12 +161,12 @@ class EndpointEmbedder:
             wait = self._retries.wait(attempt, asked=answer.asked, chance=self._chance())
             if wait is None:
                 tries = f" ({attempt + 1} tries)" if attempt else ""
-                raise EmbeddingError(f"{self._told}: {answer.what}{tries}")
+                raise EmbeddingError(f"{self._described}: {answer.what}{tries}")
             self._sleep(wait)
         raise AssertionError("waiting has no end")
 
     def _request(self, content: bytes) -> bytes | _Failure:
-        """The body of the answer, or what may be tried again. `EmbeddingError` for what may not."""
+        """Returns the body of the answer, or a failure that may be retried. Raises `EmbeddingError` for any other failure."""
         try:
             answer = self._post(content)
         except httpx.TimeoutException as error:
@@ -173,12 +174,12 @@ class EndpointEmbedder:
         except httpx.TransportError as error:
             return _Failure(f"no connection ({type(error).__name__}: {self._without_key(str(error))})")
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            # The cause is left out, for it carries the request with the key.
-            raise EmbeddingError(f"{self._told}: {type(error).__name__}: {self._without_key(str(error))}") from None
+            # The cause is suppressed, because it carries the request with the key.
+            raise EmbeddingError(f"{self._described}: {type(error).__name__}: {self._without_key(str(error))}") from None
         return answer.content if answer.is_success else self._refused(answer)
 
     def _post(self, content: bytes) -> httpx.Response:
-        """Apart from its caller, so that the key is in no variable of a function that raises."""
+        """Sends a request. A function of its own, so that no function that raises has the key in a variable."""
         headers = {name: value.get_secret_value() for name, value in self._endpoint.headers.items()}
         return self._client.post(self._endpoint.url, content=content, headers={"Content-Type": "application/json", **headers})
 
@@ -186,32 +187,33 @@ class EndpointEmbedder:
         code, said = map(self._without_key, _complaint(answer))
         status = answer.status_code
         if status in (401, 403):
-            raise EmbeddingError(f"{self._told}: the server refuses the key ({status}); look at api_key")
+            raise EmbeddingError(f"{self._described}: the server refuses the key ({status}); look at api_key")
         what = f"status {status}" + (f", {said}" if said else "")
         if code == OUT_OF_CREDIT or not (status in RETRIED or status >= 500):
-            raise EmbeddingError(f"{self._told}: {what}")
+            raise EmbeddingError(f"{self._described}: {what}")
         headers = answer.headers
         return _Failure(what, asked_wait(headers.get("retry-after"), headers.get("retry-after-ms"), now=utc_now()))
 
     @property
-    def _told(self) -> str:
+    def _described(self) -> str:
         return f"{self._fingerprint.model} at {self._place}"
 
     @property
     def _place(self) -> str:
-        """The address without user, password and query."""
+        """URL without user, password and query."""
         return str(httpx.URL(self._endpoint.url).copy_with(username="", password="", query=None))
 
     def _without_key(self, text: str) -> str:
         plain = text.replace(self._endpoint.key.get_secret_value(), "***") if self._endpoint.key else text
-        return shortened(" ".join(plain.split()), MOST_TOLD)
+        return shortened(" ".join(plain.split()), LONGEST_MESSAGE)
 
 
 class OpenAIEmbedder(EndpointEmbedder):
-    """Any server that speaks OpenAI's `/embeddings`, at `base_url`: OpenAI itself, Ollama, vLLM … See `EndpointEmbedder` for the limits.
+    """Embeds with any server that speaks OpenAI's `/embeddings`, at `base_url`: OpenAI itself, Ollama, vLLM … See `EndpointEmbedder` for
+    the limits.
 
-    `dimension` is the length of the vectors; it may be left out for OpenAI's own models. A `text-embedding-3-…` model is asked for that many.
-    `api_key` may be left out for a server of one's own.
+    `dimension` is the length of the vectors; it may be left out for OpenAI's own models. A `text-embedding-3-…` model is asked for that
+    length. `api_key` may be left out for a server of one's own.
     """
 
     def __init__(
@@ -235,7 +237,7 @@ class OpenAIEmbedder(EndpointEmbedder):
 
 
 class AzureOpenAIEmbedder(EndpointEmbedder):
-    """A deployment of Azure OpenAI. `model` is what is deployed, where the deployment bears another name.
+    """Embeds with a deployment of Azure OpenAI. `model` is the deployed model, where the deployment has another name.
 
     Its vectors are interchangeable with those of `OpenAIEmbedder` for the same model. Limits as in `EndpointEmbedder`.
     """
@@ -266,7 +268,7 @@ def _check_limits(**limits: tuple[float, float]) -> None:
 
 
 def _checked_key(key: str | SecretStr | None) -> SecretStr | None:
-    """The key without space around it; none for an empty one. Checked here, because a driver's error would show it."""
+    """Returns the key without surrounding space, None for an empty one. Checks it here, because a driver's error would show the key."""
     plain = (key.get_secret_value() if isinstance(key, SecretStr) else key or "").strip()
     if not (plain.isascii() and plain.isprintable()) or " " in plain:
         raise ConfigurationError("api_key holds characters that no key has (it is not shown here)")
@@ -284,7 +286,7 @@ def _checked_url(url: str, name: str) -> httpx.URL:
 
 
 def _complaint(answer: httpx.Response) -> tuple[str, str]:
-    """Code and message of the error that the body tells, empty where it tells none."""
+    """Returns code and message of the error in the body, empty where they are missing."""
     try:
         error = answer.json()["error"]
     except (ValueError, LookupError, TypeError):

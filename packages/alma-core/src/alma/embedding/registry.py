@@ -1,4 +1,4 @@
-"""Embedders by name, and the embedder that a database was made with."""
+"""Creates embedders by name, or the one that a database was made with."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -14,27 +14,27 @@ from alma.protocols import Embedder
 from alma.types.embedding import Fingerprint
 
 ENTRY_POINTS = "alma.embedders"
-"""Group of the entry points of other packages: name -> a callable that takes `dimension` (int or None) and gives an `Embedder`."""
+"""Group of the entry points of other packages: name -> a callable that takes `dimension` (int or None) and returns an `Embedder`."""
 
 MINILM_MODEL = "all-MiniLM-L6-v2"
 MINILM_DIMENSION = 384
 MINILM_PACKAGES = ("alma_minilm", "onnxruntime", "tokenizers")
 
 Options = Mapping[str, Mapping[str, object]]
-"""What embedders are told beside the dimension, by their names."""
+"""Options of embedders besides the dimension, by embedder name."""
 
 NO_OPTIONS: Options = {}
 BLOCKS = {OPENAI: "openai", AZURE: "azure_openai", SENTENCE_TRANSFORMERS: "sentence_transformers"}
-"""Where the configuration has the settings of an embedder."""
+"""Configuration blocks with the settings of embedders."""
 
 
 def create_embedder(name: str, *, dimension: int | None = None, options: Options = NO_OPTIONS) -> Embedder:
-    """The embedder of that name, loaded.
+    """Returns the embedder of that name, loaded.
 
-    `auto` is `minilm` where its packages are installed, else `hash`. `dimension` is what the caller expects or, for `hash` and `openai`, wants;
-    `None` takes the embedder's own. `options` has the settings of `openai`, `azure` and `sentence-transformers`, which are the arguments of
-    their classes. `ConfigurationError` for an unknown name, for settings that do not fit and for a dimension that the embedder has not,
-    `MissingDependencyError` if a package is missing.
+    `auto` is `minilm` where its packages are installed, else `hash`. `dimension` is the length that the caller expects or, for `hash` and
+    `openai`, requests; `None` takes the embedder's own. `options` has the settings of `openai`, `azure` and `sentence-transformers`,
+    which are the arguments of their classes. Raises `ConfigurationError` for an unknown name, for settings that do not fit and for a
+    dimension that the embedder does not have; `MissingDependencyError` if a package is missing.
     """
     embedder = _builder(name, options)(dimension)
     if dimension is not None and embedder.fingerprint.dimension != dimension:
@@ -46,10 +46,10 @@ def create_embedder(name: str, *, dimension: int | None = None, options: Options
 
 
 def embedder_for(fingerprint: Fingerprint, *, options: Options = NO_OPTIONS) -> Embedder:
-    """The embedder whose vectors are interchangeable with those recorded under this fingerprint.
+    """Returns the embedder whose vectors are interchangeable with those recorded under this fingerprint.
 
-    `EmbedderMismatchError` if the one installed now differs; other errors as `create_embedder`. A third party's embedder is found when
-    its model bears the name of its entry point.
+    Raises `EmbedderMismatchError` if the one installed now differs; other errors as `create_embedder`. A third party's embedder is found
+    when its model has the name of its entry point.
     """
     embedder = create_embedder(_name_of(fingerprint, options), dimension=fingerprint.dimension, options=options)
     if embedder.fingerprint != fingerprint:
@@ -66,12 +66,12 @@ def _name_of(fingerprint: Fingerprint, options: Options) -> str:
 
 
 def embedder_names() -> list[str]:
-    """All names that `create_embedder` takes here, sorted."""
+    """Returns all names that `create_embedder` accepts here, sorted."""
     return sorted({MINILM, HASH, AUTO, OPENAI, AZURE, SENTENCE_TRANSFORMERS, *ALIASES, *_plugins()})
 
 
 def minilm_is_installed() -> bool:
-    """Whether `auto` takes the model. Imports nothing."""
+    """True when `auto` selects `minilm`. Imports nothing."""
     return all(find_spec(package) is not None for package in MINILM_PACKAGES)
 
 
@@ -85,7 +85,7 @@ def _builder(name: str, options: Options) -> Callable[[int | None], Embedder]:
     if plain == HASH:
         return _hash
     if plain in (OPENAI, AZURE, SENTENCE_TRANSFORMERS):
-        return partial(_told, plain, options.get(plain, {}))
+        return partial(_with_options, plain, options.get(plain, {}))
     if (plugin := _plugins().get(name)) is not None:
         return _plugin_builder(plugin)
     raise ConfigurationError(_refusal(name, plain))
@@ -94,7 +94,7 @@ def _builder(name: str, options: Options) -> Callable[[int | None], Embedder]:
 def _minilm(dimension: int | None) -> Embedder:
     if dimension not in (None, MINILM_DIMENSION):
         raise ConfigurationError(f"The minilm embedder gives {MINILM_DIMENSION} dimensions, but {dimension} are configured")
-    from alma.embedding.minilm import MiniLMEmbedder  # the runtime is loaded only by who uses it
+    from alma.embedding.minilm import MiniLMEmbedder  # loads the runtime only on demand
 
     return MiniLMEmbedder()
 
@@ -103,8 +103,8 @@ def _hash(dimension: int | None) -> Embedder:
     return HashEmbedder() if dimension is None else HashEmbedder(dimension)
 
 
-def _told(name: str, options: Mapping[str, object], dimension: int | None) -> Embedder:
-    """An embedder that has settings of its own. The module with its library is loaded only by who uses it."""
+def _with_options(name: str, options: Mapping[str, object], dimension: int | None) -> Embedder:
+    """Creates an embedder that has settings of its own. Imports the module with its library only on demand."""
     make = _maker(name)
     given = dict(options)
     if name != SENTENCE_TRANSFORMERS and dimension is not None:

@@ -1,4 +1,4 @@
-"""When and how long to wait before a request is made again. Pure: the clock and the chance are passed in."""
+"""Computes the wait before a retry. Pure: the clock and the random number are passed in."""
 
 import math
 from dataclasses import dataclass
@@ -8,19 +8,20 @@ from email.utils import parsedate_to_datetime
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
 LONGEST_ASKED_WAIT = 120.0
-"""A server that asks for a longer pause than this is not waited for: the caller is told at once."""
+"""If a server asks for a longer wait than this, the request fails at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """At most `most` repetitions; the wait doubles from half a second to thirty, of which a random half is taken off ("equal jitter")."""
+    """At most `most` retries. The wait doubles from half a second to thirty, and a random part of up to half is taken off ("equal
+    jitter")."""
 
     most: int
 
     def wait(self, attempt: int, *, asked: float | None, chance: float) -> float | None:
-        """Seconds to wait after the failed attempt of that number, from 0; `None` to give up.
+        """Returns the seconds to wait after failed attempt number `attempt`, counted from 0; `None` to give up.
 
-        `asked` is what the server asked for; it is never undercut. `chance` is from 0 to 1.
+        `asked` is the wait that the server asked for; the result is never shorter. `chance` is from 0 to 1.
         """
         if attempt >= self.most or (asked is not None and asked > LONGEST_ASKED_WAIT):
             return None
@@ -30,7 +31,8 @@ class Retries:
 
 
 def asked_wait(retry_after: str | None, retry_after_ms: str | None, *, now: datetime) -> float | None:
-    """Seconds that a server's headers ask for: a number, or a date (RFC 9110, 10.2.3). `None` where they say nothing usable."""
+    """Returns the seconds that a server's headers ask to wait: a number, or a date (RFC 9110, 10.2.3). `None` where they say nothing
+    usable."""
     if (milliseconds := _number(retry_after_ms)) is not None:
         return milliseconds / 1000
     if (seconds := _number(retry_after)) is not None:

@@ -36,7 +36,7 @@ FILES = (
     "vocab.txt",
     "*.safetensors",
 )
-"""What makes a model: how it is put together, its tokenizer and its weights. No pickled weights, which can hold code."""
+"""The files of a model that are downloaded: configuration, tokenizer and weights. No pickled weights, which can hold code."""
 
 HASHED = ("modules.json", "*config.json", "config_sentence_transformers.json", "tokenizer.json", "*.safetensors")
 OWN_PARTS = "sentence_transformers."
@@ -49,8 +49,9 @@ DEFAULT_BATCH = 32
 class SentenceTransformersEmbedder:
     """Embeds with a model in a folder, or of a name on the Hugging Face hub (downloaded once, unless `HF_HUB_OFFLINE` is set).
 
-    Which model it is, is told by the checksum of its files, wherever they lie. Code that comes with a model is never run, and pickled weights
-    are not read. `device` is torch's name of one; by default the library chooses. Calls take turns: the tokenizer is not made for threads.
+    The checksum of its files identifies a model, wherever they are. Code that comes with a model is never run, and pickled weights are
+    not read. `device` is torch's name of a device; by default the library chooses. Calls are serialised, because the tokenizer is not
+    thread-safe.
     """
 
     def __init__(
@@ -72,11 +73,11 @@ class SentenceTransformersEmbedder:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """The revision is the checksum of configuration, tokenizer and weights."""
+        """Fingerprint of the model. The revision is the checksum of configuration, tokenizer and weights."""
         return self._fingerprint
 
     def embed(self, texts: Sequence[str], /) -> "NDArray[np.float32]":
-        """One unit row a text, in order. `EmbeddingError` if the model cannot take one."""
+        """Returns one unit row per text, in order. Raises `EmbeddingError` if the model cannot embed a text."""
         if not texts:
             return np.empty((0, self._fingerprint.dimension), np.float32)
         try:
@@ -125,7 +126,8 @@ def _loaded(folder: Path, device: str | None) -> Any:
 
 
 def _check_modules(folder: Path) -> None:
-    """`ConfigurationError` for a model with parts that are not the library's own: some of its versions run their code unasked."""
+    """Raises `ConfigurationError` for a model with parts that are not the library's own: some of its versions run their code without
+    asking."""
     try:
         parts = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
         foreign = [part["type"] for part in parts if not str(part["type"]).startswith(OWN_PARTS)]
@@ -139,7 +141,7 @@ def _check_modules(folder: Path) -> None:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without a progress bar for reading a file."""
+    """Hides the library's progress bar for reading a file."""
     was_shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
     try:

@@ -1,4 +1,4 @@
-"""The episode: one attempt at one task, and what of it is worth keeping."""
+"""The episode: one attempt at one task, and the steps of it that become memories."""
 
 from alma.episode.endings import Leaving, leaving
 from alma.episode.episode import Episode

@@ -1,4 +1,4 @@
-"""How the block of an episode is left, and whether two endings say the same."""
+"""Interprets how the block of an episode is left, and compares two endings."""
 
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -9,14 +9,15 @@ from alma.types.kinds import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """What leaving a block says about the attempt: a verdict with the error's text, or, without one, that it was abandoned."""
+    """What leaving a block means for the attempt: a verdict with the error's text, or, without one, that it was abandoned."""
 
     outcome: Verdict | None
     error: str | None = None
 
 
 def leaving(error: BaseException | None) -> Leaving:
-    """Left by return: nobody judged. By an error: a failure. By cancellation, the end of a generator or of the process: neutral."""
+    """Interprets how a block is left. By return: not judged. By an error: a failure. By cancellation, or the end of a generator or
+    process: neutral."""
     if error is None:
         return Leaving(Verdict.UNVERIFIED)
     if is_neutral(error):
@@ -25,10 +26,10 @@ def leaving(error: BaseException | None) -> Leaving:
 
 
 def is_neutral(error: BaseException) -> bool:
-    """Whether an error says nothing about the attempt.
+    """Checks that an error says nothing about the attempt.
 
-    Such are all that Python keeps apart from `Exception` (`asyncio.CancelledError`, `GeneratorExit`, `KeyboardInterrupt`, `SystemExit`, trio's
-    `Cancelled`), a cancelled future, and groups of nothing else.
+    This holds for all errors that Python keeps apart from `Exception` (`asyncio.CancelledError`, `GeneratorExit`, `KeyboardInterrupt`,
+    `SystemExit`, trio's `Cancelled`), for a cancelled future, and for groups of nothing else.
     """
     if isinstance(error, BaseExceptionGroup):
         return all(map(is_neutral, error.exceptions))
@@ -36,15 +37,15 @@ def is_neutral(error: BaseException) -> bool:
 
 
 def described(error: BaseException) -> str:
-    """An error in words: its type and what it says."""
+    """Returns the type and the message of an error."""
     try:
         says = str(error)
-    except Exception:  # noqa: BLE001 - somebody's __str__
+    except Exception:  # noqa: BLE001 - the __str__ of a foreign class may raise
         says = ""
     return f"{type(error).__name__}: {says}" if says else type(error).__name__
 
 
 def contradicts(ending: Ending, later: Ending) -> bool:
-    """Whether a later ending says another thing than the first one: another outcome, or another value of what it does say."""
-    said = ("strategy", "error", "feedback")
+    """Checks that a later ending differs from the first one: in its outcome, or in a value that it gives."""
+    said = ("strategy", "error", "feedback", "source")
     return later.outcome != ending.outcome or any(getattr(later, name) not in (None, getattr(ending, name)) for name in said)

@@ -1,35 +1,39 @@
-"""`Episode`, the one recorder of what an agent does."""
+"""`Episode`, which records one attempt of an agent."""
 
 import logging
 import threading
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
+from alma.episode.arguments import (
+    ACTION_CHARS,
+    checked_ids,
+    checked_verdict,
+    optional_duration,
+    optional_source,
+    optional_text,
+)
 from alma.episode.endings import contradicts, leaving
 from alma.episode.lessons import Lessons
 from alma.episode.recorder import Recorder
 from alma.errors import AlmaError, ConflictError, ValidationError
 from alma.flags import checks_flags
-from alma.text import cleaned, quoted, shortened, storable
+from alma.text import cleaned, shortened
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Exposure, Step
-from alma.types.kinds import Verdict
+from alma.types.kinds import Verdict, VerdictSource
 from alma.types.slice import MemorySlice
 from alma.types.tags import cited_of
 
 _LOG = logging.getLogger("alma")
-
-ACTION_CHARS = 1_000
-TEXT_CHARS = 2_000
-"""Errors, outputs, strategies and feedback are kept to this length."""
 
 
 @checks_flags
 class Episode:
     """One attempt at one task, open until it is ended. Threads may share it.
 
-    Made by `ALMA.episode`. In a `with` block it ends by itself: left by return it is unverified, left by an error a failure with that error,
-    left by cancellation abandoned. A verdict given in the block stands, however the block is left.
+    Created by `ALMA.episode`. A `with` block ends it: left by return it is unverified, left by an error it is a failure with that error,
+    left by cancellation it is abandoned. A verdict given in the block stands, however the block is left.
     """
 
     def __init__(self, recorder: Recorder, record: EpisodeRecord, memories: MemorySlice) -> None:
@@ -46,33 +50,33 @@ class Episode:
 
     @property
     def id(self) -> str:
-        """Its id, by which `settle`, `get_episode` and `resume_episode` know it."""
+        """Id of the episode, as `settle`, `get_episode` and `resume_episode` take it."""
         return self._record.id
 
     @property
     def record(self) -> EpisodeRecord:
-        """What is kept of it so far."""
+        """Record of the episode as stored so far."""
         return self._record
 
     @property
     def memories(self) -> MemorySlice:
-        """What was retrieved for the task when it began."""
+        """Memories that were retrieved for the task when it began."""
         return self._memories
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps so far."""
+        """Steps so far."""
         return self._record.steps
 
     @property
     def is_open(self) -> bool:
-        """Whether steps and a verdict are still taken. One whose ending was undone is open again."""
+        """True while steps and a verdict are accepted. An episode whose ending was undone is open again."""
         with self._lock:
             return self._is_open() or self._is_taken_up_again()
 
     @property
     def is_written(self) -> bool:
-        """Whether anything of it is kept yet: of one that was begun `deferred`, nothing before its first step, its ending or its suspension."""
+        """True when any of it is stored. One that was begun `deferred` is stored with its first step, its ending or its suspension."""
         return self._recorder.is_written
 
     def step(
@@ -85,11 +89,11 @@ class Episode:
         duration_ms: float | None = None,
         tool: str | None = None,
     ) -> Step:
-        """Keeps one thing that was done, durably when it returns. `ok=None` says that nobody judged it; an `error` alone says `ok=False`.
+        """Records one action, durably when it returns. `ok=None` leaves it unjudged; an `error` alone means `ok=False`.
 
-        `tool` says what did it; by default that is `action` without what varies (numbers, ids, paths, times). A failure that is new for its
-        tool, and the tool's first success after it, become memories, at most 20 an episode. Long texts are kept to 2,000 characters, an action
-        to 1,000. `ConflictError` once it has ended.
+        `tool` names what performed the action; by default it is `action` without its varying parts (numbers, ids, paths, times). A
+        failure that is new for its tool, and the tool's first success after it, become memories, at most 20 an episode. Long texts are
+        cut to 2,000 characters, an action to 1,000. `ConflictError` once it has ended.
         """
         with self._lock:
             self._check_open()
@@ -103,7 +107,8 @@ class Episode:
             return kept
 
     def observe(self, text: str) -> list[str]:
-        """Looks for citations such as [H1] in what the agent said, and gives the ids of the memories cited. They count as used at the end."""
+        """Finds citations such as [H1] in a text of the agent, and returns the ids of the memories cited. They count as used at the
+        end."""
         if not isinstance(text, str):
             raise ValidationError(f"observe takes a text, not a {type(text).__name__}")
         with self._lock:
@@ -116,23 +121,40 @@ class Episode:
             return cited
 
     def used(self, memory_ids: Iterable[str]) -> None:
-        """Says which memories were used. An empty list says that none was; saying nothing leaves it open."""
-        ids = _ids(memory_ids)
+        """Names the memories that were used. An empty list states that none was; without a call it stays unknown."""
+        ids = checked_ids(memory_ids)
         with self._lock:
             self._check_open()
             self._name(ids)
 
-    def succeed(self, strategy: str | None = None, *, feedback: str | None = None) -> EpisodeRecord:
-        """Ends it as a success. Ending twice alike does nothing, differently is a `ConflictError`."""
-        return self.end(Verdict.SUCCESS, strategy=strategy, feedback=feedback)
+    def succeed(
+        self, strategy: str | None = None, *, feedback: str | None = None, source: str | VerdictSource | None = None
+    ) -> EpisodeRecord:
+        """Ends it as a success. Ending twice alike does nothing, differently is a `ConflictError`. For `source`, who judged, see
+        `end`."""
+        return self.end(Verdict.SUCCESS, strategy=strategy, feedback=feedback, source=source)
 
-    def fail(self, error: str | None = None, *, strategy: str | None = None, feedback: str | None = None) -> EpisodeRecord:
-        """Ends it as a failure, with the error that shows it."""
-        return self.end(Verdict.FAILURE, strategy=strategy, error=error, feedback=feedback)
+    def fail(
+        self,
+        error: str | None = None,
+        *,
+        strategy: str | None = None,
+        feedback: str | None = None,
+        source: str | VerdictSource | None = None,
+    ) -> EpisodeRecord:
+        """Ends it as a failure, with its error. For `source`, who judged, see `end`."""
+        return self.end(Verdict.FAILURE, strategy=strategy, error=error, feedback=feedback, source=source)
 
-    def partial(self, strategy: str | None = None, *, error: str | None = None, feedback: str | None = None) -> EpisodeRecord:
-        """Ends it as done in part."""
-        return self.end(Verdict.PARTIAL, strategy=strategy, error=error, feedback=feedback)
+    def partial(
+        self,
+        strategy: str | None = None,
+        *,
+        error: str | None = None,
+        feedback: str | None = None,
+        source: str | VerdictSource | None = None,
+    ) -> EpisodeRecord:
+        """Ends it as partly done. For `source`, who judged, see `end`."""
+        return self.end(Verdict.PARTIAL, strategy=strategy, error=error, feedback=feedback, source=source)
 
     def end(
         self,
@@ -141,16 +163,24 @@ class Episode:
         strategy: str | None = None,
         error: str | None = None,
         feedback: str | None = None,
+        source: str | VerdictSource | None = None,
     ) -> EpisodeRecord:
-        """Ends it with a verdict, by default that nobody judged it. One transaction: the memory of how it went, and what was used."""
-        return self._end(_verdict(outcome), strategy=strategy, error=error, feedback=feedback)
+        """Ends it with a verdict, by default as not judged. One transaction stores the memory of the outcome and the usage.
+
+        `source` says who judged: "tool", "person", "evaluator", "caller" (the program), "agent" (its own word) or "imported". It becomes
+        the `verdict_source` of the record and of the memory. Without it, the memory has "caller".
+        """
+        return self._end(
+            checked_verdict(outcome), strategy=strategy, error=error, feedback=feedback, source=optional_source(source)
+        )
 
     def abandon(self, reason: str | None = None) -> EpisodeRecord:
-        """Ends it without a verdict: nothing is learned of it as a whole. Its steps stay."""
+        """Ends it without a verdict: nothing is learned from it as a whole. Its steps stay."""
         return self._end(None, feedback=reason)
 
     def suspend(self) -> None:
-        """Lets go of it without ending it, say at an interrupt that waits for a person. `ALMA.resume_episode` takes it up again, in any process."""
+        """Releases it without ending it, say at an interrupt that waits for a person. `ALMA.resume_episode` continues it, in any
+        process."""
         with self._lock:
             if self.is_open:
                 self._recorder.suspend()
@@ -174,14 +204,21 @@ class Episode:
         return f"<Episode {self.id} of {self._record.agent!r}: {shortened(self._record.task, 60)!r}, {self._standing()}>"
 
     def _end(
-        self, outcome: Verdict | None, *, strategy: str | None = None, error: str | None = None, feedback: str | None = None
+        self,
+        outcome: Verdict | None,
+        *,
+        strategy: str | None = None,
+        error: str | None = None,
+        feedback: str | None = None,
+        source: VerdictSource | None = None,
     ) -> EpisodeRecord:
         with self._lock:
             ending = Ending(
                 outcome=outcome,
-                strategy=_text(strategy, "strategy"),
-                error=_text(error, "error"),
-                feedback=_text(feedback, "feedback"),
+                strategy=optional_text(strategy, "strategy"),
+                error=optional_text(error, "error"),
+                feedback=optional_text(feedback, "feedback"),
+                source=source,
                 used=None if self._named is None else tuple(self._named),
                 at=self._recorder.now(),
             )
@@ -202,8 +239,8 @@ class Episode:
     def _checked_step(
         self, action: str, ok: bool | None, error: str | None, output: str | None, duration_ms: float | None, tool: str | None
     ) -> Step:
-        done = _text(action, "action", ACTION_CHARS)
-        failed = _text(error, "error")
+        done = optional_text(action, "action", ACTION_CHARS)
+        failed = optional_text(error, "error")
         if done is None:
             raise ValidationError("action is empty")
         if ok and failed is not None:
@@ -211,11 +248,11 @@ class Episode:
         return Step(
             number=len(self._record.steps) + 1,
             action=done,
-            tool=_text(tool, "tool", ACTION_CHARS) or shortened(cleaned(done), ACTION_CHARS),
+            tool=optional_text(tool, "tool", ACTION_CHARS) or shortened(cleaned(done), ACTION_CHARS),
             ok=False if failed is not None else ok,
             error=failed,
-            output=_text(output, "output"),
-            duration_ms=_duration(duration_ms),
+            output=optional_text(output, "output"),
+            duration_ms=optional_duration(duration_ms),
             at=self._recorder.now(),
         )
 
@@ -226,7 +263,7 @@ class Episode:
         return self._ending is None and not self._is_suspended
 
     def _is_taken_up_again(self) -> bool:
-        """Whether the ending or the suspension was undone since; then it goes on from what is stored."""
+        """Reopens it from what is stored if its ending or its suspension was undone. Returns True if so."""
         held = self._recorder.held()
         if held is None:
             return False
@@ -246,44 +283,8 @@ class Episode:
 
 
 def exposures(memories: MemorySlice) -> tuple[Exposure, ...]:
-    """What a slice shows, in rank order."""
+    """Returns the exposures of a slice, in rank order."""
     return tuple(
         Exposure(memory_id=item.memory.id, tag=item.tag, rank=rank, score=item.score)
         for rank, item in enumerate(memories.recalled, start=1)
     )
-
-
-def _verdict(outcome: object) -> Verdict:
-    if isinstance(outcome, bool):
-        return Verdict.SUCCESS if outcome else Verdict.FAILURE
-    words = [verdict.value for verdict in Verdict]
-    if not isinstance(outcome, str) or outcome.strip().lower() not in words:
-        raise ValidationError(f"outcome {quoted(outcome)} is none of {', '.join(map(repr, words))}")
-    return Verdict(outcome.strip().lower())
-
-
-def _ids(value: Any) -> list[str]:
-    try:
-        ids = [] if isinstance(value, str) else list(value)
-    except TypeError as error:
-        raise ValidationError(f"used takes a list of ids, not {quoted(value)}") from error
-    if isinstance(value, str) or not all(isinstance(memory_id, str) for memory_id in ids):
-        raise ValidationError(f"used takes a list of ids, which are texts, not {quoted(value)}")
-    return ids
-
-
-def _text(value: object, name: str, limit: int = TEXT_CHARS) -> str | None:
-    """A text as it can be kept; `None` for `None` and for one that says nothing."""
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise ValidationError(f"{name} must be a text, not a {type(value).__name__}")
-    return storable(value, limit) or None
-
-
-def _duration(value: object) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
-        raise ValidationError(f"duration_ms must be a number of milliseconds, 0 or more, not {quoted(value)}")
-    return round(value)

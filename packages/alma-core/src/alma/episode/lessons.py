@@ -1,4 +1,4 @@
-"""Which steps are worth a memory of their own."""
+"""Selects the steps that become memories of their own."""
 
 from dataclasses import dataclass, replace
 
@@ -6,19 +6,20 @@ from alma.text import cleaned
 from alma.types.episodes import Step
 
 MOST_LESSONS = 20
-"""So many steps of an episode become memories at most; the others stay in its record."""
+"""Limit on the steps of an episode that become memories; the others stay in its record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What was learned so far: the failures, and the tools whose first success after a failure is still awaited."""
+    """Lessons so far: the failures, and the tools whose first success after a failure is still awaited."""
 
     failures: frozenset[tuple[str, str]] = frozenset()
     awaited: frozenset[str] = frozenset()
     count: int = 0
 
     def after(self, step: Step) -> "Lessons":
-        """With one more step. It is a lesson if the count grew: a failure of its tool that is new, or the tool's first success after one."""
+        """Returns the lessons with one more step. It is a lesson if the count grew: a failure that is new for its tool, or the tool's
+        first success after one."""
         if self.count >= MOST_LESSONS or step.ok is None:
             return self
         if step.ok:

@@ -23,6 +23,8 @@ class AlikeStrategies:
 
     def weights(self, numbers: Sequence[int], texts: Sequence[str], vectors: Vectors) -> Floats:
         """The probabilities for k strategies, by their numbers, texts and unit vectors: k × k, symmetric, 1 on the diagonal."""
+        if len(texts) == 1:
+            return np.ones((1, 1))
         self._grow(max(numbers, default=-1) + 1)
         size = len(self._known)
         places = np.array([number if 0 <= number < size else -1 for number in numbers], np.intp)

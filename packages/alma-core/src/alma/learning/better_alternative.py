@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from alma.evidence import PRIOR
 from alma.learning.experience import Advice
 
 Floats = NDArray[np.float64]
@@ -13,7 +14,6 @@ SURE = 0.95
 DIFFERENT = 1.64
 NEAR_ENOUGH = 0.15
 SAME = 0.5
-_TWO_SIDED = 1.96
 
 
 def better_alternative(
@@ -23,11 +23,13 @@ def better_alternative(
 
     All arguments are by strategy; `same` is the probability of being the failing one in other words, `corroborated` whether more than an agent's own
     word speaks for it. It succeeded on at least `LEAST_TASKS` distinct near tasks. Its rate is above that of its rest at `SURE` (one-sided) and above
-    that of the failing strategy by `DIFFERENT` standard errors. Its nearest success is as near to the question as the nearest failure, up to
-    `NEAR_ENOUGH` in cosine. Without `tasks_with_success` that number is bounded from below by the tasks that are more than the failures.
+    that of the failing strategy by `DIFFERENT` standard deviations of their Beta posteriors. Its nearest success is as near to the question as the
+    nearest failure, up to `NEAR_ENOUGH` in cosine. Without `tasks_with_success` that number is bounded from below by the tasks that are more than the
+    failures.
     """
     succeeded = least_tasks_with_success(advice) if tasks_with_success is None else tasks_with_success
-    variance = ((advice.upper - advice.lower) / 2 / _TWO_SIDED) ** 2
+    mean = (advice.successes + PRIOR) / (advice.trials + 2 * PRIOR)
+    variance = mean * (1 - mean) / (advice.trials + 2 * PRIOR + 1)
     difference = advice.expected - advice.expected[failing]
     fits = (
         (succeeded >= LEAST_TASKS)

@@ -36,7 +36,10 @@ def compared(mine: Counts, separate: Counts, same: Floats, *, strata: Indices) -
     Each task on which a strategy and others were tried is a stratum; of the other tasks, those with the same code in `strata` are one.
     `mine` is summed over strategies that are the `same`, `separate` is not. A lift of 0 between −1 and 1 where nothing can be compared.
     """
-    others = tuple((1 - same) @ counts for counts in separate)
+    is_other = 1 - same
+    if not is_other.any():
+        return _alone(len(same))
+    others = tuple(is_other @ counts for counts in separate)
     successes, trials, other_successes, other_trials = _strata((*mine, *others), strata)
     both = np.maximum(trials + other_trials, 1e-12)
     weight = (trials * other_trials / both).sum(axis=1)
@@ -64,6 +67,12 @@ def compared(mine: Counts, separate: Counts, same: Floats, *, strata: Indices) -
             where=compared_with > 0,
         ),
     )
+
+
+def _alone(count: int) -> Comparison:
+    """The comparison where nothing else was tried."""
+    none = np.zeros(count)
+    return Comparison(lift=none, lower=none - 1, upper=none + 1, better=none + 0.5, others=none, others_rate=none + 0.5)
 
 
 def _variance(successes: Floats, trials: Floats) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 
 from alma.learning.experience import Advice, Experience, Floats, Indices, Question, Vectors
 from alma.learning.ledger import OTHERS, Entry, Side
-from alma.learning.pooling import LEAST_COSINE, LEAST_WEIGHT, NEAR, SAME_WAY, Nearness, base_rate, pooled
+from alma.learning.pooling import LEAST_COSINE, LEAST_WEIGHT, NEAR, SAME_WAY, Nearness, pooled, usual_rates
 from alma.learning.standing import Needed
 from alma.types.evidence import text_key
 
@@ -43,6 +43,11 @@ class Consulted:
         """The row of a strategy; `None` if it was not tried near the question."""
         number = self.side.strategies.get(strategy_hash)
         return self.strategies.index(number) if number in self.strategies else None
+
+    def nearness_of(self, evidence_id: str) -> float | None:
+        """The weight of the task of a cell, from 0 to 1; `None` for a cell that is not in hand."""
+        cell = self.side.cells.get(evidence_id)
+        return None if cell is None else float(self.task_weights[self.side.places.rows[cell, 0]])
 
     def rules_near(self) -> list[Entry]:
         """The cells of near tasks that a rule rests on, the nearest first."""
@@ -94,7 +99,7 @@ def consulted(
     return Consulted(
         side=side,
         question=question or Question("", np.zeros(side.dimension, np.float32)),
-        advice=_advice(side, near, cells, rows, weight, ways, reader),
+        advice=_advice(side, near, cells, place, weight, ways, reader),
         strategies=ways.numbers,
         texts=ways.texts,
         same=ways.same,
@@ -129,8 +134,11 @@ class _Ways:
         return cls(numbers, texts, side.alike.weights(numbers, texts, stacked))
 
 
-def _advice(side: Side, near: Nearness, cells: Indices, rows: Indices, weight: Floats, ways: _Ways, reader: str | None) -> Advice:
-    """The advice from some cells, given their rows and weights."""
+def _advice(
+    side: Side, near: Nearness, cells: Indices, place: Indices, weight: Floats, ways: _Ways, reader: str | None
+) -> Advice:
+    """The advice from some cells, given their weights and the rows of all strategies."""
+    rows = place[side.places.rows[cells, 1]]
     counts, everything = side.counts.rows[cells], side.counts.rows
     tasks, cell_tasks = _by_last_observation(side.places.rows[cells, 0], counts[:, 6])
     experience = Experience(
@@ -149,10 +157,19 @@ def _advice(side: Side, near: Nearness, cells: Indices, rows: Indices, weight: F
         weight=weight,
     )
     here = Nearness(near.weights[tasks], near.cosines[tasks], near.is_own[tasks], near.types[tasks])
-    agent = side.places.rows[:, 2]
-    return pooled(
-        experience, here, base_rate(everything[:, 0], everything[:, 1], _weights(side, agent, np.arange(len(agent)), reader))
-    )
+    _, strategy, agent = side.places.rows.T
+    weights = _weights(side, agent, np.arange(len(agent)), reader)
+    return pooled(experience, here, usual_rates(everything[:, 0], everything[:, 1], weights, place[strategy], ways.same))
+
+
+def rules_near(side: Side, question: Question | None, *, least: float, most: int) -> list[Entry]:
+    """At most `most` cells that a rule rests on and whose task has at least this weight, the nearest first, of equally near ones the newest."""
+    cells = np.fromiter(side.rules, np.intp, len(side.rules))
+    if not len(cells):
+        return []
+    weights = side.nearness(question).weights[side.places.rows[cells, 0]]
+    order = np.lexsort((-cells, -weights))[:most]
+    return [side.held[cell] for cell in cells[order[weights[order] >= least]].tolist()]
 
 
 def may_be_rules(side: Side, question: Question, needed: Needed, *, newest: int, home: int) -> bool:

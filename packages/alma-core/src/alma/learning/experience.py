@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from alma.learning.intervals import Floats as Floats
+from alma.learning.intervals import jeffreys
+
 Vectors = NDArray[np.float32]
 Indices = NDArray[np.intp]
 
@@ -47,13 +50,13 @@ class Question:
     task_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Advice:
     """The estimate relative to one question: arrays over the k strategies.
 
-    `expected` is the rate of success on such tasks, drawn to the agent's rate where little is known; `lower` and `upper` bound it at 95 %.
-    `successes` of `trials` are pooled counts, weighted by nearness; `recent` is the rate by discounted counts, `base` where there are
-    none, and `recent_lower` and `recent_upper` bound at 95 % what it is now.
+    `expected` is the rate of success on such tasks, drawn to the agent's rate where little is known.
+    `successes` of `trials` are pooled counts, weighted by nearness; `recent_successes` of `recent_trials` are discounted as well, and `recent` is
+    their rate, `base` where there are none.
     `whole_successes` of `whole_trials`, on `whole_tasks` tasks, are the plain counts of near tasks: those whose weight is at least a third.
     `effective_tasks` is the number of independent tasks that the pooled evidence is worth. `lift` with `lift_lower` and `lift_upper` is the
     difference to what else was tried on like tasks (Mantel–Haenszel), `others` the pooled trials that it is compared with, `others_rate` their
@@ -63,13 +66,11 @@ class Advice:
     """
 
     expected: Floats
-    lower: Floats
-    upper: Floats
     successes: Floats
     trials: Floats
     recent: Floats
-    recent_lower: Floats
-    recent_upper: Floats
+    recent_successes: Floats
+    recent_trials: Floats
     whole_successes: Floats
     whole_trials: Floats
     whole_tasks: Floats
@@ -85,3 +86,31 @@ class Advice:
     near_failures: Floats
     base: float
     """The rate that all are drawn to: the agent's, over all tasks."""
+
+    @property
+    def lower(self) -> Floats:
+        """Bounds the rate from below at 95 %. Bounds are computed when they are asked for: rules are judged without."""
+        return self._bounds[0]
+
+    @property
+    def upper(self) -> Floats:
+        """Bounds the rate from above at 95 %."""
+        return self._bounds[1]
+
+    @property
+    def recent_lower(self) -> Floats:
+        """Bounds from below, at 95 %, what the rate is now."""
+        return self._recent_bounds[0]
+
+    @property
+    def recent_upper(self) -> Floats:
+        """Bounds from above, at 95 %, what the rate is now."""
+        return self._recent_bounds[1]
+
+    @cached_property
+    def _bounds(self) -> tuple[Floats, Floats]:
+        return jeffreys(self.successes, self.trials)
+
+    @cached_property
+    def _recent_bounds(self) -> tuple[Floats, Floats]:
+        return jeffreys(self.recent_successes, self.recent_trials)

@@ -3,8 +3,9 @@
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from alma.learning.experience import Floats
+Floats = NDArray[np.float64]
 
 TAIL = 0.025
 """The probability on each side of a 95 % interval."""

@@ -6,14 +6,11 @@ outcomes better, and gets the weight. Constants hold for one embedder: without t
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from alma.learning.experience import Experience, Floats, Indices, Question, Vectors
-from alma.learning.task_space import TaskSpace, task_space
-from alma.text import normalised
+from alma.learning.experience import Experience, Floats, Vectors
 from alma.types.embedding import Fingerprint
 
 FORETOLD_VOTES, PAST_VOTES = 256, 1_024
@@ -60,7 +57,7 @@ class Calibration:
 
 CALIBRATED = {
     ("all-MiniLM-L6-v2", 384): Calibration(
-        profile=Curve(0.47, 0.10), plain=Curve(0.40, 0.06), few=Curve(0.32, 0.06), profile_share=0.9, least_tasks=20
+        profile=Curve(0.70, 0.12), plain=Curve(0.40, 0.06), few=Curve(0.32, 0.06), profile_share=0.9, least_tasks=20
     ),
 }
 
@@ -68,106 +65,6 @@ CALIBRATED = {
 def calibration_of(fingerprint: Fingerprint) -> Calibration | None:
     """The constants for vectors of an embedder; `None` where none were measured."""
     return CALIBRATED.get((fingerprint.model, fingerprint.dimension))
-
-
-@dataclass(frozen=True, slots=True)
-class Kernels:
-    """What `nearness` needs of n tasks. Without a `space`, only vectors as they are count. `profile_share` is the weight of the kernel of profiles.
-
-    `places` are those of each normalised text, `type_codes` those of `types`, `UNTYPED` without one. `vectors`, `cores` and `profiles` have a row a
-    task.
-    """
-
-    calibration: Calibration | None
-    space: TaskSpace | None
-    profile_share: float
-    places: Mapping[str, Sequence[int]]
-    types: Mapping[str, int]
-    type_codes: Indices
-    vectors: Vectors
-    cores: Vectors
-    profiles: Vectors
-
-
-def fitted(experience: Experience, calibration: Calibration | None) -> Kernels:
-    """Kernels for the tasks of an experience, from their texts, vectors and first votes. Deterministic."""
-    none = np.zeros((0, experience.task_vectors.shape[1]), np.float32)
-    empty = Kernels(
-        calibration=calibration,
-        space=None,
-        profile_share=0.0,
-        places={},
-        types={},
-        type_codes=np.empty(0, np.intp),
-        vectors=none,
-        cores=none,
-        profiles=none,
-    )
-    if calibration is None or len(experience.tasks) < calibration.least_tasks:
-        return grown(empty, experience)
-    space = task_space(experience.tasks, experience.task_vectors)
-    none = np.zeros((0, len(space.landmarks)), np.float32)
-    kernels = grown(replace(empty, space=space, profiles=none), experience)
-    return replace(kernels, profile_share=profile_share(experience, kernels.profiles, kernels.vectors, calibration))
-
-
-def grown(kernels: Kernels, experience: Experience) -> Kernels:
-    """The same fit with the tasks that came since: `experience` begins with the tasks of `kernels`. Only what is new is computed."""
-    known = len(kernels.type_codes)
-    tasks, vectors = experience.tasks[known:], experience.task_vectors[known:]
-    places, types = dict(kernels.places), dict(kernels.types)
-    codes = [UNTYPED if name is None else types.setdefault(name, len(types)) for name in experience.task_types[known:]]
-    for place, task in enumerate(tasks, known):
-        text = normalised(task)
-        places[text] = (*places.get(text, ()), place)
-    kernels = replace(
-        kernels,
-        places=places,
-        types=types,
-        type_codes=np.append(kernels.type_codes, np.array(codes, np.intp)),
-        vectors=experience.task_vectors,
-    )
-    if kernels.space is None or not tasks:
-        return kernels
-    cores = kernels.space.cores(tasks, vectors)
-    profiles = kernels.space.profiles(cores)
-    return replace(kernels, cores=np.concatenate([kernels.cores, cores]), profiles=np.concatenate([kernels.profiles, profiles]))
-
-
-def nearness(kernels: Kernels, question: Question) -> tuple[Floats, Floats]:
-    """How much each of n tasks says about a question, from 0 to 1, and the cosine of both without their names, from −1 to 1.
-
-    The same normalised task: both 1. The question and the task have a type: both 1 if it is the same, else 0. Without a calibration, all others: 0.
-    """
-    weights, cosines = _by_vector(kernels, question)
-    if question.task_type is not None:
-        is_same = kernels.type_codes == kernels.types.get(question.task_type, len(kernels.types))
-        is_typed = kernels.type_codes != UNTYPED
-        weights[is_typed] = cosines[is_typed] = is_same[is_typed]
-    own = own_tasks(kernels, question)
-    weights[own] = cosines[own] = 1.0
-    return weights, cosines
-
-
-def own_tasks(kernels: Kernels, question: Question) -> list[int]:
-    """The places of the tasks that are the question's own: the same normalised text, and no other type."""
-    code = UNTYPED if question.task_type is None else kernels.types.get(question.task_type, len(kernels.types))
-    found = kernels.places.get(normalised(question.task), ())
-    return [place for place in found if code == UNTYPED or kernels.type_codes[place] in (UNTYPED, code)]
-
-
-def _by_vector(kernels: Kernels, question: Question) -> tuple[Floats, Floats]:
-    constants = kernels.calibration
-    if constants is None:
-        return np.zeros(len(kernels.type_codes)), np.zeros(len(kernels.type_codes))
-    plain = kernels.vectors @ question.vector
-    if kernels.space is None:
-        return constants.few.weights(plain), plain.astype(np.float64)
-    weights = constants.plain.weights(plain)
-    core = kernels.space.cores([question.task], question.vector[None])
-    by_profile = constants.profile.weights(kernels.profiles @ kernels.space.profiles(core)[0])
-    share = kernels.profile_share
-    return share * by_profile + (1 - share) * weights, (kernels.cores @ core[0]).astype(np.float64)
 
 
 def profile_share(experience: Experience, profiles: Vectors, vectors: Vectors, calibration: Calibration) -> float:

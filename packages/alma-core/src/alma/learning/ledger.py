@@ -17,10 +17,10 @@ from alma.text import matched_text
 from alma.types.evidence import Evidence, StoredEvidence, bare_place, class_in, difficulty_of, type_of
 
 MOST_CELLS = 4_096
-"""The number of cells of an agent that an estimate rests on: the newest."""
+"""The number of cells of an agent that an estimate rests on: those that were used last."""
 
-MOST_BOOKS, MOST_HELD = 64, 16_384
-"""The number of books, and of cells in them, that are kept between two calls."""
+MOST_BOOKS, MOST_HELD = 2_048, 16_384
+"""At most this number of books, and of cells in them, are kept between two calls: about 80 MB."""
 
 OTHERS = 0.5
 """The weight of a trial of another agent for the one that reads of it."""
@@ -52,6 +52,11 @@ class Entry:
             return self.is_due
         return self.stored.evidence is not self.evidence
 
+    @property
+    def is_trusted_success(self) -> bool:
+        """Whether it counts a success by more than an agent's own word."""
+        return self.evidence.is_trusted and self.evidence.lifetime.successes > 0
+
 
 @dataclass(slots=True)
 class Side:
@@ -74,6 +79,8 @@ class Side:
     rules: dict[int, None] = field(default_factory=dict)
     """The numbers of the cells that a rule rests on."""
     alike: AlikeStrategies = field(init=False)
+    _last: "tuple[Question | None, int, int, Nearness] | None" = None
+    """The last question, from which task of how many on it was asked, and the answer: one retrieval asks several times."""
 
     def __post_init__(self) -> None:
         self.tasks = TaskKernels(self.calibration, self.dimension)
@@ -123,7 +130,11 @@ class Side:
 
     def nearness(self, question: Question | None, *, first: int = 0) -> Nearness:
         """How near the tasks from number `first` on are to a question: see `TaskKernels.nearness`."""
-        return self.tasks.nearness(question, self._experience, first=first)
+        last = self._last
+        if last is None or last[0] is not question or last[1:3] != (first, len(self.tasks)):
+            last = (question, first, len(self.tasks), self.tasks.nearness(question, self._experience, first=first))
+            self._last = last
+        return last[3]
 
     def _experience(self, tasks: int) -> Experience:
         """What was tried on the first tasks. Strategies count as the same in the same words alone."""
@@ -204,6 +215,8 @@ class Ledger:
     dimension: int
     books: dict[Agents, Book] = field(default_factory=dict)
     kept_vectors: set[str] = field(default_factory=set)
+    _unswept: int = 0
+    """The number of cells that were read or changed since books were last evicted."""
 
     def read(self, wanted: Iterable[Agents], learned: Learned, vectors_of: VectorsOf) -> None:
         """Has books of these agents, and lets them count as those that were asked for last."""
@@ -217,6 +230,7 @@ class Ledger:
             return
         found = learned.newest({agent for agents in missing for agent in agents}, most=MOST_CELLS)
         everything = [stored for some in found.values() for stored in some]
+        self._unswept += len(everything)
         firsts, vectors = learned.first_outcomes(stored.evidence.id for stored in everything), vectors_of(texts_of(everything))
         for agents in missing:
             book = Book(Side(self.calibration, self.dimension), Side(self.calibration, self.dimension))
@@ -236,19 +250,21 @@ class Ledger:
                 if entry.evidence.agent in agents:
                     book.put(replace(entry), vectors)
 
-    def shrink(self) -> None:
-        """Lets go of the books that were not asked for lately."""
-        held = 0
+    def shrink(self, changed: int = 0) -> None:
+        """Evicts the books that were not asked for lately, where there are too many. `changed` is the number of cells that a write changed."""
+        self._unswept += changed
+        if len(self.kept_vectors) > MOST_HELD:
+            self.kept_vectors.clear()
+        if len(self.books) <= MOST_BOOKS and self._unswept < MOST_HELD // 4:
+            return
+        self._unswept = held = 0
         kept: list[Agents] = []
         for agents in reversed(self.books):
             held += self.books[agents].held
-            if kept and (held > MOST_HELD or len(kept) == MOST_BOOKS):
+            if kept and (held > MOST_HELD * 3 // 4 or len(kept) == MOST_BOOKS * 3 // 4):
                 break
             kept.append(agents)
-        if len(kept) < len(self.books):
-            self.books = {agents: self.books[agents] for agents in reversed(kept)}
-        if len(self.kept_vectors) > MOST_HELD:
-            self.kept_vectors.clear()
+        self.books = {agents: self.books[agents] for agents in reversed(kept)}
 
 
 def _in_order(found: Iterable[StoredEvidence], firsts: Mapping[str, FirstOutcome]) -> list[Entry]:

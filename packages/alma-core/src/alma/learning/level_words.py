@@ -1,6 +1,5 @@
 """How far a rule is believed, in the words of a prompt. They claim no more than the figures do, whatever the base rate."""
 
-from alma.evidence import Tally
 from alma.learning.levels import EVEN, Level, Row, Than
 from alma.types.kinds import Standing
 
@@ -19,16 +18,6 @@ def said_of(row: Row, level: Level, *, works: bool) -> dict[str, object]:
     return {"tasks": tasks, **sure, "said": words, **named}
 
 
-def heuristic_words(row: Row, level: Level) -> str:
-    """Such as "worked 8 of 10 times on 5 tasks; likely: better than the others on such tasks (93 % sure, 5 tasks)"."""
-    return f"worked {_counted(row.lifetime.successes, row)}; {_believed(level, 'better', 'works')}"
-
-
-def anti_pattern_words(row: Row, level: Level) -> str:
-    """Such as "failed 9 of 10 times on 5 tasks; proven over 24 tasks"."""
-    return f"failed {_counted(row.lifetime.failures, row)}; {_believed(level, 'worse', 'fails')}"
-
-
 def anti_pattern_name(row: Row, level: Level) -> str:
     """ "Avoid" for what fails, else "Fails more often than …" with what it is compared with: most of its tries may succeed.
 
@@ -39,14 +28,9 @@ def anti_pattern_name(row: Row, level: Level) -> str:
     return "Fails more often than not" if level.than is Than.HALF else f"Fails more often than {level.than}"
 
 
-def _counted(times: float, row: Row) -> str:
-    trials: Tally = row.lifetime
-    return f"{times:g} of {trials.trials:g} time{'' if trials.trials == 1 else 's'} on {_tasks(row.tasks)}"
-
-
 def _believed(level: Level, compared: str, does: str) -> str:
     if level.standing is Standing.PROVEN:
-        return f"proven for this task alone, over {level.tasks} runs" if level.alone else f"proven over {_tasks(level.tasks)}"
+        return f"proven over {_tasks(level.tasks)}"
     if level.standing is not Standing.LIKELY:
         return level.standing.value
     claim = f"{does} more often than not" if level.than is Than.HALF else f"{compared} than {level.than}"

@@ -35,7 +35,7 @@ class Row:
 
     `lifetime` are the plain counts of near tasks, `tasks` their number. `recent` are counts at the discounted rate. `rest` is the rate of what else
     was tried on like tasks, `None` if nothing was; `better` the probability of being above it.
-    `proven_tasks` are those that a proof rests on, the runs where it is of one task `alone`.
+    `proven_tasks` are those that a proof rests on.
     """
 
     lifetime: Tally
@@ -47,7 +47,6 @@ class Row:
     is_proven_better: bool = False
     is_proven_worse: bool = False
     proven_tasks: int = 0
-    alone: bool = False
 
     @classmethod
     def of(
@@ -58,9 +57,8 @@ class Row:
         better: bool = False,
         worse: bool = False,
         proven_tasks: float = 0,
-        alone: bool = False,
     ) -> "Row":
-        """The row of one strategy, and whether it is proven to do better, or worse, and over how many tasks or runs."""
+        """The row of one strategy, and whether it is proven to do better, or worse, and over how many tasks."""
         trials = float(advice.whole_trials[index])
         weight = discounted(trials)
         has_others = float(advice.others[index]) > _FEWEST
@@ -74,7 +72,6 @@ class Row:
             is_proven_better=better,
             is_proven_worse=worse,
             proven_tasks=round(proven_tasks),
-            alone=alone,
         )
 
     def mirrored(self) -> "Row":
@@ -94,15 +91,13 @@ class Row:
 class Level:
     """How far a rule is believed.
 
-    `sure` is the probability that the strategy does better (for an anti-pattern: worse) than what it is compared with, `tasks` how many tasks speak;
-    runs where it is proven for one task `alone`.
+    `sure` is the probability that the strategy does better (for an anti-pattern: worse) than what it is compared with, `tasks` how many tasks speak.
     """
 
     standing: Standing
     than: Than
     sure: float
     tasks: int
-    alone: bool = False
 
 
 def heuristic_level(row: Row, needed: Needed) -> Level | None:
@@ -117,7 +112,7 @@ def heuristic_level(row: Row, needed: Needed) -> Level | None:
     than = Than.HALF if row.rest is None else Than.OTHERS
     sure = _sure_of_half(row) if row.rest is None else row.better
     if row.is_proven_better:
-        return Level(Standing.PROVEN, Than.OTHERS, max(sure, LIKELY), row.proven_tasks, row.alone)
+        return Level(Standing.PROVEN, Than.OTHERS, max(sure, LIKELY), row.proven_tasks)
     if row.tasks >= LIKELY_TASKS and row.effective_tasks >= LIKELY_TASKS - 0.5 and sure >= LIKELY:
         return Level(Standing.LIKELY, than, sure, row.tasks)
     return Level(Standing.CANDIDATE, than, sure, row.tasks)

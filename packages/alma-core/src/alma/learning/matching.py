@@ -1,4 +1,4 @@
-"""Whether two strategies are one in other words, and whether two tasks are of one class. When unsure, they are kept apart.
+"""Whether two strategies are one in other words. When unsure, they are kept apart.
 
 Vectors alone cannot tell: those of "increase the timeout" and "decrease the timeout" are nearer than those of most paraphrases. So words
 decide what vectors blur, and vectors decide where words only differ a little. How often that is right is measured by
@@ -6,6 +6,7 @@ decide what vectors blur, and vectors decide where words only differ a little. H
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from alma.learning.stems import mean_the_same, opposites, stem, unmatched
 from alma.learning.wording import Stems, Wording, wording
@@ -19,23 +20,11 @@ NEAR_SAME_WORDS = 0.5
 NEAR_LONGER_STRATEGY = 0.9
 """So near must be a strategy that names all that the other does, and more."""
 
-NEAR_TASK = 0.55
-"""Two tasks that begin with the same action are of one class from this cosine on: services and customers may differ."""
-
-NEAR_ALIKE_TASK, ALIKE_WORDS = 0.3, 2
-"""So near must be two tasks that begin with the same action and share half of their telling words: "deploy the auth service", "deploy the
-billing service"."""
-
-SHORT_TASK = 80
-"""Only tasks of so few characters are alike by half of their words: in a long one, two words say little."""
-
-NEAR_REWORDED_TASK = 0.75
-"""So near must be two tasks that begin otherwise, and each still tell the other's action."""
-
 _SENTENCE = 4
 """With fewer telling words, another order is another way to name one thing: "parallel test execution", "execute tests in parallel"."""
 _MANY = frozenset(map(stem, ("all", "every", "everything", "many", "multiple", "several", "both")))
 _TIMES = frozenset(map(stem, ("before", "after")))
+_ONE = {"1"}
 
 
 def conflict(a: str | Wording, b: str | Wording) -> str | None:
@@ -44,18 +33,28 @@ def conflict(a: str | Wording, b: str | Wording) -> str | None:
     return _other_signs(mine, theirs) or contradiction(mine, theirs) or _replaced(mine, theirs)
 
 
-def clear_conflict(a: str | Wording, b: str | Wording) -> str | None:
-    """The same as `conflict`, but different words in several places are no conflict: paraphrases have them, too. In just one place they are."""
-    mine, theirs = _read(a), _read(b)
-    return contradiction(mine, theirs) or _naming(*_one_replaced(mine.sequence, theirs.sequence))
-
-
 def contradiction(a: Wording, b: Wording) -> str | None:
     """Why two texts cannot tell the same strategy: other signs or amounts, a denial, an opposite, or the same words exchanged."""
     signs = (
         _other_signs(a, b) if a.signs and b.signs else None
     )  # a sign that the other leaves out, such as that of a flag, contradicts nothing
     return signs or _reversal(a, b) or exchange(a, b) or _amounts(a, b)
+
+
+def contradiction_in_other_words(a: Wording, b: Wording) -> bool:
+    """Whether two texts contradict each other although they share few words.
+
+    Paraphrases deny, number and oppose things of their own: half of the opposites in them are chance. So a denial and an opposite count only where
+    they are about a word of the other text, and an amount only beside another one.
+    """
+    mine, theirs = {*a.numbers} - _ONE, {*b.numbers} - _ONE
+    return (
+        bool(mine and theirs and mine != theirs)
+        or other_version(a, b) is not None
+        or _denies_word_of(a, b)
+        or _denies_word_of(b, a)
+        or any(_next(a, one) == _next(b, other) != "" for one, other in opposite_words(a, b))
+    )
 
 
 def same_strategy(a: str | Wording, b: str | Wording, cosine: float) -> bool:
@@ -67,28 +66,6 @@ def same_strategy(a: str | Wording, b: str | Wording, cosine: float) -> bool:
     if cosine < NEAR_SAME_WORDS and not has_same_core:
         return False
     return not conflict(mine, theirs) and (has_same_core or cosine >= _limit(mine, theirs))
-
-
-def same_task(a: str | Wording, b: str | Wording, cosine: float) -> bool:
-    """Whether two tasks are of one class: the same is to be done to things that are alike. Names, numbers and ids do not part them."""
-    mine, theirs = _read(a), _read(b)
-    if mine.normal == theirs.normal:
-        return True
-    if cosine < NEAR_ALIKE_TASK or _reversal(mine, theirs):
-        return False
-    if _is_among(mine.action, {theirs.action}):
-        return cosine >= NEAR_TASK or (_is_short(mine) and _is_short(theirs) and _are_alike(mine.telling, theirs.telling))
-    return cosine >= NEAR_REWORDED_TASK and _is_among(mine.action, theirs.telling) and _is_among(theirs.action, mine.telling)
-
-
-def _is_short(task: Wording) -> bool:
-    return len(task.normal) <= SHORT_TASK
-
-
-def _are_alike(mine: Stems, theirs: Stems) -> bool:
-    """Whether two tasks share enough words: at least half of those of the shorter one."""
-    shared = len(mine & theirs)
-    return shared >= ALIKE_WORDS and 2 * shared >= min(len(mine), len(theirs))
 
 
 def _read(text: str | Wording) -> Wording:
@@ -118,6 +95,15 @@ def _reversal(a: Wording, b: Wording) -> str | None:
         if one != other and not mean_the_same(one, other):
             return f"they deny different things: {one} / {other}"
     return _opposite(a, b)
+
+
+def _denies_word_of(one: Wording, other: Wording) -> bool:
+    return not other.telling.isdisjoint({*one.denied} - {*other.denied})
+
+
+def _next(text: Wording, word: str) -> str:
+    """The telling stem after a stem; an empty text where none follows."""
+    return dict(pairwise(text.sequence)).get(word, "")
 
 
 def _opposite(a: Wording, b: Wording) -> str | None:

@@ -146,13 +146,13 @@ def _by_words(one: Saying, other: Saying) -> float:
     """What the words of two texts, of which the second has not all of the first, add to their cosine."""
     lacking, more = {*one.telling} - other.wording.all, {*other.telling} - one.wording.all
     standing_in = len(lacking) - len(unmatched(frozenset(lacking), other.wording.all - one.wording.all))
-    places = _places(one.spoken, other.spoken)
+    differing = places(one.spoken, other.spoken)
     return (
         LACKING * len(lacking)
         + STANDING_IN * standing_in
         + MORE * min(len(more), MOST_MORE)
-        + PLACE * min(len(places), MOST_PLACES)
-        + ONE_PLACE * (places == ["replace"])
+        + PLACE * min(len(differing), MOST_PLACES)
+        + ONE_PLACE * (differing == ["replace"])
         + SHORTENED * ({*other.telling} <= {*one.telling} and bool(other.telling))
         + FIRST * (one.telling[:1] != () and one.telling[0] in lacking)
     )
@@ -160,10 +160,10 @@ def _by_words(one: Saying, other: Saying) -> float:
 
 def _differ_in_one_place(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether two sequences are the same but for one place, where each has something else."""
-    return [*_places(one, other)] == ["replace"]
+    return places(one, other) == ["replace"]
 
 
-def _places(one: Sequence[str], other: Sequence[str]) -> list[str]:
+def places(one: Sequence[str], other: Sequence[str]) -> list[str]:
     """How two sequences differ, place by place: something is replaced, inserted, or deleted."""
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     return [tag for tag, *_ in matcher.get_opcodes() if tag != "equal"]

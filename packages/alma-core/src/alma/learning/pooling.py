@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from alma.learning.clusters import ALIKE, alikeness, design_weights
 from alma.learning.comparing import compared
-from alma.learning.experience import Advice, Experience, Floats, Indices, Question
-from alma.learning.intervals import jeffreys
-from alma.learning.kernels import Kernels, nearness, own_tasks
+from alma.learning.experience import Advice, Experience, Floats, Indices
 
 LEAST_WEIGHT = 0.02
 """Tasks of a smaller weight are left out: together, many of them would say what none of them does."""
@@ -64,17 +62,20 @@ class Nearness:
     types: Indices
 
 
-def advice(experience: Experience, kernels: Kernels, question: Question) -> Advice:
-    """The estimate for each strategy relative to a question. `kernels` hold all tasks of the experience."""
-    weights, cosines = nearness(kernels, question)
-    is_own = np.zeros(len(weights), bool)
-    is_own[own_tasks(kernels, question)] = True
-    base = base_rate(experience.successes, experience.trials, experience.weight)
-    return pooled(experience, Nearness(weights, cosines, is_own, kernels.type_codes), base)
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """Rates of success over all tasks: that of the agent (`base`), and those of k strategies."""
+
+    base: float
+    rates: Floats
 
 
-def pooled(experience: Experience, near: Nearness, base: float) -> Advice:
-    """The estimate for each strategy from tasks that are so near, drawn to the rate `base` where little is known."""
+def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
+    """The estimate for each strategy from tasks that are so near, drawn to the agent's usual rate where little is known.
+
+    A task of weight w is taken to be like the question's with probability w; otherwise the strategy did there as it usually does. The expected rate
+    is the least-squares solution of that, so that tasks which are hardly like the question's lend it nothing.
+    """
     weights, cosines, is_own = near.weights, near.cosines, near.is_own
     alone = _table(experience, weights)
     is_distinct = np.array_equal(experience.same, np.eye(len(experience.same)))
@@ -85,24 +86,22 @@ def pooled(experience: Experience, near: Nearness, base: float) -> Advice:
         evidence if is_distinct else alone.weights * design_weights(alone.trials, np.where(is_own[alone.tasks], 0.0, alike))
     )
     trials, successes = (evidence * table.trials).sum(axis=1), (evidence * table.successes).sum(axis=1)
-    lower, upper = jeffreys(successes, trials)
     recent_trials, recent_successes = _recent(table, evidence)
-    recent_lower, recent_upper = jeffreys(recent_successes, recent_trials)
     versus = compared(
         (evidence * table.successes, evidence * table.trials),
         (separate * alone.successes, separate * alone.trials),
         experience.same,
         strata=near.types[table.tasks],
     )
+    like = (evidence * table.weights * table.trials).sum(axis=1)
+    expected = (successes - (trials - like) * usual.rates + PRIOR_TRIALS * usual.base) / (like + PRIOR_TRIALS)
     return Advice(
-        expected=(successes + PRIOR_TRIALS * base) / (trials + PRIOR_TRIALS),
-        lower=lower,
-        upper=upper,
+        expected=np.clip(expected, 0.0, 1.0),
         successes=successes,
         trials=trials,
-        recent=np.divide(recent_successes, recent_trials, out=np.full(len(trials), base), where=recent_trials > 0),
-        recent_lower=recent_lower,
-        recent_upper=recent_upper,
+        recent=np.divide(recent_successes, recent_trials, out=np.full(len(trials), usual.base), where=recent_trials > 0),
+        recent_successes=recent_successes,
+        recent_trials=recent_trials,
         **_whole(experience, near),
         effective_tasks=(table.weights * np.minimum(table.trials, 1.0)).sum(axis=1),
         lift=versus.lift,
@@ -112,14 +111,21 @@ def pooled(experience: Experience, near: Nearness, base: float) -> Advice:
         others_rate=versus.others_rate,
         better=versus.better,
         **_nearest(experience, cosines),
-        base=base,
+        base=usual.base,
     )
 
 
-def base_rate(successes: Floats, trials: Floats, weight: Floats) -> float:
-    """The rate of success over all tasks and strategies, of cells with these counts and weights, drawn to a half as by two trials."""
+def usual_rates(successes: Floats, trials: Floats, weight: Floats, strategies: Indices, same: Floats) -> Usual:
+    """The rates over all tasks, of cells with these counts, weights and rows (−1 for a strategy that is none of the k).
+
+    The agent's is drawn to a half by two trials, those of strategies, summed over those that are the `same`, to the agent's by as many.
+    """
     evidence = weight * design_weights(trials, np.full(len(trials), ALIKE))
-    return float(((evidence * successes).sum() + 1) / ((evidence * trials).sum() + 2))
+    won, tried = evidence * successes, evidence * trials
+    base = float((won.sum() + 1) / (tried.sum() + 2))
+    of_rows = strategies >= 0
+    sums = [same @ np.bincount(strategies[of_rows], counts[of_rows], len(same)) for counts in (won, tried)]
+    return Usual(base, (sums[0] + PRIOR_TRIALS * base) / (sums[1] + PRIOR_TRIALS))
 
 
 def _table(experience: Experience, weights: Floats) -> _Table:
@@ -150,9 +156,8 @@ def _whole(experience: Experience, near: Nearness) -> dict[str, Floats]:
     cells = np.flatnonzero(is_near[experience.cell_task])
     is_same = (experience.same >= SAME_WAY).astype(np.float64)
     rows, count = experience.cell_strategy[cells], len(experience.strategies)
-    tasks, column = np.unique(experience.cell_task[cells], return_inverse=True)
-    tried = np.zeros((count, len(tasks)))
-    tried[rows, column] = experience.trials[cells] > 0
+    tried = np.zeros((count, len(near.weights)))
+    tried[rows, experience.cell_task[cells]] = experience.trials[cells] > 0
     return {
         "whole_successes": is_same @ np.bincount(rows, experience.successes[cells], count),
         "whole_trials": is_same @ np.bincount(rows, experience.trials[cells], count),

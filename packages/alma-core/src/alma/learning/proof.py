@@ -22,9 +22,6 @@ Indices = NDArray[np.intp]
 LEVEL = 0.05
 """The share of false proofs among proofs, and the probability of any where nothing differs."""
 
-ALONE_LEVEL = 0.01
-"""The same of the proofs for one task alone, which are a family of their own: both together err with at most .06."""
-
 LEAST_TASKS = 3
 """Fewer tasks than this prove nothing, however clear they are."""
 
@@ -130,16 +127,6 @@ def proofs(votes: Votes, *, level: float = LEVEL) -> Proofs:
         evidence, tasks = evidence.sum(axis=2), tasks.sum(axis=1)
     better, worse = proven(evidence, tasks, level=level)
     return Proofs(better, worse, tasks)
-
-
-def proven_alone(runs: Votes, *, hypotheses: int | None = None, level: float = ALONE_LEVEL) -> tuple[Flags, Flags]:
-    """Which strategies are better, and which worse, for one task alone, by all its own runs; of `runs` by strategy or by tasks × strategies.
-
-    They claim nothing about another task. All tasks of an agent are one family: `hypotheses` is 2 × its tasks × its strategies where `runs` are not
-    all of them.
-    """
-    better, worse = proven(log_e_both(runs, runs.others()), runs.trials, hypotheses=hypotheses, level=level)
-    return better, worse
 
 
 def _parts(own: Votes, others: Votes) -> tuple[Floats, Floats]:

@@ -2,7 +2,8 @@
 
 import re
 
-from alma.learning.matching import clear_conflict, contradiction, same_strategy
+from alma.learning.matching import contradiction, contradiction_in_other_words, same_strategy
+from alma.learning.paraphrases import places
 from alma.learning.wording import Wording, wording
 from alma.text import spelt
 
@@ -11,7 +12,10 @@ NOT_SAME, SPAN = 0.25, 0.3
 
 
 SHARED = 0.5
-"""Two texts that share so much of their telling words and still are not the same differ in what is left: paraphrases share less."""
+"""Texts that share so much of their telling words mostly differ in the one thing that matters. Those that share less are other words altogether."""
+
+SEVERAL_PLACES = 2
+"""Texts that share so much are paraphrases all the same, if other words stand in this number of places."""
 
 DOUBTED = -0.5
 """Stands for two strategies that are most likely two, unless others stand between them."""
@@ -32,13 +36,13 @@ def same_weight(one: str, other: str, cosine: float, *, is_calibrated: bool) -> 
     mine, theirs = wording(one), wording(other)
     if same_strategy(mine, theirs, cosine):
         return 1.0
-    if contradiction(mine, theirs):
+    shares_words = _share_words(mine, theirs)
+    if contradiction(mine, theirs) if shares_words else contradiction_in_other_words(mine, theirs):
         return -1.0
     if not is_calibrated:
         return 0.0
-    if (len(one.split()) <= SHORT and len(other.split()) <= SHORT) or _share_words(mine, theirs):
-        return DOUBTED
-    if clear_conflict(mine, theirs):
+    is_short = len(one.split()) <= SHORT and len(other.split()) <= SHORT
+    if is_short or (shares_words and places(mine.spoken, theirs.spoken).count("replace") < SEVERAL_PLACES):
         return DOUBTED
     return min(max((cosine - NOT_SAME) / SPAN, 0.0), 1.0)
 

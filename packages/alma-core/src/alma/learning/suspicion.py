@@ -1,12 +1,18 @@
-"""Text that reads as if it told a model what to do. It is kept as data all the same; whoever shows it can say so."""
+"""Text that reads as if it told a model what to do: gives orders, has code fetched and run, steps around a check, or writes to a memory.
+
+It is kept as data all the same; whoever shows it can say so.
+"""
 
 import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from alma.types.prompt import DOUBTS
+
 FLAGGED = "flagged"
-INSTRUCTION = "reads like an instruction"
+INSTRUCTION, REMOTE_CODE, BYPASS, MEMORY = DOUBTS
+"""What `metadata["flagged"]` may say: the first of these that holds."""
 
 _UP_TO_3 = r"\W+(?:\w+\W+){0,3}?"
 _RULES = r"(?:instructions?|prompts?|rules?|guidelines?|directions?|directives?|orders?|commands?|programming|polic(?:y|ies)|restrictions?)"
@@ -14,11 +20,27 @@ _MODEL = r"(?:ai|llm|language\W+models?|assistants?|agents?|chatbots?)"
 
 _SIGNS = (
     (  # setting rules aside
-        ("ignore", "disregard", "forget", "overrid", "bypass", "discard"),
+        ("ignor", "disregard", "forget", "overrid", "bypass", "discard"),
         rf"""\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass(?:ing)?|discard)\b{_UP_TO_3}
-             (?:(?:previous|prior|above|earlier|preceding|former|original|system|safety|your|these)\W+(?:\w+\W+){{0,2}}?{_RULES}
+             (?:(?:previous|prior|above|earlier|preceding|former|original|system|safety|security|your|these)\W+(?:\w+\W+){{0,2}}?{_RULES}
               |{_RULES}\W+(?:above|before|given|you\W+(?:were|have))
               |(?:everything|anything|all|what)\W+(?:\w+\W+){{0,3}}?(?:above|before|previously|told))\b""",
+    ),
+    (  # the same in other words: whatever the verb, all that was told before
+        ("told", "instructed", "been given", "taught", "programmed"),
+        r"""\b(?:ignor|disregard|forget|overlook|neglect|dismiss|drop|discard|abandon|set\W+aside|pay\W+no\W+attention\W+to|do\W+not\W+follow)\w*
+            \W+(?:all|everything|anything|whatever|any|every)\b\W+(?:\w+\W+){0,4}?you(?:['’]ve|\W+have|\W+were|\W+had)?\W+(?:\w+\W+){0,2}?
+            (?:told|instructed|taught|given|programmed|asked|trained)\b""",
+    ),
+    (
+        ("ignore th", "ignore all", "disregard th", "forget th"),
+        r"""\b(?:ignore|disregard|forget)\W+(?:the|this|that|these|those|all)\W+(?:\w+\W+){0,3}?and\W+(?:only\W+|just\W+|instead\W+)?
+            (?:say|state|print|write|output|reply|respond|answer|repeat)\b(?:\W+(?:only|with))?\s*[:'"“‘]""",
+    ),
+    (("new ",), r"\bnew\W+(?:persona|role|identity|personality|directives?|objective|system\W+prompt)\s*:"),
+    (
+        ("override",),
+        r"\b(?:system|admin(?:istrator)?|developer|root|security|safety|emergency|operator)\W+override\s*[:!]",
     ),
     (  # giving orders and roles
         ("re now", "must now", "will now", "shall now", "no longer", "instead"),
@@ -33,12 +55,22 @@ _SIGNS = (
     (
         ("pretend", "act as", "behave as"),
         rf"""\b(?:pretend|act|behave)\W+(?:to\W+be|as\W+if|as\W+though|as\W+an?|that)\b{_UP_TO_3}
-             (?:unrestricted|unfiltered|uncensored|jailbroken|no\W+(?:rules|restrictions|limits)|root|administrator)\b""",
+             (?:unrestricted|unfiltered|uncensored|jailbroken|no\W+(?:rules|restrictions|limits)|root|superuser|administrator)\b""",
+    ),
+    (
+        ("act as", "behave as", "operate as"),
+        r"""\b(?:act|behave|operate)\W+as\W+(?:an?\W+|the\W+)?(?:\w+\W+)?(?:admin\w*|root|superuser|sudo)\b
+            [^.\n]{0,40}\b(?:full|all|unlimited|any)\b""",
+    ),
+    (
+        ("unrestricted", "unfiltered", "uncensored", "jailbroken"),
+        r"\byou(?:\W+are|['’]re)\W+(?:now\W+)?(?:an?\W+)?(?:\w+\W+){0,2}?(?:unrestricted|unfiltered|uncensored|jailbroken)\b",
     ),
     (  # asking for the prompt
         ("prompt", "instruction", "guideline", "your rules", "system message"),
-        rf"""\b(?:reveal|print|show|output|repeat|display|leak|expose|dump|tell\W+me|give\W+me|send\W+me)\b{_UP_TO_3}
-             (?:(?:system|initial|hidden|original|secret|developer)\W+(?:prompts?|instructions?|messages?)|your\W+(?:prompts?|instructions?|guidelines|rules))\b
+        rf"""\b(?:reveal|print|show|output|repeat|display|leak|expose|dump|encode|recite|see|tell\W+me|give\W+me|send\W+me)\b{_UP_TO_3}
+             (?:(?:system|initial|hidden|original|secret|developer)\W+(?:prompts?|instructions?|messages?)
+              |your\W+(?:prompts?|instructions?|guidelines|rules))\b
           | \b(?:new|updated|real|actual|important)\W+(?:system\W+)?(?:instructions?|prompt)(?:\W+(?:for|to)\W+(?:you|the\W+{_MODEL}))?\s*:
           | \binstructions?\W+(?:to|for)\W+(?:(?:the|any|all)\W+)?{_MODEL}\b\s*[:,]""",
     ),
@@ -61,23 +93,61 @@ _SIGNS = (
           | "(?:tool_calls?|function_call)"\s*:
           | (?<!\w)</?(?:system|assistant|instructions?|tool_(?:calls?|use|results?)|function_(?:calls?|results?)|invoke)\b(?!\.)[^<>\n]{0,80}>""",
     ),
+    (
+        ("initially", "originally", "at the start", "at the beginning"),
+        r"""\b(?:text|prompt|words|messages?|instructions?)\W+(?:that\W+)?you\W+(?:were|had\W+been|have\W+been)\W+(?:given|told|shown|sent)\W+
+            (?:initially|originally|at\W+the\W+(?:start|beginning))\b""",
+    ),
     (("jailbreak", " mode "), r"\b(?:jailbreak|developer|god|dan)\s+mode\s+(?:is\s+)?(?:enabled|activated|on)\b"),
 )
-"""Of each sign, words one of which stands in any text that bears it, which is looked for first and cheaply; and what the sign is."""
+_OTHER_SIGNS = (
+    (
+        REMOTE_CODE,
+        ("curl", "wget", "iwr", "irm", "downloadstring", "invoke-webrequest", "base64", "/dev/tcp/", "execute"),
+        r"""\b(?:curl|wget|fetch)\b[^|\n]{0,300}\|\s*(?:sudo\s+)?(?:\w*sh|python\d?|perl|ruby|node)\b
+          | \b(?:\w*sh|source|\.)\s+<\(\s*(?:curl|wget)\b | \b(?:eval|exec|\w*sh\s+-c)\s+["']?\$\(\s*(?:curl|wget)\b
+          | \biex\b[^\n]{0,80}(?:iwr|irm|downloadstring|invoke-webrequest) | (?:iwr|irm|invoke-webrequest)\b[^|\n]{0,200}\|\s*iex\b
+          | \bbase64\s+(?:-d|--decode|-D)\b[^|\n]{0,100}\|\s*(?:sudo\s+)?\w*sh\b | >&\s*/dev/tcp/
+          | \b(?:download|fetch|retrieve|pull)\s+and\s+(?:then\s+)?(?:execute|run|eval)\b[^.\n]{0,80}(?:https?://|\bremote\b|\bscript\b)""",
+    ),
+    (
+        BYPASS,
+        ("skip", "bypass", "disabl", "regardless", "forc", "drop"),
+        r"""\b(?:skip|bypass|disabl|drop|forc|suppress|avoid)\w*\b[^\n]{0,90}?
+            \b(?:validat|verif|check|review|audit|approv|consent|schema|test|gate)\w*
+            [^\n]{0,90}?\b(?:mark|flag|stamp|record|report|set)\w*\s+(?:\w+\s+){0,4}?(?:as\s+|to\s+)?
+            (?:passed|success\w*|approved|clean|sanitized|verified|validated)\b
+          | \b(?:record|report|return|mark|show)\w*\s+(?:\w+\s+){0,3}?(?:success|passed|ok|approved)\w*\s+(?:regardless|no\s+matter|whatever)\b
+          | \b(?:skip|bypass|disable)\s+(?:\w+\s+){0,3}?(?:approval|consent|audit|security)\w*[^.\n]{0,80}
+            \bwithout\s+(?:telling|asking|informing|notifying|logging)""",
+    ),
+    (
+        MEMORY,
+        ("remember", "memory", "memorize", "directive"),
+        r"""\b(?:remember|save|store|record|persist|write|add|memorize|commit|keep|treat)\W+(?:this|that|it|these|the\W+following)\W+
+            (?:\w+\W+){0,3}?(?:as|to|in|into)\W+
+            (?:(?:\w+\W+){0,2}?(?:system|permanent|core|persistent|standing|global)\W+(?:directive|instruction|rule|prompt|policy|order|command)s?
+              |your\W+(?:long\W?term\W+|permanent\W+|persistent\W+|core\W+)?(?:memory|instructions|directives|system\W+prompt))\b
+          | \[\s*(?:user|system|assistant|agent|long_?term)[_ ](?:memory|prompt|instructions?|rules?|directives?)\s*[=:]
+          | \b(?:always|forever)\W+remember\b[^.\n]{0,60}\byou\W+(?:must|shall|should|are|have\W+to)\b""",
+    ),
+)
+"""Of each sign the reason, words one of which stands in any text that bears it, which are looked for first and cheaply, and what the sign is."""
+
+_ALL_SIGNS = (*((INSTRUCTION, hints, sign) for hints, sign in _SIGNS), *_OTHER_SIGNS)
+_HINTS = tuple(dict.fromkeys(hint for _, hints, _ in _ALL_SIGNS for hint in hints))
 
 
-_HINTS = tuple(dict.fromkeys(hint for hints, _ in _SIGNS for hint in hints))
-
-
-def reads_like_an_instruction(text: str) -> bool:
-    """Whether a text addresses the model: sets its rules aside, gives it a role, asks for its prompt, hides from the user, or apes its markup.
+def reason_to_doubt(text: str) -> str | None:
+    """Why a text is suspicious, one of `DOUBTS`, or `None`: it addresses the model, has code run, steps around a check or writes to a memory.
 
     A look at the words, no more: it warns of the plain cases, and is no wall against the clever ones.
     """
     is_in_text = text.lower().__contains__
     if not any(map(is_in_text, _HINTS)):
-        return False
-    return any(_compiled(sign).search(text) for hints, sign in _SIGNS if any(map(is_in_text, hints)))
+        return None
+    found = (reason for reason, hints, sign in _ALL_SIGNS if any(map(is_in_text, hints)) and _compiled(sign).search(text))
+    return next(found, None)
 
 
 @cache
@@ -87,6 +157,6 @@ def _compiled(sign: str) -> re.Pattern[str]:
 
 
 def flagged(metadata: Mapping[str, Any], *texts: object) -> dict[str, Any]:
-    """The metadata of a memory with such texts, which says so where one of them reads like an instruction."""
-    found = reads_like_an_instruction("\n".join(text for text in texts if isinstance(text, str)))
-    return {**metadata, FLAGGED: INSTRUCTION} if found else dict(metadata)
+    """The metadata of a memory with such texts, which says why one of them is suspicious, where one is."""
+    reason = reason_to_doubt("\n".join(text for text in texts if isinstance(text, str)))
+    return dict(metadata) if reason is None else {**metadata, FLAGGED: reason}

@@ -8,7 +8,7 @@ from alma.learning.experience import Experience, Floats, Indices, Question, Vect
 from alma.learning.growing import GrowingArray
 from alma.learning.kernels import UNTYPED, Calibration, profile_share
 from alma.learning.pooling import Nearness
-from alma.learning.task_space import TaskSpace, task_space
+from alma.learning.task_space import LANDMARKS, TaskSpace, task_space
 from alma.text import normalised
 
 FITTED_AT = tuple(int(20 * 1.25**step) for step in range(32))
@@ -128,7 +128,7 @@ class TaskKernels:
             self._fitted_on = wanted
             self._space = task_space(self.texts[:wanted], self._vectors.rows[:wanted])
             self._cores = GrowingArray(self._vectors.rows.shape[1], dtype=np.float32)
-            self._profiles = GrowingArray(len(self._space.landmarks), dtype=np.float32)
+            self._profiles = GrowingArray(min(wanted, LANDMARKS), dtype=np.float32)
         if self._space is not None and len(self._cores) < len(self):
             self._extend(self._space)
         if self._share_for != wanted:

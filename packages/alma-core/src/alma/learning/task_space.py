@@ -1,7 +1,7 @@
 """Tasks as vectors of what is wanted: without what names add, and by which other tasks they are like."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from alma.learning.names import Names, names_in
 LANDMARKS = 200
 """The tasks that profiles are made of, the newest distinct ones."""
 
+HIGHEST = 0.5
+"""So near, and nearer, is all the same to a profile: tasks in the same words but for names would outweigh all others."""
+
 RIDGE = 1.0
 """A name that stands in this number of tasks gets half of the effect that is seen in them."""
 
@@ -18,18 +21,35 @@ _TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """How near unit vectors are to `landmarks`, less the `mean` of these among themselves, as unit vectors."""
+
+    landmarks: Vectors
+    mean: Vectors
+
+    @classmethod
+    def of(cls, landmarks: Vectors) -> "Sight":
+        """The sight of some landmarks."""
+        return cls(landmarks, _likeness(landmarks, landmarks).mean(axis=0))
+
+    def profiles(self, rows: Vectors) -> Vectors:
+        """The profiles of n unit vectors (n × landmarks)."""
+        return _unit(_likeness(rows, self.landmarks) - self.mean)
+
+
+@dataclass(frozen=True, slots=True)
 class TaskSpace:
     """Turns vectors of tasks into cores and profiles.
 
-    A *core* is the unit vector of a task without `mean` and without the `effects` of its names (one row a name). A *profile* says how near a core is
-    to each of the `landmarks`, less the `mean_profile`, as a unit vector: two tasks in other words are alike if they are near to the same tasks.
+    A *core* is the unit vector of a task without `mean` and without the `effects` of its names (one row a name). A *profile* says how near a task is
+    to each landmark: first its core, then that profile to those of the landmarks. Two tasks in other words are alike if they are near to the same
+    tasks, which again are near to the same tasks.
     """
 
     names: Names
     mean: Vectors
     effects: Vectors
-    landmarks: Vectors
-    mean_profile: Vectors
+    sights: Sequence[Sight] = ()
 
     def cores(self, tasks: Sequence[str], vectors: Vectors) -> Vectors:
         """The cores of n tasks (n × d)."""
@@ -41,7 +61,9 @@ class TaskSpace:
 
     def profiles(self, cores: Vectors) -> Vectors:
         """The profiles of n cores (n × landmarks)."""
-        return _unit(_likeness(cores, self.landmarks) - self.mean_profile)
+        for sight in self.sights:
+            cores = sight.profiles(cores)
+        return cores
 
 
 def task_space(tasks: Sequence[str], vectors: Vectors) -> TaskSpace:
@@ -50,14 +72,13 @@ def task_space(tasks: Sequence[str], vectors: Vectors) -> TaskSpace:
     present = np.zeros((len(tasks), len(names.numbers)), np.float32)
     for row, task in enumerate(tasks):
         present[row, names.within(task)] = 1
-    none = np.zeros((0, vectors.shape[1]), np.float32)
-    bare = TaskSpace(names, mean, _effects(present, vectors - mean), none, none)
-    landmarks = bare.cores(tasks[-LANDMARKS:], vectors[-LANDMARKS:])
-    return TaskSpace(names, mean, bare.effects, landmarks, _likeness(landmarks, landmarks).mean(axis=0))
+    bare = TaskSpace(names, mean, _effects(present, vectors - mean))
+    first = Sight.of(bare.cores(tasks[-LANDMARKS:], vectors[-LANDMARKS:]))
+    return replace(bare, sights=(first, Sight.of(first.profiles(first.landmarks))))
 
 
-def _likeness(cores: Vectors, landmarks: Vectors) -> Vectors:
-    likeness: Vectors = np.maximum(cores @ landmarks.T, 0.0)
+def _likeness(rows: Vectors, landmarks: Vectors) -> Vectors:
+    likeness: Vectors = np.clip(rows @ landmarks.T, 0.0, HIGHEST)
     return likeness
 
 

@@ -22,14 +22,6 @@ SAYING_LITTLE = frozenset(
 )
 """Words that say next to nothing about what was tried."""
 
-GREETINGS = frozenset(
-    """
-    assistance bonjour day dear good greetings hello hey hi hope hoping kindly like looking morning nice problem question regarding required
-    thank thanks today upcoming wanting wish wondering
-    """.split()  # noqa: SIM905
-)
-"""Words with which people begin before they say what they want."""
-
 GENRES = frozenset(
     ("deploy", "deployment", "pattern", "process", "prompt", "prompting", "release", "rollout", "update", "upgrade")
 )

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from alma.learning.reading import COMMA, words_and_numbers
 from alma.learning.stems import opposites, stem
-from alma.learning.vocabulary import GENRES, GREETINGS, NEGATORS, RESTRICTORS, SAYING_LITTLE
+from alma.learning.vocabulary import GENRES, NEGATORS, RESTRICTORS, SAYING_LITTLE
 from alma.text import STOPWORDS, signs, spelt
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -44,8 +44,6 @@ class Wording:
     """Stems of the words that say what it is about."""
     core: Stems
     """Those that do more than say what sort of thing it is; all of them if none does."""
-    action: str
-    """The first telling stem after a greeting: of a task, mostly what is to be done."""
     denied: tuple[str, ...]
     """The telling stem that follows each negator, sorted; an empty text where none follows."""
     is_restricted: bool
@@ -67,25 +65,6 @@ class Wording:
     """Stems that stand beside a comma, an "and" or an "or"."""
 
 
-OPENINGS = (32, 96)
-"""In so many characters many texts say what is to be done, and most."""
-
-
-@lru_cache(maxsize=1_024)
-def action(text: str) -> str:
-    """The action of a text, as `Wording.action` has it, for the price of its first words."""
-    for opening in OPENINGS:
-        words, _ = words_and_numbers(text if len(text) <= opening else text[: max(text.rfind(" ", 0, opening), 0)])
-        found = next((word for word in words[:-1] if _is_action(word)), None)  # the last word may be half of a longer one
-        if found is not None:
-            return stem(found)
-    return wording(text).action
-
-
-def _is_action(word: str) -> bool:
-    return word not in _UNTOLD and word not in GREETINGS
-
-
 @lru_cache(maxsize=1_024)
 def wording(text: str) -> Wording:
     """Reads a text. The same for the same text, always."""
@@ -101,7 +80,6 @@ def wording(text: str) -> Wording:
         opposed=opposed,
         telling=telling,
         core=telling - _GENRE_STEMS or telling,
-        action=next((stem(word) for word in words if _is_action(word)), ""),
         denied=_denied(words),
         is_restricted=not RESTRICTORS.isdisjoint(words),
         numbers=tuple(sorted(numbers)),

@@ -1,1 +1,1 @@
-"""The waist: what ALMA does, one use case a file, behind one façade."""
+"""The use cases of ALMA, one per file, behind one façade."""

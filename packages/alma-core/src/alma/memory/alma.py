@@ -1,46 +1,45 @@
-"""`ALMA`, the one object that users hold: a line a method, each use case in a file of its own."""
+"""`ALMA`, the one object that users hold: one line per method, each use case in a file of its own."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from alma.config import load_settings
 from alma.episode import Episode
 from alma.errors import ConfigurationError
 from alma.flags import checks_flags
-from alma.memory import (
-    adding,
-    assessing,
-    attempts,
-    behind,
-    cautioning,
-    episodes,
-    explain,
-    forecasts,
-    kinds,
-    opening,
-    recall,
-    record,
-    reviewing,
-    usage,
-)
 from alma.memory import arguments as args
-from alma.memory import strategies as tried
+from alma.memory import kinds, opening
+from alma.memory.administration import Admin
+from alma.memory.argument_order import by_place
 from alma.memory.damage import names_damage
-from alma.memory.search import ARMS
-from alma.memory.swaps import by_place
-from alma.memory.upkeep import Upkeep
-from alma.protocols import Clock, Embedder
+from alma.memory.episodes import forecasts, lifecycle, records, review, settling, usage
+from alma.memory.learn import adding, conversations, record
+from alma.memory.learn.request import LearnRequest
+from alma.memory.recall import assess, check, explain, retrieve, supporting_outcomes
+from alma.memory.recall import strategies as tried
+from alma.memory.recall.search import ARMS
+from alma.memory.redacting import Redact
+from alma.protocols import Clock, Embedder, Store
 from alma.types.custom import CustomMemoryType
 from alma.types.episodes import EpisodeRecord
 from alma.types.explanation import RetrievalExplanation
 from alma.types.identity import utc_now
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict, VerdictSource
-from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
+from alma.types.memories import (
+    AntiPattern,
+    AnyMemory,
+    Conversation,
+    DomainKnowledge,
+    Heuristic,
+    Memory,
+    Outcome,
+    UserPreference,
+)
 from alma.types.passages import Draft, Passage
-from alma.types.reports import UsageReport
+from alma.types.reports import FeedbackReport, UsageReport
 from alma.types.reviews import ReviewReport
 from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
@@ -49,12 +48,12 @@ from alma.types.strategies import ActionCheck, Assessment, StrategyTable
 
 @names_damage(lambda alma: alma._store.storage)
 @checks_flags
-class ALMA(Upkeep):
+class ALMA(Admin):
     """A project's memory: retrieve before a task, learn after it.
 
     Open one with `ALMA.open` or `ALMA.from_config`. Threads may share it, and processes may share its folder. Every method that takes an
-    `agent` acts in that agent's scope. Errors are those of `alma.errors`; a call that raises has stored nothing, a call that returned has stored
-    its work durably.
+    `agent` acts in that agent's scope. Errors are those of `alma.errors`; a call that raises has stored nothing, a call that returned has
+    stored its work durably.
     """
 
     @classmethod
@@ -69,12 +68,17 @@ class ALMA(Upkeep):
         db_name: str = "alma.db",
         forgetting: Mapping[str, object] | None = None,
         maintenance: Mapping[str, object] | None = None,
+        lock_timeout: float | None = None,
+        redact: Redact = "on",
         clock: Clock = utc_now,
     ) -> Self:
-        """The memory in a folder, made if it is not there yet; no configuration file needed.
+        """Opens the memory in a folder, and creates it if necessary; no configuration file needed.
 
-        `embedding_provider` is a name or an `Embedder`; `auto` takes the one that the database was made with, and for a new one the best that is
-        installed. `agents` has the rules of those agents that have any; `forgetting` and `maintenance` are as in a configuration file.
+        `embedding_provider` is a name or an `Embedder`; `auto` takes the one that the database was made with, and for a new one the best
+        that is installed. `agents` has the rules of agents; `forgetting` and `maintenance` are as in a configuration file. `lock_timeout`
+        is how many seconds, 0 to 3600, a call waits while another process writes, 30 by default; see `alma.lock_timeout`.
+        `redact` says what is replaced in each text before it is stored: secrets ("on"), personal data too ("personal"), nothing ("off"), or
+        what a function of yours replaces; see `docs/security.md`.
         """
         name = args.checked_name(project_id, "project_id")
         store = opening.open_store(
@@ -87,12 +91,14 @@ class ALMA(Upkeep):
             clock=clock,
             forgetting=forgetting,
             maintenance=maintenance,
+            lock_timeout=lock_timeout,
+            redact=redact,
         )
-        return cls(episodes.recovered(store.room(name)))
+        return cls(lifecycle.recovered(store.room(name)))
 
     @classmethod
     def from_config(cls, path: str | Path = ".alma/config.yaml", *, clock: Clock = utc_now) -> Self:
-        """The memory that a configuration file describes. `ConfigurationError` names the file and the key that is wrong."""
+        """Opens the memory that a configuration file describes. `ConfigurationError` names the file and the key that is wrong."""
         settings = load_settings(path)
         store = opening.open_store(
             settings.storage_dir,
@@ -105,21 +111,32 @@ class ALMA(Upkeep):
             embedder_options=settings.embedder_options,
             forgetting=settings.forgetting,
             maintenance=settings.maintenance,
+            lock_timeout=settings.lock_timeout,
+            redact=settings.redact,
+            storage=settings.storage,
+            options=settings.storage_options,
         )
-        return cls(episodes.recovered(store.room(settings.project_id)))
+        return cls(lifecycle.recovered(store.room(settings.project_id)))
+
+    @classmethod
+    def quickstart(
+        cls, project_id: str = "my-project", storage_dir: str | Path = ".alma", agent: str | None = None, **options: Any
+    ) -> Self:
+        """Calls `ALMA.open(storage_dir, project_id=project_id, **options)`. `agent` is ignored, as it is by alma-memory, which has this name."""
+        return cls.open(storage_dir, project_id=project_id, **options)
 
     def for_project(self, project_id: str) -> Self:
-        """The memory of another project in the same store. Closing either closes both."""
-        return type(self)(episodes.recovered(self._store.room(args.checked_name(project_id, "project_id"))))
+        """Returns the memory of another project in the same store. Closing either closes both."""
+        return type(self)(lifecycle.recovered(self._store.room(args.checked_name(project_id, "project_id"))))
 
     def close(self) -> None:
         """Closes the store, for all its projects. Closing twice is harmless; any other call afterwards is a `StorageError`."""
         self._store.close()
 
     def before_close(self, call: Callable[[], object]) -> Callable[[], None]:
-        """Has `call` made when the store is about to close and still answers, for work that is done in the background.
+        """Registers a callback that runs before the store closes, while it still works: for work in the background.
 
-        What is returned takes it back. An error of it is logged and keeps nothing from closing.
+        Returns a function that removes the callback. An error of the callback is logged and does not prevent closing.
         """
         return self._store.before_close(call)
 
@@ -130,7 +147,7 @@ class ALMA(Upkeep):
         self.close()
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same project of the same open store, however they were come by."""
+        """Compares by project and open store, however the two objects were obtained."""
         return isinstance(other, ALMA) and self._room is other._room
 
     def __hash__(self) -> int:
@@ -141,13 +158,23 @@ class ALMA(Upkeep):
 
     @property
     def project_id(self) -> str:
-        """The project whose memory this is."""
+        """Id of the project."""
         return self._room.name
 
     @property
     def agents(self) -> Mapping[str, MemoryScope]:
-        """The rules of the agents that have any."""
+        """Rules of the configured agents."""
         return self._store.agents
+
+    @property
+    def storage(self) -> Store:
+        """The store behind this memory: `alma.protocols.Store`."""
+        return self._store.storage
+
+    @property
+    def admin(self) -> Admin:
+        """History, forgetting, export, backup, verification. This class has the same methods, too."""
+        return Admin(self._opened)
 
     @by_place("task")
     def retrieve(
@@ -165,15 +192,15 @@ class ALMA(Upkeep):
         arms: Collection[str] = ARMS,
         explain: bool = False,
     ) -> MemorySlice:
-        """What matters for a task: at most `top_k` memories of each kind that `agent` may read, best first.
+        """Returns what matters for a task: at most `top_k` memories of each kind that `agent` may read, best first.
 
-        Rules that were learned are shown where their evidence is near the task, or of its `task_type`, with the counts that hold there.
+        Learned rules are shown where their evidence is near the task, or of its `task_type`, with the counts that hold there.
 
         Preferences come with the `user_id` they belong to. `query` is another name for `task`. `profile="recall"` ranks by similarity
-        alone, whatever became of a memory before; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see what
-        each contributes. With `explain`, `recalled` says of each memory by which numbers it has its place. Writes nothing.
+        alone, without the record of a memory; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see
+        what each contributes. With `explain`, `recalled` has the numbers behind each memory's rank. Writes nothing.
         """
-        return recall.retrieve(
+        return retrieve.retrieve(
             self._room,
             task=query if task is None else task,
             agent=agent,
@@ -202,10 +229,11 @@ class ALMA(Upkeep):
         weights: Mapping[str, float] | None = None,
         arms: Collection[str] = ARMS,
     ) -> RetrievalExplanation:
-        """Why `retrieve` with the same arguments returns a memory, or the first filter that keeps it out and what would let it in.
+        """Explains why `retrieve` with the same arguments returns a memory, or the first filter that excludes it and what would include
+        it.
 
-        `str()` of it begins "Selected because: " or "Not selected because: ". Without an `agent` it is asked as the memory's own owner.
-        An id that is not there is an explanation, not an error. Writes nothing.
+        Its `str()` begins "Selected because: " or "Not selected because: ". Without an `agent`, the reader is the memory's own owner. An
+        unknown id is an explanation, not an error. Writes nothing.
         """
         return explain.explain_retrieval(
             self._room,
@@ -240,17 +268,33 @@ class ALMA(Upkeep):
         timestamp: datetime | None = None,
         idempotency_key: str | None = None,
     ) -> Outcome:
-        """Records how a task went. `outcome` is "success", "failure", "partial" or "unverified" in any case, or `True` or `False`.
+        """Records the outcome of a task. `outcome` is "success", "failure", "partial" or "unverified" in any case, or `True` or `False`.
 
-        A task is told from others by its words, or by `task_id` where one is given; tasks of a known `difficulty` are compared among themselves.
-        `verdict_source` says who judged: "tool", "person", "evaluator", "caller" (the program), "agent" (its own word) or "imported"; the last two
-        alone form no proven rule. Without a `task_type` the nearest of the agent's configured categories is taken. `timestamp` is when it happened,
-        now by default.
-        The same `idempotency_key` counts once in a project: sent again, it gives the first outcome back and writes nothing; `ConflictError` if the
-        agent, the task or the outcome is another. `ScopeViolationError` for what the agent may not learn.
+        Tasks are distinguished by their words, or by `task_id` where one is given; tasks of a known `difficulty` are compared among
+        themselves. `verdict_source` says who judged: "tool", "person", "evaluator", "caller" (the program), "agent" (its own word) or
+        "imported"; the last two alone form no proven rule. Without a `task_type` the nearest of the agent's configured categories is
+        taken. `timestamp` is when it happened, now by default.
+
+        The same `idempotency_key` counts once in a project: sent again, it returns the first outcome and writes nothing; `ConflictError`
+        if the agent, the task or the outcome differs. `ScopeViolationError` for what the agent may not learn.
         """
-        given = {name: value for name, value in locals().items() if name != "self"}
-        return record.learn(self._room, given)
+        request = LearnRequest(
+            agent=agent,
+            task=task,
+            outcome=outcome,
+            strategy_used=strategy_used,
+            task_type=task_type,
+            task_id=task_id,
+            difficulty=difficulty,
+            verdict_source=verdict_source,
+            duration_ms=duration_ms,
+            error_message=error_message,
+            feedback=feedback,
+            metadata=metadata,
+            timestamp=timestamp,
+            idempotency_key=idempotency_key,
+        )
+        return record.learn(self._room, request)
 
     def learn_many(self, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
         """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`, its `idempotency_key` too."""
@@ -266,7 +310,7 @@ class ALMA(Upkeep):
         agent: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> UserPreference:
-        """Records what a user wants. Read only with that `user_id`, by any agent of the project."""
+        """Records a preference of a user. It is read only with that `user_id`, by any agent of the project."""
         return record.user_preference(
             self._room, user_id=user_id, category=category, preference=preference, source=source, agent=agent, metadata=metadata
         )
@@ -281,7 +325,8 @@ class ALMA(Upkeep):
         metadata: Mapping[str, Any] | None = None,
         passages: Sequence[Passage] | None = None,
     ) -> DomainKnowledge:
-        """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; without, it is cut by itself.
+        """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; by default it is split
+        automatically.
 
         `ScopeViolationError` if the agent may not learn in that domain.
         """
@@ -298,13 +343,32 @@ class ALMA(Upkeep):
         *,
         metadata: Mapping[str, Any] | None = None,
     ) -> AntiPattern:
-        """Records what not to do, why, and what to do instead."""
+        """Records a way that fails, why, and what to do instead."""
         return record.anti_pattern(
             self._room, agent=agent, pattern=pattern, why_bad=why_bad, better_alternative=better_alternative, metadata=metadata
         )
 
+    def add_conversation(
+        self,
+        messages: Iterable[Mapping[str, Any] | tuple[str, str]],
+        agent: str,
+        session_id: str,
+        *,
+        at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Conversation:
+        """Stores a conversation, searched by its sentences. A message is `{"role": …, "content": …}`, as model APIs have it, or (speaker, text).
+
+        What people say is found by meaning and by words; what has the role of an assistant or a tool, by words, which weigh half. Messages of a
+        system are left out.
+        `at` is when the conversation took place, now by default. In a slice `metadata["hits"]` lists what of it is nearest to the question.
+        """
+        return conversations.add_conversation(
+            self._room, messages=messages, agent=agent, session_id=session_id, at=at, metadata=metadata
+        )
+
     def add_heuristic(self, agent: str, condition: str, strategy: str, *, metadata: Mapping[str, Any] | None = None) -> Heuristic:
-        """Records a strategy that somebody states; it has no record of successes yet."""
+        """Records a strategy that a person or a program states. It has no record of successes yet."""
         return record.heuristic(self._room, agent=agent, condition=condition, strategy=strategy, metadata=metadata)
 
     def add(
@@ -316,19 +380,19 @@ class ALMA(Upkeep):
         return adding.add(self._room, kind, agent=agent, metadata=metadata, fields=fields)
 
     def register_memory_type(self, kind: CustomMemoryType) -> CustomMemoryType:
-        """Makes a kind known to this project, in every process and for good, and gives the definition that is in force.
+        """Registers a kind with this project, permanently and for every process. Returns the definition in force.
 
-        Registering the same again changes nothing. It may grow by fields that may be left out, and change its weights; anything else that
-        differs from what is registered is a `ConflictError`.
+        Registering the same again changes nothing. A kind may gain optional fields, and change its weights; any other difference from the
+        registered definition is a `ConflictError`.
         """
         return kinds.register(self._room, kind)
 
     def memory_types(self) -> dict[str, CustomMemoryType]:
-        """The kinds that were registered in this project, by name."""
+        """Returns the kinds that were registered in this project, by name."""
         return kinds.registered(self._room)
 
     def add_many(self, memories: Iterable[Memory | Draft]) -> list[str]:
-        """Records memories of any kinds in one transaction, all or none, and gives their ids."""
+        """Records memories of any kinds in one transaction, all or none, and returns their ids."""
         return record.add_many(self._room, memories)
 
     def record_usage(
@@ -338,12 +402,13 @@ class ALMA(Upkeep):
         memory_type: MemoryType | str | None = None,
         agent: str | None = None,
         *,
+        query: str = "",
         user_id: str | None = None,
     ) -> UsageReport:
-        """Counts what was used of what was shown; what was shown and not used counts as passed over.
+        """Counts which of the memories shown were used; the others count as ignored.
 
-        `used_memory_ids=None` says that nobody knows: nothing is counted. `memory_type` is not needed, ids are unique; ids that the agent
-        cannot see are reported and logged, not raised.
+        With `used_memory_ids=None` the usage is unknown, and nothing is counted. Ids that the agent cannot see are reported and logged,
+        not raised. `memory_type` and `query` are not needed: ids are unique.
         """
         return usage.record_usage(self._room, retrieved=retrieved_memory_ids, used=used_memory_ids, agent=agent, user_id=user_id)
 
@@ -354,10 +419,15 @@ class ALMA(Upkeep):
         signal: FeedbackSignal | str | None = None,
         agent: str | None = None,
         *,
+        query: str = "",
         user_id: str | None = None,
-    ) -> None:
-        """Counts what somebody said about a memory: "used", "ignored", "thumbs_up" or "thumbs_down". `memory_type` is not needed."""
-        usage.record_feedback(self._room, memory_id=memory_id, signal=signal, agent=agent, user_id=user_id)
+    ) -> FeedbackReport:
+        """Counts one signal about a memory: "used", "ignored", "thumbs_up" or "thumbs_down".
+
+        An id that the agent cannot see is reported and logged, not raised, as by `record_usage`. `memory_type` and `query` are not
+        needed.
+        """
+        return usage.record_feedback(self._room, memory_id=memory_id, signal=signal, agent=agent, user_id=user_id)
 
     @by_place("task")
     def episode(
@@ -368,52 +438,85 @@ class ALMA(Upkeep):
         user_id: str | None = None,
         task_type: str | None = None,
         episode_id: str | None = None,
+        run_id: str | None = None,
+        thread_id: str | None = None,
         top_k: int = 5,
         memories: MemorySlice | None = None,
         deferred: bool = False,
     ) -> Episode:
-        """Begins an attempt at a task: retrieves what matters for it, and keeps what was shown, done and achieved.
+        """Begins an attempt at a task: retrieves what matters for it, and records what was shown and done, and the outcome.
 
-        `memories` is what was shown, if the caller has retrieved it for this agent before; nothing is retrieved then.
-        Use it in a `with` block, or end it yourself. `ConflictError` if there is an episode of that `episode_id` already, `ScopeViolationError` if
-        the agent may not learn from the task. One that a crash left open is closed as abandoned when its project is next opened. `deferred` spares
-        a write: the beginning lands with the first step, the ending or the suspension. Until then only this process sees it, and a crash leaves no
-        trace of it. With an `episode_id` it lands at once all the same.
+        `memories` is the slice to show, if the caller has retrieved it for this agent before; nothing is retrieved then. Use the episode
+        in a `with` block, or end it yourself. `ConflictError` if an episode of that `episode_id` exists, `ScopeViolationError` if the
+        agent may not learn from the task. An episode that a crash left open is closed as abandoned when its project is next opened.
+        `deferred` saves a write: the beginning is stored with the first step, the ending or the suspension. Until then only this process
+        sees the episode, and a crash leaves no trace of it. With an `episode_id` it is stored at once all the same.
+
+        `run_id` and `thread_id` are the caller's own, at most 200 characters each. A run may have several episodes, say one of each agent
+        in a hand-off; `run_episodes` and `settle` find them.
         """
-        return episodes.begin(
+        return lifecycle.begin(
             self._room,
             agent=agent,
             task=task,
             user_id=user_id,
             task_type=task_type,
             episode_id=episode_id,
+            run_id=run_id,
+            thread_id=thread_id,
             top_k=top_k,
             memories=memories,
             deferred=deferred,
         )
 
     def resume_episode(self, episode_id: str, *, memories: MemorySlice | None = None) -> Episode:
-        """Takes up an episode that was suspended. `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`).
+        """Resumes an episode that was suspended. `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`).
 
         Citations are found without it too. `ConflictError` if the episode has ended, or if a running process holds it.
         """
-        return episodes.resume(self._room, episode_id=episode_id, memories=memories)
+        return lifecycle.resume(self._room, episode_id=episode_id, memories=memories)
 
+    @overload
     def settle(
         self,
         episode_id: str,
         outcome: str | bool | Verdict,
         reason: str | None = None,
         *,
+        run_id: None = None,
         source: str | VerdictSource | None = None,
-    ) -> EpisodeRecord:
-        """Sets or corrects the verdict of an episode that has ended, in its record and in the memory of it, in one transaction.
+    ) -> EpisodeRecord: ...
 
-        `source` says who judges and becomes the memory's `verdict_source`; without one, that stays as it is. The same verdict of the same source
-        again changes nothing. `MemoryNotFoundError` for an unknown episode, `ConflictError` for one that is still open, and where a source whose
-        word is trusted would replace one whose word is not, or the reverse: their evidence is kept apart.
+    @overload
+    def settle(
+        self,
+        *,
+        outcome: str | bool | Verdict,
+        run_id: str,
+        reason: str | None = None,
+        source: str | VerdictSource | None = None,
+    ) -> list[EpisodeRecord]: ...
+
+    def settle(
+        self,
+        episode_id: str | None = None,
+        outcome: str | bool | Verdict | None = None,
+        reason: str | None = None,
+        *,
+        run_id: str | None = None,
+        source: str | VerdictSource | None = None,
+    ) -> EpisodeRecord | list[EpisodeRecord]:
+        """Sets or corrects the verdict of an episode that has ended, in its record and in its memory, in one transaction.
+
+        With a `run_id` instead of an `episode_id`, it sets that of every episode that ended in the run, all in that one transaction or
+        none, and returns all of them, in the order in which they began. Open and abandoned ones are left alone.
+
+        `source` says who judges and becomes the memory's `verdict_source`; without one, that stays as it is. The same verdict of the same
+        source again changes nothing. `MemoryNotFoundError` for an unknown episode or run. `ConflictError` for an episode that is still
+        open, a run in which none has ended, and where a trusted source would replace an untrusted one, or the reverse: their evidence is
+        kept apart.
         """
-        return episodes.settle(self._room, episode_id=episode_id, outcome=outcome, reason=reason, source=source)
+        return settling.settle(self._room, episode_id=episode_id, run_id=run_id, outcome=outcome, reason=reason, source=source)
 
     @by_place("task")
     def strategies(
@@ -428,11 +531,13 @@ class ALMA(Upkeep):
         include_steps: bool = False,
         limit: int = 20,
     ) -> StrategyTable:
-        """The record of the strategies tried for tasks like this one, of a type, or at all: the highest `expected` rate of success first.
+        """Returns the record of the strategies tried for tasks like this one, of a type, or at all: the highest `expected` rate of
+        success first.
 
-        `among` names the strategies to compare, tried or not. `explore` orders by the upper bound of the rate instead. Ties are broken at random by
-        `seed`, else always alike. What agents tried that share with this one counts half; rows on nothing else say `shared_from`. `include_steps`
-        adds what single steps of episodes tried. Looked at are the newest 4,096 cells of task and strategy of each agent, near a task 128 strategies.
+        `among` names the strategies to compare, tried or not. `explore` orders by the upper bound of the rate instead. Ties are broken at
+        random by `seed`, else always alike. Attempts of agents that share with this one count half; rows that rest only on these have
+        `shared_from`. `include_steps` adds what single steps of episodes tried. The 4,096 cells of task and strategy of each agent that
+        were used last are considered, and 128 strategies.
         """
         return tried.strategies(
             self._room,
@@ -447,56 +552,82 @@ class ALMA(Upkeep):
         )
 
     def outcomes_behind(self, memory_id: str, limit: int = 20) -> list[Outcome]:
-        """The outcomes that a heuristic or an anti-pattern was learned from, newest first, forgotten ones too; none if somebody stated it.
+        """Returns the outcomes that a heuristic or an anti-pattern was learned from, newest first, forgotten ones too; none if it was
+        stated.
 
         `MemoryNotFoundError` if there is no such memory.
         """
-        return behind.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
+        return supporting_outcomes.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
 
     @by_place("action")
     def check(self, agent: str, action: str, task: str | None = None, *, task_type: str | None = None) -> ActionCheck:
-        """The anti-patterns, learned or stated, that an action about to be taken matches. Takes milliseconds, writes nothing, forbids nothing.
+        """Returns the anti-patterns, learned or stated, that an intended action matches. Takes milliseconds, writes nothing, forbids
+        nothing.
 
-        An action is a call, a command or a sentence: arguments that a pattern does not name do not matter. With a `task` or a `task_type`, what
-        was learned warns only where it was learned from like tasks; what was stated always does.
+        An action is a call, a command or a sentence: arguments that a pattern does not name do not matter. With a `task` or a
+        `task_type`, a learned pattern warns only where it was learned from like tasks; a stated one always does.
         """
-        return cautioning.check(self._room, agent=agent, action=action, task=task, task_type=task_type)
+        return check.check(self._room, agent=agent, action=action, task=task, task_type=task_type)
 
     @by_place("context")
     def assess(
         self, strategy: str | None = None, context: str = "", agent: str = "", *, task_type: str | None = None
     ) -> Assessment:
-        """How likely a strategy is to succeed in a context, from the record of like tasks and of those of the same `task_type`; without a strategy,
-        how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
-        return assessing.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type)
+        """Returns how likely a strategy is to succeed in a context, from the record of like tasks and of those of the same `task_type`;
+        without a strategy, how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
+        return assess.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type)
 
     def get_episode(self, episode_id: str) -> EpisodeRecord:
-        """What is kept of an episode: what was shown, the steps, how it ended. `MemoryNotFoundError` if there is none of that id.
+        """Returns the record of an episode: memories shown, steps, ending. `MemoryNotFoundError` if there is none of that id.
 
         One that ended unjudged has a `forecast` made from its steps, if at least five of the agent's episodes were judged.
         """
-        return forecasts.with_forecast(self._room, attempts.get(self._room, episode_id))
+        return forecasts.with_forecast(self._room, records.get(self._room, episode_id))
 
     def recent_episodes(self, limit: int = 20) -> list[EpisodeRecord]:
-        """The episodes that began last, newest first. Those that ended unjudged have a `forecast`, as by `get_episode`."""
-        return forecasts.with_forecasts(self._room, attempts.recent(self._room, limit=limit))
+        """Returns the episodes that began last, newest first. Those that ended unjudged have a `forecast`, as by `get_episode`."""
+        return forecasts.with_forecasts(self._room, records.recent(self._room, limit=limit))
+
+    def run_episodes(self, run_id: str) -> list[EpisodeRecord]:
+        """Returns the episodes that were begun with a `run_id`, in the order in which they began; none if there is no such run.
+
+        Those that ended unjudged have a `forecast`, as by `get_episode`.
+        """
+        return forecasts.with_forecasts(self._room, records.of_run(self._room, args.checked_label(run_id, "run_id")))
 
     def review(self, agent: str | None = None, limit: int = 20) -> ReviewReport:
-        """What a person should judge first: unjudged episodes, least foreseeable first, and those judged otherwise than forecast.
+        """Returns what a person should judge first: unjudged episodes, least foreseeable first, and those whose verdict differs from the
+        forecast.
 
-        Of one agent, or of all. Verdicts are given by `settle(…, source="person")`; what a person judged is not listed as surprising again. Looked
-        at are the newest 500 endings; a forecast rests on the newest 100 judged episodes of the agent. Writes nothing.
+        Of one agent, or of all. Verdicts are given by `settle(…, source="person")`; an episode that a person judged is not listed as
+        surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent. Writes
+        nothing.
         """
-        return reviewing.review(self._room, agent=agent, limit=limit)
+        return review.review(self._room, agent=agent, limit=limit)
 
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
-        """A memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""
+        """Returns a memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""
         return usage.get(self._room, memory_id, agent=agent, user_id=user_id)
+
+    # Names that alma-memory has for these; docs/migrating.md maps the others.
+    add_preference = add_user_preference
+    add_knowledge = add_domain_knowledge
+    stats = Admin.get_stats
 
 
 def checked_alma(alma: object) -> ALMA:
-    """What an integration was given, if it is an ALMA. `ConfigurationError` if not, `StorageError` if it was closed."""
+    """Returns the argument of an integration if it is an ALMA. `ConfigurationError` if not, `StorageError` if it was closed."""
     if not isinstance(alma, ALMA):
         raise ConfigurationError(f"alma must be an open ALMA, not {type(alma).__name__}; asyncio is served by the same one")
     alma._store.check_open()
     return alma
+
+
+def redacted(alma: ALMA, text: str) -> str:
+    """Returns a text as the store of a project would keep it: to be asked for before a text is cut, for half a secret is not found."""
+    return alma._store.redaction.text(text)
+
+
+def place_of(alma: ALMA) -> str:
+    """Returns the location of a project's store: all projects in one store have the same location."""
+    return str(alma._store.folder)

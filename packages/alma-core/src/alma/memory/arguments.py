@@ -1,4 +1,4 @@
-"""What callers give, checked once at the door. Bad input is a clear error and nothing is stored."""
+"""Checks the arguments of callers, once, at the façade. Bad input is a clear error and nothing is stored."""
 
 import json
 import re
@@ -7,8 +7,9 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any, TypeVar
 
-from alma.errors import ScopeViolationError, ValidationError
+from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
 from alma.text import fault_in, quoted
+from alma.types.embedding import Fingerprint
 from alma.types.identity import as_utc
 from alma.types.kinds import Verdict, VerdictSource
 
@@ -18,6 +19,7 @@ LONGEST_TEXT = 200_000
 LONGEST_NAME = 200
 LARGEST_TOP_K = 1_000
 LARGEST_METADATA = 100_000
+LARGEST_DIMENSION = 65_536
 DEEPEST_METADATA = 100
 
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -26,7 +28,7 @@ _NESTING = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
 def checked_text(value: object, name: str, *, limit: int = LONGEST_TEXT) -> str:
-    """`value` without space around it: a text that says something, can be stored, and is at most `limit` characters long."""
+    """Returns `value` without surrounding space: a text that is not blank, can be stored, and is at most `limit` characters long."""
     if not isinstance(value, str):
         raise ValidationError(f"{name} must be a text, not {quoted(value)}")
     text = value.strip()
@@ -47,7 +49,7 @@ def optional_text(value: object, name: str, *, limit: int = LONGEST_TEXT) -> str
 
 
 def checked_name(value: object, name: str) -> str:
-    """The name of an agent, user or project: one line, at most 200 characters. `ScopeViolationError` if there is none."""
+    """Returns the name of an agent, user or project: one line, at most 200 characters. `ScopeViolationError` if there is none."""
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ScopeViolationError(f"{name} is missing; there is no default, since memories belong to somebody")
     return checked_label(value, name)
@@ -59,7 +61,7 @@ def optional_label(value: object, name: str) -> str | None:
 
 
 def checked_label(value: object, name: str) -> str:
-    """A category, a source or the like: one line that can be printed, at most 200 characters."""
+    """Returns a category, a source or the like: one printable line, at most 200 characters."""
     text = checked_text(value, name, limit=LONGEST_NAME)
     if not text.isprintable():
         raise ValidationError(f"{name} {text!r} holds a character that cannot be printed")
@@ -67,7 +69,7 @@ def checked_label(value: object, name: str) -> str:
 
 
 def checked_count(value: object, name: str, *, largest: int = LARGEST_TOP_K) -> int:
-    """A whole number from 1 to `largest`."""
+    """Returns a whole number from 1 to `largest`."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValidationError(f"{name} must be a whole number, not {quoted(value)}")
     if not 1 <= value <= largest:
@@ -76,17 +78,12 @@ def checked_count(value: object, name: str, *, largest: int = LARGEST_TOP_K) -> 
 
 
 def checked_source(value: object) -> VerdictSource:
-    """Who judged; the caller by default. `ValidationError` for another word."""
-    if value is None:
-        return VerdictSource.CALLER
-    try:
-        return VerdictSource(value.strip().lower() if isinstance(value, str) else "")
-    except ValueError:
-        raise ValidationError(f"verdict_source must be one of {', '.join(VerdictSource)}, not {quoted(value)}") from None
+    """Returns the source of a verdict; the caller by default. `ValidationError` for another word."""
+    return VerdictSource.CALLER if value is None else VerdictSource.checked(value)
 
 
 def checked_verdict(value: object) -> Verdict:
-    """A verdict in any case, or `True` or `False`. Anything else is an error, never a silent failure."""
+    """Returns the verdict of a word in any case, or of `True` or `False`. Anything else is an error, never a silent failure."""
     if isinstance(value, bool):
         return Verdict.SUCCESS if value else Verdict.FAILURE
     try:
@@ -101,7 +98,7 @@ def _no_verdict(value: object) -> Verdict:
 
 
 def checked_duration(value: object) -> int | None:
-    """Milliseconds, 0 or more, rounded to whole ones."""
+    """Returns milliseconds, 0 or more, rounded to whole ones."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
@@ -110,7 +107,7 @@ def checked_duration(value: object) -> int | None:
 
 
 def checked_time(value: object, name: str) -> datetime | None:
-    """An aware UTC time; a naive one is taken as UTC."""
+    """Returns an aware UTC time; a naive one is taken as UTC."""
     if value is None:
         return None
     if not isinstance(value, datetime):
@@ -122,7 +119,7 @@ def checked_time(value: object, name: str) -> datetime | None:
 
 
 def checked_metadata(value: object) -> dict[str, Any]:
-    """A mapping that JSON can carry, as plain values, at most 100,000 characters as JSON and 100 levels deep."""
+    """Returns a JSON-compatible mapping as plain values, at most 100,000 characters as JSON and 100 levels deep."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -146,14 +143,14 @@ def _depth(text: str) -> int:
 
 
 def checked_items(value: object, name: str) -> Iterable[Any]:
-    """A list, or anything else that gives one item after another. One bare text or mapping is an error, not many items."""
+    """Returns a list or another iterable. A bare text or mapping is an error, not many items."""
     if isinstance(value, str | bytes | Mapping):
         raise ValidationError(f"{name} must be a list, not {quoted(value)}")
     return _iterable(value, f"{name} must be a list")
 
 
 def _iterable(value: Any, wanted: str) -> Iterable[Any]:
-    """The value, if it can be iterated over. Its class alone does not say so of an array of no dimension."""
+    """Returns the value if it can be iterated over. Its class does not show that: an array without dimensions cannot."""
     try:
         iter(value)
     except TypeError as error:
@@ -163,21 +160,21 @@ def _iterable(value: Any, wanted: str) -> Iterable[Any]:
 
 
 def checked_call(value: Called, name: str) -> Called:
-    """A function, or anything else that can be called."""
+    """Returns a callable."""
     if not callable(value):
         raise ValidationError(f"{name} must be a function, not {quoted(value)}")
     return value
 
 
 def checked_choice(value: object, name: str, choices: Collection[str]) -> str:
-    """One of a few words."""
+    """Returns one of the choices."""
     if not isinstance(value, str) or value not in choices:
         raise ValidationError(f"{name} is {quoted(value)}; it is {' or '.join(map(repr, choices))}")
     return value
 
 
 def checked_ids(value: object, name: str) -> list[str]:
-    """Distinct ids in the order given. One bare text is an error, not a list of letters."""
+    """Returns distinct ids in the order given. A bare text is an error, not a list of letters."""
     if isinstance(value, str):
         raise ValidationError(f"{name} must be a list of ids, not {quoted(value)}")
     ids: Sequence[object] = list(_iterable(value, f"{name} must be a list of ids"))
@@ -187,3 +184,20 @@ def checked_ids(value: object, name: str) -> list[str]:
         if fault := fault_in(item):
             raise ValidationError(f"{name} holds {quoted(item)}, which is no id: {fault}")
     return list(dict.fromkeys(str(item) for item in ids))
+
+
+def check_embedder(embedder: object, dimension: object) -> None:
+    """Raises `ConfigurationError` for what is neither a name nor an embedder, or has another dimension."""
+    if dimension is not None and not _is_dimension(dimension):
+        raise ConfigurationError(f"embedding_dim must be a whole number from 1 to {LARGEST_DIMENSION:,}, not {quoted(dimension)}")
+    if isinstance(embedder, str):
+        return
+    fingerprint = getattr(embedder, "fingerprint", None)
+    if not isinstance(fingerprint, Fingerprint):
+        raise ConfigurationError(f"embedding_provider must be a name or an embedder, not {quoted(embedder)}")
+    if dimension not in (None, fingerprint.dimension):
+        raise ConfigurationError(f"the embedder gives {fingerprint.dimension} dimensions, but embedding_dim is {dimension}")
+
+
+def _is_dimension(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST_DIMENSION

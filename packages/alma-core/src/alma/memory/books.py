@@ -1,4 +1,4 @@
-"""The evidence that questions are put to, kept from one question to the next and brought up to date before each."""
+"""Cache of the evidence that questions use, kept between questions and updated before each."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from alma.protocols import Project
 
 
 class Books:
-    """The books of one project. `empty` makes a ledger as of a record, of which nothing was read yet. Thread-safe."""
+    """Cached evidence of one project. `empty` makes an empty ledger as of a journal record. Thread-safe."""
 
     def __init__(self, project: Project, empty: Callable[[int], Ledger]) -> None:
         self._project = project
@@ -21,17 +21,17 @@ class Books:
         renewed_in_children(self)
 
     def renew_in_child(self) -> None:
-        """Starts anew: another thread of the parent may have had the lock."""
+        """Starts with an empty cache: another thread of the parent may have held the lock."""
         self._lock = threading.Lock()
         self._ledger = None
 
     @contextmanager
     def of(self, agents: Agents) -> Iterator[Book]:
-        """The newest evidence of some agents, as of now. One thread at a time has it."""
+        """Yields the newest evidence of some agents, as of now. One thread at a time holds it."""
         with self._lock, self._project.moment():
             learned, ledger = self._project.learned, self._ledger
             upto = learned.upto()
-            self._ledger = None  # what fails half-way is never used again
+            self._ledger = None  # a failed update must not be used again
             if ledger is not None and ledger.upto < upto:
                 entries = self._project.entries(after=ledger.upto)
                 is_current = catch_up(ledger, entries, upto=upto, learned=learned, vectors_of=self._project.vectors)
@@ -46,6 +46,6 @@ class Books:
                 self._ledger = ledger
 
     def drop(self) -> None:
-        """Lets go of all evidence, and the texts in it."""
+        """Drops all evidence, and the texts in it."""
         with self._lock:
             self._ledger = None

@@ -1,4 +1,4 @@
-"""Errors that damage causes. Whatever code meets the damage first, and whatever it raises, callers get a `CorruptStoreError` that names it."""
+"""Turns errors that damage causes into a `CorruptStoreError` that names the damage, whatever code met it first."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ MOST_NAMED = 3
 def naming_damage(store_of: Callable[[], Store]) -> Iterator[None]:
     """Turns an unexpected error in the block into a `CorruptStoreError` if `verify` finds the store damaged; else it is raised as it is.
 
-    Rows are read by the thousand, and not each is checked each time. So the check comes afterwards, when something failed.
+    Rows are read by the thousand and not checked each time, so the check runs after something failed.
     """
     try:
         yield
@@ -55,7 +55,7 @@ def _naming(method: Callable[P, R], store_of: Callable[[Any], Store]) -> Callabl
 
 
 def _damage(store_of: Callable[[], Store]) -> str:
-    """The first problems of the store; none if it is sound, or cannot be looked at."""
+    """Returns the first problems of the store; "" if it is sound, or cannot be checked."""
     try:
         problems = store_of().verify().problems
     except Exception:  # noqa: BLE001 - the first error is the one to raise

@@ -16,14 +16,15 @@ OPERATION = "register_memory_type"
 
 
 def register(room: Room, definition: object) -> CustomMemoryType:
-    """The definition now in force: stored, if it is new or has grown. `ConflictError` if it does not fit what is registered."""
+    """Returns the definition in force after storing it if it is new or has grown. `ConflictError` if it does not fit the registered
+    one."""
     if not isinstance(definition, CustomMemoryType):
         raise ValidationError(f"a CustomMemoryType is needed, not {quoted(definition)}")
     version, body = room.project.record(DEFINITIONS, [definition.name])[definition.name]
     if version and _merged(body, definition) == stored_type(body):
         return stored_type(body)
     with room.project.write(actor="", operation=OPERATION, at=room.now()) as write:
-        # Read again, now that no other process can register: however many do at once, each fits what the last one stored.
+        # Read again inside the write: no other process can register now, so each of several at once fits what the last one stored.
         version, body = write.stored.record(DEFINITIONS, [definition.name])[definition.name]
         merged = _merged(body, definition) if version else definition
         if not version or merged != stored_type(body):
@@ -32,17 +33,17 @@ def register(room: Room, definition: object) -> CustomMemoryType:
 
 
 def _merged(body: Mapping[str, Any], definition: CustomMemoryType) -> CustomMemoryType:
-    """What is registered, grown by a definition. `ConflictError` if the two do not fit."""
+    """Returns the registered definition merged with a new one. `ConflictError` if the two do not fit."""
     return stored_type(body).merged(definition)
 
 
 def registered(room: Room) -> dict[str, CustomMemoryType]:
-    """The kinds of the project by name."""
+    """Returns the kinds of the project by name."""
     return {key: stored_type(body) for key, _, body in room.project.records(DEFINITIONS)}
 
 
 def definition_of(room: Room, name: str) -> CustomMemoryType:
-    """The definition of a kind. `ValidationError`, which says what there is, if none is registered."""
+    """Returns the definition of a kind. `ValidationError`, which lists the known kinds, if it is not registered."""
     version, body = room.project.record(DEFINITIONS, [name])[name]
     if version:
         return stored_type(body)
@@ -56,13 +57,13 @@ def definition_of(room: Room, name: str) -> CustomMemoryType:
 
 
 def checked_kind(room: Room, kind: object) -> str:
-    """The name of a kind that there is, built in or registered."""
+    """Returns the name of a kind, built in or registered."""
     name = args.checked_label(kind, "kind")
     return name if name in MEMORY_CLASSES else definition_of(room, name).name
 
 
 def profile_for(room: Room, kinds: Iterable[str], usual: Profile) -> Profile:
-    """The usual weights, and those that kinds among these bring along."""
+    """Returns the usual weights, with the own weights of those kinds that define them."""
     own = [name for name in set(kinds) if name not in MEMORY_CLASSES]
     found = room.project.record(DEFINITIONS, own)
     weights = {name: stored_type(body).scoring_weights for name, (_, body) in found.items() if body}
@@ -70,7 +71,7 @@ def profile_for(room: Room, kinds: Iterable[str], usual: Profile) -> Profile:
 
 
 def placed(room: Room, memory: CustomMemory) -> CustomMemory:
-    """A memory that a caller made, its fields checked by the project's definition of its kind."""
+    """Returns a memory of a caller with its fields checked by the project's definition of its kind."""
     definition = definition_of(room, memory.kind)
     given = {name: value for name, value in memory.fields.items() if value is not None or name in definition.fields}
     return memory.model_copy(update={"definition": definition, "fields": definition.checked(given)})

@@ -16,23 +16,24 @@ from alma.config import (
     settings_block,
 )
 from alma.embedding import NO_OPTIONS, Options, create_embedder, embedder_for
-from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError
+from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError, ValidationError
 from alma.memory import arguments as args
-from alma.memory.relearning import relearn
+from alma.memory.admin.schedule import Schedule
+from alma.memory.learn.ledger_migration import relearn
+from alma.memory.redacting import Redact, Redaction, checked_redact
 from alma.memory.room import OpenStore
-from alma.memory.schedule import Schedule
-from alma.memory.sizes import SearchSizes
+from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
-from alma.protocols import Clock, Embedder
+from alma.protocols import Clock, Embedder, Relearnable, Store, StoreRequest
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
-from alma.storage.store import SQLStorage
+from alma.storage.factories import SQLITE, open_named
+from alma.storage.lock_timeout import checked_timeout
 from alma.text import quoted
 from alma.types.embedding import Fingerprint
 from alma.types.scope import MemoryScope
 
 _LOG = logging.getLogger("alma")
 AUTO = "auto"
-LARGEST_DIMENSION = 65_536
 
 
 def open_store(
@@ -48,38 +49,53 @@ def open_store(
     forgetting: ForgettingSettings | Mapping[str, object] | None = None,
     maintenance: MaintenanceSettings | Mapping[str, object] | None = None,
     sizes: SearchSizes | None = None,
+    lock_timeout: float | None = None,
+    redact: Redact = "on",
+    storage: str = SQLITE,
+    options: Mapping[str, object] | None = None,
 ) -> OpenStore:
-    """The store in a folder, made if it is not there yet. A relative folder is relative to the current one."""
+    """The store in a folder, made if it is not there yet. A relative folder is relative to the current one.
+
+    `storage` is the name of a kind of store (see `alma.storage.factories`), `options` its own block of the configuration.
+    """
     _check_types(storage_dir=storage_dir, db_name=db_name, agents=agents)
     if not callable(clock):
         raise ConfigurationError(f"clock must be a function that returns the time, not {quoted(clock)}")
-    check_embedder(embedder, embedding_dim)
-    path = resolve_storage_dir(storage_dir, Path.cwd()) / check_db_name(db_name)
+    args.check_embedder(embedder, embedding_dim)
+    seconds = _timeout(lock_timeout)
+    redact = checked_redact(redact)
+    folder, file = resolve_storage_dir(storage_dir, Path.cwd()), check_db_name(db_name)
     scopes = {args.checked_name(name, "agent"): _scope(name, rules) for name, rules in (agents or {}).items()}
     scoring = scoring or ScoringSettings()
     profile = Profile.of(scoring.weights.model_dump(), scoring.half_life_days or DEFAULT_HALF_LIFE_DAYS)
     rules = settings_block(ForgettingSettings, {} if forgetting is None else forgetting, "forgetting")
     upkeep = settings_block(MaintenanceSettings, {} if maintenance is None else maintenance, "maintenance")
-    if not os.path.exists(path):  # unlike `Path.exists` it does not raise for a folder that may not be entered
-        _make(path, embedder, embedding_dim, clock, embedder_options)
-    storage = SQLStorage(path, at=clock())
-    try:
-        texts = _texts(storage, embedder, embedding_dim, embedder_options)
-    except BaseException:
-        storage.close()
-        raise
-    store = OpenStore(
-        storage, path.parent, texts, clock, scopes, profile, embedder_options, rules, upkeep, sizes or SearchSizes()
+    at = f"{folder / file}" if storage == SQLITE else f"the {storage} store of {folder}"
+    made = StoreRequest(
+        str(folder), file, clock(), seconds, options or {}, lambda: _fingerprint(at, embedder, embedding_dim, embedder_options)
     )
-    _relearn(store, storage)
+    opened = open_named(storage, made)
+    try:
+        texts = _texts(opened, at, embedder, embedding_dim, embedder_options)
+    except BaseException:
+        opened.close()
+        raise
+    redaction = Redaction.of(redact, opened.id)
+    store = OpenStore(
+        opened, folder, texts, clock, scopes, profile, redaction, embedder_options, rules, upkeep, sizes or SearchSizes()
+    )
+    _relearn(store)
     if upkeep.every is not None:
         Schedule(store).start()
     return store
 
 
-def _relearn(store: OpenStore, storage: SQLStorage) -> None:
+def _relearn(store: OpenStore) -> None:
     """Has the evidence of former versions made anew. A damaged project opens all the same, so that it can be verified and mended, and is tried again
     at the next open."""
+    storage = store.storage
+    if not isinstance(storage, Relearnable):
+        return
     try:
         for name in storage.to_relearn():
             try:
@@ -104,60 +120,53 @@ def _check_types(**given: object) -> None:
             raise ConfigurationError(f"{name} must be a {wanted[name][0].__name__}, not {quoted(value)}")
 
 
-def check_embedder(embedder: object, dimension: object) -> None:
-    """`ConfigurationError` for what is neither a name nor an embedder, or has another dimension."""
-    if dimension is not None and not _is_dimension(dimension):
-        raise ConfigurationError(f"embedding_dim must be a whole number from 1 to {LARGEST_DIMENSION:,}, not {quoted(dimension)}")
-    if isinstance(embedder, str):
-        return
-    fingerprint = getattr(embedder, "fingerprint", None)
-    if not isinstance(fingerprint, Fingerprint):
-        raise ConfigurationError(f"embedding_provider must be a name or an embedder, not {quoted(embedder)}")
-    if dimension not in (None, fingerprint.dimension):
-        raise ConfigurationError(f"the embedder gives {fingerprint.dimension} dimensions, but embedding_dim is {dimension}")
+def _timeout(value: object) -> float | None:
+    try:
+        return None if value is None else checked_timeout(value)
+    except ValidationError as error:
+        raise ConfigurationError(str(error)) from error
 
 
-def _is_dimension(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST_DIMENSION
-
-
-def _make(path: Path, embedder: str | Embedder, dimension: int | None, clock: Clock, options: Options) -> None:
+def _fingerprint(at: str, embedder: str | Embedder, dimension: int | None, options: Options) -> Fingerprint:
+    """That of the embedder that a new store is made with."""
     chosen = create_embedder(embedder, dimension=dimension, options=options) if isinstance(embedder, str) else embedder
     try:
-        SQLStorage.create(path, chosen.fingerprint, at=clock())
+        made = chosen.fingerprint
     finally:
         TextVectors.made_by(chosen, is_own=isinstance(embedder, str)).close()
-    _LOG.info("made %s with the embedder %s (%d dimensions)", path, chosen.fingerprint.model, chosen.fingerprint.dimension)
+    _LOG.info("making %s with the embedder %s (%d dimensions)", at, made.model, made.dimension)
+    return made
 
 
-def _texts(storage: SQLStorage, embedder: str | Embedder, dimension: int | None, options: Options) -> TextVectors:
+def _texts(storage: Store, at: str, embedder: str | Embedder, dimension: int | None, options: Options) -> TextVectors:
     recorded = storage.fingerprint
     if embedder == AUTO:
         if dimension is not None and dimension != recorded.dimension:
-            raise _mismatch(storage, f"{dimension} dimensions are configured")
+            raise _mismatch(storage, at, f"{dimension} dimensions are configured")
         return TextVectors(recorded, lambda: embedder_for(recorded, options=options))
     chosen = create_embedder(embedder, dimension=dimension, options=options) if isinstance(embedder, str) else embedder
     texts = TextVectors.made_by(chosen, is_own=isinstance(embedder, str))
     if chosen.fingerprint != recorded:
         texts.close()
-        raise _mismatch(storage, f"it was opened with {chosen.fingerprint.model} ({chosen.fingerprint.dimension} dimensions)")
+        raise _mismatch(storage, at, f"it was opened with {chosen.fingerprint.model} ({chosen.fingerprint.dimension} dimensions)")
     return texts
 
 
-def _mismatch(storage: SQLStorage, but: str) -> EmbedderMismatchError:
+def _mismatch(storage: Store, at: str, but: str) -> EmbedderMismatchError:
     recorded = storage.fingerprint
     return EmbedderMismatchError(
-        f"{storage.path} was made with {recorded.model} {recorded.revision} ({recorded.dimension} dimensions, {recorded.precision}), but {but}; "
+        f"{at} was made with {recorded.model} {recorded.revision} ({recorded.dimension} dimensions, {recorded.precision}), but {but}; "
         "vectors of two models do not compare. Open it with the embedder it was made with (`auto` does), or run `alma reindex`"
     )
 
 
 def _scope(name: str, rules: MemoryScope | Mapping[str, object]) -> MemoryScope:
-    if isinstance(rules, MemoryScope):
-        return rules
     try:
-        return MemoryScope.model_validate(rules)
+        scope = rules if isinstance(rules, MemoryScope) else MemoryScope.model_validate(rules)
     except PydanticError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise ConfigurationError(f"agents.{name}.{place}: {first['msg']}") from error
+    if scope.agent_name not in ("", name):
+        raise ConfigurationError(f"agents.{name}.agent_name: {quoted(scope.agent_name)} is the name of another agent")
+    return scope.model_copy(update={"agent_name": name})

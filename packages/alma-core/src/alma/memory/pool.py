@@ -1,4 +1,4 @@
-"""Threads for work beside a call's own."""
+"""Threads for work beside a call's own thread."""
 
 import threading
 from collections.abc import Callable
@@ -15,10 +15,10 @@ R = TypeVar("R")
 
 
 class Pool:
-    """A few threads, started when the first are needed; a forked child starts its own."""
+    """A few threads, started on first use; a forked child starts its own."""
 
     def __init__(self, name: str, *, closed: str) -> None:
-        """`closed` is what the error says when it is used after its end."""
+        """Takes the message of the error for a call after `close`."""
         self._name = name
         self._closed = closed
         self._is_closed = False
@@ -27,7 +27,7 @@ class Pool:
         renewed_in_children(self)
 
     def submit(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Has a thread make the call. `StorageError` after `close`."""
+        """Runs the call in a thread. `StorageError` after `close`."""
         with self._lock:
             if self._is_closed:
                 raise StorageError(self._closed)
@@ -36,7 +36,7 @@ class Pool:
             return self._threads.submit(call, *args, **kwargs)
 
     def close(self, *, wait: bool = True) -> None:
-        """Lets the threads end when they have done what was asked of them, and waits for that unless told otherwise."""
+        """Lets the threads end after the calls already submitted, and waits for that unless `wait` is false."""
         with self._lock:
             self._is_closed = True
             threads = self._threads
@@ -44,5 +44,5 @@ class Pool:
             threads.shutdown(wait=wait)
 
     def renew_in_child(self) -> None:
-        """The parent's threads are not here."""
+        """Drops the parent's threads, which do not exist in the child."""
         self._threads, self._lock = None, threading.Lock()

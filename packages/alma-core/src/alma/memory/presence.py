@@ -1,4 +1,4 @@
-"""Whether the process that holds something is still there: a file that it keeps locked for as long as it lives."""
+"""Detects whether the process that holds an episode still runs, by a file that it keeps locked while it lives."""
 
 import contextlib
 import os
@@ -19,9 +19,10 @@ _NAME = re.compile("[0-9a-f]{32}")
 
 
 class Presence:
-    """This open store, as others see it. The lock is the operating system's: it goes with the process, however that ends, and only then.
+    """Identity of this open store, visible to other processes. The operating system releases its lock when the process ends, and only
+    then.
 
-    Unlike a process number it cannot be mistaken for another's, also when containers share a folder.
+    Unlike a process number it is never reused, and it works when containers share a folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -33,34 +34,35 @@ class Presence:
 
     @property
     def id(self) -> str:
-        """The name under which this store holds something, locked from now until `leave`. `StorageError` if that cannot be."""
+        """Name under which this store holds episodes, locked from the first read until `leave`. `StorageError` if it cannot be locked."""
         with self._guard:
             if self._descriptor is None:
                 self._id, self._descriptor = self._entered()
             return self._id
 
     def is_there(self, holder: object) -> bool:
-        """Whether that holder is still there. One that never was is not. `CorruptStoreError` for what is no name of one."""
+        """Returns True when that holder still runs. `CorruptStoreError` for an invalid name."""
         return holder == self._id or _is_locked(self._path(holder))
 
     def sweep(self) -> None:
-        """Removes the files of holders that are gone, as far as the folder can be read."""
+        """Removes the files of holders that no longer run, as far as the folder can be read."""
         with contextlib.suppress(OSError):
             for path in self._folder.glob(f"*{SUFFIX}"):
                 if path.stem != self._id:
                     _remove_unless_locked(path)
 
     def leave(self) -> None:
-        """Lets go of everything held."""
+        """Releases everything that this store holds."""
         with self._guard:
             if self._descriptor is not None:
                 os.close(self._descriptor)
-                with contextlib.suppress(OSError):  # somebody made it something else; the lock has gone all the same
+                with contextlib.suppress(OSError):  # another program replaced it; the lock is released all the same
                     self._path(self._id).unlink()
             self._descriptor, self._id = None, ""
 
     def renew_in_child(self) -> None:
-        """Lets go of the parent's lock, which would outlive it otherwise, and becomes somebody else: what the parent holds stays the parent's."""
+        """Releases the parent's lock, which would outlive the parent otherwise, and takes a new identity: what the parent holds stays the
+        parent's."""
         if self._descriptor is not None:
             os.close(self._descriptor)
         self._descriptor, self._id, self._guard = None, "", threading.Lock()
@@ -78,7 +80,7 @@ class Presence:
                 descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
             except OSError as error:
                 raise StorageError(f"{path} cannot be made: {error.strerror or error}") from error
-            if _lock(descriptor) and path.exists():  # else somebody swept it away between its making and its locking
+            if _lock(descriptor) and path.exists():  # otherwise another process removed it between creation and locking
                 return holder, descriptor
             os.close(descriptor)
             with contextlib.suppress(OSError):
@@ -91,7 +93,7 @@ def _is_locked(path: Path) -> bool:
         descriptor = os.open(path, os.O_RDWR)
     except FileNotFoundError:
         return False
-    except OSError:  # not ours to open: whoever made it may well be there
+    except OSError:  # not ours to open: its owner may well be running
         return True
     try:
         return not _lock(descriptor)
@@ -100,7 +102,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _remove_unless_locked(path: Path) -> None:
-    """Removed while locked, so that a holder which makes its file at this moment sees that it has to make another."""
+    """Removes the file while it is locked, so that a holder which creates it at this moment notices and creates another."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDWR)
         try:

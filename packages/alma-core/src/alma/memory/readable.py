@@ -1,4 +1,5 @@
-"""What one reader may read, worked out once: a project of two thousand agents has thousands of partitions, and no question should go through them."""
+"""What one reader may read, computed once: a project of two thousand agents has thousands of partitions, too many to check for each
+question."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -6,20 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.types.kinds import MemoryType
+from alma.types.kinds import KINDS, MemoryType
 from alma.types.partition import Partition
 
-ALWAYS_HOLD = frozenset({MemoryType.USER_PREFERENCE.value})
-"""What a user wants holds for every task: such memories are ranked, but never left out as beside the point."""
+ALWAYS_HOLD = frozenset(kind.value for kind, spec in KINDS.items() if spec.forgotten_by == "nothing")
+"""Kinds that apply to every task, such as preferences: they are ranked, but never excluded as irrelevant."""
 
 CLOSED = -1
 
 BYTES_A_PARTITION = 200
 MOST_BYTES = 16 << 20
-"""What the scopes of all readers together may take: a thousand readers of few partitions each, beside two thousand agents."""
+"""Limit on the memory of all cached scopes: enough for a thousand readers of few partitions each, beside two thousand agents."""
 
 ScopeKey = tuple[str, str | None, bool]
-"""Agent, user, and whether what is shared is wanted."""
+"""Agent, user, and whether shared memories are wanted."""
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -29,7 +30,8 @@ Flags = NDArray[np.bool_]
 class ReadableScope:
     """The partitions that a reader may read, of those that are `known`. Iterates over them.
 
-    `rows` and `kinds` have the row of each and its kind by row, `owners` the agents among the owners.
+    `rows` and `kinds` have the row of each and its kind by row, `owners` the agents among the owners, `learners` those whose outcomes the
+    reader may read, sorted. `kind_names` are all existing kinds.
     """
 
     known: Mapping[int, Partition]
@@ -37,16 +39,18 @@ class ReadableScope:
     rows: tuple[int, ...]
     kinds: Mapping[int, str]
     owners: frozenset[str]
+    learners: tuple[str, ...]
+    kind_names: frozenset[str]
     _kind_numbers: NDArray[np.int16]
     _always_holds: Flags
 
     @classmethod
     def of(cls, partitions: Iterable[Partition], known: Mapping[int, Partition]) -> "ReadableScope":
-        """The scope of these partitions."""
+        """Builds the scope of these partitions."""
         by_row = {partition.row: partition for partition in partitions}
         kinds = {row: partition.kind for row, partition in by_row.items()}
         numbers = {kind: number for number, kind in enumerate(sorted(set(kinds.values())))}
-        kind_numbers = np.full(max(by_row, default=0) + 2, CLOSED, dtype=np.int16)  # the last place is that of all others
+        kind_numbers = np.full(max(by_row, default=0) + 2, CLOSED, dtype=np.int16)  # the last place stands for all others
         kind_numbers[list(kinds)] = [numbers[kind] for kind in kinds.values()]
         return cls(
             known=known,
@@ -54,6 +58,8 @@ class ReadableScope:
             rows=tuple(by_row),
             kinds=kinds,
             owners=frozenset(partition.owner for partition in by_row.values() if not partition.is_user),
+            learners=tuple(sorted({one.owner for one in by_row.values() if one.kind == MemoryType.OUTCOME})),
+            kind_names=frozenset(numbers),
             _kind_numbers=kind_numbers,
             _always_holds=np.array([*(kind in ALWAYS_HOLD for kind in numbers), False], dtype=np.bool_),
         )
@@ -65,26 +71,26 @@ class ReadableScope:
         return len(self.rows)
 
     def kind_numbers(self, partitions: Integers) -> Integers:
-        """A number for the kind of each of the partitions, -1 for those that the reader may not read."""
+        """Returns a number for the kind of each of the partitions, -1 for those that the reader may not read."""
         return self._kind_numbers.take(partitions, mode="clip").astype(np.int64)
 
     def is_open(self, partitions: Integers) -> Flags:
-        """Which of the partitions the reader may read."""
+        """Marks the partitions that the reader may read."""
         are_open: Flags = self._kind_numbers.take(partitions, mode="clip") != CLOSED
         return are_open
 
     def always_hold(self, partitions: Integers) -> Flags:
-        """Which of the partitions hold for every task."""
+        """Marks the partitions whose memories apply to every task."""
         return self._always_holds[self._kind_numbers.take(partitions, mode="clip")]
 
     @property
     def size(self) -> int:
-        """The bytes that it takes, about."""
+        """Approximate size in bytes."""
         return BYTES_A_PARTITION * len(self) + self._kind_numbers.nbytes
 
 
 class ReadableScopes:
-    """Bounded cache of the scopes of those readers that asked first since others had to go. Thread-safe: it is replaced as a whole."""
+    """Bounded cache of the scopes of readers. Evicts the oldest entries. Thread-safe: it is replaced as a whole."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -94,11 +100,11 @@ class ReadableScopes:
         return len(self._kept)
 
     def get(self, key: ScopeKey) -> ReadableScope | None:
-        """The scope of a reader, if it is kept."""
+        """Returns the scope of a reader, if it is cached."""
         return self._kept.get(key)
 
     def keep(self, key: ScopeKey, scope: ReadableScope) -> None:
-        """Keeps a scope; those kept longest go where there is no room."""
+        """Adds a scope and evicts the oldest where there is no room."""
         kept = {known: other for known, other in self._kept.items() if known != key}
         size = scope.size + sum(other.size for other in kept.values())
         while kept and size > self._most_bytes:

@@ -1,4 +1,4 @@
-"""What the use cases stand on: one project of one open store."""
+"""The context of the use cases: one project of one open store."""
 
 import contextlib
 import hashlib
@@ -18,16 +18,19 @@ from alma.learning.catching_up import catch_up
 from alma.learning.forecasting import JudgedBag
 from alma.learning.kernels import calibration_of
 from alma.learning.ledger import Agents, Book, Ledger
+from alma.learning.wording import wording
 from alma.memory.arguments import checked_call
 from alma.memory.books import Books
-from alma.memory.openings import Openings
+from alma.memory.pending_episodes import Openings
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
 from alma.memory.readable import ReadableScopes
-from alma.memory.sizes import SearchSizes
+from alma.memory.redacting import Redaction
+from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Project, Store, Write
 from alma.scoring import Profile
+from alma.text import normalised, spelt
 from alma.types.identity import to_micros
 from alma.types.scope import MemoryScope
 from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
@@ -36,11 +39,12 @@ from alma.vectors.index import FAISS_ABOVE
 _LOG = logging.getLogger("alma")
 
 SNAPSHOT_FROM = 200_000
-"""A smaller index is read from the database in a second or so; a snapshot would take as much disk again as its vectors."""
+"""A smaller index is read from the database in about a second; a snapshot would take as much disk again as its vectors."""
 
 
 def _deleted(path: Path) -> bool:
-    """Whether a file is gone. If it cannot be deleted, a warning says so: the call that found it has done its work all the same."""
+    """Deletes a file and returns True when it is gone. If it cannot be deleted, a warning is logged, since the work of the call itself is
+    done."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -50,7 +54,8 @@ def _deleted(path: Path) -> bool:
 
 
 class IndexCache:
-    """The vector index of one project, brought up to date before each use, kept in a snapshot between processes when it is large."""
+    """Cache of the vector index of one project. It is updated before each use, and saved in a snapshot between processes when it is
+    large."""
 
     def __init__(
         self,
@@ -72,7 +77,7 @@ class IndexCache:
         renewed_in_children(self)
 
     def current(self) -> ProjectIndex:
-        """The index with everything that any process has written so far."""
+        """Returns the index with everything that any process has written so far."""
         head = self._project.head()
         index = self._index
         if index is None or index.upto < head:
@@ -97,7 +102,7 @@ class IndexCache:
         return index
 
     def save(self) -> None:
-        """Writes the snapshot, if that will spare the next process much: with what is there now, nothing that was purged meanwhile."""
+        """Writes the snapshot of the current content, without purged memories, if that saves the next process much time."""
         index = self._index
         if index is None or len(index) < self._snapshot_from or index.upto == self._saved_upto:
             return
@@ -120,7 +125,8 @@ class IndexCache:
         self._lock = threading.Lock()
 
     def drop_snapshot(self) -> bool | None:
-        """Deletes the snapshot; the index in memory stays. Whether there was one; `None` if it could not be deleted, which is logged."""
+        """Deletes the snapshot; the index in memory stays. Returns whether there was one; `None` if it could not be deleted, which is
+        logged."""
         with self._lock:
             self._saved_upto = 0
             found = self._path.exists()
@@ -137,6 +143,7 @@ class OpenStore:
     clock: Clock
     agents: Mapping[str, MemoryScope]
     profile: Profile
+    redaction: Redaction
     embedder_options: Options = field(default_factory=dict)
     forgetting: ForgettingSettings = field(default_factory=ForgettingSettings)
     maintenance: MaintenanceSettings = field(default_factory=MaintenanceSettings)
@@ -148,7 +155,7 @@ class OpenStore:
     presence: Presence = field(init=False)
     openings: Openings = field(init=False)
     beside: Pool = field(init=False)
-    """Where one search of a large scope runs beside the other."""
+    """Threads for the second search of a large scope."""
 
     def __post_init__(self) -> None:
         self.presence = Presence(self.folder)
@@ -156,7 +163,7 @@ class OpenStore:
         self.beside = Pool("alma-search", closed=f"the store in {self.folder} was closed; open ALMA again")
 
     def room(self, name: str) -> "Room":
-        """The project of that name, the same one for every caller."""
+        """Returns the project of that name, the same object for every caller."""
         return self.projects.setdefault(name, self._room(name)) if name not in self.projects else self.projects[name]
 
     def _room(self, name: str) -> "Room":
@@ -170,37 +177,37 @@ class OpenStore:
         return self.folder / f"{self.storage.id}.{digest}.index"
 
     def succeed(self, storage: Store, texts: TextVectors) -> None:
-        """Gives its place to the same store under another embedder. Calls under way end with an error rather than mix vectors."""
+        """Replaces this store by the same one under another embedder. Running calls end with an error rather than mix vectors."""
         successor = copy(self)
         successor.storage, successor.texts, successor.projects = storage, texts, {}
         with contextlib.suppress(
             StorageError, OSError
-        ):  # none is of this embedder, so none is used; the next one is written over it
+        ):  # a leftover has another embedder and is never used; the next snapshot replaces it
             for snapshot in self._files(f"{storage.id}.*.index"):
                 snapshot.unlink()
         self.successor = successor
 
     def drop_snapshots(self) -> int:
-        """Deletes the vector snapshots of all projects, half-written ones too, and says how many."""
+        """Deletes the vector snapshots of all projects, half-written ones too, and returns their number."""
         found = self._files(f"{self.storage.id}.*.index*") + self._files(f".{self.storage.id}.*.index*")
         for room in list(self.projects.values()):
             room.index.drop_snapshot()
         return sum(_deleted(path) for path in found)
 
     def _files(self, pattern: str) -> list[Path]:
-        """The files in the store's folder whose names match. `StorageError` if the folder cannot be read."""
+        """Returns the files in the store's folder whose names match. `StorageError` if the folder cannot be read."""
         try:
             return list(self.folder.glob(pattern))
         except OSError as error:
             raise StorageError(f"{self.folder} cannot be read: {error.strerror or error}") from error
 
     def check_open(self) -> None:
-        """`StorageError` once it was closed."""
+        """Raises `StorageError` once the store is closed."""
         if self.is_closed:
             raise StorageError(f"the store in {self.folder} was closed; open ALMA again")
 
     def before_close(self, call: Callable[[], object]) -> Callable[[], None]:
-        """Has a call made when the store is about to close; what is returned takes it back."""
+        """Registers a callback that runs before the store closes. Returns a function that removes it."""
         self.check_open()
         self.closing.append(checked_call(call, "call"))
 
@@ -211,11 +218,11 @@ class OpenStore:
         return take_back
 
     def close(self) -> None:
-        """Makes the calls that waited for this, keeps what is worth keeping and closes the database."""
+        """Runs the registered callbacks, saves snapshots and closes the database."""
         while self.closing:
             try:
                 self.closing.pop()()
-            except Exception:  # noqa: BLE001 - somebody's work must not keep the store open
+            except Exception:  # noqa: BLE001 - a failing callback must not keep the store open
                 _LOG.exception("a call that was to be made before the store closed failed")
         self.is_closed = True
         for room in list(self.projects.values()):
@@ -236,16 +243,16 @@ class Room:
     ledger: Ledger | None = None
     books: Books = field(init=False)
     agents: set[str] = field(default_factory=set)
-    """Names that are known to be agents: an agent that has memories has them for good, if only archived ones."""
+    """Names known to be agents. A name stays one: an agent that has memories has them forever, if only archived ones."""
     scopes: ReadableScopes = field(default_factory=ReadableScopes)
     judged: dict[str, tuple[int, Mapping[str, JudgedBag]]] = field(default_factory=dict)
-    """The judged episodes of agents, each as of a journal record; see `alma.memory.forecasts`."""
+    """Cache of the judged episodes of agents, each as of a journal record; see `alma.memory.episodes.forecasts`."""
 
     def __post_init__(self) -> None:
         self.books = Books(self.project, self.empty_ledger)
 
     def take_ledger(self, write: Write) -> Ledger:
-        """The evidence in hand, as a write finds it; nobody else has it until it is given back by `keep_ledger`."""
+        """Takes the cached evidence, updated for a write. No other caller has it until `keep_ledger` returns it."""
         ledger, self.ledger = self.ledger, None
         learned_seq = write.learned_seq
         if ledger is not None and ledger.upto < learned_seq:
@@ -255,38 +262,45 @@ class Room:
         return ledger if ledger is not None and ledger.upto == learned_seq else self.empty_ledger(learned_seq)
 
     def empty_ledger(self, upto: int) -> Ledger:
-        """A ledger of which nothing was read yet, as of a record."""
+        """Returns an empty ledger as of a journal record."""
         fingerprint = self.store.texts.fingerprint
         return Ledger(upto, calibration_of(fingerprint), fingerprint.dimension)
 
     def keep_ledger(self, ledger: Ledger) -> None:
-        """Keeps the evidence of a write that landed. Another may have landed since: `upto` tells the next one. What did not land is never kept,
-        for another process may land a record of the same number."""
+        """Caches the evidence of a committed write. Another write may have committed since; `upto` shows that to the next one. Evidence
+        of a write that failed is never cached, because another process may commit a record of the same number."""
         self.ledger = ledger
 
     def drop_ledger(self) -> None:
-        """Lets go of the evidence in hand, and the texts in it."""
+        """Drops the cached evidence, and the texts in it."""
         self.ledger = None
         self.books.drop()
         self.judged.clear()
 
+    def forget_texts(self) -> None:
+        """Lets go of all texts that this process remembers: what was purged may be among them."""
+        self.store.texts.forget()
+        self.drop_ledger()
+        for remembered in (normalised, spelt, wording):
+            remembered.cache_clear()
+
     def book(self, agents: Agents) -> AbstractContextManager[Book]:
-        """The newest evidence of some agents, for questions, as of now. One thread at a time has it."""
+        """Yields the newest evidence of some agents, for questions, as of now. One thread at a time holds it."""
         return self.books.of(agents)
 
     @property
     def name(self) -> str:
-        """The project's name."""
+        """Name of the project."""
         return self.project.name
 
     @property
     def latest(self) -> "Room":
-        """The same project under the embedder that the store has now: another room, once the store was re-embedded by this process."""
+        """The same project under the current embedder of the store: another room after this process re-embedded the store."""
         store = self.store
         while store.successor is not None:
             store = store.successor
         return self if store is self.store else store.room(self.name)
 
     def now(self) -> int:
-        """The present in microseconds since 1970."""
+        """Returns the current time in microseconds since 1970."""
         return to_micros(self.store.clock())

@@ -1,4 +1,4 @@
-"""Who may learn what and read whom, applied. Fails closed."""
+"""Applies the rules for learning and reading. Fails closed."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from alma.errors import ScopeViolationError
+from alma.learning.standing import Needed
 from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
 from alma.text import normalised
@@ -17,7 +18,8 @@ _LOG = logging.getLogger("alma")
 
 NEAR_CATEGORY = 0.3
 NEAR_FORBIDDEN = 0.2
-"""Below this cosine a task does not belong to the nearest of an agent's categories. Sooner to one that is forbidden: scope fails closed."""
+"""Below this cosine a task does not belong to the nearest of an agent's categories. The bound is lower for a forbidden one: scope fails
+closed."""
 
 
 def readable(
@@ -28,10 +30,9 @@ def readable(
     include_shared: bool = True,
     partitions: Mapping[int, Partition] | None = None,
 ) -> ReadableScope:
-    """The partitions that an agent may read: its own, those shared with it, and the preferences of the user it works for.
+    """Returns the partitions that an agent may read: its own, those shared with it, and the preferences of the user it works for.
 
-    They are chosen from `partitions`, or from all that there are. What is chosen is remembered for the readers that asked last: partitions are
-    added, and never change.
+    They are chosen from `partitions`, or from all. The choice is cached for recent readers: partitions are added, and never change.
     """
     known = room.project.partitions() if partitions is None else partitions
     key = (agent, user_id, include_shared)
@@ -50,7 +51,7 @@ def readable(
 
 
 def access_to(room: Room, partition: Partition, *, agent: str, user_id: str | None, include_shared: bool = True) -> Access:
-    """How an agent, working for a user, stands to a partition."""
+    """Returns the rule between an agent, working for a user, and a partition."""
     if partition.is_user:
         if user_id is None:
             return Access.NO_USER
@@ -60,26 +61,27 @@ def access_to(room: Room, partition: Partition, *, agent: str, user_id: str | No
 
 
 def check_may_learn(room: Room, agent: str, category: str) -> None:
-    """`ScopeViolationError` if an agent's rules keep it from learning in a category."""
+    """Raises `ScopeViolationError` if an agent's rules forbid it to learn in a category."""
     scope = room.store.agents.get(agent)
     if scope is None:
         return
-    wanted = normalised(category)
-    if wanted in map(normalised, scope.cannot_learn):
+    if scope.is_allowed(category):
+        return
+    if normalised(category) in map(normalised, scope.cannot_learn):
         raise ScopeViolationError(f"{agent!r} may not learn {category!r} (cannot_learn); nothing was stored")
-    if scope.can_learn and wanted not in map(normalised, scope.can_learn):
-        allowed = ", ".join(scope.can_learn)
-        raise ScopeViolationError(f"{agent!r} may only learn {allowed} (can_learn), not {category!r}; nothing was stored")
+    allowed = ", ".join(scope.can_learn)
+    raise ScopeViolationError(f"{agent!r} may only learn {allowed} (can_learn), not {category!r}; nothing was stored")
 
 
 def category_texts(room: Room, agent: str) -> list[str]:
-    """The agent's own listed categories as they are embedded; none if it has no list."""
+    """Returns the agent's own listed categories as they are embedded; none if it has no list."""
     scope = room.store.agents.get(agent)
     return [] if scope is None else [normalised(category) for category in (*scope.can_learn, *scope.cannot_learn)]
 
 
 def nearest_category(room: Room, agent: str, text: str, vectors: Mapping[str, bytes]) -> str | None:
-    """The nearest of the agent's own listed categories to a text, `None` if none is near. All have to have their vectors."""
+    """Returns the nearest of the agent's own listed categories to a text, `None` if none is near. `vectors` must have all of their
+    vectors."""
     scope = room.store.agents[agent]
     categories = [*scope.can_learn, *scope.cannot_learn]
     task, *others = (np.frombuffer(vectors[key], dtype="<f2").astype(np.float32) for key in (text, *map(normalised, categories)))
@@ -90,7 +92,8 @@ def nearest_category(room: Room, agent: str, text: str, vectors: Mapping[str, by
 
 
 def unknown_agent_hint(partitions: Mapping[int, Partition], agent: str, task: str) -> str | None:
-    """A question that helps where nothing is kept for an agent: one that is spelt nearly so, or the task, is a known one. Logged too."""
+    """Returns a hint where nothing is stored for an agent: that a known agent has a similar name, or that the task is one. Logs it,
+    too."""
     known = {partition.owner for partition in partitions.values() if not partition.is_user}
     if agent in known:
         return None
@@ -104,3 +107,9 @@ def unknown_agent_hint(partitions: Mapping[int, Partition], agent: str, task: st
         return None
     _LOG.warning("%s", hint, extra={"is_hint": True})
     return hint
+
+
+def needed_by(room: Room, agent: str) -> Needed:
+    """Returns the numbers of successes and failures that a rule of an agent needs."""
+    scope = room.store.agents.get(agent)
+    return Needed(successes=scope.min_occurrences_for_heuristic) if scope else Needed()

@@ -1,4 +1,4 @@
-"""From texts to vectors, each text once: newest ones remembered, stored ones read, the rest embedded in one batch."""
+"""Embeds texts, each once: recent vectors come from a cache, stored ones from the store, the rest from the model in one batch."""
 
 import threading
 from collections import OrderedDict
@@ -15,16 +15,16 @@ from alma.types.embedding import Fingerprint
 REMEMBERED = 1024
 UNIT_TOLERANCE = 0.01
 EMBEDDED_AT_ONCE = 1024
-"""More texts go to the model in several calls, so that it holds a few megabytes at a time."""
+"""Limit on the texts of one call of the model, so that it holds a few megabytes at a time."""
 
 Loader = Callable[[], Embedder]
 
 
 class TextVectors:
-    """The vectors of a database's embedder, which is loaded when it is first needed. Shared by all projects of a store; thread-safe."""
+    """Vectors of a database's embedder, which is loaded on first use. Shared by all projects of a store; thread-safe."""
 
     def __init__(self, fingerprint: Fingerprint, load: Loader, *, is_own: bool = True) -> None:
-        """`is_own` says that nobody else uses the embedder: it is closed with the store, if it can be."""
+        """With `is_own`, the embedder has no other user: it is closed with the store, if it can be."""
         self.fingerprint = fingerprint
         self._is_own = is_own
         self._load = load
@@ -35,13 +35,13 @@ class TextVectors:
 
     @classmethod
     def made_by(cls, embedder: Embedder, *, is_own: bool) -> "TextVectors":
-        """The vectors of an embedder that is there already. It is closed with the store, if it is our own, also if it was never asked."""
+        """Creates vectors for a loaded embedder. If it is our own, it is closed with the store, also if it was never used."""
         vectors = cls(embedder.fingerprint, lambda: embedder, is_own=is_own)
         vectors._embedder = embedder
         return vectors
 
     def of(self, texts: Sequence[str], project: Project) -> dict[str, bytes]:
-        """The float16 vector of each text. `EmbeddingError` if the model fails or gives what no vector can be."""
+        """Returns the float16 vector of each text. `EmbeddingError` if the model fails or returns an invalid vector."""
         found = self._remembered(texts)
         found |= project.vectors([text for text in texts if text not in found])
         missing = [text for text in dict.fromkeys(texts) if text not in found]
@@ -51,28 +51,28 @@ class TextVectors:
         return found
 
     def query(self, text: str, project: Project) -> NDArray[np.float32]:
-        """The vector of a query, as exact as stored ones are."""
+        """Returns the vector of a query, with the precision of stored ones."""
         return np.frombuffer(self.of([text], project)[text], dtype="<f2").astype(np.float32)
 
     def embedded(self, texts: Sequence[str]) -> list[bytes]:
-        """The float16 vector of each text, made by the model. `EmbeddingError` if it fails or gives what no vector can be."""
+        """Returns the float16 vector of each text from the model. `EmbeddingError` if it fails or returns an invalid vector."""
         starts = range(0, len(texts), EMBEDDED_AT_ONCE)
         return [row for start in starts for row in self._embed(texts[start : start + EMBEDDED_AT_ONCE])]
 
     def close(self) -> None:
-        """Lets go of what an embedder of our own holds, say connections."""
+        """Releases the resources of an embedder of our own, say connections."""
         with self._lock:
             release = getattr(self._embedder, "close", None) if self._is_own else None
         if callable(release):
             release()
 
     def forget(self) -> None:
-        """Lets go of all texts that are remembered, of questions too: what was purged may be among them, or be quoted in them."""
+        """Clears the cache of texts, those of questions too, because purged text may be in them."""
         with self._lock:
             self._recent.clear()
 
     def renew_in_child(self) -> None:
-        """Nobody holds the lock here."""
+        """Replaces the lock, which a thread of the parent may have held."""
         self._lock = threading.Lock()
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
@@ -83,12 +83,12 @@ class TextVectors:
                 f"{self.fingerprint.model} gave vectors of shape {vectors.shape}, not {expected}; nothing was stored"
             )
         squares = np.einsum("ij,ij->i", vectors, vectors)
-        if not all(abs(square - 1.0) <= UNIT_TOLERANCE for square in squares.tolist()):  # also where they are no numbers
+        if not all(abs(square - 1.0) <= UNIT_TOLERANCE for square in squares.tolist()):  # also false for NaN
             self._refuse(np.sqrt(squares))
         return [row.tobytes() for row in vectors.astype("<f2")]
 
     def _refuse(self, lengths: NDArray[np.float32]) -> None:
-        """`EmbeddingError` for vectors that are too long or too short, or none at all."""
+        """Raises `EmbeddingError` for vectors of a wrong length, or with values that are not finite."""
         if not np.isfinite(lengths).all():
             raise EmbeddingError(f"{self.fingerprint.model} gave a vector with values that are not finite; nothing was stored")
         worst = lengths[np.abs(lengths - 1.0).argmax()]
@@ -96,7 +96,7 @@ class TextVectors:
             raise EmbeddingError(f"{self.fingerprint.model} gave a vector of length {worst:.3g}, not 1; nothing was stored")
 
     def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """What the model gave, as an array. An embedder is somebody's code: whatever it raises is told as one kind of error."""
+        """Returns the model's answer as an array. An embedder is foreign code: any error it raises becomes one kind of error."""
         try:
             return np.asarray(self._loaded().embed(texts), dtype=np.float32)
         except AlmaError:

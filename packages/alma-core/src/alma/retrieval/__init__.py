@@ -1,1 +1,1 @@
-"""Retrieval as pure functions: what two searches found becomes one order. No I/O, no clock."""
+"""Retrieval as pure functions: turns the results of two searches into one order. No I/O, no clock."""

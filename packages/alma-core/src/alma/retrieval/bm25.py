@@ -1,9 +1,9 @@
-"""BM25 over the words of a question, within a scope: a pure function of the lists that full text keeps.
+"""BM25 over the words of a question, within a scope: a pure function of the posting lists of full text.
 
-A score is a *share*: the BM25 of a memory, of the most that BM25 gives to these words, in [0, 1). BM25 is the sum over the words of idf times a
-factor below k1 + 1, and others' words weigh as a weaker stream does in BM25F (Robertson and Zaragoza 2009, "The probabilistic relevance framework:
-BM25 and beyond"). A scope is taken to hold a few unrelated memories more than it does, a prior on how rare a word is: in a scope of one memory no
-word would count otherwise.
+A score is a *share* in [0, 1): the BM25 of a memory divided by the most that BM25 gives for these words. BM25 is the sum over the words
+of idf times a factor below k1 + 1. Words of others (an assistant, a tool) weigh less, as a weaker stream does in BM25F (Robertson and
+Zaragoza 2009, "The probabilistic relevance framework: BM25 and beyond"). A scope is assumed to hold a few more, unrelated memories. This
+prior on the rarity of a word is needed because in a scope of one memory no word would count otherwise.
 """
 
 import math
@@ -22,14 +22,14 @@ PRIOR_MEMORIES = 16
 
 PRIOR_LENGTH = 600.0
 PRIOR_LENGTHS = 16
-"""The mean length is shrunk to that of a usual text, as if so many of them were there."""
+"""The mean length is shrunk to `PRIOR_LENGTH`, the length of a usual text, with the weight of this many texts."""
 
 COMMON = CommonWords(number=4_000, share=0.04, newest=1_000)
 """Common words cost most of a question's time and say least."""
 
 
 def scored(found: TextLists) -> TextScores:
-    """Every memory that one of the lists names, ascending, with its share of the most that a memory could have."""
+    """Returns every memory in one of the lists, ascending, with its share of the greatest possible score."""
     idfs = [_idf(held_by, found.count) for held_by in found.held_by]
     frequencies = found.frequencies.astype(np.float64)
     weights = np.repeat([idf * (K1 + 1) for idf in idfs], found.sizes)
@@ -39,7 +39,7 @@ def scored(found: TextLists) -> TextScores:
 
 
 def _norms(found: TextLists) -> "NDArray[np.float64]":
-    """What a frequency is set against: more in a memory that is longer than the mean."""
+    """Returns the length norm of each frequency: greater in a memory that is longer than the mean."""
     mean = (found.total_length + PRIOR_LENGTHS * PRIOR_LENGTH) / (found.count + PRIOR_LENGTHS)
     norms: NDArray[np.float64] = K1 * (1 - B + B * found.lengths[found.places].astype(np.float64) / mean)
     return norms

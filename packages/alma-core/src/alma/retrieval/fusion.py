@@ -1,8 +1,10 @@
-"""Two arms become one similarity: z-scores against a background, so that neither arm drags the other, however their scores are scaled.
+"""Fuses two arms into one similarity by z-scores against a background, so that the scale of their scores does not matter.
 
-Standardising beats rank fusion here: a rank forgets how far ahead the first one was. Memories are told by their place in parallel arrays.
+Standardising beats rank fusion here, because a rank does not say how far ahead the first result was. Memories are identified by their
+place in parallel arrays.
 """
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,10 +20,10 @@ if TYPE_CHECKING:
 
 SECOND_SHARE = 0.3
 THIRD_SHARE = 0.1
-"""What a memory's second and third passage add, for as much as they are nearer than unrelated ones usually are."""
+"""Shares of a memory's second and third passage in its score, as far as they are nearer than unrelated ones usually are."""
 
 PRIOR_COUNT = 20.0
-"""So many imagined memories, scored as unrelated ones usually are, steady the background of a small scope."""
+"""Number of imagined unrelated memories that steady the background of a small scope."""
 
 LEAST_DEVIATION = 0.02
 
@@ -31,7 +33,7 @@ MIDDLE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """How the scores of unrelated memories usually lie in one arm, and what the arm weighs."""
+    """Usual distribution of the scores of unrelated memories in one arm, and the arm's weight."""
 
     usual_mean: float
     usual_deviation: float
@@ -39,22 +41,26 @@ class Arm:
 
 
 DENSE = Arm(usual_mean=0.12, usual_deviation=0.12)
-TEXT = Arm(usual_mean=0.03, usual_deviation=0.06)
+TEXT = Arm(usual_mean=0.03, usual_deviation=0.06, weight=0.6)
+
+MOST_OF_TIME = 1.5
+"""The most that a memory gains for lying in the time that a question names, as a z-score."""
 
 LEAST_COSINE = 0.2
 LEAST_SHARE = 0.1
-"""A memory below both, in cosine and in share of what full text could score, is not about the question at all."""
+"""A memory below both, in cosine and in share of the greatest text score, is irrelevant to the question."""
 
 
 def relevant(cosines: "Floats", shares: "Floats") -> "NDArray[np.bool_]":
-    """Which memories say anything on the question, by absolute evidence; z-scores cannot tell, since something is always the best."""
+    """Marks the memories that are relevant, by absolute evidence. z-scores cannot decide that, since some memory is always the best."""
     return (cosines >= LEAST_COSINE) | (shares >= LEAST_SHARE)
 
 
 def pooled(scores: PassageScores, memories: "Integers") -> "Floats":
-    """One score a memory: its best passage, and a damped share of the next two. `memories` ascend; one without a passage scores 0.
+    """Returns one score per memory: its best passage plus a damped share of the next two. `memories` ascend; one without a passage scores
+    0.
 
-    A passage that a memory does not have adds nothing, nor does an unrelated one, so that short and long memories compare.
+    A missing second or third passage adds nothing, nor does an unrelated one, so that short and long memories compare.
     """
     values = scores.scores.astype(np.float64)
     if np.array_equal(scores.memories, memories):
@@ -76,16 +82,16 @@ def pooled(scores: PassageScores, memories: "Integers") -> "Floats":
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """How the scores of one arm lie over memories that are not asked for: what each score is judged against."""
+    """Distribution of the scores of one arm over memories in general, against which each score is judged."""
 
     mean: float
     deviation: float
 
     @classmethod
     def of(cls, scores: "Floats", arm: Arm) -> "Background":
-        """Mean and deviation of the scores, shrunk to what is usual in the arm.
+        """Returns mean and deviation of the scores, shrunk to what is usual in the arm.
 
-        The pooled moments of the scores and `PRIOR_COUNT` imagined ones of the usual mean and deviation.
+        They are the pooled moments of the scores and of `PRIOR_COUNT` imagined ones with the usual mean and deviation.
         """
         total = len(scores) + PRIOR_COUNT
         mean = float(scores.sum() + PRIOR_COUNT * arm.usual_mean) / total
@@ -94,17 +100,26 @@ class Background:
 
 
 def standardised(scores: "Floats", background: Background) -> "Floats":
-    """The scores as deviations from a background."""
+    """Returns the scores as deviations from a background."""
     z: Floats = (scores - background.mean) / background.deviation
     return z
 
 
-def fused(z_scores: "list[tuple[Floats, float]]") -> "Floats":
-    """The mean of the arms' z-scores, each with its arm's weight."""
+def fused(z_scores: "list[tuple[Floats, float]]", gains: "Floats | float" = 0.0) -> "Floats":
+    """Returns the mean of the arms' z-scores, each with its arm's weight, with `gains` added to their sum."""
     total = sum(weight for _, weight in z_scores)
-    return sum((weight * scores for scores, weight in z_scores), start=np.zeros(1)) / total
+    return (sum((weight * scores for scores, weight in z_scores), start=np.zeros(1)) + gains) / total
+
+
+def gains_of_time(inside: "NDArray[np.bool_]") -> "Floats":
+    """Returns what memories inside the time that a question names gain over the others: the logarithm of how much it narrows.
+
+    `ln(n / hits)`, at most `MOST_OF_TIME`, for the `hits` inside among n. 0 for all if it leaves out none, or all.
+    """
+    hits = int(inside.sum())
+    return np.where(inside, min(math.log(len(inside) / hits), MOST_OF_TIME), 0.0) if hits else np.zeros(len(inside))
 
 
 def similarity(z: "Floats") -> "Floats":
-    """The fixed logistic that turns z into a factor in [0, 1]. It keeps the order."""
+    """Turns z into a factor in [0, 1] by a fixed logistic function, which keeps the order."""
     return 1.0 / (1.0 + np.exp(MIDDLE - z))

@@ -1,4 +1,4 @@
-"""What is asked, made ready for the two searches."""
+"""Prepares a question for the two searches."""
 
 import re
 from collections.abc import Sequence
@@ -7,16 +7,17 @@ from functools import lru_cache
 from alma.text import telling_words
 
 MAX_WORDS = 64
-"""Of a longer query only the first telling words are matched; its meaning is searched whole."""
+"""Full text matches only this many telling words of a longer query; vector search uses all of it."""
 
 
 def query_words(task: str) -> Sequence[str]:
-    """The words to match in full text."""
+    """Returns the words to match in full text."""
     return telling_words(task)[:MAX_WORDS]
 
 
 def without_names(task: str, names: frozenset[str]) -> str:
-    """The task without the names of agents: who asks says nothing about what is asked. The task itself if nothing else is in it."""
+    """Returns the task without the names of agents, since who asks is no part of what is asked. Returns the task itself if nothing else
+    is in it."""
     if not any(names):
         return task
     text = _folded(task)
@@ -27,17 +28,17 @@ def without_names(task: str, names: frozenset[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _foldings(names: frozenset[str]) -> list[tuple[str, str]]:
-    """Each name with the form in which texts are searched for it: far quicker than by a pattern of thousands."""
+    """Returns each name with its folded form. Searching for these is far faster than a pattern of thousands of names."""
     return [(name, _folded(name)) for name in names if name]
 
 
 def _folded(text: str) -> str:
-    """Equal for any two texts that are the same but for their case; those of parts are parts of it."""
+    """Folds case, so that texts that differ only in case become equal. Folding a part gives a part of the folded text."""
     return text.upper().casefold()
 
 
 @lru_cache(maxsize=64)
 def _any_of(names: frozenset[str]) -> re.Pattern[str]:
-    """What finds each of the names, the longest first."""
+    """Returns a pattern that matches each of the names, the longest first."""
     known = sorted(map(re.escape, names), key=len, reverse=True)
     return re.compile(rf"(?<!\w)(?:{'|'.join(known)})(?!\w)", re.IGNORECASE)

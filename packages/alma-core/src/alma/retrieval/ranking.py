@@ -1,4 +1,4 @@
-"""From similarities to a slice: the best of each kind, equal ones folded, ties broken by content."""
+"""Ranks similarities into a slice: the best of each kind, equal content folded, ties broken by content."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 LOOK_AHEAD = 4
-"""So many times as many as are wanted are looked at first; only where copies of one content crowd them out are all."""
+"""The first pass looks at this many times the number wanted. Only where copies of one content crowd out the rest, a second pass looks at
+all."""
 
 
 class Contender(NamedTuple):
-    """A memory that may be returned: its similarity, and how many equal ones it stands for."""
+    """A memory that may be returned: its similarity, and the number of equal memories that it represents."""
 
     memory: int
     similarity: float
@@ -45,7 +46,7 @@ class Ranked:
 def contenders(
     similarities: "Floats", *, memories: "Integers", groups: "Integers", ties: "Integers", limit: int
 ) -> list[Contender]:
-    """The `limit` most similar memories of each group, equal content folded into the newest.
+    """Returns the `limit` most similar memories of each group, equal content folded into the newest.
 
     All arrays are parallel. Equal similarities are ordered by tie, which is the content's hash; `memories` ascend with time of writing.
     Groups are small numbers from 0 on.
@@ -61,7 +62,7 @@ def contenders(
 
 
 def _copies(ties: "Integers", groups: "Integers", places: "Integers") -> "Integers":
-    """How many there are of the content of each that stands at these places, in its group, itself included."""
+    """Returns for each place how many memories of its group have its content, itself included."""
     ordered = np.sort(ties)
     copies: Integers = ordered.searchsorted(ties[places], side="right") - ordered.searchsorted(ties[places])
     for number in (copies > 1).nonzero()[0].tolist():
@@ -71,7 +72,7 @@ def _copies(ties: "Integers", groups: "Integers", places: "Integers") -> "Intege
 
 
 def _front(similarities: "Floats", groups: "Integers", held: Mapping[int, int], most: int) -> "Integers":
-    """Where those stand that are among the `most` most similar of their group, or equal to the last of them."""
+    """Returns the places of the `most` most similar of each group, and of all that equal the last of them."""
     kept = np.ones(len(groups), dtype=np.bool_)
     for group, count in held.items():
         if count > most:
@@ -81,9 +82,11 @@ def _front(similarities: "Floats", groups: "Integers", held: Mapping[int, int], 
 
 
 def _chosen(similarities: "Floats", memories: "Integers", groups: "Integers", ties: "Integers", *, limit: int) -> "Integers":
-    """Where the `limit` most similar of each group stand, best first, of equal content the newest."""
+    """Returns the places of the `limit` most similar of each group, best first, of equal content the newest."""
     order = np.lexsort((-memories, ties, -similarities))
-    is_other = np.ones(len(order), dtype=np.bool_)  # than the one before: most copies are as similar as one another
+    is_other = np.ones(
+        len(order), dtype=np.bool_
+    )  # differs from the one before: equal content is mostly adjacent, because it is equally similar
     is_other[1:] = (np.diff(ties[order]) != 0) | (np.diff(groups[order]) != 0)
     order = order[is_other]
     room = {group: min(count, limit) for group, count in enumerate(np.bincount(groups).tolist())}
@@ -111,7 +114,7 @@ def ranked(
     now: int,
     top_k: int,
 ) -> list[Ranked]:
-    """The contenders that still exist, scored, at most `top_k` of each kind, best first. `kinds` tells the kind of each partition."""
+    """Scores the contenders that still exist. Returns at most `top_k` of each kind, best first. `kinds` maps a partition to its kind."""
     stored = {candidate.memory: candidate for candidate in candidates}
     scored = []
     for contender in found:
@@ -121,7 +124,7 @@ def ranked(
             factors, useful = _factors(contender, candidate, kind, profile, now)
             score = useful * profile.score(factors, kind)
             scored.append((-score, candidate.content_hash, contender.memory, kind, factors, useful, contender.copies))
-    scored.sort()  # no two are of one memory, so nothing behind it is compared
+    scored.sort()  # no two have the same memory, so the sort never compares the fields after it
     taken: Counter[str] = Counter()
     result = []
     for negative, tie, memory, kind, factors, useful, copies in scored:
@@ -134,7 +137,7 @@ def ranked(
 def _factors(
     contender: Contender, candidate: Candidate, kind: str, profile: scoring.Profile, now: int
 ) -> tuple[Mapping[str, float], float]:
-    """The factors of a score, and the multiplier that measured usefulness gives."""
+    """Returns the factors of a score, and the multiplier for measured usefulness."""
     factors = {
         "similarity": contender.similarity,
         "recency": scoring.recency(candidate.seen_at, now, profile.half_life_days),

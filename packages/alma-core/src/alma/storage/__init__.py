@@ -1,1 +1,1 @@
-"""SQLite: tables, transactions, full text, migrations. Rows never leave this room."""
+"""SQL stores: what they share, in `relational`, and SQLite. Rows never leave this room."""

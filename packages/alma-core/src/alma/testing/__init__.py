@@ -1,7 +1,7 @@
-"""For tests: of agents whose memory is ALMA, and of backends that ALMA shall work with.
+"""Support for tests of agents whose memory is ALMA, and of backends for ALMA.
 
-Importing this module loads nothing heavy; what a name needs is loaded when the name is first used. The contracts need pytest and hypothesis:
-`pip install "alma-core[testing]"`.
+Importing this module loads nothing heavy; the module behind a name is loaded when the name is first used. The contracts need pytest and
+hypothesis: `pip install "alma-core[testing]"`.
 """
 
 from importlib import import_module
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from alma.testing.clocks import FixedClock, SteppingClock
     from alma.testing.contracts import (
         EmbedderContract,
+        FileStoreContract,
+        IntegrationContract,
         PortableContract,
         ReembeddableContract,
         StoreContract,
@@ -46,6 +48,8 @@ _HOMES = {
     **dict.fromkeys(
         (
             "EmbedderContract",
+            "FileStoreContract",
+            "IntegrationContract",
             "PortableContract",
             "ReembeddableContract",
             "StoreContract",
@@ -60,7 +64,9 @@ _HOMES = {
 
 __all__ = [
     "EmbedderContract",
+    "FileStoreContract",
     "FixedClock",
+    "IntegrationContract",
     "MockEmbedder",
     "MockStorage",
     "PortableContract",
@@ -81,10 +87,21 @@ __all__ = [
 ]
 
 
+_FORMER = {
+    "create_test_anti_pattern": "make_anti_pattern",
+    "create_test_heuristic": "make_heuristic",
+    "create_test_knowledge": "make_domain_knowledge",
+    "create_test_outcome": "make_outcome",
+    "create_test_preference": "make_user_preference",
+}
+"""Names that alma-memory uses for builders."""
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    known = _FORMER.get(name, name)
+    if known not in _HOMES:
         raise AttributeError(f"module 'alma.testing' has no attribute {name!r}")
-    return getattr(_loaded(_HOMES[name]), name)
+    return getattr(_loaded(_HOMES[known]), known)
 
 
 def _loaded(home: str) -> Any:

@@ -1,4 +1,4 @@
-"""Builders of values for tests: what a test does not care about has a sane default, what it gives counts."""
+"""Builders of values for tests: fields that a test does not give have sane defaults."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 from alma.testing.clocks import START
 from alma.types.kinds import Verdict
 from alma.types.memories import AntiPattern, AnyMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
-from alma.types.recalled import Factors, Recalled
-from alma.types.slice import MemorySlice
-from alma.types.tags import tags_for
+from alma.types.slice import MemorySlice, ranked
 
 if TYPE_CHECKING:
     from alma.protocols import VectorChanges
@@ -18,7 +16,7 @@ _OWNED = {**_SHARED, "agent": "agent"}
 
 
 def make_outcome(**fields: Any) -> Outcome:
-    """A success of `agent` at a task, at the time `START`."""
+    """Returns a success of `agent` at a task, at the time `START`."""
     defaults: dict[str, Any] = {
         "task_description": "Deploy the service",
         "strategy_used": "Blue-green",
@@ -29,7 +27,7 @@ def make_outcome(**fields: Any) -> Outcome:
 
 
 def make_heuristic(**fields: Any) -> Heuristic:
-    """A strategy that worked 4 times of 5."""
+    """Returns a strategy that worked 4 of 5 times."""
     defaults: dict[str, Any] = {
         "condition": "Deploying a service",
         "strategy": "Blue-green, and watch the error rate",
@@ -41,7 +39,7 @@ def make_heuristic(**fields: Any) -> Heuristic:
 
 
 def make_anti_pattern(**fields: Any) -> AntiPattern:
-    """What not to do, with a better way."""
+    """Returns an anti-pattern with a better alternative."""
     defaults: dict[str, Any] = {
         "pattern": "Waiting with sleep in a test",
         "why_bad": "Slow, and it fails on a busy machine",
@@ -52,34 +50,28 @@ def make_anti_pattern(**fields: Any) -> AntiPattern:
 
 
 def make_domain_knowledge(**fields: Any) -> DomainKnowledge:
-    """A fact."""
+    """Returns a fact."""
     defaults: dict[str, Any] = {"domain": "auth", "fact": "Tokens live for a day", "last_verified": START}
     return DomainKnowledge(**{**_OWNED, **defaults, **fields})
 
 
 def make_user_preference(**fields: Any) -> UserPreference:
-    """What the user `user` wants."""
+    """Returns a preference of the user `user`."""
     defaults: dict[str, Any] = {"user_id": "user", "category": "style", "preference": "Short answers", "timestamp": START}
     return UserPreference(**{**_SHARED, **defaults, **fields})
 
 
 def make_slice(memories: Iterable[AnyMemory] = (), **fields: Any) -> MemorySlice:
-    """The memories as a retrieval returns them, best first, each with a score a little lower than the one before."""
-    chosen = list(memories)
-    recalled = []
-    for rank, (tag, memory) in enumerate(zip(tags_for(chosen), chosen, strict=True)):
-        score = 1 / (1 + rank / 10)
-        factors = Factors(similarity=score, recency=score, success=score, confidence=score, weights={"similarity": 1.0})
-        recalled.append(Recalled(tag=tag, memory=memory, score=score, factors=factors))
+    """Returns the memories as a retrieval returns them, best first, each with a score slightly below the one before."""
     defaults: dict[str, Any] = {"query": "Deploy", "agent": "agent", "project_id": "test", "retrieved_at": START}
-    return MemorySlice(**{**defaults, "recalled": tuple(recalled), **fields})
+    return MemorySlice(**{**defaults, "recalled": ranked(list(memories)), **fields})
 
 
 def make_vector_changes(upto: int, vectors: Any = (), *, dimension: int, first: int = 0, **arrays: Any) -> "VectorChanges":
-    """What a vector index takes in at `upto`: a passage for each of the vectors, and the rows that are `removed`.
+    """Returns changes for a vector index up to `upto`: a passage for each of the vectors, and the rows that are `removed`.
 
-    Passages are numbered from `first` on; each is a memory of that number, in partition 0, its owner's own, with its number as tie, unless
-    `passages`, `memories`, `partitions`, `is_own` or `ties` say otherwise: an array, or one value for all.
+    Passages are numbered from `first` on; each is a memory of that number, in partition 0, its owner's own, with its number as tie,
+    unless `passages`, `memories`, `partitions`, `is_own` or `ties` say otherwise: an array, or one value for all.
     """
     import numpy as np
 

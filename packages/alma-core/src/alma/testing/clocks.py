@@ -1,4 +1,4 @@
-"""Clocks that tell the time they are given, to pass as `clock=`."""
+"""Clocks with a settable time, to pass as `clock=`."""
 
 from datetime import UTC, datetime, timedelta
 from threading import Lock
@@ -6,11 +6,11 @@ from threading import Lock
 from alma.types.identity import as_utc
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-"""What the clocks begin with: noon, March 1st, 2026."""
+"""Initial time of the clocks: noon, March 1st, 2026."""
 
 
 class FixedClock:
-    """Stands still until it is moved. Thread-safe."""
+    """Clock that stands still until it is moved. Thread-safe."""
 
     def __init__(self, now: datetime = START) -> None:
         self._now = as_utc(now)
@@ -20,19 +20,19 @@ class FixedClock:
         return self._now
 
     def advance(self, by: timedelta | None = None, /, **duration: float) -> datetime:
-        """Moves by a `timedelta`, or by its arguments (`days=30`), and gives the new time. Backwards too."""
+        """Moves by a `timedelta`, or by its arguments (`days=30`), also backwards. Returns the new time."""
         with self._lock:
             self._now += timedelta(**duration) if by is None else by
             return self._now
 
     def set(self, now: datetime) -> None:
-        """Moves to a time; a naive one is taken as UTC."""
+        """Sets the time; a naive one is taken as UTC."""
         with self._lock:
             self._now = as_utc(now)
 
 
 class SteppingClock(FixedClock):
-    """Moves on by `step` after each look, so that no two looks see one time. Thread-safe."""
+    """Clock that moves by `step` after each reading, so that no two readings are equal. Thread-safe."""
 
     def __init__(self, now: datetime = START, *, step: timedelta = timedelta(seconds=1)) -> None:
         super().__init__(now)

@@ -1,4 +1,4 @@
-"""Stand-ins for what a test should not need: a model, and a database that outlives it. Both are the real thing in small, and pass the contracts."""
+"""Fakes for what a test should not need: a model, and a database on disk. Both are small real implementations, and pass the contracts."""
 
 import shutil
 import tempfile
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from alma.embedding import HashEmbedder
 from alma.errors import EmbeddingError
-from alma.storage.database import Database
-from alma.storage.store import SQLStorage
+from alma.storage.sqlite.database import Database
+from alma.storage.sqlite.store import SQLStorage
 from alma.testing.clocks import START
 from alma.types.embedding import Fingerprint
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class MockEmbedder:
-    """Embeds by hashing words, keeps what it was asked, and fails when it is told to. Thread-safe.
+    """Embeds by hashing words, records the texts, and fails on demand. Thread-safe.
 
-    `calls` has the texts of each call, in order, of those that failed too. `dimension` is 16 to 4096.
+    `calls` has the texts of each call, in order, also of failed calls. `dimension` is 16 to 4096.
     """
 
     def __init__(self, dimension: int = 32, *, model: str = "mock") -> None:
@@ -35,7 +35,7 @@ class MockEmbedder:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Of a model `mock`: a store made with it cannot be opened with another embedder."""
+        """Fingerprint of a model `mock`: a store made with it cannot be opened with another embedder."""
         return self._fingerprint
 
     @property
@@ -43,19 +43,27 @@ class MockEmbedder:
         """All texts that it was asked to embed, in order."""
         return [text for call in self.calls for text in call]
 
+    def encode(self, text: str) -> list[float]:
+        """Returns the vector of one text, as the fake of alma-memory does."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        """Returns the vectors of texts, in order."""
+        return [[float(value) for value in row] for row in self.embed(texts)]
+
     def fail(self, error: Exception | None = None, *, times: int | None = None) -> None:
-        """The next calls raise `error` (an `EmbeddingError` by default): so many, or all of them until `recover`."""
+        """Makes the next calls raise `error` (an `EmbeddingError` by default): `times` of them, or all until `recover`."""
         with self._lock:
             self._failure = EmbeddingError("the embedder was told to fail") if error is None else error
             self._failures = -1 if times is None else times
 
     def recover(self) -> None:
-        """The next calls succeed."""
+        """Makes the next calls succeed."""
         with self._lock:
             self._failures = 0
 
     def embed(self, texts: Sequence[str], /) -> "Matrix":
-        """One unit row a text, in order; or the failure that was asked for."""
+        """Returns one unit row per text, in order, or raises the failure set by `fail`."""
         with self._lock:
             self.calls.append(tuple(texts))
             failure = self._failure if self._failures else None
@@ -66,27 +74,27 @@ class MockEmbedder:
 
 
 class MockStorage(SQLStorage):
-    """A store in a temporary folder, which is deleted when the store is closed or forgotten; or in `folder`, which stays.
+    """A store in a temporary folder, which is deleted when the store is closed or garbage-collected; or in `folder`, which stays.
 
-    It is `SQLStorage` itself, journal and all. `fingerprint` is that of the embedder it is for, `MockEmbedder` by default.
+    It is `SQLStorage` itself, journal and all. `fingerprint` is that of its embedder, `MockEmbedder` by default.
     """
 
     def __init__(self, fingerprint: Fingerprint | None = None, *, folder: Path | None = None) -> None:
         place = Path(tempfile.mkdtemp(prefix="alma-mock-")) if folder is None else folder
         SQLStorage.create(place / "alma.db", fingerprint or MockEmbedder().fingerprint, at=START)
         super().__init__(place / "alma.db", at=START)
-        self._ending = _Ending(self.database, place if folder is None else None)
+        self._closer = _Closer(self.database, place if folder is None else None)
 
     def close(self) -> None:
         """Closes all connections, and deletes a temporary folder."""
-        self._ending.come()
+        self._closer.close()
 
 
-class _Ending:
-    """Comes with the last store that shares it, at the latest."""
+class _Closer:
+    """Closes the database when the last store that shares it is closed or garbage-collected."""
 
     def __init__(self, database: Database, folder: Path | None) -> None:
-        self.come = weakref.finalize(self, _end, database, folder)
+        self.close = weakref.finalize(self, _end, database, folder)
 
 
 def _end(database: Database, folder: Path | None) -> None:

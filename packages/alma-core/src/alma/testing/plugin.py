@@ -1,4 +1,4 @@
-"""The pytest plugin `alma`: a fresh memory for each test that asks for one. Loading it imports nothing of ALMA but this module."""
+"""The pytest plugin `alma`: a fresh memory for each test that requests it. Loading it imports no module of ALMA but this one."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ pytest.register_assert_rewrite("alma.testing.contracts")
 
 @pytest.fixture
 def alma_clock() -> "FixedClock":
-    """The clock of `alma_memory`: it stands at noon of March 1st, 2026, until it is told to `advance`."""
+    """The clock of `alma_memory`: it stays at noon of March 1st, 2026, until `advance` is called."""
     from alma.testing.clocks import FixedClock
 
     return FixedClock()
@@ -23,7 +23,7 @@ def alma_clock() -> "FixedClock":
 
 @pytest.fixture
 def alma_agents() -> "Mapping[str, MemoryScope | Mapping[str, object]]":
-    """The rules of the agents of `alma_memory`: none. Override it to give some."""
+    """Rules of the agents of `alma_memory`: none. Override it to set some."""
     return {}
 
 
@@ -31,7 +31,7 @@ def alma_agents() -> "Mapping[str, MemoryScope | Mapping[str, object]]":
 def alma_memory(
     tmp_path: Path, alma_clock: "FixedClock", alma_agents: "Mapping[str, MemoryScope | Mapping[str, object]]"
 ) -> "Iterator[ALMA]":
-    """An empty memory in a folder of this test, with an embedder that needs no model, told the time by `alma_clock`. Closed at the end."""
+    """An empty memory in a folder of this test, with an embedder that needs no model and `alma_clock` as its clock. Closed at the end."""
     from alma import ALMA
 
     with ALMA.open(

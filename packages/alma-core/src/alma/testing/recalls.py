@@ -1,4 +1,4 @@
-"""Assertions on what a memory recalls, with messages that tell what it recalled instead."""
+"""Assertions on what a memory recalls. Their messages list what it recalled instead."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Wanted = str | Memory | Callable[[AnyMemory], object]
 """Words that a memory's text or keywords hold, in any case; a memory; or a predicate."""
 
 FAR = 1_000
-"""How many of each kind are asked for when a memory must not be among them."""
+"""`top_k` for checking that a memory is never recalled."""
 SHOWN = 20
 
 
@@ -28,10 +28,10 @@ def assert_recalls(
     user_id: str | None = None,
     within: int | None = None,
 ) -> AnyMemory:
-    """Fails unless a memory like `wanted` is recalled, among the first `within` if that is given; gives the memory.
+    """Fails unless a memory like `wanted` is recalled, among the first `within` if that is given. Returns the memory.
 
-    `found` is a slice, or memories in rank order, or an `ALMA`: that is asked for what `agent` recalls for `task` (for the words or the text of
-    `wanted` if there is no task). `wanted` is a text that the memory holds, in any case; a memory; or a predicate on memories.
+    `found` is a slice, or memories in rank order, or an `ALMA`, which is asked what `agent` recalls for `task` (for the words or the text
+    of `wanted` if there is no task). `wanted` is a text that the memory holds, in any case; a memory; or a predicate on memories.
     """
     [asked] = _asked(found, wanted, agent=agent, tasks=[task] if task else [], user_id=user_id, top_k=max(within or 5, 5))
     for memory in asked.memories[:within]:
@@ -41,7 +41,7 @@ def assert_recalls(
     late = f" It is number {rank}." if rank else ""
     why = _why_not(found, wanted, asked.question, agent, user_id)
     among = "" if within is None else f" among the first {within}"
-    raise AssertionError(f"{_named(wanted)} is not recalled{among}.{late}\n{asked.told}{why}")
+    raise AssertionError(f"{_named(wanted)} is not recalled{among}.{late}\n{asked.listing}{why}")
 
 
 def assert_never_recalls(
@@ -54,7 +54,7 @@ def assert_never_recalls(
 ) -> None:
     """Fails if a memory like `unwanted` is recalled at any rank.
 
-    As `assert_recalls`; an `ALMA` is asked each of the tasks, and for the very words or text of what must not be found as well.
+    As `assert_recalls`. An `ALMA` is asked for each of the tasks, and also for the words or text of `unwanted` itself.
     """
     tasks = [task] if isinstance(task, str) else list(task)
     own_words = _words_of(unwanted)
@@ -62,7 +62,7 @@ def assert_never_recalls(
         for rank, memory in enumerate(asked.memories, 1):
             if _is_wanted(memory, unwanted):
                 raise AssertionError(
-                    f"{_named(unwanted)} is recalled, as number {rank}: {_line(memory)} (id {memory.id})\n{asked.told}"
+                    f"{_named(unwanted)} is recalled, as number {rank}: {_line(memory)} (id {memory.id})\n{asked.listing}"
                 )
 
 
@@ -75,8 +75,8 @@ class _Asked:
     question: str = ""
 
     @property
-    def told(self) -> str:
-        """What was recalled, one memory a line."""
+    def listing(self) -> str:
+        """Memories that were recalled, one per line."""
         count = "1 memory" if len(self.memories) == 1 else f"{len(self.memories)} memories"
         head = f"{self.head} recalled {count}" + (":" if self.memories else ".")
         lines = [f"  {rank}. {_line(memory)}" for rank, memory in enumerate(self.memories[:SHOWN], 1)]
@@ -141,7 +141,7 @@ def _line(memory: AnyMemory) -> str:
 
 
 def _why_not(found: object, wanted: Wanted, question: str, agent: str | None, user_id: str | None) -> str:
-    """What ALMA says of why a memory was not found."""
+    """Returns ALMA's explanation of why a memory was not found."""
     if not isinstance(wanted, Memory) or not question:
         return ""
     explanation = found.explain_retrieval(query=question, memory_id=wanted.id, agent=agent, user_id=user_id)  # type: ignore[attr-defined] # only an ALMA is asked

@@ -1,4 +1,4 @@
-"""The values that ALMA takes and gives."""
+"""The values that ALMA takes and returns."""
 
 from alma.types.custom import CustomMemoryType
 from alma.types.embedding import Fingerprint
@@ -10,17 +10,20 @@ from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
     AntiPattern,
     AnyMemory,
+    Conversation,
     CustomMemory,
     DomainKnowledge,
     Heuristic,
     Memory,
     Outcome,
+    Turn,
     UserPreference,
     memory_from_json,
 )
+from alma.types.migrated import MigratedKind, MigrationReport, Remark
 from alma.types.passages import Draft, Passage
 from alma.types.recalled import Factors, Recalled
-from alma.types.reports import BackupReport, Problem, Stats, UsageReport, VerifyReport
+from alma.types.reports import BackupReport, FeedbackReport, Problem, Stats, UsageReport, VerifyReport
 from alma.types.reviews import ReviewItem, ReviewReport
 from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
@@ -33,6 +36,7 @@ __all__ = [
     "Assessment",
     "BackupReport",
     "CompactReport",
+    "Conversation",
     "CustomMemory",
     "CustomMemoryType",
     "DomainKnowledge",
@@ -43,6 +47,7 @@ __all__ = [
     "ExportReport",
     "Exposure",
     "Factors",
+    "FeedbackReport",
     "FeedbackSignal",
     "Fingerprint",
     "Forecast",
@@ -54,12 +59,15 @@ __all__ = [
     "MemoryScope",
     "MemorySlice",
     "MemoryType",
+    "MigratedKind",
+    "MigrationReport",
     "Outcome",
     "Passage",
     "Problem",
     "PurgeReceipt",
     "Reason",
     "Recalled",
+    "Remark",
     "RetrievalExplanation",
     "ReviewItem",
     "ReviewReport",
@@ -69,6 +77,7 @@ __all__ = [
     "StrategyRecord",
     "StrategyTable",
     "Surface",
+    "Turn",
     "UndoReport",
     "UsageReport",
     "UserPreference",

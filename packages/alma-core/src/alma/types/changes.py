@@ -1,4 +1,4 @@
-"""What a call changed, as the journal lists it."""
+"""Row changes of a call, as the journal lists them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ RowValues = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One row that a call changed: `before` and `after` hold the changed columns; a new row has no `before`, a deleted one no `after`."""
+    """One row that a call changed. `before` and `after` hold the changed columns; a new row has no `before`, a deleted one no `after`."""
 
     table: str
     key: str

@@ -1,4 +1,4 @@
-"""Kinds of memory that users define: what they are called, which fields they have, what of them is searched, how they are weighed."""
+"""Kinds of memory that users define: their names, fields, searched fields and weights."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from alma.types import shapes
 from alma.types.kinds import MemoryType
 
 DEFINITIONS = "memory_type"
-"""The kind of the small records that definitions are stored as; the key is the name."""
+"""Kind of the small records that store definitions; the key is the name."""
 
 MOST_FIELDS = 64
 LONGEST_VALUE = 200_000
@@ -31,16 +31,16 @@ _TAKEN = frozenset(
     self construct copy dict from_orm json parse_file parse_obj parse_raw schema schema_json update_forward_refs validate
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
-"""What a memory already answers to: a field of that name could not be read from it."""
+"""Names that a memory already uses as attributes, so that a field of such a name could not be read."""
 
 
 class CustomMemoryType(BaseModel):
-    """The definition of a kind.
+    """Definition of a kind.
 
-    `fields` maps names to types (`str`, `int`, `float`, `bool`, `datetime`, `date`, `Any`, `list` and `dict` of them); one that may be left out
-    is `… | None`. They are kept as text, such as "list[str]". `embedding_fields` are what a memory is about: embedded and searched; texts in other
-    fields are found by their words. `scoring_weights` weigh the factors similarity (also called relevance), recency, success and confidence for
-    this kind. `alma.ValidationError` says what is wrong with a definition.
+    `fields` maps names to types (`str`, `int`, `float`, `bool`, `datetime`, `date`, `Any`, `list` and `dict` of them); an optional field
+    is `… | None`. Types are kept as text, such as "list[str]". `embedding_fields` are embedded and searched; texts in other fields are
+    found by their words. `scoring_weights` weigh the factors similarity (also called relevance), recency, success and confidence for this
+    kind. `alma.ValidationError` states what is wrong with a definition.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -104,7 +104,7 @@ class CustomMemoryType(BaseModel):
         return self
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Values for the fields, of the right types, times in UTC; what may be left out and was, is `None`.
+        """Returns values for the fields, of the right types, times in UTC. An optional field that was left out is `None`.
 
         `ValidationError` names the field that is wrong, missing or unknown.
         """
@@ -121,7 +121,7 @@ class CustomMemoryType(BaseModel):
         return values
 
     def _storable(self, name: str, value: Any) -> Any:
-        """The value as it will be read again."""
+        """Returns the value as it will be read again."""
         place = f"{self.name}.{name}"
         try:
             _check_texts(value, place)
@@ -142,11 +142,11 @@ class CustomMemoryType(BaseModel):
             raise ValidationError(f"{self.name} says nothing in {', '.join(self.embedding_fields)}, so nothing could find it")
 
     def plain(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The values as JSON carries them, those that are `None` left out."""
+        """Returns the values as JSON represents them, without those that are `None`."""
         return {name: _plain(value) for name, value in values.items() if value is not None}
 
     def revived(self, plain: Mapping[str, Any]) -> dict[str, Any]:
-        """The values that `plain` was given. Whatever an older or newer definition stored is kept as it is."""
+        """Returns the values that `plain` was made of. Values stored under an older or newer definition stay as they are."""
         values: dict[str, Any] = {name: plain.get(name) for name in self.fields}
         for name, value in plain.items():
             shape = self.fields.get(name, "Any")
@@ -154,17 +154,17 @@ class CustomMemoryType(BaseModel):
         return values
 
     def text(self, values: Mapping[str, Any]) -> str:
-        """What is embedded: the texts of the embedding fields, a line each."""
+        """Returns the text to embed: the texts of the embedding fields, a line each."""
         return "\n".join(part for name in self.embedding_fields for part in texts_in(values.get(name)))
 
     def keywords(self, values: Mapping[str, Any]) -> str:
-        """What is searched by word alone: the texts of the other fields."""
+        """Returns the text that is searched by word only: the texts of the other fields."""
         return "\n".join(part for name in values if name not in self.embedding_fields for part in texts_in(values[name]))
 
     def merged(self, newer: "CustomMemoryType") -> "CustomMemoryType":
-        """One definition that what was stored under either fits. `ConflictError` says where they differ too much.
+        """Returns one definition that fits memories stored under either. `ConflictError` states where they differ too much.
 
-        Fields that only one of them has must be such as may be left out. Weights are those of the newer, unless it knows fewer fields.
+        Fields that only one of them has must be optional. Weights are those of the newer, unless it has fewer fields.
         """
         if self.embedding_fields != newer.embedding_fields:
             raise ConflictError(
@@ -198,7 +198,7 @@ class CustomMemoryType(BaseModel):
 
 
 def stored_type(body: Mapping[str, Any]) -> CustomMemoryType:
-    """The definition that a small record holds. `alma.ValidationError` if it is none."""
+    """Reads the definition in a small record. Raises `alma.ValidationError` if it holds none."""
     return _stored_type(json.dumps(body))
 
 
@@ -208,12 +208,12 @@ def _stored_type(body: str) -> CustomMemoryType:
 
 
 def unknown_type(name: str, plain: Mapping[str, Any]) -> CustomMemoryType:
-    """A definition by which memories can still be read whose own was undone."""
+    """Returns a definition for reading memories whose own definition was undone."""
     return CustomMemoryType(name, dict.fromkeys(plain, "Any | None"), tuple(plain))
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """The texts of a value, those in lists and mappings too, in order."""
+    """Yields the texts of a value, also those in lists and mappings, in order."""
     if isinstance(value, str):
         if value.strip():
             yield value.strip()
@@ -226,7 +226,7 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def _first(error: PydanticError) -> str:
-    """What is wrong first, beginning with the field."""
+    """Describes the first error, beginning with the field."""
     found = error.errors(include_url=False, include_input=True, include_context=False)[0]
     place = ".".join(str(part) for part in found["loc"])
     message = found["msg"].removeprefix("Value error, ")
@@ -298,7 +298,7 @@ def _plain(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _model(fields: tuple[tuple[str, str], ...]) -> type[BaseModel]:
-    """The model that checks values of these fields."""
+    """Returns the model that checks values of these fields."""
     definitions: dict[str, Any] = {
         name: (shapes.shape_type(shape), None if shapes.is_optional(shape) else ...) for name, shape in fields
     }

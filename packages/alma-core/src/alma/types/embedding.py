@@ -1,4 +1,4 @@
-"""What identifies a model whose vectors a database holds."""
+"""Identity of an embedding model."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Fingerprint(BaseModel):
-    """Two embedders with equal fingerprints give interchangeable vectors. `token_limit` 0 means none."""
+    """Identifies a model. Two embedders with equal fingerprints give interchangeable vectors. `token_limit` 0 means none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,4 +1,4 @@
-"""What is kept of an episode: one attempt at one task."""
+"""The stored form of an episode: one attempt at one task."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,17 +7,18 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from alma.types.identity import UtcDatetime
-from alma.types.kinds import Verdict
+from alma.types.kinds import Verdict, VerdictSource
 
 EPISODE = "episode"
 STEP = "episode_step"
 END = "episode_end"
 LEASE = "episode_lease"
-"""The kinds of small records that an episode is kept as: its beginning, one a step, its ending, and who holds it."""
+RUN = "episode_run"
+"""Kinds of the small records of an episode: its beginning, one per step, its ending, its lease, and its run."""
 
 
 class EpisodeStatus(StrEnum):
-    """Where an episode stands. `abandoned`: left without a verdict by cancellation, by `abandon()` or by a crash."""
+    """State of an episode. `abandoned`: left without a verdict by cancellation, by `abandon()` or by a crash."""
 
     OPEN = "open"
     ENDED = "ended"
@@ -29,9 +30,9 @@ class _Value(BaseModel):
 
 
 class Exposure(_Value):
-    """That a memory was shown, at which rank (1 is first) with which score, by which policy and with which probability.
+    """Records that a memory was shown: at which rank (1 is first) with which score, by which policy and with which probability.
 
-    `used` is `None` as long as nobody knows: nothing was cited and no list of what was used was given.
+    `used` is `None` as long as it is unknown: nothing was cited and no list of used memories was given.
     """
 
     memory_id: str
@@ -44,9 +45,9 @@ class Exposure(_Value):
 
 
 class Step(_Value):
-    """One thing that was done; `tool` says what did it, for telling which steps try the same.
+    """One action of an attempt. `tool` names what performed it, so that steps which try the same can be recognised.
 
-    `ok` is `None` where nobody judged it; `memory_id` names the memory that was made of it, if any.
+    `ok` is `None` for an unjudged step; `memory_id` names the memory that was made of it, if any.
     """
 
     number: Annotated[int, Field(ge=1)]
@@ -61,20 +62,24 @@ class Step(_Value):
 
 
 class Ending(_Value):
-    """How an episode ended; without an outcome it was abandoned. `used` has the ids that were cited or named, `None` if nobody said any."""
+    """The end of an episode; without an outcome it was abandoned.
+
+    `source` says who judged. `used` has the ids that were cited or named, `None` if neither happened.
+    """
 
     outcome: Verdict | None
     strategy: str | None = None
     error: str | None = None
     feedback: str | None = None
+    source: VerdictSource | None = None
     used: tuple[str, ...] | None = None
     at: UtcDatetime
 
 
 class Forecast(_Value):
-    """How likely an attempt is to be judged a success, as forecast from its steps: the `rate`, and where it lies at 95 %.
+    """Probability that an attempt is judged a success, forecast from its steps: the `rate`, and its 95 % interval.
 
-    `judged` is the number of judged episodes of the agent that it rests on. It is no verdict: nothing is learned from it.
+    `judged` is the number of the agent's judged episodes behind it. A forecast is no verdict: nothing is learned from it.
     """
 
     rate: Annotated[float, Field(ge=0, le=1)]
@@ -84,11 +89,14 @@ class Forecast(_Value):
 
 
 class EpisodeRecord(_Value):
-    """An episode as it is kept.
+    """A stored episode.
 
-    `reason` is what `settle` or `abandon` was given; `used` has all ids that were cited or named, `None` if nobody said any; `credited` has
-    those of them whose use was counted: to these the outcome is credited. `outcome_id` names the memory of how it went. `forecast` is computed
-    when an ended, unjudged episode is read, and never stored; `None` for any other, and where too few of the agent's episodes were judged.
+    `run_id` and `thread_id` are the caller's own: a run may have several episodes, say one per agent. Both are `None` where none was
+    given. `verdict_source` says who judged. It is `None` where this was not given, and in records from before ALMA had this field; the
+    memory then has "caller". `reason` is the argument of `settle` or `abandon`. `used` has all ids that were cited or named, `None` if
+    neither happened; `credited` has those of them whose use was counted, and to these the outcome is credited. `outcome_id` names the
+    memory of the outcome. `forecast` is computed when an ended, unjudged episode is read, and never stored; it is `None` for any other
+    episode, and where too few of the agent's episodes were judged.
     """
 
     id: str
@@ -97,8 +105,11 @@ class EpisodeRecord(_Value):
     task: str
     task_type: str | None = None
     user_id: str | None = None
+    run_id: str | None = None
+    thread_id: str | None = None
     status: EpisodeStatus = EpisodeStatus.OPEN
     outcome: Verdict | None = None
+    verdict_source: VerdictSource | None = None
     strategy: str | None = None
     error: str | None = None
     feedback: str | None = None
@@ -115,12 +126,12 @@ class EpisodeRecord(_Value):
 
     @property
     def duration_ms(self) -> int | None:
-        """How long it took; `None` while it is open."""
+        """Duration in milliseconds; `None` while the episode is open."""
         return None if self.ended_at is None else milliseconds(self.started_at, self.ended_at)
 
     @property
     def summary(self) -> str:
-        """What was taken from the attempt, in one line: `retrieved 4, cited H1, learned 1 failure, 2 steps, success`."""
+        """Summary of what was retrieved, cited and learned, in one line: `retrieved 4, cited H1, learned 1 failure, 2 steps, success`."""
         cited = ", ".join(exposure.tag for exposure in self.shown if exposure.used) or "none"
         kept = [step.ok for step in self.steps if step.memory_id]
         counts = (_counted(kept.count(False), "failure", "failures"), _counted(kept.count(True), "success", "successes"))
@@ -134,5 +145,5 @@ def _counted(number: int, one: str, many: str) -> str:
 
 
 def milliseconds(start: datetime, end: datetime) -> int:
-    """From one moment to a later one, in whole milliseconds, never negative."""
+    """Returns the whole milliseconds from `start` to `end`, never negative."""
     return max(round((end - start).total_seconds() * 1000), 0)

@@ -7,33 +7,33 @@ from alma.evidence import Tally
 from alma.text import spelt
 
 NO_STRATEGY = ""
-"""The strategy hash of the evidence on attempts that named no strategy."""
+"""Strategy hash of the evidence on attempts that named no strategy."""
 
 BY_TYPE, BY_TASK, STEP, UNTRUSTED = "type:", "task:", "step:", "said:"
-"""How the place of a task begins: with its type, or without; steps of an attempt are apart from attempts, and so is what rests on an agent's own
-word or on a foreign file."""
+"""Prefixes of a task's place: with its type, or without. Steps are kept apart from attempts by a prefix, and so is evidence that rests on
+an agent's own word or on a foreign file."""
 
 _OF_STEPS, _OF_TASKS = "s", "t"
 _DIGITS = 16
 _APART = "  "
-"""Between the type of a task and its difficulty. What is spelt has no two spaces in a row."""
+"""Separates the type of a task from its difficulty. Normalised text never has two spaces in a row."""
 
 Happening = tuple[str, int, int]
-"""Something that repeats: what it was, how often, and since when or when last, in microseconds."""
+"""A repeated event: its text, its count, and when it began or was last seen, in microseconds."""
 TaskPlace = tuple[str, str]
 """An agent, and the place of one of its tasks: see `task_place`."""
 
 Told = tuple[str, str | None]
-"""What an anti-pattern says: why it is bad, and what to do instead."""
+"""Text of an anti-pattern: why it is bad, and what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One cell of the ledger: what is known of a strategy for a task of an agent. Without a strategy it is about attempts that named none.
+    """One cell of the ledger: the counts of a strategy for a task of an agent. Without a strategy it is about attempts that named none.
 
-    `lifetime` counts are shown, `operative` ones are discounted, as of `observed_at` (microseconds). Of outcomes that were not judged there is only
-    the number. `recent` is the last run of equal events, `reasons` the errors that were recorded. A rule that began here is named by its memory's
-    id, with how far it is believed.
+    `lifetime` counts are shown, `operative` ones are discounted, as of `observed_at` (microseconds). Unjudged outcomes are only counted.
+    `recent` is the last run of equal events, `reasons` the recorded errors. A rule that this cell formed is named by its memory's id,
+    with its standing.
     """
 
     id: str
@@ -55,28 +55,28 @@ class Evidence:
 
     @property
     def observations(self) -> float:
-        """The number of outcomes that it counts, those included that were not judged."""
+        """Number of counted outcomes, also unjudged ones."""
         return self.lifetime.trials + self.unverified
 
     @property
     def names_strategy(self) -> bool:
-        """Whether it is about a strategy."""
+        """True for evidence about a strategy."""
         return self.strategy_hash != NO_STRATEGY
 
     @property
     def is_of_steps(self) -> bool:
-        """Whether it is about steps of attempts."""
+        """True for evidence about steps of attempts."""
         return self.task_class.startswith(STEP)
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it rests on more than an agent's own word or a foreign file."""
+        """True when it rests on more than an agent's own word or a foreign file."""
         return not self.task_class.removeprefix(STEP).startswith(UNTRUSTED)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEvidence:
-    """Evidence as it was read. If it is not stored by itself, it follows from the only outcome of its task."""
+    """Evidence as read from the store. Where it is not stored itself, it is derived from the only outcome of its task."""
 
     is_stored: bool
     evidence: Evidence
@@ -91,7 +91,8 @@ def task_place(
     is_step: bool,
     is_trusted: bool,
 ) -> str:
-    """The place of a task: its type, and a key of its id or of its words. Equal for tasks that differ in case and punctuation alone."""
+    """Returns the place of a task: its type, and a key of its id or of its words. Equal for tasks that differ in case and punctuation
+    only."""
     key = text_key(task if task_id is None else f"{task_id}\0id")
     kind = BY_TASK.removesuffix(":") if task_type is None else f"{BY_TYPE}{spelt(task_type)}"
     hardness = "" if difficulty is None else f"{_APART}{spelt(difficulty)}"
@@ -99,51 +100,52 @@ def task_place(
 
 
 def bare_place(place: str) -> str:
-    """The place of a task without what says that it is of steps or untrusted: the same task, whoever tells of it."""
+    """Returns the place of a task without the prefixes for steps and untrusted evidence, so that the same task has one place."""
     return place.removeprefix(STEP).removeprefix(UNTRUSTED)
 
 
 def type_of(place: str) -> str | None:
-    """The type of a task, in lower case; `None` if none was given."""
+    """Returns the type of a task, in lower case; `None` if none was given."""
     name = bare_place(place)
     return name.removeprefix(BY_TYPE).rpartition(":")[0].partition(_APART)[0] if name.startswith(BY_TYPE) else None
 
 
 def difficulty_of(place: str) -> str | None:
-    """The known difficulty of a task, in lower case; `None` if none was given."""
+    """Returns the known difficulty of a task, in lower case; `None` if none was given."""
     return bare_place(place).rpartition(":")[0].partition(_APART)[2] or None
 
 
 def tasks_id(agent: str, task_class: str) -> str:
-    """The beginning of the ids of all evidence on a task of an agent, and on steps of it: 16 hexadecimal digits."""
+    """Returns the prefix of the ids of all evidence on a task of an agent and on steps of it: 16 hexadecimal digits."""
     return sha256(f"{agent}\0{task_class.removeprefix(STEP)}".encode()).hexdigest()[:_DIGITS]
 
 
 def class_id(agent: str, task_class: str) -> str:
-    """The beginning of the ids of all evidence on a task of an agent; that on attempts without a strategy has no more."""
+    """Returns the prefix of the ids of all evidence on a task of an agent. It is the whole id of evidence on attempts without a
+    strategy."""
     return tasks_id(agent, task_class) + (_OF_STEPS if task_class.startswith(STEP) else _OF_TASKS)
 
 
 def evidence_id(agent: str, task_class: str, strategy_hash: str) -> str:
-    """The id of evidence: the same whoever asks and whenever, before there is any."""
+    """Returns the id of evidence. It depends only on the arguments, so it is known before the evidence exists."""
     return class_id(agent, task_class) + strategy_hash
 
 
 def class_in(evidence: str) -> str:
-    """The `class_id` that an id of evidence begins with."""
+    """Returns the `class_id` that an id of evidence begins with."""
     return evidence[: _DIGITS + 1]
 
 
 def strategy_in(evidence: str) -> str:
-    """The strategy hash that an id of evidence ends with."""
+    """Returns the strategy hash that an id of evidence ends with."""
     return evidence[_DIGITS + 1 :]
 
 
 def is_of_steps(evidence: str) -> bool:
-    """Whether an id is that of evidence on steps of attempts."""
+    """Checks that an id belongs to evidence on steps of attempts."""
     return class_in(evidence).endswith(_OF_STEPS)
 
 
 def text_key(text: str) -> str:
-    """A short key, 16 hexadecimal digits, of a text as it is spelt: the same for texts that differ in case and punctuation alone."""
+    """Returns a key of 16 hexadecimal digits of a normalised text. Equal for texts that differ in case and punctuation only."""
     return sha256(spelt(text).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Why a memory was recalled, or why not: every number behind an answer."""
+"""Explains why a memory was recalled, or why not: every number behind an answer."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -11,7 +11,7 @@ from alma.types.scope import Access
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 FACTOR_LABELS = {"similarity": "similarity", "recency": "recency", "success": "success_rate", "confidence": "confidence"}
-"""The factors in the order in which they are told, and by what name."""
+"""Names of the factors, in the order in which they are shown."""
 
 
 class _Value(BaseModel):
@@ -19,7 +19,7 @@ class _Value(BaseModel):
 
 
 class FactorPart(_Value):
-    """What one factor adds to a score: its value in [0, 1] times its weight."""
+    """Contribution of one factor to a score: its value in [0, 1] times its weight."""
 
     value: Number
     weight: Number
@@ -27,8 +27,8 @@ class FactorPart(_Value):
 
 
 class ArmPart(_Value):
-    """What one search said: its raw score (a cosine, or a share of the best possible BM25), the mean and deviation of the background that it
-    was judged against, `z = (score - mean) / deviation`, and the share that z has in the fusion."""
+    """Result of one search: its raw score (a cosine, or a share of the best possible BM25), the mean and deviation of the background, `z
+    = (score - mean) / deviation`, and the weight of z in the fusion."""
 
     score: Number
     mean: Number
@@ -46,8 +46,27 @@ class PassagePart(_Value):
     cosine: Number
 
 
+class EvidencePart(_Value):
+    """Explains why a learned rule may be shown for a task. The weight of the task that it began on, from 0 to 1, times the cosine of the
+    nearest task that supports it, must be at least `least`. Evidence counts whatever the wording of the rule, so neither search need have
+    found the rule."""
+
+    home: Number
+    nearest: Number
+    least: Number
+
+    @property
+    def product(self) -> float:
+        """Nearness of the evidence."""
+        return self.home * self.nearest
+
+    def __str__(self) -> str:
+        """Returns the numbers as a phrase."""
+        return f"weight {self.home:.2f} of the task it began on × cosine {self.nearest:.2f} of the nearest that bears it out = {self.product:.3f}"
+
+
 class Floor(_Value):
-    """The least that a memory must have of one of the two to be about the question at all."""
+    """Thresholds of relevance: a memory must reach one of the two."""
 
     cosine: Number
     share: Number
@@ -56,11 +75,12 @@ class Floor(_Value):
 class Explanation(_Value):
     """Every number behind one memory's place in an answer.
 
-    `arms` holds the searches that were asked ("dense", "text"); `z` is the weighted mean of theirs, `similarity` its logistic. The score is
-    `usefulness` times the sum of the factors' products. `cosine` is pooled over the memory's passages, `share` is 0 where no word matched.
-    `words` are those of the question that stand in the memory. `folded` are ids of equal memories that this one stands for, at most 20;
-    `copies` counts all, itself included. `rank` counts from 1 through the whole answer, `rank_of_kind` through its kind; `None` for
-    a memory that was not returned. `access` is the rule that lets the reader see it.
+    `arms` holds the searches that were used ("dense", "text"). `z` is the weighted mean of theirs plus `time`, the gain of a memory that
+    happened at the time that the question names; `similarity` is its logistic. The score is `usefulness` times the sum of the factors'
+    products. `cosine` is pooled over the memory's passages, `share` is 0 where no word matched. `words` are the question's words that
+    occur in the memory. `folded` are ids of equal memories that this one represents, at most 20; `copies` counts all, itself included.
+    `rank` counts from 1 through the whole answer, `rank_of_kind` through its kind; both are `None` for a memory that was not returned.
+    `access` is the rule that lets the reader see it. `evidence` is the nearness of the evidence of a learned rule.
     """
 
     access: Access
@@ -78,13 +98,15 @@ class Explanation(_Value):
     rank_of_kind: int | None
     copies: int
     folded: tuple[str, ...]
+    evidence: EvidencePart | None = None
+    time: Number = 0.0
 
     def __str__(self) -> str:
-        """Some lines for a person."""
+        """Returns a few lines for a person."""
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """The numbers as a person reads them, one matter a line."""
+        """Returns the numbers as text, one topic per line."""
         parts = " + ".join(
             f"{part.weight:.2f} × {FACTOR_LABELS.get(name, name)} {part.value:.3f}" for name, part in self.factors.items()
         )
@@ -93,6 +115,8 @@ class Explanation(_Value):
         for name, arm in self.arms.items():
             told = "meaning: cosine" if name == "dense" else "words: share"
             lines.append(f"{told} {arm.score:.3f}, z {arm.z:+.2f} (background {arm.mean:.3f} ± {arm.deviation:.3f})")
+        if self.time:
+            lines.append(f"time: it happened when the question says, z {self.time:+.2f}")
         if self.words:
             lines.append(f"words matched: {', '.join(self.words)}")
         if self.passage:
@@ -100,6 +124,8 @@ class Explanation(_Value):
             lines.append(
                 f"nearest passage (number {self.passage.position}{speaker}): {shortened(one_line(self.passage.text), 300)}"
             )
+        if self.evidence:
+            lines.append(f"evidence: {self.evidence} (at least {self.evidence.least:.2f})")
         lines.append(f"readable because: {self.access.told}")
         if self.copies > 1:
             lines.append(f"stands for {self.copies} equal memories: itself and {', '.join(self.folded)}")
@@ -107,7 +133,7 @@ class Explanation(_Value):
 
 
 class Reason(StrEnum):
-    """Why a memory is in an answer, or the first filter that kept it out, in the order in which they are applied."""
+    """Why a memory is in an answer, or the first filter that excluded it, in the order in which filters are applied."""
 
     SELECTED = "selected"
     UNKNOWN = "unknown"
@@ -123,13 +149,13 @@ class Reason(StrEnum):
 
 
 class RetrievalExplanation(_Value):
-    """Why `retrieve` returns one memory for a question, or why not.
+    """Explains why `retrieve` returns one memory for a question, or why not.
 
-    `reason` names the one filter that kept it out; `text` says so with its numbers and with what would let it in. `access` says how the reader
-    stands to the memory (`None` where there is no memory to stand to). `explanation` has the numbers where the memory could be scored.
-    `score_needed` is the score of the last one of its kind; `top_k_needed` is a `top_k` that returns it (the least, in a scope of at most 2,000
-    memories), `None` where none does. `stands_for_it` is the id of the memory of equal content that it was folded into. `agent` is the
-    reader; `is_owners_view` says that none was named, so that the memory's own owner was taken.
+    `reason` names the first filter that excluded it; `text` says so with its numbers and with what would include it. `access` is the rule
+    between the reader and the memory (`None` where there is no memory). `explanation` has the numbers where the memory could be scored.
+    `score_needed` is the score of the last one of its kind; `top_k_needed` is a `top_k` that returns it (the least, in a scope of at most
+    2,000 memories), `None` where none does. `stands_for_it` is the id of the memory of equal content that it was folded into. `agent` is
+    the reader; `is_owners_view` says that none was named, so that the memory's own owner was taken.
     """
 
     query: str
@@ -149,23 +175,23 @@ class RetrievalExplanation(_Value):
 
     @property
     def selected(self) -> bool:
-        """Whether the memory is returned."""
+        """True when the memory is returned."""
         return self.reason is Reason.SELECTED
 
     @property
     def factors(self) -> dict[str, FactorPart]:
-        """The parts of its score; empty where it was not scored."""
+        """Parts of the score; empty where the memory was not scored."""
         return dict(self.explanation.factors) if self.explanation else {}
 
     def __str__(self) -> str:
-        """The text."""
+        """Returns the text."""
         return self.text
 
     def to_json(self) -> str:
-        """The whole explanation as JSON; `from_json` gives an equal one back."""
+        """Returns the whole explanation as JSON. `from_json` returns an equal one."""
         return self.model_dump_json()
 
     @classmethod
     def from_json(cls, data: str | bytes) -> "RetrievalExplanation":
-        """The explanation that `to_json` wrote. `ValidationError` if it is none."""
+        """Reads an explanation that `to_json` wrote. `ValidationError` if it is none."""
         return read_json(cls, data, "an explanation")

@@ -1,4 +1,4 @@
-"""The lines of an export: what one line of the file says, checked as it is read. Times are ISO 8601 in UTC, to the microsecond."""
+"""The lines of an export file, validated as they are read. Times are ISO 8601 in UTC, to the microsecond."""
 
 from typing import Annotated, Any, Literal
 
@@ -23,7 +23,7 @@ class _Line(BaseModel):
 
 
 class ExportedCounts(_Line):
-    """How much a file holds. `archived` are among the memories."""
+    """Counts of the content of a file. `archived` are among the memories."""
 
     memories: Count = 0
     archived: Count = 0
@@ -32,7 +32,7 @@ class ExportedCounts(_Line):
 
 
 class ExportHeader(_Line):
-    """The first line: what this file is, and where it comes from. `seq` and `head` are of the journal at that moment."""
+    """First line: the format and the source of the file. `seq` and `head` are the journal's at the time of export."""
 
     format: Literal["alma-export"] = "alma-export"
     version: int = VERSION
@@ -48,7 +48,8 @@ class ExportHeader(_Line):
 
 
 class ExportedPassage(_Line):
-    """A passage. `is_embedded` says that it has a vector; `vector` is that, float16 little-endian in base64, where vectors are exported."""
+    """A passage. `is_embedded` says that it has a vector; `vector` is that vector, float16 little-endian in base64, where vectors are
+    exported."""
 
     position: Count
     text: Annotated[str, Field(min_length=1)]
@@ -61,7 +62,7 @@ class ExportedPassage(_Line):
 
 
 class ExportedUsage(_Line):
-    """What became of a memory that was shown."""
+    """Usage counts of a memory."""
 
     used: Count
     ignored: Count
@@ -72,7 +73,7 @@ class ExportedUsage(_Line):
 
 
 class ExportedMemory(_Line):
-    """A memory with all that hangs on it. `body` has what only its kind has."""
+    """A memory with its passages and usage. `body` has the fields of its kind."""
 
     type: Literal["memory"] = "memory"
     id: Key
@@ -103,7 +104,7 @@ class ExportedRecord(_Line):
 
 
 class ExportedEvidence(_Line):
-    """The counts behind a rule."""
+    """Counts behind a rule."""
 
     type: Literal["evidence"] = "evidence"
     id: Key
@@ -127,7 +128,7 @@ class ExportedEvidence(_Line):
 
 
 class ExportEnd(_Line):
-    """The last line: how many lines there were before it, and the SHA-256 of their bytes, line ends included."""
+    """Last line: the number of lines before it, and the SHA-256 of their bytes, line ends included."""
 
     type: Literal["end"] = "end"
     lines: Count
@@ -139,7 +140,7 @@ ExportedLine = Annotated[ExportedMemory | ExportedRecord | ExportedEvidence | Ex
 
 
 class ExportReport(_Line):
-    """What was exported, and the SHA-256 that the last line holds."""
+    """Result of an export, with the SHA-256 of the last line."""
 
     counts: ExportedCounts
     size: int
@@ -147,7 +148,7 @@ class ExportReport(_Line):
 
 
 class ImportReport(_Line):
-    """What was stored, and what was left out because it was there already."""
+    """Result of an import: what was stored, and what was skipped because it was there already."""
 
     project: str
     stored: ExportedCounts

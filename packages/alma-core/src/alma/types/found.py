@@ -1,4 +1,4 @@
-"""What the searches hand to one another: arrays and figures, no texts.
+"""Values that the searches exchange: arrays and numbers, no texts.
 
 Row numbers (`memory`, `passage`, `partition`) are handles of one database, as in `alma.protocols`.
 """
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VectorChanges:
-    """What happened to the passages of one project since some `seq`, up to and with `upto`. All arrays have one entry a passage.
+    """Changes of the passages of one project since some `seq`, up to and including `upto`. All arrays have one entry per passage.
 
-    `removed` are passage rows that are tombstones from now on; a passage both added and removed is removed. `ties` are 64-bit content hashes
-    of the passages' memories: they order equal scores and choose the background sample.
+    `removed` are passage rows that are tombstones from now on; a passage both added and removed is removed. `ties` are 64-bit content
+    hashes of the passages' memories: they order equal scores and choose the background sample.
     """
 
     upto: int
@@ -49,7 +49,7 @@ class PassageScores:
 class Candidate(NamedTuple):
     """What ranking needs of a memory, without its text. `seen_at` is in microseconds since 1970.
 
-    A tuple as the store reads it: a question takes dozens, and to make a dataclass of so many fields takes longer than to read them.
+    A tuple as the store reads it: a question takes dozens, and creating a dataclass of this many fields takes longer than reading them.
     """
 
     memory: int
@@ -68,15 +68,16 @@ class Candidate(NamedTuple):
 
     @property
     def usage(self) -> tuple[int, int, int, int, float, float]:
-        """What was counted when it was shown, in the order in which `alma.scoring` takes it."""
+        """Usage counts in the order in which `alma.scoring` takes them."""
         return (self.used, self.ignored, self.thumbs_up, self.thumbs_down, self.credited_successes, self.credited_trials)
 
 
 @dataclass(frozen=True, slots=True)
 class CommonWords:
-    """Which words of a question are too common to be searched by: those that more memories of the scope hold than `number`, and than `share` of them.
+    """Defines which words of a question are too common to search by: those in more memories of the scope than `number`, and in more than
+    `share` of them.
 
-    Where no rarer word of the question occurs, the first common one is searched by, in the `newest` memories that hold it.
+    Where no rarer word of the question occurs, the first common one is used, in the `newest` memories that contain it.
     """
 
     number: int
@@ -84,18 +85,18 @@ class CommonWords:
     newest: int
 
     def most(self, count: int) -> int:
-        """By how many memories a word is held at most that is not common, in a scope of `count` memories."""
+        """Returns the greatest number of memories that may contain a word that is not common, in a scope of `count` memories."""
         return max(self.number, int(self.share * count))
 
 
 @dataclass(frozen=True, slots=True)
 class TextLists:
-    """Where the words of a question stand in the memories of a scope: all that BM25 has to know.
+    """Posting lists of the words of a question in the memories of a scope: all that BM25 needs.
 
-    `memories` ascend, and `lengths` are those of their texts; others than those of the scope may be among them. The lists of the words stand one
-    behind the other in `places` and `frequencies`: which of the `memories` hold the word, ascending, and how often, where others' words count less.
-    `sizes` says how long each list is, `held_by` how many memories of the scope hold the word: more than are listed, if it is common.
-    `count` is the number of memories in the scope, `total_length` the sum of their lengths.
+    `memories` ascend, and `lengths` are those of their texts; memories outside the scope may be among them. The lists of the words are
+    concatenated in `places` and `frequencies`: which of the `memories` contain the word, ascending, and how often, where words of others
+    count less. `sizes` has the length of each list, `held_by` the number of memories of the scope that contain the word: more than are
+    listed, if it is common. `count` is the number of memories in the scope, `total_length` the sum of their lengths.
     """
 
     memories: "Integers"
@@ -110,7 +111,7 @@ class TextLists:
 
 @dataclass(frozen=True, slots=True)
 class TextScores:
-    """Memories by full text, as parallel arrays. Scores are shares in [0, 1) of what a perfect match would have; one not listed has 0."""
+    """Memories by full text, as parallel arrays. Scores are shares in [0, 1) of a perfect match's; a memory that is not listed has 0."""
 
     memories: "Integers"
     scores: "NDArray[np.float64]"

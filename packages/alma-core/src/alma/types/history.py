@@ -1,4 +1,4 @@
-"""What history, undo and forgetting report."""
+"""Results of history, undo and forgetting."""
 
 from datetime import datetime
 from typing import Any
@@ -11,18 +11,18 @@ class _Report(BaseModel):
 
 
 class Revision(_Report):
-    """What a column held before a call, and after it; `None` where it held nothing."""
+    """Values of a column before and after a call; `None` where it held nothing."""
 
     old: Any = None
     new: Any = None
 
 
 class HistoryEntry(_Report):
-    """What one call did to a memory.
+    """The effect of one call on a memory.
 
-    `what` is "made", "changed", "used", "archived", "brought back" or "removed". `changed` has the fields by name; those of what hangs on the
-    memory as "usage.used" or "passage 0.text". `episode_id` and `evidence` say, on the entry that made it, which attempt it was learned in and
-    which evidence it rests on.
+    `what` is "made", "changed", "used", "archived", "brought back" or "removed". `changed` has the fields by name; those of its usage and
+    passages as "usage.used" or "passage 0.text". `episode_id` and `evidence` are set on the entry that made the memory: the attempt that
+    it was learned in and the evidence that it rests on.
     """
 
     seq: int
@@ -36,11 +36,11 @@ class HistoryEntry(_Report):
 
 
 class UndoReport(_Report):
-    """What an undo did, or with `dry_run` would do. `seq` is its own journal record; `None` if nothing had to be done.
+    """Result of an undo, or of its `dry_run`. `seq` is its own journal record; `None` if there was nothing to undo.
 
-    `head` is the newest journal record that was looked at. `records` counts the calls that are undone. The memories are told by id: those that
-    come back, those that go, those that change; `others` names changed rows that belong to no memory. `purged` counts the calls of which
-    something was purged since: that does not come back.
+    `head` is the newest journal record that was considered. `records` counts the calls that are undone. `brought_back`, `removed` and
+    `changed` list memories by id; `others` names changed rows that belong to no memory. `purged` counts calls of which some content was
+    purged since and cannot be restored.
     """
 
     to: int
@@ -57,7 +57,7 @@ class UndoReport(_Report):
 
 
 class Surface(_Report):
-    """A place where something of a memory may be: how much was found there (`None`: it cannot be counted), and what was done about it."""
+    """A place that may hold content of a memory: how much was found there (`None`: it cannot be counted), and what was done about it."""
 
     name: str
     found: int | None
@@ -65,7 +65,8 @@ class Surface(_Report):
 
 
 class PurgeReceipt(_Report):
-    """What a purge erased. `left` names rows of others that name a purged memory, hold a text of it or count it: purge or change them if need be."""
+    """Result of a purge. `left` names rows of other agents or memories that name a purged memory, contain a text of it or count it. Purge
+    or change them where needed."""
 
     seq: int
     surfaces: tuple[Surface, ...]
@@ -73,7 +74,7 @@ class PurgeReceipt(_Report):
 
 
 class ForgetReport(_Report):
-    """What was forgotten, or with `dry_run` would be. `unknown` are ids of no memory that may be forgotten; nothing was done for them."""
+    """Result of `forget`, or of its `dry_run`. `unknown` are ids that name no memory that may be forgotten; nothing was done for them."""
 
     dry_run: bool
     seq: int | None
@@ -84,12 +85,16 @@ class ForgetReport(_Report):
 
     @property
     def total(self) -> int:
-        """How many memories."""
+        """Number of memories."""
         return len(self.memory_ids)
+
+    def __int__(self) -> int:
+        """Returns `total`, which is what `forget` returns in alma-memory."""
+        return self.total
 
 
 class CompactReport(_Report):
-    """What compacting did. `is_whole` is false where another process was in the middle of reading, so that the log still has former pages."""
+    """Result of compacting. `is_whole` is false where another process was reading at the time, so that the log still has former pages."""
 
     bytes_before: int
     bytes_after: int

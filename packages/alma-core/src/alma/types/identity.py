@@ -11,12 +11,12 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def utc_now() -> datetime:
-    """The present, aware, in UTC."""
+    """Returns the current time, aware, in UTC."""
     return datetime.now(UTC)
 
 
 def as_utc(moment: datetime) -> datetime:
-    """The same moment in UTC; a naive one is taken as UTC already. `ValueError` if UTC has no such year."""
+    """Returns the same time in UTC; a naive one is taken as UTC already. `ValueError` if UTC has no such year."""
     if moment.tzinfo is UTC:
         return moment
     if moment.tzinfo is None:
@@ -28,17 +28,17 @@ def as_utc(moment: datetime) -> datetime:
 
 
 def to_micros(moment: datetime) -> int:
-    """Microseconds since 1970, exact."""
+    """Returns microseconds since 1970, exact."""
     return (as_utc(moment) - EPOCH) // _MICROSECOND
 
 
 def from_micros(micros: int) -> datetime:
-    """The moment that `to_micros` was given."""
+    """Returns the time that `to_micros` was given."""
     return EPOCH + timedelta(microseconds=micros)
 
 
 def new_id(moment: datetime | None = None) -> str:
-    """A fresh UUIDv7 (RFC 9562, section 5.7) as text: 48 bits of Unix milliseconds, then 74 random bits."""
+    """Returns a new UUIDv7 (RFC 9562, section 5.7) as text: 48 bits of Unix milliseconds, then 74 random bits."""
     millis = to_micros(moment or utc_now()) // 1000 & (1 << 48) - 1
     random = int.from_bytes(os.urandom(10), "big")
     bits = millis << 80 | 0x7 << 76 | (random >> 68 & 0xFFF) << 64 | 0b10 << 62 | random & (1 << 62) - 1

@@ -1,6 +1,12 @@
-"""The closed sets of words that ALMA uses."""
+"""ALMA's enumerations, and the properties of each built-in kind of memory."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
+
+from alma.errors import ValidationError
+from alma.text import quoted
 
 
 class MemoryType(StrEnum):
@@ -11,10 +17,45 @@ class MemoryType(StrEnum):
     USER_PREFERENCE = "user_preference"
     DOMAIN_KNOWLEDGE = "domain_knowledge"
     ANTI_PATTERN = "anti_pattern"
+    CONVERSATION = "conversation"
+
+
+@dataclass(frozen=True, slots=True)
+class KindSpec:
+    """Properties of a built-in kind, beside the fields and the sentence of its class in `alma.types.memories`.
+
+    `letter` begins its tags and `section` its part of a prompt, in the order of `KINDS`. `listed_as` names it in a slice and in
+    statistics. `time_field` is the field that recency counts from. `counts` maps fields to the columns `trials` and `successes` that
+    store them. `forgotten_by` is the criterion of the policy of `forget`; a kind that is forgotten by "nothing" applies to every task,
+    too.
+    """
+
+    letter: str
+    section: str
+    listed_as: str
+    time_field: str
+    counts: Mapping[str, str] = field(default_factory=dict)
+    forgotten_by: Literal["age", "confidence", "nothing"] = "confidence"
+
+
+_RECORD = {"occurrence_count": "trials", "success_count": "successes"}
+
+KINDS: Mapping[MemoryType, KindSpec] = {
+    MemoryType.HEURISTIC: KindSpec("H", "What worked", "heuristics", "last_validated", _RECORD),
+    MemoryType.ANTI_PATTERN: KindSpec("A", "What to avoid", "anti_patterns", "last_seen", _RECORD),
+    MemoryType.USER_PREFERENCE: KindSpec("P", "What the user wants", "preferences", "timestamp", forgotten_by="nothing"),
+    MemoryType.DOMAIN_KNOWLEDGE: KindSpec("K", "What is known", "domain_knowledge", "last_verified"),
+    MemoryType.CONVERSATION: KindSpec("S", "What was said", "conversations", "held_at"),
+    MemoryType.OUTCOME: KindSpec("O", "What happened before", "outcomes", "timestamp", forgotten_by="age"),
+}
+"""The built-in kinds in the order of a prompt."""
+
+CUSTOM_LETTER, CUSTOM_SECTION = "C", "Notes"
+"""Tag letter and prompt section of kinds that users define."""
 
 
 class Verdict(StrEnum):
-    """How a task or a step ended. `unverified` where nobody judged it."""
+    """How a task or a step ended. `unverified` means that it was not judged."""
 
     SUCCESS = "success"
     FAILURE = "failure"
@@ -23,8 +64,8 @@ class Verdict(StrEnum):
 
 
 class VerdictSource(StrEnum):
-    """Who judged an outcome: a tool (exit status, exception, test run), a person, an evaluator, the program that calls `learn`, the agent itself,
-    or a file from elsewhere."""
+    """Source of a verdict: a tool (exit status, exception, test run), a person, an evaluator, the program that calls `learn`, the agent
+    itself, or a file from elsewhere."""
 
     TOOL = "tool"
     PERSON = "person"
@@ -33,14 +74,22 @@ class VerdictSource(StrEnum):
     AGENT = "agent"
     IMPORTED = "imported"
 
+    @classmethod
+    def checked(cls, value: object, name: str = "verdict_source") -> "VerdictSource":
+        """Returns the member of that name, in any case. `ValidationError` for another word."""
+        try:
+            return cls(value.strip().lower() if isinstance(value, str) else "")
+        except ValueError:
+            raise ValidationError(f"{name} must be one of {', '.join(cls)}, not {quoted(value)}") from None
+
     @property
     def is_trusted(self) -> bool:
-        """Whether it is more than the agent's own word or that of a foreign file."""
+        """True unless it is the agent's own word or that of a foreign file."""
         return self not in (VerdictSource.AGENT, VerdictSource.IMPORTED)
 
 
 class Standing(StrEnum):
-    """How far a rule is believed. One that is demoted is archived, and comes back when its evidence does."""
+    """How well a rule is supported. A demoted rule is archived, and comes back when its evidence does."""
 
     CANDIDATE = "candidate"
     LIKELY = "likely"
@@ -49,7 +98,7 @@ class Standing(StrEnum):
 
 
 class FeedbackSignal(StrEnum):
-    """What a person or an agent said about a memory that it was shown."""
+    """Feedback of a person or an agent on a memory that it was shown."""
 
     USED = "used"
     IGNORED = "ignored"

@@ -1,14 +1,14 @@
-"""What `maintain` reports."""
+"""Results of `maintain`."""
 
 from pydantic import BaseModel, ConfigDict
 
 from alma.types.identity import UtcDatetime
 
 MAINTENANCE = "maintenance"
-"""The kind of the small record that says when it last ran. It is of this store alone, so no export has it."""
+"""Kind of the small record that says when it last ran. It belongs to this store only and is never exported."""
 
 MOST_NAMED = 100
-"""So many memories are named under one rule; all are counted."""
+"""Limit on the memories named under one rule; all are counted."""
 
 
 class _Report(BaseModel):
@@ -16,9 +16,9 @@ class _Report(BaseModel):
 
 
 class RuleReport(_Report):
-    """What one rule of one kind archived, or would archive: how many memories, by owner, and the ids of at most 100.
+    """Memories that one rule of one kind archived, or would archive: their number, their number by owner, and the ids of at most 100.
 
-    `rule` is the name of the setting, `limit` its value. Users stand under `user:` and their name.
+    `rule` is the name of the setting, `limit` its value. Users are listed as `user:` and their name.
     """
 
     kind: str
@@ -30,10 +30,11 @@ class RuleReport(_Report):
 
 
 class MaintenanceReport(_Report):
-    """What `maintain` did, or with `dry_run` would do.
+    """Result of `maintain`, or of its `dry_run`.
 
-    `ran` is false where nothing was looked at: it was not due, or another process did it just then. `last_run_at` is when it had run before,
-    `due_at` when it is due next. `seqs` are the journal records; `unknown_kinds` have rules in the settings, but no memories and no definition.
+    `ran` is false where nothing was examined: it was not due, or another process was doing it. `last_run_at` is when it ran before,
+    `due_at` when it is due next. `seqs` are the journal records; `unknown_kinds` have rules in the settings, but no memories and no
+    definition.
     """
 
     dry_run: bool
@@ -46,5 +47,5 @@ class MaintenanceReport(_Report):
 
     @property
     def total(self) -> int:
-        """How many memories were archived, or would be."""
+        """Number of memories that were archived, or would be."""
         return sum(rule.count for rule in self.rules)

@@ -1,18 +1,22 @@
 """The kinds of memory, as frozen values.
 
-What every kind answers beside its own fields: `text` (what it is about, embedded and searched), `keywords` (further words, searched but not
-embedded), `seen_at` (the moment its recency counts from), `successes` of `trials` (its record, `None` where it has none).
+Every kind has, beside its own fields: `text` (embedded and searched), `keywords` (further words, searched but not embedded), `seen_at`
+(the time that recency counts from), `successes` of `trials` (its record, `None` where it has none).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, model_validator
 
+from alma.text import sentences_of, split_passages
+from alma.types import sentences
 from alma.types.custom import CustomMemoryType
 from alma.types.identity import UtcDatetime, new_id, utc_now
-from alma.types.kinds import MemoryType, Verdict, VerdictSource
+from alma.types.kinds import KINDS, MemoryType, Verdict, VerdictSource
+from alma.types.sentences import brief
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -20,7 +24,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Memory(BaseModel, ABC):
-    """What all kinds share. `id` is a UUIDv7; times are aware UTC; `confidence` is in [0, 1]."""
+    """Fields that all kinds share. `id` is a UUIDv7; times are aware UTC; `confidence` is in [0, 1]."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,20 +37,33 @@ class Memory(BaseModel, ABC):
     created_at: UtcDatetime = Field(default_factory=utc_now)
     updated_at: UtcDatetime = Field(default_factory=utc_now)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_embedding(cls, given: Any) -> Any:
+        """Drops `embedding`, which memories of alma-memory have: vectors belong to the store."""
+        if isinstance(given, Mapping) and "embedding" in given:
+            return {name: value for name, value in given.items() if name != "embedding"}
+        return given
+
     @property
     @abstractmethod
     def text(self) -> str:
-        """What the memory is about: embedded and searched."""
+        """Main text of the memory: embedded and searched."""
 
     @property
     def keywords(self) -> str:
         """Further words: searched, not embedded."""
         return ""
 
+    def described(self, now: datetime | None) -> str:
+        """Returns the memory's line in a prompt, without its age if `now` is `None`. Stored text in it is not defused yet."""
+        return brief(self.text)
+
     @property
     def seen_at(self) -> UtcDatetime:
-        """The moment that recency counts from."""
-        return self.updated_at
+        """Time that recency counts from."""
+        spec = KINDS.get(self.kind)  # type: ignore[call-overload] # a member of the enumeration equals its text
+        return getattr(self, spec.time_field) if spec else self.updated_at
 
     @property
     def successes(self) -> float | None:
@@ -55,7 +72,7 @@ class Memory(BaseModel, ABC):
 
     @property
     def trials(self) -> float | None:
-        """How often it was tried; `None` for a kind without a record."""
+        """Number of trials; `None` for a kind without a record."""
         return None
 
 
@@ -78,9 +95,9 @@ class Heuristic(Memory):
     def text(self) -> str:
         return f"{self.condition}: {self.strategy}"
 
-    @property
-    def seen_at(self) -> UtcDatetime:
-        return self.last_validated
+    def described(self, now: datetime | None) -> str:
+        record = sentences.worked(self.success_count, self.occurrence_count, self.last_validated, now, self.metadata)
+        return f"{brief(self.condition)}: {brief(self.strategy)} ({record})"
 
     @property
     def successes(self) -> float:
@@ -92,9 +109,10 @@ class Heuristic(Memory):
 
 
 class Outcome(Memory):
-    """What happened in one task or step.
+    """The result of one task or step.
 
-    `task_id` names the task where its words do not, `difficulty` how hard it was known to be; `verdict_source` says who judged.
+    `task_id` identifies the task where its words do not; `difficulty` is its known difficulty; `verdict_source` says who judged.
+    `success=True` or `success=False` may be given in place of `outcome`.
     """
 
     kind: Literal["outcome"] = "outcome"
@@ -110,9 +128,20 @@ class Outcome(Memory):
     user_feedback: str | None = None
     timestamp: UtcDatetime = Field(default_factory=utc_now)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _judged(cls, given: Any) -> Any:
+        """Turns `success` into `outcome`."""
+        if not isinstance(given, Mapping) or "success" not in given:
+            return given
+        rest = {name: value for name, value in given.items() if name != "success"}
+        if "outcome" in rest or not isinstance(given["success"], bool):
+            raise ValueError("success must be True or False, and stands in place of outcome")
+        return {**rest, "outcome": Verdict.SUCCESS if given["success"] else Verdict.FAILURE}
+
     @property
     def success(self) -> bool:
-        """Whether it was judged a success; `partial` and `unverified` are not."""
+        """True when it was judged a success; `partial` and `unverified` are not."""
         return self.outcome is Verdict.SUCCESS
 
     @property
@@ -123,9 +152,12 @@ class Outcome(Memory):
     def keywords(self) -> str:
         return "\n".join(part for part in (self.strategy_used, self.error_message, self.user_feedback) if part)
 
-    @property
-    def seen_at(self) -> UtcDatetime:
-        return self.timestamp
+    def described(self, now: datetime | None) -> str:
+        when = "" if now is None else f", {sentences.age(self.timestamp, now)}"
+        parts = {"Way": self.strategy_used, "Error": self.error_message, "Feedback": self.user_feedback}
+        told = [f"{label}: {brief(text)}" for label, text in parts.items() if text]
+        first = f"{sentences.VERDICTS[self.outcome]}{when}: {brief(self.task_description)}"
+        return " | ".join([first, *told, *sentences.of_attempt(self.metadata)])
 
     @property
     def successes(self) -> float | None:
@@ -137,7 +169,7 @@ class Outcome(Memory):
 
 
 class UserPreference(Memory):
-    """A constraint that a user set. Belongs to the user; `agent` is who wrote it down, if anyone."""
+    """A constraint that a user set. It belongs to the user; `agent` is the agent that recorded it, if any."""
 
     kind: Literal["user_preference"] = "user_preference"
     user_id: Name
@@ -150,9 +182,8 @@ class UserPreference(Memory):
     def text(self) -> str:
         return f"{self.category}: {self.preference}"
 
-    @property
-    def seen_at(self) -> UtcDatetime:
-        return self.timestamp
+    def described(self, now: datetime | None) -> str:
+        return f"{brief(self.category)}: {brief(self.preference)}"
 
 
 class DomainKnowledge(Memory):
@@ -172,15 +203,15 @@ class DomainKnowledge(Memory):
     def keywords(self) -> str:
         return self.domain
 
-    @property
-    def seen_at(self) -> UtcDatetime:
-        return self.last_verified
+    def described(self, now: datetime | None) -> str:
+        since = "" if now is None else f" (as of {sentences.age(self.last_verified, now)})"
+        return f"{brief(self.domain)}: {brief(self.fact)}{since}"
 
 
 class AntiPattern(Memory):
-    """What not to do, why, and what to do instead (`None` where nothing better is known).
+    """A way that fails, why, and a better one (`None` where none is known).
 
-    `occurrence_count` is how often it went wrong, `success_count` how often it went well all the same.
+    `occurrence_count` counts its failures, `success_count` its successes.
     """
 
     kind: Literal["anti_pattern"] = "anti_pattern"
@@ -199,9 +230,11 @@ class AntiPattern(Memory):
     def keywords(self) -> str:
         return "\n".join(part for part in (self.why_bad, self.better_alternative) if part)
 
-    @property
-    def seen_at(self) -> UtcDatetime:
-        return self.last_seen
+    def described(self, now: datetime | None) -> str:
+        instead = f"Instead do: {brief(self.better_alternative)}. " if self.better_alternative else ""
+        caution = brief(str(self.metadata.get("caution", "Avoid"))) if self.metadata.get("learned") else "Avoid"
+        record = sentences.failed(self.occurrence_count, self.success_count, self.last_seen, now, self.metadata)
+        return f"{instead}{caution}: {brief(self.pattern)}. Why: {brief(self.why_bad)} ({record})"
 
     @property
     def successes(self) -> float:
@@ -212,10 +245,53 @@ class AntiPattern(Memory):
         return float(self.occurrence_count)
 
 
+ROLES_OF_OTHERS = frozenset({"assistant", "ai", "model", "bot", "tool", "function"})
+"""Roles whose words are not people's own."""
+
+_ROLES = ROLES_OF_OTHERS | {"user", "human"}
+
+
+class Turn(NamedTuple):
+    """What one speaker said in a conversation. `is_own` tells people's words from those of an assistant or a tool, which weigh less."""
+
+    speaker: str
+    text: str
+    is_own: bool = True
+
+
+class Conversation(Memory):
+    """A conversation, searched by its sentences. `session_id` is the caller's name for it, `held_at` when it took place."""
+
+    kind: Literal["conversation"] = "conversation"
+    session_id: str
+    turns: Annotated[tuple[Turn, ...], Field(min_length=1)]
+    held_at: UtcDatetime = Field(default_factory=utc_now)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(turn.text for turn in self.turns)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the speakers; the roles that stand where a speaker has none are left out."""
+        return frozenset(turn.speaker for turn in self.turns if turn.speaker.lower() not in _ROLES)
+
+    def pieces(self) -> list[tuple[Turn, str]]:
+        """Returns what is searched on its own, with its turn: sentences of people's words, longer pieces of others'.
+
+        A piece stands at the position of its passage.
+        """
+        return [(turn, piece) for turn in self.turns for piece in (sentences_of if turn.is_own else split_passages)(turn.text)]
+
+    def described(self, now: datetime | None) -> str:
+        when = "" if now is None else f"{sentences.age(self.held_at, now)}: "
+        return f"{when}{brief(sentences.hits_of(self.metadata) or self.text)}"
+
+
 class CustomMemory(Memory):
     """A memory of a kind that a user defined. Its `fields` can be read as attributes too: `memory.title`.
 
-    `definition` is what the kind is, so that the value can be read anywhere; a field that may be left out and was, is `None`.
+    `definition` is the kind's definition, so that the value can be read anywhere. An optional field that was left out is `None`.
     """
 
     fields: dict[str, Any]
@@ -224,7 +300,7 @@ class CustomMemory(Memory):
     @model_validator(mode="before")
     @classmethod
     def _revive(cls, given: Any) -> Any:
-        """What JSON carried as text becomes the time that it was."""
+        """Restores times that JSON carries as text."""
         if not isinstance(given, Mapping):
             return given
         definition, fields = given.get("definition"), given.get("fields")
@@ -248,6 +324,12 @@ class CustomMemory(Memory):
     def keywords(self) -> str:
         return self.definition.keywords(self.fields)
 
+    def described(self, now: datetime | None) -> str:
+        about = self.definition.embedding_fields
+        rest = {name: value for name, value in self.definition.plain(self.fields).items() if name not in about}
+        lines = [brief(self.text), *(f"{name}: {brief(sentences.value_of(value))}" for name, value in rest.items())]
+        return f"{self.kind.replace('_', ' ')}: {' | '.join(lines)}"
+
 
 _BUILT_IN = tuple(kind.value for kind in MemoryType)
 
@@ -263,10 +345,11 @@ AnyMemory = Annotated[
     | Annotated[UserPreference, Tag("user_preference")]
     | Annotated[DomainKnowledge, Tag("domain_knowledge")]
     | Annotated[AntiPattern, Tag("anti_pattern")]
+    | Annotated[Conversation, Tag("conversation")]
     | Annotated[CustomMemory, Tag("custom")],
     Discriminator(_tag),
 ]
-"""Any kind of memory, told apart by `kind`: the built-in ones, and those that users defined."""
+"""Any kind of memory, distinguished by `kind`: the built-in ones, and those that users defined."""
 
 MEMORY_CLASSES: Mapping[str, type[Memory]] = {
     "heuristic": Heuristic,
@@ -274,12 +357,13 @@ MEMORY_CLASSES: Mapping[str, type[Memory]] = {
     "user_preference": UserPreference,
     "domain_knowledge": DomainKnowledge,
     "anti_pattern": AntiPattern,
+    "conversation": Conversation,
 }
-"""The built-in kinds."""
+"""Classes of the built-in kinds."""
 
 _ADAPTER: TypeAdapter[AnyMemory] = TypeAdapter(AnyMemory)
 
 
 def memory_from_json(data: str | bytes) -> AnyMemory:
-    """The memory that `memory.model_dump_json()` wrote. A `pydantic.ValidationError` when it is none."""
+    """Reads a memory that `memory.model_dump_json()` wrote. Raises `pydantic.ValidationError` when it is none."""
     return _ADAPTER.validate_json(data)

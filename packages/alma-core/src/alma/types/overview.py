@@ -1,4 +1,4 @@
-"""A project at a glance: what `overview` gives and `alma report` shows."""
+"""Summary of a project: the result of `overview`, which `alma report` shows."""
 
 from datetime import date
 
@@ -18,7 +18,7 @@ class _Value(BaseModel):
 
 
 class DayCount(_Value):
-    """How many of something there were on a day (UTC): memories of a kind, or journal records of an operation."""
+    """Count for one day (UTC): memories of a kind, or journal records of an operation."""
 
     day: date
     name: str
@@ -26,7 +26,7 @@ class DayCount(_Value):
 
 
 class KnownMemory(_Value):
-    """A memory with what was counted for it. `shown` counts the recent episodes that it was shown in."""
+    """A memory with its usage counts. `shown` counts the recent episodes that it was shown in."""
 
     memory: AnyMemory
     used: int
@@ -37,7 +37,7 @@ class KnownMemory(_Value):
 
 
 class OwnerView(_Value):
-    """An agent, or a user (whose memories are preferences): what it holds, its rules, and whose memories it reads by which rule."""
+    """An agent, or a user (whose memories are preferences): its counts, its rules, and whose memories it reads by which rule."""
 
     name: str
     is_user: bool
@@ -47,12 +47,12 @@ class OwnerView(_Value):
 
     @property
     def total(self) -> int:
-        """How many memories it holds."""
+        """Number of its memories."""
         return sum(self.by_kind.values())
 
 
 class JournalLine(_Value):
-    """One journal record, without what it changed."""
+    """One journal record, without its changes."""
 
     seq: int
     at: UtcDatetime
@@ -62,9 +62,10 @@ class JournalLine(_Value):
 
 
 class ClassView(_Value):
-    """What was tried for one class of an agent's tasks, the surest to work first; `strategies` counts what is not among the `rows`, too.
+    """Strategies tried for one class of an agent's tasks, the surest to work first. `strategies` also counts those that are not among the
+    `rows`.
 
-    `trials` and `successes` are of all of them, and of what was done without naming a strategy.
+    `trials` and `successes` are of all of them, and of attempts that named no strategy.
     """
 
     agent: str
@@ -77,7 +78,7 @@ class ClassView(_Value):
 
 
 class RunsView(_Value):
-    """Attempts in a row, oldest first, and how many succeeded; a partial success counts half. The share lies in `interval` at 95 %."""
+    """Consecutive attempts, oldest first, and their successes; a partial success counts half. The share is in `interval` at 95 %."""
 
     first: UtcDatetime
     last: UtcDatetime
@@ -92,8 +93,8 @@ class RunsView(_Value):
 
 
 class LearningView(_Value):
-    """What was learned: the classes with the most trials, of `all_classes`; how often rules were "formed", "demoted", "brought back" on which day;
-    and how the newest attempts went, in groups of equal size but for the last."""
+    """Summary of learning: the classes with the most trials, of `all_classes`; how often rules were "formed", "demoted", "brought back"
+    per day; and the results of the newest attempts, in groups of equal size but for the last."""
 
     classes: tuple[ClassView, ...] = ()
     all_classes: int = 0
@@ -102,7 +103,7 @@ class LearningView(_Value):
 
 
 class UsageView(_Value):
-    """What was used of what was shown, over all memories; `ever_used` of them were used at least once."""
+    """Usage over all memories: what was used of what was shown. `ever_used` of them were used at least once."""
 
     memories: int
     used: int
@@ -113,7 +114,7 @@ class UsageView(_Value):
 
 
 class StoreView(_Value):
-    """How the store is: its embedder, its sizes in bytes, and what `verify` found, if it was asked.
+    """State of the store: its embedder, its sizes in bytes, and the result of `verify`, if it was run.
 
     `database_bytes` is of all projects, the rest of this one.
     """
@@ -132,7 +133,7 @@ class StoreView(_Value):
 
 
 class Overview(_Value):
-    """A project at a glance. Memories come with the most evidence first, journal records and episodes newest first."""
+    """Summary of a project. Memories are ordered by most evidence first, journal records and episodes newest first."""
 
     project_id: str
     made_at: UtcDatetime

@@ -1,4 +1,4 @@
-"""Passages: the pieces of a memory that are searched on their own."""
+"""Passages: the pieces of a memory that are searched individually."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -13,7 +13,7 @@ from alma.types.memories import Memory
 class Passage(BaseModel):
     """A piece of a memory's text.
 
-    `is_own` tells the owner's own words (a user's, the memory's) from others' (an assistant's, a tool's), which weigh less and are not
+    `is_own` marks the owner's own words (a user's, the memory's). Words of others (an assistant's, a tool's) weigh less and are not
     embedded beside own ones. `keywords` are only searched by word. `speaker` is never part of the embedded text.
     """
 
@@ -28,7 +28,7 @@ class Passage(BaseModel):
 
 
 class Draft(BaseModel):
-    """A memory to be stored with passages of the caller's choosing, say the turns of a conversation."""
+    """A memory to store with passages that the caller chose, say the turns of a conversation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,12 +37,12 @@ class Draft(BaseModel):
 
 
 def embedded(passages: Sequence[Passage]) -> list[Passage]:
-    """The passages that get vectors: the owner's own; all, where none is its own. The others are found by their words."""
+    """Returns the passages that get vectors: the owner's own; all, where none is its own. The others are found by their words."""
     return [passage for passage in passages if passage.is_own] or list(passages)
 
 
 def passages_of(memory: Memory) -> tuple[Passage, ...]:
-    """The passages of a memory that came without any: its text in pieces that a model can take in whole, keywords on the first."""
+    """Returns the passages of a memory that was given without any: its text in pieces that fit a model, keywords on the first."""
     pieces = split_passages(memory.text)
     return tuple(
         Passage(text=piece, position=position, keywords="" if position else memory.keywords)

@@ -1,4 +1,4 @@
-"""Values read back from JSON, with ALMA's own error for what is none."""
+"""Reads values from JSON. Invalid content raises ALMA's own error."""
 
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 
 
 def read_json(model: type[ModelT], data: str | bytes, what: str) -> ModelT:
-    """The value that the text stands for. `ValidationError` says what is wrong with it first."""
+    """Reads a value from JSON text. `ValidationError` states the first fault."""
     try:
         return model.model_validate_json(data)
     except pydantic.ValidationError as error:

@@ -1,4 +1,5 @@
-"""Errors as they are recorded: one text for all that differ in what varies alone (`alma.text.cleaned`), in which stands what did not vary."""
+"""Recorded errors. Errors that differ only in varying parts (`alma.text.cleaned`) share one text, which keeps the parts that did not
+vary."""
 
 from functools import lru_cache
 
@@ -7,14 +8,16 @@ from alma.text import cleaned, varying_parts
 
 @lru_cache(maxsize=2_048)
 def skeleton(kept: str) -> str:
-    """What two errors have in common that differ in what varies alone: `cleaned`, made once for each text that is kept."""
+    """Returns the common form of errors that differ only in varying parts: `cleaned`, cached by text."""
     return cleaned(kept)
 
 
 def kept_text(error: str, limit: int) -> str:
-    """The error as it is kept: on one line, with its numbers, paths, ids and times as they are, as far as `limit` characters allow.
+    """Returns the error as it is stored: on one line, with its numbers, paths, ids and times as they are, as far as `limit` characters
+    allow.
 
-    Where they do not, the longest are named by their kind. Whatever `joined` makes of the text is within the limit too.
+    Beyond the limit, the longest of these are replaced by the name of their kind. Any text that `joined` makes of it is within the limit
+    too.
     """
     parts = _cut(varying_parts(error), limit)
     excess = sum(_most(part) for part in parts) - limit
@@ -29,7 +32,7 @@ def kept_text(error: str, limit: int) -> str:
 
 
 def joined(one: str, other: str) -> str:
-    """The one text for two that differ in what varies alone: what differs between them is named by its kind, what is equal stays.
+    """Returns one text for two that differ only in varying parts. Parts that differ are replaced by their kind, equal ones stay.
 
     The order, and how often a text is joined, make no difference.
     """
@@ -40,7 +43,7 @@ def joined(one: str, other: str) -> str:
 
 
 def _cut(parts: list[tuple[str, str]], limit: int) -> list[tuple[str, str]]:
-    """As many parts as fit with the kinds in place of what varies, the last text cut."""
+    """Returns as many parts as fit when each varying part is replaced by its kind; the last text is cut."""
     kept: list[tuple[str, str]] = []
     for text, kind in parts:
         size = len(kind or text)
@@ -52,5 +55,5 @@ def _cut(parts: list[tuple[str, str]], limit: int) -> list[tuple[str, str]]:
 
 
 def _most(part: tuple[str, str]) -> int:
-    """The characters that a part takes, as it is or as its kind."""
+    """Returns the greater number of characters that a part takes: as it is, or as its kind."""
     return max(map(len, part))

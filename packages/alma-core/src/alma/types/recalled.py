@@ -12,7 +12,7 @@ Factor = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
 class Factors(BaseModel):
-    """The parts of a score, each in [0, 1], their weights, which add up to 1, and the multiplier that measured usefulness gives.
+    """The parts of a score, each in [0, 1], their weights, which add up to 1, and the multiplier for measured usefulness.
 
     `score = usefulness * sum(weights[f] * f)` over similarity, recency, success and confidence.
     """
@@ -28,9 +28,10 @@ class Factors(BaseModel):
 
 
 class Recalled(BaseModel):
-    """One memory of a slice: the tag by which a prompt cites it, its score, the factors behind it, and how many equal ones it stands for.
+    """One memory of a slice: the tag by which a prompt cites it, its score, the factors behind it, and the number of equal memories that
+    it represents.
 
-    `explanation` has every number behind the score, where it was asked for.
+    `explanation` has every number behind the score, where it was requested.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,9 +1,11 @@
-"""What the façade's administrative calls return."""
+"""Results of the façade's administrative calls."""
 
 from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
+from alma.types.kinds import KINDS
 
 
 class _Report(BaseModel):
@@ -11,7 +13,7 @@ class _Report(BaseModel):
 
 
 class UsageReport(_Report):
-    """What `record_usage` counted. `unknown` are ids that are no memory which the agent can see: nothing was counted for them."""
+    """Result of `record_usage`. `unknown` are ids of no memory that the agent can see: nothing was counted for them."""
 
     used: tuple[str, ...]
     ignored: tuple[str, ...]
@@ -19,8 +21,19 @@ class UsageReport(_Report):
     unknown: tuple[str, ...]
 
 
+class FeedbackReport(_Report):
+    """Result of `record_feedback`. `unknown` are ids of no memory that the agent can see: nothing was counted for them."""
+
+    counted: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+_COUNTS = {f"{spec.listed_as}_count": kind.value for kind, spec in KINDS.items()}
+"""Names that alma-memory uses for the counts, each with its kind."""
+
+
 class Stats(_Report):
-    """What a project holds. `by_agent` counts memories by agent and kind; preferences stand under their `user:` names."""
+    """Content of a project. `by_agent` counts memories by agent and kind; preferences are under their `user:` names."""
 
     project_id: str
     total: int
@@ -33,12 +46,27 @@ class Stats(_Report):
     newest: datetime | None = None
 
     def __getitem__(self, name: str) -> Any:
-        """`stats["total"]` as well as `stats.total`."""
+        """Returns `stats["total"]`, or a count by the name that alma-memory gives it: "total_count", "outcomes_count" … `KeyError`
+        otherwise."""
+        if name == "total_count":
+            return self.total
+        if name in _COUNTS:
+            return self.by_kind.get(_COUNTS[name], 0)
+        if name not in type(self).model_fields:
+            raise KeyError(name)
         return getattr(self, name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Returns `stats[name]`, or `default` for an unknown name."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
 
 class ReindexReport(_Report):
-    """What `reindex` did: from which embedder to which, how many texts there are, how many of them it embedded (the rest was done before)."""
+    """Result of `reindex`: from which embedder to which, the number of texts, and how many of them it embedded (the rest was done
+    before)."""
 
     before: str
     after: str
@@ -47,10 +75,22 @@ class ReindexReport(_Report):
     embedded: int
 
 
-class BackupReport(_Report):
-    """What a backup holds: its size, and of each project the newest journal record and the content hash as `ALMA.content_hash` gives it.
+class RedactReport(_Report):
+    """What secrets a project held: in how many rows and records of its journal, and how many distinct ones by kind in the rows. `seq` is that of
+    the record that erased them; `None` if nothing was changed."""
 
-    The hash is `None` where a damaged row keeps it from being computed: the copy of a damaged store is as damaged.
+    project: str
+    rows: int
+    history: int
+    kinds: dict[str, int]
+    seq: int | None = None
+
+
+class BackupReport(_Report):
+    """Content of a backup: its size, and for each project the newest journal record and the content hash as `ALMA.content_hash` returns
+    it.
+
+    The hash is `None` where a damaged row prevents it from being computed: the copy of a damaged store is damaged too.
     """
 
     path: str
@@ -62,22 +102,22 @@ class BackupReport(_Report):
 
 
 class Problem(_Report):
-    """One thing that is not as it should be: where, what, and how to mend it if that is known."""
+    """One fault: where it is, what it is, and how to fix it if that is known."""
 
     project_id: str | None
     place: str
     what: str
 
     def __str__(self) -> str:
-        """One line for a person."""
+        """Returns one line for a person."""
         where = f"{self.project_id}: {self.place}" if self.project_id else self.place
         return f"{where}: {self.what}"
 
 
 class VerifyReport(_Report):
-    """What `verify` looked at and found. `heads` has the newest hash of each project's chain: keep it elsewhere to notice a rewritten one.
+    """Result of `verify`. `heads` has the newest hash of each project's chain: keep it elsewhere to notice a rewritten chain.
 
-    `problems` are those that are there now, `rebuilt` those that a rebuild mended.
+    `problems` remain; `rebuilt` are those that a rebuild fixed.
     """
 
     problems: tuple[Problem, ...]
@@ -91,5 +131,5 @@ class VerifyReport(_Report):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """True when no problem was found."""
         return not self.problems

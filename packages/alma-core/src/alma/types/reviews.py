@@ -1,4 +1,4 @@
-"""What a person is asked to judge."""
+"""Episodes that a person is asked to judge."""
 
 from typing import Annotated
 
@@ -14,8 +14,8 @@ class _Value(BaseModel):
 class ReviewItem(_Value):
     """An episode to judge, and the forecast, made without its own verdict; `None` where too few episodes of the agent were judged.
 
-    `priority` orders a list, highest first. Of an unjudged episode it is the highest probability, within the interval, that its verdict is other than
-    forecast; of a surprising one the distance of the verdict from the forecast.
+    `priority` orders a list, highest first. For an unjudged episode it is the highest probability, within the interval, that its verdict
+    differs from the forecast; for a surprising one it is the distance of the verdict from the forecast.
     """
 
     episode: EpisodeRecord
@@ -24,7 +24,7 @@ class ReviewItem(_Value):
 
 
 class ReviewReport(_Value):
-    """What a person should judge first: episodes that nobody judged, and those that were judged otherwise than forecast.
+    """What a person should judge first: unjudged episodes, and those whose verdict differs from the forecast.
 
     The counts are of all that were found; the lists have at most `limit` each.
     """

@@ -1,4 +1,4 @@
-"""Who may learn what, and who may read whom."""
+"""Rules for what an agent may learn and whose memories it may read."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -6,18 +6,22 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from alma.text import normalised
+
 EVERYONE = "*"
 
 
 class MemoryScope(BaseModel):
-    """The rules of one agent.
+    """Rules of one agent.
 
-    An empty `can_learn` is no limit. `share_with` names who may read this agent's memories (`*` for all); `None` means that nothing was
-    declared, which lets a reader that inherits from this agent read them. `inherit_from` names whose memories this agent wants to read.
+    `agent_name` may be left out: it is the name under which the rules are configured. An empty `can_learn` is no limit. `share_with`
+    names the agents that may read this agent's memories (`*` for all); `None` means that nothing was declared, which lets a reader that
+    inherits from this agent read them. `inherit_from` names the agents whose memories this agent wants to read.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    agent_name: str = ""
     domain: str = ""
     can_learn: tuple[str, ...] = ()
     cannot_learn: tuple[str, ...] = ()
@@ -26,12 +30,27 @@ class MemoryScope(BaseModel):
     min_occurrences_for_heuristic: Annotated[int, Field(ge=1)] = 3
 
     def shares_with(self, reader: str) -> bool:
-        """Whether this agent offers its memories to `reader`."""
+        """Returns True when this agent offers its memories to `reader`."""
         return self.share_with is not None and (reader in self.share_with or EVERYONE in self.share_with)
+
+    def is_allowed(self, category: str) -> bool:
+        """Returns True when the agent may learn in a category: it is not forbidden, and listed in `can_learn` if that is given."""
+        wanted = normalised(category)
+        if wanted in map(normalised, self.cannot_learn):
+            return False
+        return not self.can_learn or wanted in map(normalised, self.can_learn)
+
+    def can_read_from(self, agent: str) -> bool:
+        """Returns True when the agent wants to read another: itself, or one in `inherit_from`. What the other shares decides, too."""
+        return agent in self.get_readable_agents()
+
+    def get_readable_agents(self) -> list[str]:
+        """Returns the agents that `can_read_from` is true of, itself first where `agent_name` is known."""
+        return [*filter(None, [self.agent_name]), *self.inherit_from]
 
 
 class Access(StrEnum):
-    """How a reader stands to the memories of an owner: the rule that opens them, or the one that keeps them closed."""
+    """The rule that lets a reader see an owner's memories, or the one that hides them."""
 
     OWN = "own"
     SHARED = "shared"
@@ -46,7 +65,7 @@ class Access(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether the reader sees the memories."""
+        """True when the reader sees the memories."""
         return self in _OPEN
 
     @property
@@ -71,7 +90,7 @@ _TOLD = {
 
 
 def access(reader: str, owner: str, scopes: Mapping[str, MemoryScope]) -> Access:
-    """How an agent stands to the memories of another of the same project. Fails closed: unknown agents share nothing."""
+    """Returns the rule between two agents of one project. Fails closed: unknown agents share nothing."""
     if reader == owner:
         return Access.OWN
     offered = scopes.get(owner, _NO_RULES).share_with
@@ -84,7 +103,7 @@ def access(reader: str, owner: str, scopes: Mapping[str, MemoryScope]) -> Access
 
 
 def may_read(reader: str, owner: str, scopes: Mapping[str, MemoryScope]) -> bool:
-    """Whether `reader` sees the memories of `owner`, both agents of one project."""
+    """Returns True when `reader` sees the memories of `owner`, both agents of one project."""
     return access(reader, owner, scopes).is_open
 
 

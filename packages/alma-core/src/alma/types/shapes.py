@@ -1,4 +1,4 @@
-"""The types that a field of a user-defined kind may have, written as text so that they can be stored: `str`, `list[str]`, `datetime | None` …"""
+"""The types that a field of a user-defined kind may have, stored as text: `str`, `list[str]`, `datetime | None` …"""
 
 import types
 import typing
@@ -27,7 +27,7 @@ _OR_NONE = " | None"
 
 
 def shape_of(given: object) -> str:
-    """The text for a type; a text is brought to its usual spelling. `ValueError` for a type that no field may have."""
+    """Returns the text for a type, or a text in its usual spelling. `ValueError` for a type that no field may have."""
     if isinstance(given, str):
         shape_type(given)
         return _spelt(given)
@@ -45,29 +45,29 @@ def shape_of(given: object) -> str:
 
 
 def shape_type(shape: str) -> Any:
-    """The type by which values of a shape are checked: numbers finite, times aware UTC. `ValueError` if the text is no shape."""
+    """Returns the type that checks values of a shape: numbers finite, times aware UTC. `ValueError` if the text is no shape."""
     if len(shape) > LONGEST_SHAPE:
         raise ValueError(f"a type of {len(shape)} characters is too involved")
     return _type(_spelt(shape))
 
 
 def is_optional(shape: str) -> bool:
-    """Whether a field of this shape may be left out."""
+    """True for a field of this shape that may be left out."""
     return shape.endswith(_OR_NONE)
 
 
 def required(shape: str) -> str:
-    """The shape without its `None`."""
+    """Returns the shape without its `None`."""
     return shape.removesuffix(_OR_NONE)
 
 
 def holds_text(shape: str) -> bool:
-    """Whether there is anything to search in a value of this shape."""
+    """True when values of this shape can hold text to search."""
     return "str" in shape.replace("dict[str,", "") or "Any" in shape
 
 
 def holds_times(shape: str) -> bool:
-    """Whether values of this shape look otherwise in JSON than in Python."""
+    """True when values of this shape differ between JSON and Python."""
     return "date" in shape
 
 

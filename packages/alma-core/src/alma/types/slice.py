@@ -1,27 +1,43 @@
-"""What a retrieval returns."""
+"""The result of a retrieval."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from alma.errors import ValidationError
 from alma.flags import checked
 from alma.text import estimate_tokens, quoted
 from alma.types.identity import UtcDatetime, utc_now
-from alma.types.memories import AntiPattern, AnyMemory, CustomMemory, DomainKnowledge, Heuristic, Outcome, UserPreference
+from alma.types.kinds import KINDS
+from alma.types.memories import (
+    AntiPattern,
+    AnyMemory,
+    Conversation,
+    CustomMemory,
+    DomainKnowledge,
+    Heuristic,
+    Outcome,
+    UserPreference,
+)
 from alma.types.prompt import NOTHING_KNOWN, TokenCounter, fitted, note, render_prompt
 from alma.types.reading import read_json
-from alma.types.recalled import Recalled
-from alma.types.tags import checked_prefix, cited_of, parts_of
+from alma.types.recalled import Factors, Recalled
+from alma.types.tags import checked_prefix, cited_of, parts_of, tags_for
+
+_LISTS = tuple(spec.listed_as for spec in KINDS.values())
+_TOOK = "retrieval_time_ms"
 
 
 class MemorySlice(BaseModel):
     """The memories that matter for one task, best first.
 
     Iterating gives the memories in rank order, `len()` counts them; `recalled` has them with scores. `hint` says what may be wrong when
-    the slice is empty for a reason that a person can mend.
+    the slice is empty for a reason that a person can fix. A slice can also be made of lists of memories: `MemorySlice(heuristics=[…],
+    outcomes=[…])`.
+
+    `retrieval_time_ms` is the duration of the retrieval, 0.0 for a slice that was not retrieved; it is not part of the slice's content.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -32,6 +48,24 @@ class MemorySlice(BaseModel):
     retrieved_at: UtcDatetime = Field(default_factory=utc_now)
     recalled: tuple[Recalled, ...] = ()
     hint: str | None = None
+    retrieval_time_ms: float = Field(default=0.0, ge=0.0, exclude=True, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_lists(cls, given: Any) -> Any:
+        """Ranks memories that are given by kind in place of `recalled`, in the order of the kinds in a prompt."""
+        if not isinstance(given, Mapping) or not (lists := [name for name in _LISTS if name in given]):
+            return given
+        if "recalled" in given:
+            raise ValueError(f"give recalled or {', '.join(lists)}, not both")
+        memories = [memory for name in lists for memory in given[name] or ()]
+        return {**{name: value for name, value in given.items() if name not in lists}, "recalled": ranked(memories)}
+
+    def __eq__(self, other: object) -> bool:
+        """Compares the content of two slices, without the time that retrieval took."""
+        return isinstance(other, MemorySlice) and {**self.__dict__, _TOOK: 0} == {**other.__dict__, _TOOK: 0}
+
+    __hash__ = None  # type: ignore[assignment] # it holds dictionaries
 
     def __iter__(self) -> Iterator[AnyMemory]:  # type: ignore[override] # a slice is its memories, not its fields
         return (item.memory for item in self.recalled)
@@ -46,12 +80,12 @@ class MemorySlice(BaseModel):
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """What happened before, best first."""
+        """The outcomes, best first."""
         return [memory for memory in self if isinstance(memory, Outcome)]
 
     @property
     def preferences(self) -> list[UserPreference]:
-        """What the user wants, best first."""
+        """The preferences of the user, best first."""
         return [memory for memory in self if isinstance(memory, UserPreference)]
 
     @property
@@ -65,8 +99,13 @@ class MemorySlice(BaseModel):
         return [memory for memory in self if isinstance(memory, AntiPattern)]
 
     @property
+    def conversations(self) -> list[Conversation]:
+        """What was said before, best first. `metadata["hits"]` of each lists what of it is nearest to the question."""
+        return [memory for memory in self if isinstance(memory, Conversation)]
+
+    @property
     def custom(self) -> dict[str, list[CustomMemory]]:
-        """Memories of kinds that users registered, by kind, best first. A kind of which nothing was found is an empty list when asked for."""
+        """Memories of kinds that users registered, by kind, best first. A kind of which nothing was found is an empty list when read."""
         found: defaultdict[str, list[CustomMemory]] = defaultdict(list)
         for memory in self:
             if isinstance(memory, CustomMemory):
@@ -75,8 +114,13 @@ class MemorySlice(BaseModel):
 
     @property
     def total_items(self) -> int:
-        """How many memories there are."""
+        """Number of memories."""
         return len(self.recalled)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The `hint`, where there is one."""
+        return {} if self.hint is None else {"hint": self.hint}
 
     @property
     def ids(self) -> list[str]:
@@ -85,14 +129,19 @@ class MemorySlice(BaseModel):
 
     @checked
     def to_prompt(
-        self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens, says_if_empty: bool = False
+        self,
+        max_tokens: int = 2000,
+        model: str | None = None,
+        *,
+        count_tokens: TokenCounter = estimate_tokens,
+        says_if_empty: bool = False,
     ) -> str:
-        """The slice as reference notes for a prompt, at most `max_tokens` by `count_tokens`; "" if there is nothing to say or no room.
+        """Returns the slice as reference notes for a prompt, at most `max_tokens` by `count_tokens`; "" if it is empty or nothing fits.
 
         With `says_if_empty`, an empty slice is one line that says that nothing is known for such tasks.
 
         The same slice gives the same bytes. Whole items are left out, least first, never cut. `ValidationError` unless
-        `max_tokens` is a whole number, 0 or more.
+        `max_tokens` is a whole number, 0 or more. `model` changes nothing: `count_tokens` counts as a model does.
         """
         said = render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
         if self.recalled or not says_if_empty:
@@ -100,37 +149,38 @@ class MemorySlice(BaseModel):
         return NOTHING_KNOWN if count_tokens(NOTHING_KNOWN) <= max_tokens else ""
 
     def fitting(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> "MemorySlice":
-        """The slice of what `to_prompt` says with the same arguments: the same bytes, without the memories that it leaves out for room.
+        """Returns the slice of the memories that `to_prompt` includes with the same arguments: the same bytes, without the memories that
+        do not fit.
 
-        An episode begun with it (`alma.episode(…, memories=found.fitting(500))`) holds as shown what reached the prompt and nothing else, so that
-        nobody can be said to have cited or passed over what was never shown. Tags, scores and order stay as they are.
+        An episode begun with it (`alma.episode(…, memories=found.fitting(500))`) records as shown exactly what reached the prompt. A
+        memory that was not shown then counts neither as cited nor as ignored. Tags, scores and order stay as they are.
         """
         return self.fitted(max_tokens, count_tokens=count_tokens)[0]
 
     def fitted(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> tuple["MemorySlice", str]:
-        """What `fitting` and `to_prompt` give with the same arguments, made at once."""
+        """Returns the results of `fitting` and `to_prompt` with the same arguments, computed once."""
         kept, notes = fitted(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
         return self if len(kept) == len(self.recalled) else self.model_copy(update={"recalled": kept}), notes
 
     def tagged(self, prefix: str) -> "MemorySlice":
-        """Returns the slice with tags that begin with `prefix`, such as `[x7H1]`: no stored text can cite what it cannot know.
+        """Returns the slice with tags that begin with `prefix`, such as `[x7H1]`: stored text cannot cite a tag that it cannot know.
 
-        `to_prompt`, `cited` and an episode that is begun with it (`memories=`) use these tags and ignore `[H1]`. Choose the prefix at random for
-        each prompt (`secrets.token_hex(2)`); the same prefix gives the same bytes, "" the usual tags. `ValidationError` unless it consists of at
-        most 16 of a-z and 0-9.
+        `to_prompt`, `cited` and an episode that is begun with it (`memories=`) use these tags and ignore `[H1]`. Choose the prefix at
+        random for each prompt (`secrets.token_hex(2)`); the same prefix gives the same bytes, "" the usual tags. `ValidationError` unless
+        it consists of at most 16 of a-z and 0-9.
         """
         checked = checked_prefix(prefix)
         items = (item.model_copy(update={"tag": checked + parts_of(item.tag)[1]}) for item in self.recalled)
         return self.model_copy(update={"recalled": tuple(items)})
 
     def notes(self) -> list[str]:
-        """What a prompt says of each memory, one line each, in rank order, without tags: for places where nobody looks for citations."""
+        """Returns each memory's line of a prompt, in rank order, without tags: for prompts without citations."""
         return [note(item.memory, self.retrieved_at, parts_of(item.tag)[0]) for item in self.recalled]
 
     def cited(self, text: str) -> list[str]:
-        """Returns the ids of the memories whose tags stand in `text`, in rank order: [H1], [h1], [H1, A2].
+        """Returns the ids of the memories whose tags are in `text`, in rank order: [H1], [h1], [H1, A2].
 
-        Tags of no memory of this slice are ignored. What a prompt says of a memory never reads as a tag, so quoting it cites nothing.
+        Tags of no memory of this slice are ignored. A memory's line in a prompt never reads as a tag, so quoting it cites nothing.
         """
         if not isinstance(text, str):
             raise ValidationError(f"cited needs a text, not {quoted(text)}")
@@ -138,14 +188,28 @@ class MemorySlice(BaseModel):
         return [item.memory.id for item in self.recalled if item.tag in tags]
 
     def to_json(self) -> str:
-        """The whole slice as JSON; `from_json` gives an equal slice back."""
+        """Returns the whole slice as JSON. `from_json` returns an equal slice."""
         return self.model_dump_json()
 
     @classmethod
     def from_json(cls, data: str | bytes) -> "MemorySlice":
-        """The slice that `to_json` wrote. `ValidationError` if it is none."""
+        """Reads a slice that `to_json` wrote. `ValidationError` if it is none."""
         return read_json(cls, data, "a slice")
 
     def to_dict(self) -> dict[str, Any]:
-        """The slice as plain values that `json.dumps` takes."""
+        """Returns the slice as plain values that `json.dumps` takes."""
         return self.model_dump(mode="json")
+
+
+def ranked(memories: Sequence[AnyMemory]) -> tuple[Recalled, ...]:
+    """Returns memories as if they had been retrieved in this order, each with a score slightly below the one before."""
+    scores = [1 / (1 + rank / 10) for rank in range(len(memories))]
+    return tuple(
+        Recalled(
+            tag=tag,
+            memory=memory,
+            score=score,
+            factors=Factors(similarity=score, recency=score, success=score, confidence=score, weights={"similarity": 1.0}),
+        )
+        for tag, memory, score in zip(tags_for(memories), memories, scores, strict=True)
+    )

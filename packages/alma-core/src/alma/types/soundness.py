@@ -1,4 +1,4 @@
-"""Whether evidence is such as learning leaves: what comes from a file, or lies in a store, may be anything."""
+"""Checks that evidence is plausible. Evidence from a file or a store may hold anything."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from alma.types.kinds import Standing
 MOST_TRIALS = 1e9
 MOST_REASONS = 8
 SHOWN_CHARS = 2_000
-"""At most so many characters of a strategy stand in a rule."""
+"""Longest strategy text in a rule."""
 
 REASON_CHARS = 400
 MOST_RUNS = 8
@@ -20,7 +20,7 @@ _SLACK = 1e-6
 
 
 def fault_in_evidence(evidence: Evidence) -> str | None:
-    """Why evidence is none that learning would have left, or `None`."""
+    """Returns why learning could not have produced this evidence, or `None`."""
     return next(_faults(evidence), None)
 
 

@@ -1,17 +1,18 @@
-"""What a store tells of what it holds, as plain values. Row numbers are handles of one database, as in `alma.protocols`."""
+"""Content of a store, as plain values. Row numbers are handles of one database, as in `alma.protocols`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
 from alma.types.changes import Change
+from alma.types.embedding import Fingerprint
 from alma.types.partition import Partition
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a memory is kept, the id of the evidence that it belongs to, and what was counted of its use: `None` if nothing was yet."""
+    """Where a memory is stored, the id of the evidence that it belongs to, and its usage counts: `None` if it has none yet."""
 
     memory: int
     partition: Partition
@@ -34,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What a purge found and erased, counted by surface, and the rows that it left although they name what was purged, or hold its text."""
+    """Result of a purge: the erased content, counted by surface, and the remaining rows that name a purged memory or contain its text."""
 
     seq: int
     known: Sequence[str]
@@ -44,10 +45,10 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class StoredRow:
-    """A logical row as it lies in the store: plain JSON values under a text key, as the journal has them.
+    """A logical row as stored: plain JSON values under a text key, as the journal has them.
 
-    `row` is `None` where it cannot be read; then `fault` says why. `seq` is the record that it names as the last to change it, for the tables
-    that have one.
+    `row` is `None` where it cannot be read; `fault` then says why. `seq` is the record that the row names as the last to change it, for
+    the tables that have one.
     """
 
     table: str
@@ -59,7 +60,7 @@ class StoredRow:
 
 @dataclass(frozen=True, slots=True)
 class PartitionCount:
-    """How many memories a partition holds, and when its oldest and newest were made."""
+    """Number of memories in a partition, and the times when its oldest and newest were made."""
 
     partition: Partition
     count: int
@@ -69,7 +70,7 @@ class PartitionCount:
 
 @dataclass(frozen=True, slots=True)
 class PartitionDay:
-    """How many memories of a partition were made on a day (UTC)."""
+    """Number of memories of a partition that were made on a day (UTC)."""
 
     partition: Partition
     day: date
@@ -78,7 +79,7 @@ class PartitionDay:
 
 @dataclass(frozen=True, slots=True)
 class DayCount:
-    """How many journal records of an operation there are on a day (UTC)."""
+    """Number of journal records of an operation on a day (UTC)."""
 
     operation: str
     day: date
@@ -87,7 +88,7 @@ class DayCount:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One call, without what it changed."""
+    """One call, without its changes."""
 
     seq: int
     at: datetime
@@ -98,7 +99,7 @@ class JournalEntry:
 
 @dataclass(frozen=True, slots=True)
 class UsageTotals:
-    """Sums over the memories that anything was counted for; `ever_used` of them were used at least once."""
+    """Sums over the memories that have usage counts; `ever_used` of them were used at least once."""
 
     memories: int
     used: int
@@ -110,7 +111,7 @@ class UsageTotals:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much each sort of content takes, in bytes; texts, vectors and payloads as they are stored."""
+    """Sizes of each sort of content, in bytes; texts, vectors and payloads as they are stored."""
 
     archived: int
     passages: int
@@ -124,7 +125,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A passage whose text has no vector of some embedder yet. `project` is a row number as `row` is."""
+    """A passage whose text has no vector of some embedder yet. `project` is a row number, as `row` is."""
 
     row: int
     project: int
@@ -133,7 +134,7 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True)
 class CopiedProject:
-    """A project in a copy of the store. Without a `content_hash` a row of it cannot be read."""
+    """A project in a copy of the store. `content_hash` is `None` where a row of the project cannot be read."""
 
     name: str
     seq: int
@@ -142,7 +143,23 @@ class CopiedProject:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy of the store holds."""
+    """Content of a copy of the store."""
 
     pages: int
     projects: Sequence[CopiedProject]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRequest:
+    """What a store is opened with.
+
+    `folder` is absolute, and for files of this machine: a database file, or caches beside a database elsewhere. `options` is the block of the
+    configuration that bears the store's name. `fingerprint` is called only where a store is made, and may load a model.
+    """
+
+    folder: str
+    db_name: str
+    at: datetime
+    lock_timeout: float | None
+    options: Mapping[str, object]
+    fingerprint: Callable[[], Fingerprint]

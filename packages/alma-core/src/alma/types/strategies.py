@@ -1,4 +1,4 @@
-"""What is known of strategies, as it is told to a person: tables, warnings, assessments."""
+"""Advice on strategies, for people and agents: tables, warnings, assessments."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -13,19 +13,19 @@ Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Difference = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 
 
-class _Told(BaseModel):
+class _Advice(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Range(_Told):
-    """Where a number lies at 95 %."""
+class Range(_Advice):
+    """Interval of a number at 95 %."""
 
     lower: float
     upper: float
 
 
 class Judgement(StrEnum):
-    """What the record of a strategy amounts to, in a word or two."""
+    """What the record of a strategy shows, in a word or two."""
 
     WORKS = "works"
     SEEMS_TO_WORK = "seems to work"
@@ -46,15 +46,15 @@ LABELS = {
 """The recommendation for each verdict in the words of alma-memory."""
 
 
-class StrategyRecord(_Told):
-    """A strategy's record on tasks like the one that was asked about, of the same type, or on all.
+class StrategyRecord(_Advice):
+    """A strategy's record on tasks like the one asked about, of the same type, or on all.
 
-    `successes` of `trials`, on `tasks` tasks, are lifetime counts of near tasks, a partial success half; where no task is near, they are weighted
-    by nearness. `unverified` outcomes are not among them. `rate` is of these counts. `expected` is the rate of success on such tasks, drawn to
-    the agent's rate where little is known; `interval` bounds the rate at 95 % by `effective_tasks`, the evidence in independent tasks;
-    `recent_rate` with `recent_interval` is discounted. `lift` is the difference to what else was tried on like tasks, `others` trials in all.
-    `sure` is the probability of what the verdict claims. `similarity` is the nearness of the nearest task, from −1 to 1, `None` if no task was
-    asked about. `propensity` is the probability with which this row came first, for the first row.
+    `successes` of `trials`, on `tasks` tasks, are lifetime counts of near tasks, a partial success half; where no task is near, they are
+    weighted by nearness. `unverified` outcomes are not among them. `rate` is of these counts. `expected` is the rate of success on such
+    tasks, shrunk towards the agent's rate where little is known; `interval` bounds the rate at 95 % by `effective_tasks`, the evidence in
+    independent tasks; `recent_rate` with `recent_interval` is discounted. `lift` is the difference to what else was tried on like tasks,
+    `others` trials in all. `sure` is the probability of what the verdict claims. `similarity` is the nearness of the nearest task, from
+    −1 to 1, `None` if no task was asked about. `propensity` is the probability with which this row came first, for the first row.
     """
 
     strategy: str
@@ -86,8 +86,8 @@ class StrategyRecord(_Told):
     similarity: float | None = None
 
 
-class StrategyTable(_Told):
-    """What was tried, best first: for tasks like the one asked about, else for all."""
+class StrategyTable(_Advice):
+    """Strategies that were tried, best first: for tasks like the one asked about, else for all."""
 
     agent: str
     task: str | None
@@ -103,7 +103,7 @@ class StrategyTable(_Told):
         return "\n".join(row.told for row in self.rows) or "nothing was tried yet"
 
 
-class ActionWarning(_Told):
+class ActionWarning(_Advice):
     """An anti-pattern that an action matches. `similarity` is the cosine of the two."""
 
     anti_pattern: AntiPattern
@@ -112,8 +112,8 @@ class ActionWarning(_Told):
     shared_from: str | None = None
 
 
-class ActionCheck(_Told):
-    """Whether an action about to be taken is known to fail. Warnings come with the nearest first."""
+class ActionCheck(_Advice):
+    """Known reasons why an action would fail. Warnings are ordered nearest first."""
 
     agent: str
     action: str
@@ -121,19 +121,19 @@ class ActionCheck(_Told):
 
     @property
     def is_clear(self) -> bool:
-        """Whether nothing speaks against it, as far as is known."""
+        """True when no known anti-pattern matches."""
         return not self.warnings
 
     def __str__(self) -> str:
         return "\n".join(warning.told for warning in self.warnings) or "nothing known speaks against it"
 
 
-class Assessment(_Told):
-    """How likely a strategy, or whatever is tried, is to succeed at a task, and how sure that is.
+class Assessment(_Advice):
+    """The expected success of a strategy, or of any attempt, at a task, and how sure that is.
 
-    `confidence_score` is the expected rate of success, drawn to that of all the agent's tasks where little is known; `interval` is where it lies at
-    95 %. `trials` and `successes` are of the same strategy and like tasks, weighed by how like they are. Where nothing at all is known, the
-    `verdict` is "unknown" and the score a half.
+    `confidence_score` is the expected rate of success, shrunk towards that of all the agent's tasks where little is known; `interval` is
+    its 95 % interval. `trials` and `successes` are of the same strategy and like tasks, weighted by similarity. Where nothing at all is
+    known, the `verdict` is "unknown" and the score a half.
     """
 
     agent: str
@@ -150,7 +150,7 @@ class Assessment(_Told):
 
     @property
     def is_known(self) -> bool:
-        """Whether anything is known at all."""
+        """True when anything is known."""
         return self.verdict is not Judgement.UNKNOWN
 
     def __str__(self) -> str:

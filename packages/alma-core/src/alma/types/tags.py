@@ -6,19 +6,22 @@ Stored text must neither cite nor end the notes: `defused` changes exactly what 
 import re
 import string
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from alma.errors import ValidationError
 from alma.text import quoted
-from alma.types.memories import AntiPattern, DomainKnowledge, Heuristic, Memory, Outcome, UserPreference
+from alma.types.kinds import CUSTOM_LETTER, KINDS
+from alma.types.memories import Memory
 
-TAG = r"([a-z0-9]{0,16})([HAPKOC][0-9]{1,6})"
+_LETTERS: dict[str, str] = {kind: spec.letter for kind, spec in KINDS.items()}
+
+_ANY_LETTER = "".join([*_LETTERS.values(), CUSTOM_LETTER])
+
+TAG = rf"([a-z0-9]{{0,16}})([{_ANY_LETTER}][0-9]{{1,6}})"
 """A tag: a prefix, usually none, the letter of a kind, and a number within it."""
 
 _PREFIX = re.compile("[a-z0-9]{0,16}")
-_LETTERS: dict[type[Memory], str] = {Heuristic: "H", AntiPattern: "A", UserPreference: "P", DomainKnowledge: "K", Outcome: "O"}
-_OTHER = "C"
 
 _OPENING = "[［﹇【〖〔〘〚︻︗︹﹝⁅❲⟦⟬⦋⦍⦏⦗⹕⹗"
 _CLOSING = "]］﹈】〗〕〙〛︼︘︺﹞⁆❳⟧⟭⦌⦎⦐⦘⹖⹘"
@@ -39,11 +42,13 @@ _READ_AS = {
     "": "\u115f\u1160\u2800",
 }
 _LOOK_ALIKES = {character: plain for plain, characters in _READ_AS.items() for character in characters}
-"""What looks alike and is not made equal by Unicode's compatibility forms: brackets, Cyrillic and Greek letters, characters without ink."""
+"""Characters that look alike and that Unicode's compatibility forms do not make equal: brackets, Cyrillic and Greek letters, invisible
+characters."""
 
 _SEPARATORS = ",;"
 _OTHER_SIGNS = re.escape("".join(sign for sign in string.punctuation if sign not in _SEPARATORS) + _OPENING + _CLOSING)
 _BRACKETED = re.compile(f"[{re.escape(_OPENING)}]([^{_OTHER_SIGNS}]*+)[{re.escape(_CLOSING)}]")
+_CITED = re.compile(f"( ?)[{re.escape(_OPENING)}]([^{_OTHER_SIGNS}]*+)[{re.escape(_CLOSING)}]")
 _ANGLES = re.compile(f"[{_LESS}{_GREATER}](?:[^!-~{_LESS}{_GREATER}]*+[{_LESS}{_GREATER}]){{2,}}+")
 _FENCING = re.compile("<{3,}|>{3,}")
 _HARMLESS = {"<": "‹", ">": "›"}
@@ -54,7 +59,7 @@ def tags_for(memories: Iterable[Memory]) -> list[str]:
     counts: dict[str, int] = {}
     tags = []
     for memory in memories:
-        letter = _LETTERS.get(type(memory), _OTHER)
+        letter = _LETTERS.get(memory.kind, CUSTOM_LETTER)
         counts[letter] = counts.get(letter, 0) + 1
         tags.append(f"{letter}{counts[letter]}")
     return tags
@@ -87,24 +92,37 @@ def cited_of(tags: Collection[str], text: str) -> set[str]:
     return {tag for prefix in prefixes for tag in cited_tags(text, prefix)}.intersection(tags)
 
 
+def without_citations(text: str, tags: Collection[str]) -> str:
+    """Returns the text without citations of these tags, for readers who do not see the notes. Brackets that hold anything else stay."""
+    known = set(tags)
+    for prefix in {parts_of(tag)[0] for tag in tags}:
+        text = _CITED.sub(lambda found, prefix=prefix: "" if _only(known, _tags(found[2], prefix)) else found[0], text)  # type: ignore[misc]
+    return text
+
+
+def _only(known: set[str], cited: Sequence[str]) -> bool:
+    return bool(cited) and known.issuperset(cited)
+
+
 def defused(text: str, prefix: str = "") -> str:
     """Returns the text without anything that reads as a tag or as a mark of the fence. All else stays as it is, and the length too.
 
-    Round brackets replace those around what `cited_tags` would find: `(H1)`. Where three or more `<` stand in a row, with nothing visible
-    between them, `‹` replaces each; `›` replaces `>` likewise.
+    Round brackets replace those around what `cited_tags` would find: `(H1)`. In a run of three or more `<`, with nothing visible between
+    them, `‹` replaces each; `›` replaces `>` likewise.
     """
     without = _BRACKETED.sub(lambda found: f"({found[1]})" if _tags(found[1], prefix) else found[0], text)
     return _ANGLES.sub(lambda found: _unfenced(found[0]), without)
 
 
 def _tags(inside: str, prefix: str) -> list[str]:
-    """The tags that stand between two brackets; none if anything else stands there too."""
-    parts = [re.fullmatch(f"({prefix})?([hapkoc][0-9]{{1,6}})", part) for part in re.split(f"[{_SEPARATORS}]", _read(inside))]
+    """Returns the tags between two brackets; none if there is anything else."""
+    tag = f"({prefix})?([{_ANY_LETTER.lower()}][0-9]{{1,6}})"
+    parts = [re.fullmatch(tag, part) for part in re.split(f"[{_SEPARATORS}]", _read(inside))]
     return [f"{part[1] or ''}{part[2].upper()}" for part in parts if part] if all(parts) else []
 
 
 def _unfenced(text: str) -> str:
-    """The text without three or more angles of one direction in a row."""
+    """Returns the text without three or more angles of one direction in a row."""
     read = [(place, sign) for place, character in enumerate(text) for sign in _seen(character)]
     characters = list(text)
     for run in _FENCING.finditer("".join(sign for _, sign in read)):
@@ -114,12 +132,12 @@ def _unfenced(text: str) -> str:
 
 
 def _read(text: str) -> str:
-    """The text as a tolerant reader takes it."""
+    """Returns the text as a tolerant reader reads it."""
     return "".join(map(_seen, text))
 
 
 @lru_cache(maxsize=4096)
 def _seen(character: str) -> str:
-    """A character as a tolerant reader takes it: in its plain form, in lower case, without accents; "" if there is nothing to see."""
+    """Returns a character as a tolerant reader reads it: in its plain form, in lower case, without accents; "" if it is invisible."""
     plain = unicodedata.normalize("NFKD", character).casefold()
     return "".join(_LOOK_ALIKES.get(part, part) for part in plain if unicodedata.category(part)[0] not in "CMZ")

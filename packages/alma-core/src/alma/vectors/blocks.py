@@ -1,4 +1,4 @@
-"""The vectors of one partition, without gaps, addressed by position."""
+"""Blocks of vectors of one partition, stored without gaps and addressed by position."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,54 +15,55 @@ Matrix = NDArray[np.float32]
 Halves = NDArray[np.float16]
 Stored = NDArray[np.float32] | NDArray[np.float16]
 Comparison = Callable[[Vector], Vector]
-"""Gives the inner products of a query with some vectors, by their order."""
+"""Returns the inner products of a query with a fixed set of vectors, in their order."""
 
 
 class Scan(Protocol):
-    """A query compared with the vectors of a block, valid until the block's next change."""
+    """Comparison of one query with the vectors of a block. Valid until the block's next change."""
 
     def best(self, limit: int, /) -> tuple[Integers, Vector]:
-        """Positions, in no order, and inner products of every vector that is not beaten by `limit` others; so more than `limit` when the
-        last place is shared. `limit` is at least 1."""
+        """Returns positions and inner products of every vector that fewer than `limit` others beat, in no order. These are more than
+        `limit` when the last place is shared. `limit` is at least 1."""
 
     def at(self, positions: Integers, /) -> Vector:
-        """The inner products of the vectors at these positions, bit by bit as `best` finds them."""
+        """Returns the inner products of the vectors at these positions, equal bit for bit to those of `best`."""
 
 
 class Block(Protocol):
-    """Dense vectors that can be searched. Equal vectors get equal scores, bit by bit, wherever they stand. Not thread-safe."""
+    """Dense vectors that can be searched. Equal vectors get equal scores, bit for bit, at any position. Not thread-safe."""
 
     def __len__(self) -> int:
-        """How many vectors it holds."""
+        """Returns the number of vectors."""
 
     def append(self, vectors: Halves, /) -> None:
-        """Adds vectors, shape (n, dimension), at the positions from `len` on."""
+        """Appends vectors, shape (n, dimension), at the positions from `len` on."""
 
     def refill(self, holes: Integers, movers: Integers, /, *, length: int) -> None:
-        """Copies the vectors at `movers` over those at `holes` and forgets all positions from `length` on."""
+        """Copies the vectors at `movers` over those at `holes` and drops all positions from `length` on."""
 
     def scan(self, query: Vector, /) -> Scan:
         """Compares a query with the vectors."""
 
     def stored(self) -> Stored:
-        """All vectors by position: not a copy, and only valid until the next change."""
+        """Returns all vectors by position, as a view that is valid until the next change."""
 
     def compact(self) -> None:
-        """Gives spare memory back."""
+        """Releases spare memory."""
 
 
 class Method(Protocol):
-    """One way to store and compare vectors."""
+    """A way to store and compare vectors."""
 
     def new_block(self, dimension: int, /) -> Block:
-        """An empty block."""
+        """Returns an empty block."""
 
     def comparison(self, stored: Stored, /) -> Comparison:
-        """Inner products with rows of what its blocks store, bit by bit as a scan of a block gives them. The rows must not change afterwards."""
+        """Returns a callback for inner products with rows that its blocks store, equal bit for bit to a scan's. The rows must not change
+        afterwards."""
 
 
 class ExactScan:
-    """All inner products, by position."""
+    """All inner products of one query, by position."""
 
     __slots__ = ("_products",)
 
@@ -77,7 +78,7 @@ class ExactScan:
 
 
 def not_beaten(positions: Integers | None, products: Vector, limit: int) -> tuple[Integers, Vector]:
-    """Those of the positions, all if none are given, whose products are not beaten by `limit` others."""
+    """Returns the positions, all if none are given, whose products fewer than `limit` others beat, and these products."""
     count = len(products)
     if count <= limit:
         return np.arange(count) if positions is None else positions, products
@@ -86,9 +87,10 @@ def not_beaten(positions: Integers | None, products: Vector, limit: int) -> tupl
 
 
 def widened(halves: Stored) -> Matrix:
-    """The same numbers as float32, none of which is infinite: seven times as quick as numpy's own conversion.
+    """Returns the same numbers as float32. They must be finite. Seven times as fast as numpy's own conversion.
 
-    Sign, exponent and fraction are moved to where float32 has them; the exponent then is 112 too small, also that of the smallest numbers.
+    Sign, exponent and fraction move to their places in float32. The exponent is then 112 too small, also for subnormal numbers, and a
+    multiplication by 2**112 corrects it.
     """
     if halves.dtype != np.float16:
         return halves.astype(np.float32, copy=False)
@@ -105,7 +107,7 @@ _EXPONENT_GAP = np.float32(2.0**112)
 
 
 class ExactBlock:
-    """A float32 matrix in numpy, searched row by row. (A matrix product would be faster, but its sums depend on where a row stands.)"""
+    """Float32 matrix in numpy, searched row by row. A matrix product would be faster, but its sums depend on a row's position."""
 
     __slots__ = ("_length", "_matrix")
 
@@ -143,7 +145,7 @@ class ExactBlock:
 
 
 class Exact:
-    """The method for small projects: numpy."""
+    """Method for small projects: numpy."""
 
     def new_block(self, dimension: int, /) -> Block:
         return ExactBlock(dimension)

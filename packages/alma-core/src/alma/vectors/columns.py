@@ -11,12 +11,12 @@ SMALLEST_CAPACITY = 16
 
 
 def grown_capacity(capacity: int, needed: int) -> int:
-    """Room for at least `needed` entries, at least doubled, so that appending one by one costs constant time each."""
+    """Returns a capacity of at least `needed`, at least doubled, so that appending one entry takes amortised constant time."""
     return max(SMALLEST_CAPACITY, needed, 2 * capacity)
 
 
 class Column(Generic[Scalar]):
-    """A one-dimensional array with room at its end."""
+    """One-dimensional array with spare capacity at its end."""
 
     __slots__ = ("_array", "_length")
 
@@ -29,7 +29,7 @@ class Column(Generic[Scalar]):
 
     @property
     def values(self) -> NDArray[Scalar]:
-        """A view of the entries, shape (len,); writing to it changes the column. Valid until the next change of length."""
+        """View of the entries, shape (len,); writing to it changes the column. Valid until the next change of length."""
         return self._array[: self._length]
 
     def append(self, values: NDArray[Scalar]) -> None:
@@ -42,14 +42,14 @@ class Column(Generic[Scalar]):
         self._length = needed
 
     def cut(self, length: int) -> None:
-        """Forgets the entries from `length` on."""
+        """Drops the entries from `length` on."""
         self._length = length
 
     def replace(self, values: NDArray[Scalar]) -> None:
-        """Holds these entries from now on, without spare room. Takes ownership of a fresh array."""
+        """Replaces all entries, without spare capacity. Takes ownership of a fresh array."""
         self._array = values
         self._length = len(values)
 
     def keep(self, mask: NDArray[np.bool_]) -> None:
-        """Holds only the entries at which the mask is true."""
+        """Keeps only the entries at which the mask is true."""
         self.replace(self.values[mask])

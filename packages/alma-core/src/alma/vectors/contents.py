@@ -1,4 +1,4 @@
-"""What a vector index holds: passages, and their vectors by partition."""
+"""The contents of a vector index: passages, and their vectors by partition."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from alma.protocols import VectorChanges
 from alma.vectors.blocks import Exact, Halves, Method
 from alma.vectors.changes import without_repeats
 from alma.vectors.columns import Column
-from alma.vectors.copies import KeyLookup, content_keys, said_again
+from alma.vectors.copies import KeyLookup, content_keys, repeated_in_memory
 from alma.vectors.groups import Selection, groups
 from alma.vectors.partition import Partition
 from alma.vectors.sample import Held
@@ -22,17 +22,17 @@ COMPACT_ABOVE = 1024
 SCOPES_KEPT = 64
 
 SHARED = -1
-"""The number of the partition that stands for all that share a shelf; of the others it is their slot."""
+"""Number of the partition that holds the vectors of all slots on the shared shelf. Other partitions have the number of their slot."""
 
 _NO_ROWS: Integers = np.empty(0, dtype=np.int64)
 
 
 class Contents:
-    """Passages in a table, and their vectors in partitions, which are told by slots counted from 0. Not thread-safe.
+    """Passages in a table, and their vectors in partitions, which are numbered by slots from 0. Not thread-safe.
 
-    A partition of more than `shared_up_to` live passages has vectors of its own: a numpy matrix, or a flat float16 FAISS index if there are more than
-    `faiss_above` in all partitions. All others share a matrix. Copies, passages of one partition with one tie and one vector, share that vector.
-    `moves` grows whenever rows get other numbers or vectors another method.
+    A partition of more than `shared_up_to` live passages has vectors of its own: a numpy matrix, or a flat float16 FAISS index if there
+    are more than `faiss_above` in all partitions. All others share a matrix. Copies are passages of one partition with one tie and one
+    vector; they share that vector. `moves` grows whenever rows get new numbers or the vectors another method.
     """
 
     def __init__(self, dimension: int, *, faiss_above: int, shared_up_to: int) -> None:
@@ -51,7 +51,7 @@ class Contents:
         self._scopes: dict[tuple[int, ...], Scope] = {}
 
     def take(self, changes: VectorChanges) -> tuple[Held, Held]:
-        """Puts passages in the place of others. Which of the memories concerned were held before, and which are now."""
+        """Applies changes. Returns the memories concerned that had a live passage before, and those that have one now."""
         added = without_repeats(changes)
         is_news = not len(changes.removed) and self.table.are_newer(added.passages, added.memories)
         gone, held = self._added(added) if is_news else self._replaced(added, changes.removed)
@@ -61,19 +61,20 @@ class Contents:
         return gone, held
 
     def compact(self) -> None:
-        """Gives back the memory of removed passages."""
+        """Releases the memory of removed passages."""
         self.drop_removed()
         for partition in self.partitions.values():
             partition.shelf.block.compact()
 
     def live(self) -> tuple[Integers, Iterator[Halves]]:
-        """The rows of all live passages, partition by partition, and their vectors block by block, uncopied where there are no copies."""
+        """Returns the rows of all live passages, partition by partition, and their vectors block by block. A block without copies is not
+        copied."""
         shelves = [partition.shelf for partition in self.partitions.values()]
         rows = np.concatenate([_NO_ROWS, *(shelf.all_rows() for shelf in shelves)])
         return rows, (shelf.all_vectors(self.table).astype(np.float16, copy=False) for shelf in shelves)
 
     def scope(self, partitions: Sequence[int]) -> Scope:
-        """The partitions that are known, as searches go through them."""
+        """Returns the known partitions as a search needs them. Cached by the partitions asked for."""
         key = tuple(partitions)
         scope = self._scopes.get(key)
         if scope is None:
@@ -85,13 +86,13 @@ class Contents:
         return scope
 
     def shared(self, scope: Scope) -> Integers:
-        """The positions on the shared shelf that belong to a scope."""
+        """Returns the positions on the shared shelf that belong to a scope."""
         if scope.is_shared is None:
             return _NO_ROWS
         return np.flatnonzero(scope.is_shared[self.table.slot.values[self.partitions[SHARED].shelf.rows.values]])
 
     def smallest(self, scope: Scope, count: int) -> tuple[Integers, Integers]:
-        """Memories of a scope with their ties, the `count` of the smallest ties among them."""
+        """Returns memories of a scope and their ties, among them the `count` with the smallest ties."""
         table, shelf = self.table, self.partitions[SHARED].shelf
         near = [self.partitions[slot].smallest_ties(count, table) for slot in scope.own]
         memories, first = np.unique(table.memory.values[rows := shelf.with_copies(self.shared(scope))], return_index=True)
@@ -101,21 +102,21 @@ class Contents:
         )
 
     def by_partition(self, rows: Integers) -> Iterator[tuple[int, Selection]]:
-        """The rows by the number of the partition that holds their vectors, ascending: where each one's stand."""
+        """Groups the rows by the partition that holds their vectors. Yields its number, ascending, and the places of its rows."""
         return groups(self._homes.values[self.table.slot.values[rows]])
 
     def positions(self, rows: Integers) -> Integers:
-        """Where the vectors of the rows stand on their shelves."""
+        """Returns the positions of the rows' vectors on their shelves."""
         return self.table.position.values[rows].astype(np.int64)
 
     def first_rows(self, memories: Integers) -> Integers:
-        """One row for each of the memories that are held, ascending by memory."""
+        """Returns one row for each of the memories that has a live passage, ascending by memory."""
         rows = self.table.of_memories(memories)
         _, first = np.unique(self.table.memory.values[rows], return_index=True)
         return rows[first]
 
     def drop_removed(self) -> None:
-        """Drops the rows of removed passages; all others get new numbers."""
+        """Drops the rows of removed passages and renumbers all others."""
         if not self.table.dead_count:
             return
         new_rows = self.table.compact()
@@ -125,11 +126,11 @@ class Contents:
             partition.shelf.renumber(new_rows)
 
     def _added(self, added: VectorChanges) -> tuple[Held, Held]:
-        """Adds passages of memories that are newer than all others. Which memories leave, and which come."""
+        """Adds passages of memories that are newer than all others. Returns the memories held before and now, as `take` does."""
         return Held.nothing(), Held.of(self._add(added), added.memories, added.ties)
 
     def _replaced(self, added: VectorChanges, removed: Integers) -> tuple[Held, Held]:
-        """Puts passages in the place of others. Which of the memories concerned were held, and which are."""
+        """Replaces passages by others. Returns the memories held before and now, as `take` does."""
         leaving = self.table.of_passages(np.concatenate([removed, added.passages]))
         touched = np.concatenate([added.memories, self.table.memory.values[leaving]])
         before = self._held(touched)
@@ -138,7 +139,7 @@ class Contents:
         return before, self._held(touched)
 
     def _remove(self, rows: Integers) -> None:
-        """Takes passages out. A copy that stays behind is what the next one is a copy of."""
+        """Removes passages. A copy that remains becomes the original of later copies."""
         table = self.table
         slots = table.slot.values[rows].astype(np.int64)
         self._passage_counts.values[:] -= np.bincount(slots, minlength=len(self._passage_counts))
@@ -147,11 +148,11 @@ class Contents:
             left = shelf.remove(rows[chosen], table)
             vectors = shelf.block.stored()[table.position.values[left]].astype(np.float16, copy=False)
             self._originals.add(content_keys(table.slot.values[left].astype(np.int64), table.tie.values[left], vectors), left)
-        table.bury(rows)
+        table.mark_removed(rows)
         self._settle(slots)
 
     def _add(self, added: VectorChanges) -> Integers:
-        """Adds passages: copies to what they are copies of, others to the shelves of their slots, which it gives."""
+        """Adds passages and returns their slots. Copies join their originals; others go to the shelves of their slots."""
         slots = self._slots(added.partitions)
         rows = self.table.append(
             passages=added.passages, memories=added.memories, ties=added.ties, is_own=added.is_own, slots=slots
@@ -171,7 +172,7 @@ class Contents:
         return slots
 
     def _originals_of(self, rows: Integers, keys: Integers) -> Integers:
-        """The row of which each of some new rows is a copy; the row itself if it is none."""
+        """Returns for each new row the row that it is a copy of, or the row itself."""
         table = self.table
         distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         found = self._originals.find(distinct)[inverse]
@@ -180,10 +181,14 @@ class Contents:
             is_one &= column[found] == column[rows]
         is_one &= table.memory.values[found] != table.memory.values[rows]
         originals = np.where(is_one, found, rows)[first[inverse]]
-        return originals if len(distinct) == len(keys) else np.where(said_again(keys, table.memory.values[rows]), rows, originals)
+        return (
+            originals
+            if len(distinct) == len(keys)
+            else np.where(repeated_in_memory(keys, table.memory.values[rows]), rows, originals)
+        )
 
     def _slots(self, partitions: Integers) -> Integers:
-        """The slots of partitions; a new one gets the next, and shares a shelf at first."""
+        """Returns the slots of partitions. A new partition gets the next slot and starts on the shared shelf."""
         distinct, inverse = np.unique(partitions, return_inverse=True)
         slots = [self._slot_of.setdefault(number, len(self._slot_of)) for number in distinct.tolist()]
         if more := len(self._slot_of) - len(self.numbers):
@@ -195,15 +200,15 @@ class Contents:
         return np.array(slots, dtype=np.int64)[inverse]
 
     def _settle(self, slots: Integers) -> None:
-        """Gives each of these slots that outgrew it a shelf of its own, and all of them the method that suits the number of passages. Here partitions
-        of very many will get an approximate one."""
+        """Gives slots that outgrew the shared shelf one of their own, and chooses the method for the number of passages. An approximate
+        method for very large partitions would be chosen here."""
         self._choose(self.table.live_count)
         for slot in ascending(slots).tolist():
             if slot not in self.partitions and self._passage_counts.values[slot] > self._shared_up_to:
                 self._move_out(slot)
 
     def _choose(self, count: int) -> None:
-        """Chooses the method for so many live passages."""
+        """Chooses the method for `count` live passages."""
         if count > self._faiss_above and isinstance(self._method, Exact):
             from alma.vectors.flat_faiss import FlatFaiss
 
@@ -219,7 +224,7 @@ class Contents:
                 partition.switch(method, self._dimension)
 
     def _move_out(self, slot: int) -> None:
-        """Gives a slot that shared a shelf one of its own."""
+        """Moves the passages of a slot from the shared shelf to one of its own."""
         shared, own = self.partitions[SHARED].shelf, Partition(self._method, self._dimension)
         positions = np.flatnonzero(self.table.slot.values[shared.rows.values] == slot)
         newest, rows = shared.rows.values[positions], shared.with_copies(positions)
@@ -234,7 +239,7 @@ class Contents:
         self.moves += 1
 
     def _held(self, memories: Integers) -> Held:
-        """Those of the memories that have a live passage."""
+        """Returns those of the memories that have a live passage."""
         rows = self.table.of_memories(memories)
         return Held.of(self.table.slot.values[rows].astype(np.int64), self.table.memory.values[rows], self.table.tie.values[rows])
 

@@ -1,4 +1,4 @@
-"""Finding the passage whose content and vector a new one repeats: an agent that does a task every day has one vector of it, not a thousand."""
+"""Detection of copies: passages with the same content and vector. Repeating one task daily costs one vector, not a thousand."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ _NONE: Integers = np.empty(0, dtype=np.int64)
 
 
 def content_keys(slots: Integers, ties: Integers, vectors: Halves) -> Integers:
-    """A number for the slot, tie and vector of each passage: equal for equal ones, and for others as good as never."""
+    """Returns a hash of the slot, tie and vector of each passage. Equal passages have equal keys; others collide almost never."""
     vectors = np.ascontiguousarray(vectors)
     packed = vectors.view(f"V{vectors.itemsize * vectors.shape[1]}").ravel().tolist()
     hashes = np.fromiter(map(hash, packed), dtype=np.int64, count=len(packed)).view(np.uint64)
@@ -25,8 +25,8 @@ def content_keys(slots: Integers, ties: Integers, vectors: Halves) -> Integers:
     return keys.view(np.int64)
 
 
-def said_again(keys: Integers, memories: Integers) -> Flags:
-    """Which of the passages repeat an earlier one of their own memory: that says something twice, and is no copy of itself."""
+def repeated_in_memory(keys: Integers, memories: Integers) -> Flags:
+    """Marks the passages that repeat an earlier passage of their own memory. They are not copies: copies belong to different memories."""
     order = np.lexsort((memories, keys))
     keys, memories = keys[order], memories[order]
     again = np.zeros(len(keys), dtype=np.bool_)
@@ -35,9 +35,10 @@ def said_again(keys: Integers, memories: Integers) -> Flags:
 
 
 class KeyLookup:
-    """Table rows by key. A row that is added later takes the place of an older one of the same key.
+    """Finds table rows by key. A row that is added later replaces an older one with the same key.
 
-    Most are sorted; those added last wait unsorted until they outgrow an eighth of the rest, so that neither adding nor finding pays for all.
+    Most entries are sorted. The latest wait unsorted until they outgrow an eighth of the rest, so that neither adding nor finding costs
+    time proportional to all entries.
     """
 
     __slots__ = ("_keys", "_late_keys", "_late_rows", "_rows")
@@ -47,7 +48,7 @@ class KeyLookup:
         self._late_keys, self._late_rows = Column(np.int64), Column(np.int64)
 
     def find(self, keys: Integers) -> Integers:
-        """The row of each of some distinct keys, which ascend; -1 where there is none."""
+        """Returns the row of each of the keys, which are distinct and ascending; -1 for an unknown key."""
         found = _sorted_find(self._keys, self._rows, keys)
         late_keys, late_rows = self._late_keys.values, self._late_rows.values
         if len(keys) <= FEW:
@@ -60,7 +61,7 @@ class KeyLookup:
         return np.where(newer >= 0, newer, found)
 
     def add(self, keys: Integers, rows: Integers) -> None:
-        """Adds one row a key."""
+        """Adds one row per key."""
         self._late_keys.append(keys)
         self._late_rows.append(rows)
         if len(self._late_keys) > max(MERGE_ABOVE, len(self._keys) // 8):
@@ -70,7 +71,7 @@ class KeyLookup:
             self._late_keys, self._late_rows = Column(np.int64), Column(np.int64)
 
     def renumber(self, new_rows: Integers) -> None:
-        """Every row becomes `new_rows[row]`; those that become negative are forgotten."""
+        """Replaces every row by `new_rows[row]` and drops those that become negative."""
         keys, rows = _last_of_each(
             np.concatenate([self._keys, self._late_keys.values]), np.concatenate([self._rows, self._late_rows.values])
         )
@@ -87,7 +88,7 @@ def _sorted_find(known: Integers, rows: Integers, keys: Integers) -> Integers:
 
 
 def _last_of_each(keys: Integers, rows: Integers) -> tuple[Integers, Integers]:
-    """The keys once each, ascending, with the row that was added last."""
+    """Returns the distinct keys, ascending, each with the row that was added last."""
     order = np.argsort(keys, kind="stable")
     keys, rows = keys[order], rows[order]
     is_last = np.ones(len(keys), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Flat float16 FAISS. The only module that imports FAISS, and only when the method is first made."""
+"""Flat float16 FAISS. The only module that imports FAISS, and it does so only when `FlatFaiss` is first created."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ SPARE_PLACES = 16
 
 
 class FlatFaiss:
-    """The method for projects that numpy would search too slowly. `MissingDependencyError` where FAISS is not installed."""
+    """Method for projects that are too large for numpy. Raises `MissingDependencyError` where FAISS is not installed."""
 
     def __init__(self) -> None:
         try:
@@ -28,14 +28,14 @@ class FlatFaiss:
         return Exact().comparison(widened(stored))
 
     def new_index(self, dimension: int) -> Any:
-        """An empty float16 index for inner products."""
+        """Returns an empty float16 index for inner products."""
         return self.faiss.IndexScalarQuantizer(dimension, self.faiss.ScalarQuantizer.QT_fp16, self.faiss.METRIC_INNER_PRODUCT)
 
     def search(self, index: Any, query: Vector, count: int) -> tuple[Vector, Integers]:
-        """The `count` greatest products, descending, and their positions.
+        """Returns the `count` greatest products, descending, and their positions.
 
-        In one thread: the scan of one query gains nothing from OpenMP, and its idle threads spin on the cores that others need. The setting
-        is the calling thread's own, and is put back.
+        Runs in one thread: the scan of one query gains nothing from OpenMP, whose idle threads would spin on cores that other work needs.
+        The setting belongs to the calling thread and is restored afterwards.
         """
         threads = self.faiss.omp_get_max_threads()
         self.faiss.omp_set_num_threads(1)
@@ -47,7 +47,7 @@ class FlatFaiss:
 
 
 class FlatFaissBlock:
-    """Float16 codes in a FAISS scalar quantizer, all compared with each query."""
+    """Float16 codes in a FAISS scalar quantizer, which compares all of them with each query."""
 
     __slots__ = ("_dimension", "_index", "_length", "_method", "_peak", "_view")
 
@@ -99,9 +99,10 @@ class FlatFaissBlock:
 
 
 class FlatFaissScan:
-    """Compares when it is asked: to order all products would take longer than to find the greatest.
+    """Compares on demand: to order all products would take longer than to find the greatest.
 
-    FAISS adds in another order than numpy, so its products differ in the last bits: they choose, with a few to spare, and numpy's are given.
+    FAISS adds in another order than numpy, so its products differ in the last bits. They select candidates, with some to spare, and numpy
+    computes the products that are returned.
     """
 
     __slots__ = ("_block", "_index", "_method", "_query")

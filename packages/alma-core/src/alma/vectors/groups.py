@@ -1,4 +1,4 @@
-"""Working on arrays group by group without a loop over entries."""
+"""Operations on arrays by group, without a loop over entries."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ ALL_BUT_SIGN = np.int64(0x7FFFFFFF)
 
 
 def groups(labels: NDArray[Any]) -> Iterator[tuple[int, Selection]]:
-    """Each distinct label, ascending, with where it stands: a slice when its entries are neighbours, else their places, ascending."""
+    """Yields each distinct label, ascending, with its places: a slice when its entries are adjacent, else ascending indices."""
     if not len(labels):
         return
     is_sorted = bool((labels[1:] >= labels[:-1]).all())
@@ -25,7 +25,8 @@ def groups(labels: NDArray[Any]) -> Iterator[tuple[int, Selection]]:
 
 
 def best_of_each(group: Integers, scores: NDArray[np.float32], ties: Integers, passages: Integers, *, limit: int) -> Integers:
-    """Places of the first `limit` entries of each group, groups ascending, best score first, equal ones by smaller tie, newer passages first."""
+    """Returns the places of the first `limit` entries of each group, groups ascending, best score first. Equal scores are ordered by
+    smaller tie, then newer passage."""
     keys = (group << 32) + _descending(scores)
     order = np.argsort(keys)
     ordered = keys[order]
@@ -41,7 +42,7 @@ def best_of_each(group: Integers, scores: NDArray[np.float32], ties: Integers, p
 
 
 def _descending(scores: NDArray[np.float32]) -> Integers:
-    """Integers from 0 to 2³² - 1 in the opposite order of the scores; equal scores, also 0.0 and -0.0, give equal integers."""
+    """Maps scores to integers from 0 to 2³² - 1 in reverse order. Equal scores, also 0.0 and -0.0, give equal integers."""
     bits = (scores + np.float32(0)).view(np.int32).astype(np.int64)
     ascending = np.where(bits < 0, bits ^ ALL_BUT_SIGN, bits)
     return ALL_BUT_SIGN - ascending

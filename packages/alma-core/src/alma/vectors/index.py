@@ -25,9 +25,9 @@ Integers = NDArray[np.int64]
 
 FAISS_ABOVE = 20_000
 SMALL = 4_000
-"""Partitions of at most so many passages are searched together: one takes less than what goes with a search."""
+"""Partitions of at most this many passages are searched together: searching one takes less time than the overhead of a search."""
 SHARED_UP_TO = 128
-"""Partitions of at most so many passages share a shelf, so that thousands of them are searched in one go."""
+"""Partitions of at most this many passages share a shelf, so that thousands of them are searched at once."""
 
 NO_SCORES: Vector = np.empty(0, dtype=np.float32)
 _NO_ROWS: Integers = np.empty(0, dtype=np.int64)
@@ -36,12 +36,13 @@ _NO_ROWS: Integers = np.empty(0, dtype=np.int64)
 class ProjectIndex:
     """Implements `alma.protocols.VectorIndex`: an exact search over vectors of `dimension` that arrive as float16. Thread-safe.
 
-    Up to `faiss_above` live passages in the project vectors are float32 numpy matrices: one a partition, small ones of up to `shared_up_to` passages
-    one together. Beyond, every larger partition is a flat float16 FAISS index, and FAISS is imported only then. It finds what is nearest; what is
-    returned is compared by numpy, so that scores are the same to the last bit whatever the project holds.
+    Up to `faiss_above` live passages in the project, vectors are float32 numpy matrices: one per partition, and a common one for
+    partitions of up to `shared_up_to` passages. Above, every larger partition is a flat float16 FAISS index, and FAISS is imported only
+    then. FAISS selects the nearest passages and numpy computes their scores, so that a score is the same to the last bit whatever the
+    project holds.
 
-    Copies, passages of one partition with one tie and one vector, share that vector and are compared with a query once.
-    A memory is expected to have all its passages in one partition and with one tie.
+    Copies are passages of one partition with one tie and one vector. They share that vector and are compared with a query once. All
+    passages of a memory are expected to be in one partition and to have one tie.
     """
 
     def __init__(self, dimension: int, *, faiss_above: int = FAISS_ABOVE, shared_up_to: int = SHARED_UP_TO) -> None:
@@ -63,19 +64,19 @@ class ProjectIndex:
         return self._dimension
 
     def __len__(self) -> int:
-        """How many live passages it holds."""
+        """Returns the number of live passages."""
         return self._table.live_count
 
     def renew_locks(self) -> None:
-        """Forgets who is reading: threads of a parent process, in a child forked off it. Nobody may have been changing the index."""
+        """Replaces the locks after a fork, since the readers were threads of the parent process. No thread may have been changing the
+        index."""
         self._lock, self._sampling = SharedLock(), Lock()
 
     def apply(self, changes: VectorChanges, /) -> None:
-        """Takes changes in journal order; those at or before `upto` are ignored.
+        """Applies changes in journal order; those at or before `upto` are ignored.
 
-        A passage that is held already is replaced. `ValidationError`, and nothing is taken, when the arrays do not fit together or a
-        vector is not finite. When it fails half-way (no memory, no FAISS), the index is left
-        empty with `upto` 0, to be filled anew.
+        A passage that is held already is replaced. Raises `ValidationError`, and changes nothing, when the arrays do not fit together or
+        a vector is not finite. When it fails half-way (no memory, no FAISS), the index is left empty with `upto` 0, to be filled again.
         """
         if changes.upto <= self._upto:
             return
@@ -90,8 +91,8 @@ class ProjectIndex:
                 raise
 
     def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
-        """The `limit` live passages of *each* partition with the greatest cosine: partitions in the given order, within one best first,
-        equal ones by smaller tie, of copies the newest. Unknown partitions are left out."""
+        """Returns the `limit` live passages of *each* partition with the greatest cosine: partitions in the given order, best first
+        within each, equal scores by smaller tie, then newer passage. Unknown partitions are left out."""
         query = self._checked_query(query)
         if limit < 0:
             raise ValidationError(f"limit must not be negative: {limit}")
@@ -102,13 +103,13 @@ class ProjectIndex:
             return self._scored(rows[best], scores[best])
 
     def nearest(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
-        """As `search`, but of copies only the newest, which leaves room for others, and in no order."""
+        """As `search`, but only the newest of copies, which leaves room for others, and in no order."""
         query = self._checked_query(query)
         with self._lock.reading():
             return self._scored(*self._folded(Scans(self._contents.partitions, query), self._contents.scope(partitions), limit))
 
     def around(self, query: Vector, /, *, partitions: Sequence[int], limit: int, memories: Integers) -> PassageScores:
-        """All live passages of the given memories, and of those that `nearest` would find, with their cosine, as `search` gives it."""
+        """Returns all live passages of the given memories and of those that `nearest` would find, with the cosine that `search` gives."""
         query = self._checked_query(query)
         with self._lock.reading():
             scans = Scans(self._contents.partitions, query)
@@ -120,7 +121,7 @@ class ProjectIndex:
             return self._scored(rows, scores)
 
     def portions(self, partitions: Sequence[int]) -> list[list[int]]:
-        """The known ones of the partitions, so divided that each portion is worth a search of its own, those that take longest first."""
+        """Splits the known partitions into portions that are each worth a search of their own, the slowest first."""
         with self._lock.reading():
             scope = self._contents.scope(partitions)
             sizes = {slot: len(self._contents.partitions[slot].shelf) for slot in scope.own}
@@ -130,9 +131,9 @@ class ProjectIndex:
             return [[int(numbers[slot])] for slot in large] + [numbers[small].tolist()] * bool(len(small))
 
     def score(self, query: Vector, /, *, memories: Integers, found: PassageScores | None = None) -> PassageScores:
-        """All live passages of the given memories with their cosine, as `search` gives it. Unknown memories are left out.
+        """Returns all live passages of the given memories with the cosine that `search` gives. Unknown memories are left out.
 
-        What a search has just `found` for the same query is not compared again.
+        Passages that a search for the same query has just `found` are not compared again.
         """
         query = self._checked_query(query)
         with self._lock.reading():
@@ -142,19 +143,19 @@ class ProjectIndex:
             return gathered.scored(query)
 
     def ties(self, memories: Integers, /) -> tuple[Integers, Integers]:
-        """Those of the memories, which ascend, that have a live passage, and the tie of each."""
+        """Returns those of the memories, which ascend, that have a live passage, and the tie of each."""
         with self._lock.reading():
             rows = self._contents.first_rows(memories)
             return self._table.memory.values[rows], self._table.tie.values[rows]
 
     @property
     def has_copies(self) -> bool:
-        """Whether any passage is a copy of another."""
+        """True when any passage is a copy of another."""
         return any(partition.shelf.has_copies for partition in self._contents.partitions.values())
 
     def copies(self, memories: Integers, /) -> Integers:
-        """How many memories of its partition each of the memories stands for, which ascend and are held: if it is the newest of its copies, all of
-        them, else none."""
+        """Returns the number of copies that each memory represents: all for the newest of its copies, itself included, else 0. The
+        memories ascend and are held."""
         with self._lock.reading():
             rows = self._contents.first_rows(memories)
             counts = np.empty(len(rows), dtype=np.int64)
@@ -163,7 +164,7 @@ class ProjectIndex:
             return counts
 
     def copies_of(self, memory: int, /) -> Integers:
-        """The memories of its partition that are copies of a memory, itself included, ascending. Empty if it is not held."""
+        """Returns the memories of its partition that are copies of a memory, itself included, ascending. Empty if it is not held."""
         with self._lock.reading():
             rows = self._contents.first_rows(np.array([memory]))
             found = [
@@ -173,10 +174,11 @@ class ProjectIndex:
             return ascending(self._table.memory.values[np.concatenate([_NO_ROWS, *found])])
 
     def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple[Integers, int]:
-        """Memories of the partitions that stand for all of them, by ascending tie, and how many there are.
+        """Returns a sample of the memories of the partitions, by ascending tie, and the number of all their memories.
 
-        All, if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie, of equal ones those of the smallest numbers. The
-        array is shared: not to be written to. To `score` this very array is quicker than another: its vectors are kept side by side.
+        The sample is all of them if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie, equal ones by smaller
+        number. The array is shared and must not be written to. `score` is faster for this very array, since its vectors are kept side by
+        side.
         """
         key = (tuple(partitions), all_up_to, otherwise)
         with self._lock.reading(), self._sampling:
@@ -191,19 +193,20 @@ class ProjectIndex:
             return sample.memories, count
 
     def compact(self) -> None:
-        """Gives back the memory of removed passages."""
+        """Releases the memory of removed passages."""
         with self._lock.writing():
             self._contents.compact()
             self._kept = KeptVectors()
 
     def image(self) -> VectorChanges:
-        """All live passages, partition by partition, as one change that makes an equal index when applied to an empty one."""
+        """Returns all live passages, partition by partition, as one change that makes an equal index when applied to an empty one."""
         with self.still() as (image, blocks):
             return replace(image, vectors=np.concatenate([image.vectors, *blocks]))
 
     @contextmanager
     def still(self) -> Iterator[tuple[VectorChanges, Iterator[NDArray[np.float16]]]]:
-        """As `image`, but the vectors come block by block, uncopied where there are no copies, while the index stands still."""
+        """As `image`, but yields the vectors block by block, without a copy where a block has no copies. The index is locked for changes
+        meanwhile."""
         with self._lock.reading():
             table = self._table
             rows, blocks = self._contents.live()
@@ -232,11 +235,12 @@ class ProjectIndex:
         self._samples = {key: sample for key, sample in self._samples.items() if sample.outlasts(gone, held)}
         if self._contents.moves > moves:
             self._kept = KeptVectors()
-        self._kept.let_go({id(sample.memories) for sample in self._samples.values()})
+        self._kept.invalidate({id(sample.memories) for sample in self._samples.values()})
         self._upto = changes.upto
 
     def _nearest(self, scans: Scans, scope: Scope, limit: int, *, copies: int) -> tuple[Integers, Vector]:
-        """The rows of each partition that `limit` others do not beat, of copies at most so many, in no order; and their scores."""
+        """Returns the rows of each partition that fewer than `limit` others beat, at most `copies` of equal ones, in no order, and their
+        scores."""
         if not limit:
             return _NO_ROWS, NO_SCORES
         found = [(slot, *scans.best(slot, limit)) for slot in scope.own]
@@ -252,13 +256,13 @@ class ProjectIndex:
         )
 
     def _best(self, scope: Scope, rows: Integers, scores: Vector, limit: int) -> Integers:
-        """Where the `limit` best of each partition stand, partitions in order, best first, equal ones by smaller tie."""
+        """Returns the places of the `limit` best rows of each partition: partitions in order, best first, equal scores by smaller tie."""
         table = self._table
         order = scope.order[table.slot.values[rows]]
         return best_of_each(order, scores, table.tie.values[rows], table.passage.values[rows], limit=limit)
 
     def _folded(self, scans: Scans, scope: Scope, limit: int) -> tuple[Integers, Vector]:
-        """The rows of the `limit` best of each partition, of copies the newest alone, in no order; and their scores."""
+        """Returns the rows of the `limit` best of each partition, only the newest of copies, in no order, and their scores."""
         rows, scores = self._nearest(scans, scope, limit, copies=1)
         if len(rows) > limit and np.bincount(self._table.slot.values[rows]).max() > limit:
             best = self._best(scope, rows, scores, limit)
@@ -266,7 +270,7 @@ class ProjectIndex:
         return rows, scores
 
     def _gathered(self, memories: Integers) -> Gathered:
-        """The passages of memories with their vectors; those of a sample are kept, until others take their place."""
+        """Returns the passages of memories with their vectors. Those of a sample are cached."""
         if memories.flags.writeable:
             rows = self._table.of_memories(memories)
             return self._gathered_anew(rows)
@@ -282,7 +286,7 @@ class ProjectIndex:
         return Gathered(rows, self._scored(rows, NO_SCORES), self._comparison(rows))
 
     def _completed(self, query: Vector, rows: Integers, found: PassageScores) -> PassageScores:
-        """The passages of these rows with their scores: those that were found, and for all others new ones."""
+        """Returns the passages of these rows with their scores: those already found, and computed ones for all others."""
         passages = self._table.passage.values[rows]
         order = found.passages.argsort()
         places = order[np.minimum(found.passages.searchsorted(passages, sorter=order), len(order) - 1)]
@@ -293,7 +297,7 @@ class ProjectIndex:
         return self._scored(rows, scores)
 
     def _comparison(self, rows: Integers) -> Comparison:
-        """The inner products of a query with the vectors of these rows, copies compared once."""
+        """Returns a callback for the inner products of a query with the vectors of these rows. Copies are compared once."""
         parts = []
         for number, chosen in self._contents.by_partition(rows):
             partition = self._contents.partitions[number]

@@ -1,4 +1,4 @@
-"""Many may read, or one may write."""
+"""A lock for many readers or one writer."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from types import TracebackType
 
 
 class SharedLock:
-    """A readers-writer lock; a waiting writer goes before new readers. Not reentrant."""
+    """Readers-writer lock; a waiting writer goes before new readers. Not reentrant."""
 
     def __init__(self) -> None:
         self._condition = Condition(Lock())
@@ -17,18 +17,18 @@ class SharedLock:
         self._reading = _Reading(self)
 
     def reading(self) -> "_Reading":
-        """Shares the lock with other readers."""
+        """Returns a context manager that shares the lock with other readers."""
         return self._reading
 
     def enter(self) -> None:
-        """One more reads."""
+        """Waits for writers and enters as a reader."""
         with self._condition:
             while self._is_writing or self._waiting_writers:
                 self._condition.wait()
             self._readers += 1
 
     def leave(self) -> None:
-        """One who read is done."""
+        """Leaves as a reader and wakes waiting writers if it was the last."""
         with self._condition:
             self._readers -= 1
             if not self._readers:
@@ -36,7 +36,7 @@ class SharedLock:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Holds the lock alone."""
+        """Holds the lock exclusively."""
         with self._condition:
             self._waiting_writers += 1
             try:
@@ -54,7 +54,8 @@ class SharedLock:
 
 
 class _Reading:
-    """A `with` block of a reader. One serves all, for it holds nothing of its own: a search has many, and a generator takes longer each time."""
+    """Context manager of a reader. It has no state, so one instance serves all. A search enters many times, and a generator would be
+    slower."""
 
     __slots__ = ("_lock",)
 

@@ -1,4 +1,4 @@
-"""From a key (a passage or memory number) to the rows that carry it."""
+"""Lookup of table rows by key (a passage or memory number)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ MERGE_ABOVE = 1024
 class RowLookup:
     """Finds rows by key with binary search.
 
-    Keys normally ascend and are appended. Those that come late wait in a short sorted list of their own, which is merged when it has
-    outgrown an eighth of the rest: neither an append nor a search ever pays for all rows.
+    Keys normally ascend and are appended. Keys that arrive out of order wait in a short sorted list, which is merged when it outgrows an
+    eighth of the rest, so that neither an append nor a search costs time proportional to all rows.
     """
 
     __slots__ = ("_has_several", "_keys", "_late_keys", "_late_rows", "_rows")
@@ -27,11 +27,11 @@ class RowLookup:
         self._has_several = False  # rows of one key among those that came in order
 
     def are_newer(self, keys: Integers) -> bool:
-        """Whether all rows have smaller keys."""
+        """Checks that all rows have smaller keys."""
         return not len(keys) or not len(self._keys) or bool(keys.min() > self._keys.values[-1])
 
     def add(self, keys: Integers, rows: Integers) -> None:
-        """Adds one row a key. A key may have many rows."""
+        """Adds one row per key. A key may have many rows."""
         if not len(keys):
             return
         newest = self._keys.values[-1] if len(self._keys) else keys[0]
@@ -44,7 +44,7 @@ class RowLookup:
         self._add_late(keys[~in_order], rows[~in_order])
 
     def find(self, wanted: Integers) -> Integers:
-        """Rows of the wanted keys, which must ascend strictly; unknown keys are left out."""
+        """Returns the rows of the wanted keys, which must ascend strictly; unknown keys are left out."""
         keys, rows = self._keys.values, self._rows.values
         found = _matches(keys, rows, wanted) if self._has_several else _only_matches(keys, rows, wanted)
         if not len(self._late_keys):
@@ -52,7 +52,7 @@ class RowLookup:
         return np.concatenate([found, _matches(self._late_keys, self._late_rows, wanted)])
 
     def renumber(self, new_rows: Integers) -> None:
-        """Every row becomes `new_rows[row]`; those that become negative are forgotten."""
+        """Replaces every row by `new_rows[row]` and drops those that become negative."""
         self._merge()
         rows = new_rows[self._rows.values]
         kept = rows >= 0
@@ -62,7 +62,7 @@ class RowLookup:
         self._rows.replace(rows[kept])
 
     def _add_newest(self, keys: Integers, rows: Integers) -> None:
-        """Adds rows whose keys ascend, none smaller than any before."""
+        """Adds rows whose keys ascend and are not smaller than any before."""
         self._has_several = self._has_several or _repeat(self._keys.values[-1:], keys)
         self._keys.append(keys)
         self._rows.append(rows)
@@ -92,12 +92,12 @@ def _sorted(keys: Integers, rows: Integers) -> tuple[Integers, Integers]:
 
 
 def _repeat(before: Integers, keys: Integers) -> bool:
-    """Whether ascending keys, the first behind one `before` if there is one, are not all different."""
+    """Checks for repetition in ascending keys, the first of which follows the last of `before`, if any."""
     return bool((keys[1:] == keys[:-1]).any() or (len(before) and len(keys) and before[0] == keys[0]))
 
 
 def _only_matches(keys: Integers, rows: Integers, wanted: Integers) -> Integers:
-    """As `_matches`, where each key stands once."""
+    """As `_matches`, for keys that are all distinct."""
     if not len(keys):
         return rows
     places = keys.searchsorted(wanted)

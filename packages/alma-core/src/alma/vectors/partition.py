@@ -14,7 +14,7 @@ RESERVE = 2
 
 
 class Partition:
-    """A shelf of its own, how its vectors are stored and compared, and its memories with the smallest ties once these were asked for."""
+    """A shelf, the method that stores and compares its vectors, and its memories with the smallest ties (computed on first use)."""
 
     __slots__ = ("_smallest", "method", "shelf")
 
@@ -24,18 +24,19 @@ class Partition:
         self._smallest: SmallestTies | None = None
 
     def switch(self, method: Method, dimension: int) -> None:
-        """Stores the vectors by another method from now on."""
+        """Moves the vectors to another method."""
         block = method.new_block(dimension)
         block.append(self.shelf.block.stored().astype(np.float16, copy=False))
         self.method, self.shelf.block = method, block
 
     def count_memories(self, *, gone: Integers, memories: Integers, ties: Integers) -> None:
-        """Learns which memories have left, and which have come or stayed with what tie."""
+        """Updates the smallest ties after memories left, arrived or changed their tie."""
         if self._smallest is not None:
             self._smallest.update(gone, memories, ties)
 
     def smallest_ties(self, count: int, table: PassageTable) -> SmallestTies:
-        """At least the `count` memories with the smallest ties, or all if there are no more. Only the first call reads all passages."""
+        """Returns at least the `count` memories with the smallest ties, or all if there are fewer. Only the first call reads all
+        passages."""
         if self._smallest is None or not self._smallest.suffices(count):
             rows = self.shelf.all_rows()
             memories, first = np.unique(table.memory.values[rows], return_index=True)

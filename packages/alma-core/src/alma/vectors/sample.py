@@ -1,4 +1,4 @@
-"""Samples of memories, and what a change of the index means for them."""
+"""Samples of memories, and how changes of the index affect them."""
 
 from dataclasses import dataclass
 
@@ -22,12 +22,12 @@ class Held:
 
     @classmethod
     def nothing(cls) -> "Held":
-        """No memory."""
+        """Returns an empty value."""
         return cls(_NONE, _NONE, _NONE)
 
     @classmethod
     def of(cls, slots: Integers, memories: Integers, ties: Integers) -> "Held":
-        """The memories of some passages, of each its slot, memory and tie."""
+        """Builds it from the slot, memory and tie of some passages."""
         if len(slots) < 2:
             return cls(slots, memories, ties)
         order = np.lexsort((memories, slots))
@@ -49,13 +49,13 @@ class Sample:
 
     @classmethod
     def of(cls, memories: Integers, ties: Integers, count: int) -> "Sample":
-        """The `count` memories that have the smallest ties; of equal ones those of the smallest numbers."""
+        """Returns the `count` memories that have the smallest ties, equal ones by smaller number."""
         chosen, ties = smallest(memories, ties, count=count)
         chosen.flags.writeable = False
         return cls(chosen, int(ties[-1]) if count else None)
 
     def outlasts(self, gone: Held, held: Held) -> bool:
-        """Whether memories may leave and others come, of any partition, and the sample stays as it is, as long as it is to be of this size."""
+        """Checks that a change, in any partition, leaves a sample of this size as it is."""
         if self.last is None or bool((held.ties <= self.last).any()):
             return False
         return not len(gone.memories) or not np.isin(gone.memories, self.memories).any()

@@ -1,4 +1,4 @@
-"""A query compared with the vectors of an index, those of a partition at most once."""
+"""Scans of the vectors of an index for one query, at most one per partition."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from alma.vectors.blocks import Integers, Scan, Vector
 from alma.vectors.partition import Partition
 
 FEW = 4
-"""Fewer than one in so many vectors are compared one by one, sooner than all of them."""
+"""Below one in this many, vectors are compared one by one rather than by a scan of all of them."""
 
 
 class Scans:
@@ -19,11 +19,11 @@ class Scans:
         self._scans: dict[int, Scan] = {}
 
     def best(self, number: int, limit: int) -> tuple[Integers, Vector]:
-        """Positions and inner products of all vectors of a partition that are not beaten by `limit` others, in no order."""
+        """Returns positions and inner products of all vectors of a partition that fewer than `limit` others beat, in no order."""
         return self._whole(number).best(limit)
 
     def at(self, number: int, positions: Integers) -> Vector:
-        """The inner products of the vectors at these positions of a partition."""
+        """Returns the inner products of the vectors at these positions of a partition."""
         partition = self._partitions[number]
         if number in self._scans or FEW * len(positions) > len(partition.shelf):
             return self._whole(number).at(positions)

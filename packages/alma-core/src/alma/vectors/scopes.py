@@ -1,4 +1,4 @@
-"""Some partitions of an index, as its searches go through them."""
+"""The partitions of an index that one search visits."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The slots of the partitions that are known, in the given order: all of them; those with a shelf of their own; and for each slot whether it is
-    one of those that share a shelf, `None` if none is. `order` has the place of each slot in the given order."""
+    """The slots of the known partitions in the given order; the slots that have a shelf of their own; and a mask of the slots on the
+    shared shelf, `None` if there are none. `order` maps a slot to its place in the given order."""
 
     slots: Integers
     own: tuple[int, ...]
@@ -20,7 +20,7 @@ class Scope:
 
     @classmethod
     def of(cls, slots: Integers, has_own: NDArray[np.bool_]) -> "Scope":
-        """The scope of these slots, some of which have a shelf of their own."""
+        """Builds the scope of these slots; `has_own` marks the slots with a shelf of their own."""
         order = np.zeros(len(has_own), dtype=np.int64)
         order[slots] = np.arange(len(slots))
         shared = slots[~has_own[slots]]

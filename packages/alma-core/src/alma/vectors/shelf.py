@@ -1,4 +1,4 @@
-"""Vectors, each once, with the passages that it stands for."""
+"""Vectors, each stored once, with the passages that share it."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ Integers = NDArray[np.int64]
 
 
 class Shelf:
-    """A block of vectors by position. `rows[position]` is the table row of the newest passage there; copies of it stand behind it.
+    """A block of vectors by position. `rows[position]` is the table row of the newest passage there; its older copies are kept aside.
 
-    Copies are passages of one partition with one tie and one vector. The table knows the position of every passage, of copies the same.
+    Copies are passages of one partition with one tie and one vector. The table holds the position of every passage, for copies the same.
     """
 
     __slots__ = ("_older", "block", "rows")
@@ -30,17 +30,17 @@ class Shelf:
 
     @property
     def has_copies(self) -> bool:
-        """Whether any position stands for several passages."""
+        """True when any position has several passages."""
         return bool(self._older)
 
     def append(self, rows: Integers, vectors: Halves, table: PassageTable) -> None:
-        """Adds passages, each at a position of its own."""
+        """Appends passages, each at a position of its own."""
         table.position.values[rows] = np.arange(len(self.rows), len(self.rows) + len(rows))
         self.block.append(vectors)
         self.rows.append(rows)
 
     def join(self, rows: Integers, others: Integers, table: PassageTable) -> None:
-        """Adds passages, each a copy of another one that is here."""
+        """Adds passages as copies of passages that are on this shelf."""
         newest, passages = self.rows.values, table.passage.values
         positions = table.position.values[others]
         table.position.values[rows] = positions
@@ -54,9 +54,9 @@ class Shelf:
                 older.sort(key=passages.__getitem__)
 
     def remove(self, rows: Integers, table: PassageTable) -> Integers:
-        """Drops passages; gives the newest row of each position that had copies and still has a passage.
+        """Removes passages. Returns the newest remaining row of each position that had copies.
 
-        Where nothing is left the last vectors move in, so that it costs what is removed, not what is held.
+        The last vectors move into empty positions, so that the cost depends on the number removed, not on the number held.
         """
         positions = table.position.values[rows].astype(np.int64)
         left = self._left(rows, positions, table)
@@ -65,7 +65,7 @@ class Shelf:
         return left
 
     def _left(self, rows: Integers, positions: Integers, table: PassageTable) -> Integers:
-        """Takes the rows out from among copies. The newest of those that stay, at each position."""
+        """Removes the rows from among copies. Returns the newest remaining row at each position."""
         gone: dict[int, set[int]] = {}
         for row, position in zip(rows.tolist(), positions.tolist(), strict=True) if self._older else ():
             if position in self._older:
@@ -81,7 +81,7 @@ class Shelf:
         return np.array(left, dtype=np.int64)
 
     def _close(self, empty: Integers, table: PassageTable) -> None:
-        """Fills the gaps at positions that hold nothing any more."""
+        """Fills the gaps at empty positions."""
         rows = self.rows.values
         length = len(rows) - len(empty)
         holes = empty[empty < length]
@@ -98,12 +98,12 @@ class Shelf:
         self.rows.cut(length)
 
     def renumber(self, new_rows: Integers) -> None:
-        """Every row becomes `new_rows[row]`."""
+        """Replaces every row by `new_rows[row]`."""
         self.rows.replace(new_rows[self.rows.values])
         self._older = {position: new_rows[older].tolist() for position, older in self._older.items()}
 
     def spread(self, positions: Integers, scores: Vector, table: PassageTable, *, most: int) -> tuple[Integers, Vector]:
-        """The rows at these positions with their scores, at most so many of the newest at each."""
+        """Returns the rows at these positions, at most `most` of the newest at each, with their scores."""
         if not self._older or most == 1:
             return self.rows.values[positions], scores
         order = np.argsort(positions)
@@ -112,7 +112,7 @@ class Shelf:
         return rows, scores[order[places]]
 
     def with_copies(self, positions: Integers, *, most: int | None = None) -> Integers:
-        """The rows at these positions, at most so many of the newest at each."""
+        """Returns the rows at these positions, at most `most` of the newest at each."""
         newest = self.rows.values[positions]
         older = [self._older[position] for position in positions.tolist() if position in self._older] if self._older else []
         if not older or most == 1:
@@ -120,16 +120,16 @@ class Shelf:
         return np.concatenate([newest, *(_last(rows, most) for rows in older)])
 
     def all_rows(self) -> Integers:
-        """All rows, in no order."""
+        """Returns all rows, in no order."""
         return self.with_copies(np.arange(len(self.rows)))
 
     def all_vectors(self, table: PassageTable) -> Stored:
-        """The vectors of all rows, in the order of `all_rows`; not to be written to."""
+        """Returns the vectors of all rows, in the order of `all_rows`. They must not be written to."""
         stored = self.block.stored()
         return stored[table.position.values[self.all_rows()]] if self._older else stored
 
     def copies(self, rows: Integers, table: PassageTable) -> Integers:
-        """How many passages each row stands for: if it is the newest of its copies all of them, else none."""
+        """Returns for each row the number of its copies, itself included, if it is the newest of them, else 0."""
         positions = table.position.values[rows]
         counts: Integers = (self.rows.values[positions] == rows).astype(np.int64)
         for place in np.flatnonzero(counts).tolist() if self._older else ():

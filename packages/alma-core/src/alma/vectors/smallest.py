@@ -1,4 +1,4 @@
-"""The memories of one partition with the smallest ties, kept up to date as others come and go."""
+"""The memories of one partition with the smallest ties, updated as memories come and go."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ Integers = NDArray[np.int64]
 
 
 class SmallestTies:
-    """A prefix of the partition's memories in the order of their ties, equal ones by number: none that is not in it comes before its last.
+    """A prefix of the partition's memories in the order of their ties, equal ones by number.
 
     `ties` and `memories` are parallel. `is_complete` says that it holds all of them.
     """
@@ -21,11 +21,11 @@ class SmallestTies:
         self._trim(capacity)
 
     def suffices(self, count: int) -> bool:
-        """Whether the first `count` are surely here."""
+        """Checks that the first `count` are certainly here."""
         return self.is_complete or len(self.ties) >= count
 
     def update(self, gone: Integers, memories: Integers, ties: Integers) -> None:
-        """Takes memories out, then others in; those that are in both have a new tie."""
+        """Removes memories, then adds others. A memory in both has a new tie."""
         if len(gone):
             stays = ~np.isin(self.memories, gone)
             self.memories, self.ties = self.memories[stays], self.ties[stays]
@@ -52,7 +52,7 @@ class SmallestTies:
 
 
 def smallest(memories: Integers, ties: Integers, *, count: int) -> tuple[Integers, Integers]:
-    """The `count` memories with the smallest ties and these ties, ascending, equal ones by number."""
+    """Returns the `count` memories with the smallest ties and these ties, ascending, equal ones by number."""
     if 0 < count < len(ties):
         last = np.partition(ties, count - 1)[count - 1]
         chosen = np.flatnonzero(ties <= last)

@@ -1,9 +1,9 @@
-"""An index in a file, so that a process need not read every vector from the database. Never trusted more than it proves.
+"""Snapshot files of an index, so that a process need not read every vector from the database. All content is checked before use.
 
     magic 8 bytes | blake2b-256 of all that follows | length of the header, uint32 | header, JSON | arrays, little-endian
 
-The header says whose snapshot it is and how many passages follow; the arrays are passages, memories, partitions and ties (int64),
-vectors (float16) and is_own (one byte each), in this order.
+The header identifies the snapshot and counts its passages. The arrays are passages, memories, partitions and ties (int64), vectors
+(float16) and is_own (one byte each), in this order.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ _log = logging.getLogger("alma")
 
 @dataclass(frozen=True, slots=True)
 class SnapshotIdentity:
-    """Whose vectors a snapshot holds: one database, one project in it, one embedder."""
+    """Identifies the vectors of a snapshot: one database, one project in it, one embedder."""
 
     database: str
     project: str
@@ -49,20 +49,20 @@ class SnapshotIdentity:
 
 
 HeadAt = Callable[[int], str]
-"""The journal's hash at a seq, which tells two histories of one database apart."""
+"""Returns the journal's hash at a seq, which distinguishes two histories of one database."""
 
 
 def no_history(seq: int) -> str:
-    """For an index whose source has no history."""
+    """Serves as `HeadAt` for an index whose source has no history."""
     return ""
 
 
 class _UnusableError(AlmaError):
-    """Why a snapshot is not to be used."""
+    """States why a snapshot cannot be used."""
 
 
 def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity, *, head_at: HeadAt = no_history) -> None:
-    """Writes a snapshot: under `path` there is the former or the new one, whole, also after a crash or when two processes save at once.
+    """Writes a snapshot atomically: `path` holds the former or the new one, whole, also after a crash or when two processes save at once.
 
     The index takes no changes meanwhile. `OSError` when the folder cannot be written to.
     """
@@ -82,12 +82,12 @@ def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity, *, head_at
 
 
 def remove_drafts(path: Path) -> None:
-    """Deletes what writers of this snapshot that were killed have left behind."""
+    """Deletes temporary files of this snapshot that killed writers left behind."""
     folders.sweep(path.parent, f".{glob.escape(path.name)}.*.tmp")
 
 
 def _write(file: BinaryIO, header: bytes, arrays: Iterable[NDArray[Any]]) -> None:
-    """Writes all of it, the digest last, and waits until it is on the disk."""
+    """Writes header and arrays, then their digest, and syncs the file to disk."""
     digest = blake2b(header, digest_size=DIGEST_SIZE)
     file.write(MAGIC + bytes(DIGEST_SIZE) + header)
     for array in arrays:
@@ -100,9 +100,9 @@ def _write(file: BinaryIO, header: bytes, arrays: Iterable[NDArray[Any]]) -> Non
 
 
 def load(path: Path, identity: SnapshotIdentity, *, newest: int, head_at: HeadAt = no_history) -> ProjectIndex | None:
-    """The index as it was saved, or None when there is no whole snapshot of this identity up to at most `newest`, the store's last `seq`.
+    """Returns the saved index, or None when there is no whole snapshot of this identity up to at most `newest`, the store's last `seq`.
 
-    Why not is logged. Never raises for what the file holds, and allocates only as much as the file is long.
+    The reason for None is logged. Never raises for the content of the file, and allocates no more than the file's length.
     """
     try:
         with _opened(path) as descriptor:
@@ -117,7 +117,8 @@ def load(path: Path, identity: SnapshotIdentity, *, newest: int, head_at: HeadAt
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    """A descriptor to read from. `_UnusableError` for what is no ordinary file: a pipe would be waited for without end."""
+    """Opens a descriptor for reading. Raises `_UnusableError` for anything but an ordinary file, since opening or reading a pipe would
+    block."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -128,7 +129,7 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _header(image: VectorChanges, identity: SnapshotIdentity, dimension: int, head: str) -> bytes:
-    """The length of the header and the header, padded so that the arrays behind it are aligned."""
+    """Returns the length of the header and the header, padded so that the arrays after it are aligned."""
     facts = {
         **_identity_facts(identity),
         "dimension": dimension,
@@ -161,7 +162,7 @@ def _read(descriptor: int, identity: SnapshotIdentity, newest: int, head_at: Hea
     size = os.fstat(descriptor).st_size
     if size < PREFIX_SIZE:
         raise _UnusableError(f"it is only {size} bytes long")
-    mapped = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)  # goes with the last array that looks into it
+    mapped = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)  # stays open until the last array that refers to it is freed
     facts, start = _read_header(mapped, size, identity)
     if facts["upto"] > newest:
         raise _UnusableError(f"it is newer than the database: {facts['upto']} > {newest}")

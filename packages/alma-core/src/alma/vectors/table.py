@@ -1,4 +1,4 @@
-"""One row a passage, in the order of arrival, for the whole project."""
+"""Table with one row per passage of the project, in the order of arrival."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ Flags = NDArray[np.bool_]
 
 
 class PassageTable:
-    """What is known of each passage besides its vector. Rows of removed passages stay, marked, until `compact`."""
+    """Stores what is known of each passage besides its vector. Rows of removed passages stay, marked, until `compact`."""
 
     __slots__ = ("_by_memory", "_by_passage", "_dead", "is_own", "live", "memory", "passage", "position", "slot", "tie")
 
@@ -39,7 +39,7 @@ class PassageTable:
         return self._dead
 
     def append(self, *, passages: Integers, memories: Integers, ties: Integers, is_own: Flags, slots: Integers) -> Integers:
-        """Adds live rows, which have no position yet, and gives them. The passages are not held yet, or only as removed ones."""
+        """Adds live rows, without a position yet, and returns them. The passages must not be live already."""
         rows = np.arange(len(self), len(self) + len(passages))
         self.passage.append(passages)
         self.memory.append(memories)
@@ -53,20 +53,20 @@ class PassageTable:
         return rows
 
     def are_newer(self, passages: Integers, memories: Integers) -> bool:
-        """Whether all rows, also those of removed passages, are of smaller numbers."""
+        """Checks that all rows, also those of removed passages, have smaller numbers."""
         return self._by_passage.are_newer(passages) and self._by_memory.are_newer(memories)
 
-    def bury(self, rows: Integers) -> None:
+    def mark_removed(self, rows: Integers) -> None:
         """Marks live rows as removed."""
         self.live.values[rows] = False
         self._dead += len(rows)
 
     def of_passages(self, passages: Integers) -> Integers:
-        """Live rows of these passages; unknown ones are left out."""
+        """Returns the live rows of these passages; unknown ones are left out."""
         return self._living(self._by_passage.find(ascending(passages)))
 
     def of_memories(self, memories: Integers) -> Integers:
-        """Live rows of these memories; unknown ones are left out."""
+        """Returns the live rows of these memories; unknown ones are left out."""
         return self._living(self._by_memory.find(ascending(memories)))
 
     def compact(self) -> Integers:
@@ -90,7 +90,7 @@ class PassageTable:
 
 
 def ascending(values: Integers) -> Integers:
-    """The distinct values, ascending."""
+    """Returns the distinct values, ascending."""
     values = np.asarray(values, dtype=np.int64)
     if len(values) < 2 or bool((values[1:] > values[:-1]).all()):
         return values

@@ -1,6 +1,8 @@
-"""What every backend promises, as classes that the backend's tests inherit. A class defines the fixture that its contract names."""
+"""Contracts of backends, as classes that a backend's tests inherit. Such a class defines the fixture that its contract names."""
 
 from alma.testing.contracts.embedder import EmbedderContract
+from alma.testing.contracts.file_store import FileStoreContract
+from alma.testing.contracts.integration import IntegrationContract
 from alma.testing.contracts.portable import PortableContract
 from alma.testing.contracts.reembedding import ReembeddableContract
 from alma.testing.contracts.store import StoreContract
@@ -9,6 +11,8 @@ from alma.testing.contracts.vector_index import VectorIndexContract
 
 __all__ = [
     "EmbedderContract",
+    "FileStoreContract",
+    "IntegrationContract",
     "PortableContract",
     "ReembeddableContract",
     "StoreContract",

@@ -1,4 +1,4 @@
-"""A vector index that cannot be wrong: a dictionary that is searched from end to end."""
+"""Reference vector index: a dictionary with a linear search."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class BruteForce:
-    """What an index that took the same changes holds."""
+    """The content of an index that took the same changes."""
 
     upto: int = 0
     live: dict[int, Held] = field(default_factory=dict)
@@ -44,27 +44,27 @@ class BruteForce:
             self.live.pop(passage, None)
 
     def best(self, query: Vector, partition: int) -> list[tuple[float, int, int]]:
-        """Score, tie and row of all passages of a partition, best first, equal ones by tie."""
+        """Returns score, tie and row of all passages of a partition, best first, equal scores by tie."""
         found = [(score(query, held), held.tie, held.passage) for held in self.live.values() if held.partition == partition]
         return sorted(found, key=lambda each: (-each[0], each[1], each[2]))
 
     def of_memories(self, memories: Collection[int]) -> set[int]:
-        """The passages of the memories."""
+        """Returns the passages of the memories."""
         return {held.passage for held in self.live.values() if held.memory in memories}
 
     def ties(self, partitions: Iterable[int]) -> list[tuple[int, int]]:
-        """Tie and row of each memory of the partitions, by tie."""
+        """Returns tie and row of each memory of the partitions, by tie."""
         chosen = set(partitions)
         return sorted({(held.tie, held.memory) for held in self.live.values() if held.partition in chosen})
 
 
 def score(query: Vector, held: Held) -> float:
-    """The product of the query with the stored vector."""
+    """Returns the inner product of the query with the stored vector."""
     return float(np.asarray(query, np.float64) @ held.vector.astype(np.float64))
 
 
 def by_partition(found: PassageScores) -> dict[int, list[tuple[float, int, int]]]:
-    """Score, tie and row of what was found, in its order, for each partition."""
+    """Returns score, tie and row of the results for each partition, in their order."""
     lists: dict[int, list[tuple[float, int, int]]] = {}
     columns: Sequence[list[float]] = [array.tolist() for array in (found.partitions, found.scores, found.ties, found.passages)]
     for partition, value, tie, passage in zip(*columns, strict=True):

@@ -24,18 +24,19 @@ TASKS = (
 SAME = 1e-3
 """Two rows are the same if their cosine is at most this far from 1."""
 UNIT = 1e-3
-"""How far the length of a row may be from 1."""
+"""Tolerance for the length of a row, which should be 1."""
 
 
 class EmbedderContract:
-    """What an `alma.protocols.Embedder` promises.
+    """Promises of an `alma.protocols.Embedder`.
 
-    A test class that inherits this defines a fixture `new_embedder`: a callable that gives an embedder, each time with the same settings.
+    A test class that inherits this defines a fixture `new_embedder`: a callable that returns an embedder, each time with the same
+    settings.
     """
 
     @pytest.fixture
     def embedder(self, new_embedder: NewEmbedder) -> Embedder:
-        """One of them."""
+        """An embedder."""
         return new_embedder()
 
     def test_rows_stand_in_the_order_of_the_texts(self, embedder: Embedder) -> None:

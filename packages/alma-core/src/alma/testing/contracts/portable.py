@@ -1,4 +1,4 @@
-"""What a store promises of lists, and of what export and import stand on."""
+"""Contract of a store for lists, export and import."""
 
 import base64
 from collections.abc import Callable, Iterable
@@ -39,7 +39,7 @@ TURNS = (
 
 
 class PortableContract(WithStore):
-    """What an `alma.protocols.Portable` project of a store promises: `snapshot`, `listed`, `writes`.
+    """Promises of an `alma.protocols.Portable` project of a store: `snapshot`, `listed`, `writes`.
 
     A test class that inherits this defines a fixture `open_store`, as for `StoreContract`, of which this is a part.
     """
@@ -248,19 +248,19 @@ Lines = tuple[tuple[int, str], ExportedCounts, list[ExportedRecord], list[Export
 
 
 def lines_of(stored: Snapshot) -> Lines:
-    """All that an open snapshot tells, without vectors."""
+    """Returns all content of an open snapshot, without vectors."""
     memories = list(stored.memories(vectors=False))
     return stored.head(), stored.counts(), list(stored.records()), memories, list(stored.evidence())
 
 
 def read(project: Project, *, owner: str | None = None) -> Lines:
-    """All that a snapshot of this moment tells."""
+    """Returns all content of a new snapshot."""
     with project.snapshot(owner=owner) as stored:
         return lines_of(stored)
 
 
 def evidence_of(agent: str) -> ExportedEvidence:
-    """The counts behind a rule of an agent."""
+    """Returns the counts behind a rule of an agent."""
     return ExportedEvidence(
         id=f"evidence of {agent}",
         agent=agent,
@@ -291,7 +291,7 @@ def keep(project: Project, *evidence: ExportedEvidence) -> None:
 
 
 def add_each(store: Store, project: Project, *memories: Memory) -> list[int]:
-    """Stores memories in one call, each in a write of its own, and gives the `seq` of each."""
+    """Stores memories in one call, each in a write of its own, and returns the `seq` of each."""
     numbers = []
     with project.writes(actor="agent", operation="import", at=AT) as begin:
         for memory in memories:
@@ -304,12 +304,12 @@ def add_each(store: Store, project: Project, *memories: Memory) -> list[int]:
 def listed(
     project: Project, partitions: Iterable[int], *, since: int | None = None, limit: int = 9, newest_first: bool = False
 ) -> list[int]:
-    """The rows that are listed, the oldest first unless it says otherwise."""
+    """Returns the listed rows, oldest first unless `newest_first`."""
     return list(project.listed([*partitions], since=since, limit=limit, newest_first=newest_first))
 
 
 def made_on(store: Store, project: Project, *days: int) -> list[int]:
-    """Memories of several kinds made so many days after the start, in one write; their rows."""
+    """Stores memories of several kinds in one write, each made the given number of days after the start. Returns their rows."""
     makers: tuple[Callable[..., Memory], ...] = (make_outcome, make_heuristic, make_domain_knowledge)
     memories = [makers[at % 3](created_at=START + timedelta(days=day)) for at, day in enumerate(days)]
     add(store, project, *memories)

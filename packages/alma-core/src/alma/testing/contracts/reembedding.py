@@ -14,14 +14,14 @@ OTHER = Fingerprint(model="other", revision="1", dimension=24, precision="float3
 
 
 class ReembeddableContract(WithStore):
-    """What an `alma.protocols.Reembeddable` store promises.
+    """Promises of an `alma.protocols.Reembeddable` store.
 
     A test class that inherits this defines a fixture `open_store`, as for `StoreContract`.
     """
 
     @pytest.fixture
     def filled(self, store: Store, project: Project) -> Store:
-        """A store of five texts in two projects, one of them archived, one said twice."""
+        """A store of five texts in two projects, one of them archived, one stored twice."""
         memories = [make_outcome(task_description=f"Task {number}") for number in range(4)]
         add(store, project, *memories, make_outcome(task_description="Task 0"))
         add(store, store.project("lab"), make_outcome(task_description="Task 0"))
@@ -31,7 +31,7 @@ class ReembeddableContract(WithStore):
 
     @pytest.fixture
     def next_vectors(self, filled: Store) -> NextVectors:
-        """A new set of vectors, begun."""
+        """A new set of vectors, without any vector yet."""
         assert isinstance(filled, Reembeddable)
         return filled.next_vectors(OTHER)
 
@@ -85,5 +85,5 @@ class ReembeddableContract(WithStore):
 
 
 def made_for(missing: Iterable[Unembedded]) -> dict[Unembedded, bytes]:
-    """Vectors of the other embedder."""
+    """Returns vectors of the other embedder."""
     return {each: vector_of(each.text, OTHER.dimension) for each in missing}

@@ -9,8 +9,8 @@ from alma.testing.contracts.text_scores import TextScoresContract
 
 
 class StoreContract(StoreKeeps, StoreWrites, StoreLookups, StoreRemembers, StoreFigures, TextScoresContract, PortableContract):
-    """What an `alma.protocols.Store` and its projects promise.
+    """Promises of an `alma.protocols.Store` and its projects.
 
-    A test class that inherits this defines a fixture `open_store`: a callable that takes a folder and opens the store there, making it if there
-    is none. Opening the same folder a second time has to give the same store, as it would in another process.
+    A test class that inherits this defines a fixture `open_store`: a callable that takes a folder and opens the store there, creating it
+    if there is none. Opening the same folder a second time has to give the same store, as it would in another process.
     """

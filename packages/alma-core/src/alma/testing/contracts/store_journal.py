@@ -2,7 +2,6 @@
 
 import json
 from datetime import timedelta
-from pathlib import Path
 
 from alma.protocols import Project, Store
 from alma.testing.builders import make_heuristic, make_outcome, make_user_preference
@@ -120,14 +119,6 @@ class StoreRemembers(WithStore):
         assert project.purge([], records=["session/s1"], actor="agent", at=AT) is not None
         assert record(project, "session", "s1") == (0, {})
         assert record(project, "session", "s2") == (1, {"text": "other"})
-
-    def test_after_compacting_no_file_holds_what_was_purged(self, store: Store, project: Project, tmp_path: Path) -> None:
-        secret = make_outcome(task_description=TELLTALE)
-        add(store, project, secret)
-        assert project.purge([secret.id], records=[], actor="agent", at=AT) is not None
-        assert store.compact()
-        for file in tmp_path.rglob("*"):
-            assert not file.is_file() or TELLTALE.encode() not in file.read_bytes(), file
 
     def test_row_numbers_are_never_used_twice(self, store: Store, project: Project) -> None:
         seen: set[int] = set()

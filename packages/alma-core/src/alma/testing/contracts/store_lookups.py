@@ -1,4 +1,4 @@
-"""What a store promises of looking up, counting and learning many things at once."""
+"""Contract of a store for looking up, counting and learning many things at once."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -15,7 +15,7 @@ from alma.types.memories import Outcome
 from alma.types.passages import passages_of
 
 MANY = 40_000
-"""More keys than one statement of SQLite or PostgreSQL takes values."""
+"""More keys than one statement of SQLite or PostgreSQL accepts as values."""
 
 Asked = Callable[[Lookups, list[str]], object]
 ASKED: tuple[Asked, ...] = (
@@ -167,6 +167,15 @@ class StoreLookups(WithStore):
             "one": ["Task 5", "Task 3"],
         }
         assert project.learned.newest([], most=2) == {}
+
+    def test_old_evidence_that_is_still_used_is_among_the_newest(self, project: Project) -> None:
+        made = [replace(_evidence(("one", f"task:{n}"), 1), task=f"Task {n}", observed_at=AT + n) for n in range(4)]
+        store_evidence(project, made)
+        (used,) = (stored for stored in project.learned.of_tasks([class_id("one", "task:0")]))
+        with project.write(actor="agent", operation="learn", at=AT) as write:
+            write.put_evidence([(used, replace(used.evidence, observed_at=AT + 9))])
+        found = project.learned.newest(["one"], most=2)
+        assert [stored.evidence.task for stored in found["one"]] == ["Task 0", "Task 3"]
 
     def test_the_first_outcome_that_evidence_counts_is_found(self, store: Store, project: Project) -> None:
         outcomes = [_outcome("Deploy the ledger"), _outcome("Deploy the ledger")]

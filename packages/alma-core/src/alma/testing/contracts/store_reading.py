@@ -1,4 +1,4 @@
-"""What reading a store promises: whole, of one moment, fresh, of one project, at any number of threads."""
+"""Contract of a store for reading: whole, consistent, fresh, of one project, from any number of threads."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -221,7 +221,7 @@ class StoreKeeps(WithStore):
 
 
 class StoreFigures(WithStore):
-    """Figures, for showing them to a person."""
+    """Figures for display."""
 
     def test_memories_are_counted_by_partition_and_day(self, store: Store, project: Project) -> None:
         days = [START + timedelta(days=number) for number in (0, 0, 2)]
@@ -283,7 +283,7 @@ class StoreFigures(WithStore):
 
 
 def play(store: Store, project: Project, steps: list[tuple[str, int]], after_each: Callable[[], None]) -> list[Outcome]:
-    """Adds, archives, brings back and replaces memories, and gives those that are live in the end."""
+    """Adds, archives, restores and replaces memories. Returns those that are live at the end."""
     memories: list[Outcome] = []
     archived: set[str] = set()
     for number, (step, choice) in enumerate(steps):
@@ -306,11 +306,11 @@ def play(store: Store, project: Project, steps: list[tuple[str, int]], after_eac
 
 
 def feed(index: BruteForce, project: Project) -> None:
-    """Gives the index what it has not seen."""
+    """Applies the changes that the index has not seen."""
     for each in project.changes(after=index.upto):
         index.apply(each)
 
 
 def passages_in(index: BruteForce) -> set[tuple[object, ...]]:
-    """The live passages, with their vectors."""
+    """Returns the live passages, with their vectors."""
     return {(*held[:5], held.vector.tobytes()) for held in index.live.values()}

@@ -1,4 +1,4 @@
-"""What a write promises: all of it, or nothing."""
+"""Contract of a write: all of it is stored, or nothing."""
 
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +46,7 @@ MAKERS: tuple[Callable[..., Memory], ...] = (
 
 
 class StoreWrites(WithStore):
-    """`Project.write`, and what can be done in it."""
+    """`Project.write`, and the operations inside it."""
 
     def test_memories_of_every_kind_come_back_as_they_were(self, store: Store, project: Project) -> None:
         memories = [maker(project_id="shop", metadata={"page": [1, None, "x"]}, confidence=0.25) for maker in MAKERS]
@@ -164,6 +164,13 @@ class StoreWrites(WithStore):
         assert list(project.records("session")) == [("a", 1, {"n": 1}), ("b", 2, {"n": 9}), ("c", 1, {"n": 2})]
         assert [key for key, _, _ in project.records("session", newest=2)] == ["b", "c"]
         assert list(project.records("nothing")) == []
+
+    def test_small_records_are_listed_whose_key_is_under_another(self, project: Project) -> None:
+        for key in ("a", "a/1", "a/2", "a/b/3", "a0", "ab/1", "b/1", "a."):
+            put(project, "session", key, {}, version=0)
+        put(project, "other", "a/4", {}, version=0)
+        assert [key for key, _, _ in project.records("session", under="a")] == ["a/1", "a/2", "a/b/3"]
+        assert list(project.records("session", under="c")) == []
 
     def test_a_small_record_that_came_to_be_before_its_write_counts_from_then(self, project: Project) -> None:
         put(project, "session", "b", {"n": 2}, version=0, at=AT + 2)
@@ -288,7 +295,7 @@ class StoreWrites(WithStore):
 
 
 def put(project: Project, kind: str, key: str, body: dict[str, Any], *, version: int, at: int = AT) -> None:
-    """Puts a small record in a write of its own."""
+    """Stores a small record in a write of its own."""
     with project.write(actor="agent", operation="save", at=at) as write:
         write.put_record(kind, key, body, version=version)
 
@@ -300,7 +307,7 @@ def change(project: Project, memory: Memory, **columns: Any) -> None:
 
 
 def fail_in(project: Project, work: Callable[[Write], None], error: type[BaseException] = ValueError) -> None:
-    """A write that does some work and then comes to nothing."""
+    """Starts a write that does some work and then fails."""
     with project.write(actor="agent", operation="learn", at=AT + 1) as write:
         write.put_record("session", "before", {}, version=0)
         work(write)
@@ -308,7 +315,7 @@ def fail_in(project: Project, work: Callable[[Write], None], error: type[BaseExc
 
 
 def do_everything(store: Store, write: Write, old: Memory) -> None:
-    """A write that adds, counts, keeps and changes."""
+    """Adds, counts, stores and changes in one write."""
     new = make_outcome(task_description="Deploy the ledger", agent="newcomer")
     write.add(new, passages_of(new), vectors_for(store, passages_of(new)))
     write.count_usage({old.id: {"used": 1}})
@@ -317,7 +324,7 @@ def do_everything(store: Store, write: Write, old: Memory) -> None:
 
 
 def everything(project: Project) -> tuple[object, ...]:
-    """All that can be told of a project by reading."""
+    """Returns everything that can be read of a project."""
     return (
         rows_of(project),
         project.head(),

@@ -1,4 +1,4 @@
-"""What the contracts of a store share: putting memories into a project, and looking at what it holds."""
+"""Shared parts of the store contracts: storing memories in a project, and inspecting its content."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -46,21 +46,21 @@ class WithStore:
 
 
 def vector_of(text: str, dimension: int) -> bytes:
-    """A float16 unit vector that belongs to the text."""
+    """Returns a float16 unit vector that is derived from the text."""
     seed = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
     vector = np.random.default_rng(seed).standard_normal(dimension)
     return (vector / np.linalg.norm(vector)).astype("<f2").tobytes()
 
 
 def vectors_for(store: Store, passages: Sequence[Passage]) -> dict[str, bytes]:
-    """The vectors of those of the passages that are embedded."""
+    """Returns the vectors of the passages that are embedded."""
     return {passage.text: vector_of(passage.text, store.fingerprint.dimension) for passage in embedded(passages)}
 
 
 def add(
     store: Store, project: Project, *memories: Memory, passages: Sequence[Passage] = (), at: int = AT, operation: str = "learn"
 ) -> int:
-    """Stores memories in one write, and gives its `seq`."""
+    """Stores memories in one write, and returns its `seq`."""
     with project.write(actor="agent", operation=operation, at=at) as write:
         for memory in memories:
             chosen = passages or passages_of(memory)
@@ -69,17 +69,17 @@ def add(
 
 
 def contents(project: Project) -> str:
-    """What the project holds, as a hash; a row that cannot be read is a failure."""
+    """Returns a hash of the project's content. A row that cannot be read changes it."""
     return content_hash((stored.table, stored.key, stored.row or {"fault": stored.fault}) for stored in project.rows())
 
 
 def rows_of(project: Project) -> State:
-    """The logical rows by table and key."""
+    """Returns the logical rows by table and key."""
     return {(stored.table, stored.key): stored.row or {"fault": stored.fault} for stored in project.rows()}
 
 
 def replayed(project: Project) -> State:
-    """The logical rows that the journal tells of."""
+    """Returns the logical rows by replaying the journal."""
     state: State = {}
     for entry in project.entries():
         replay(entry.changes, state)
@@ -87,19 +87,19 @@ def replayed(project: Project) -> State:
 
 
 def row_of(project: Project, memory: Memory) -> int:
-    """The row number of a memory."""
+    """Returns the row number of a memory."""
     places = project.find([memory.id])
     assert memory.id in places, f"{memory.id} is not there"
     return places[memory.id].memory
 
 
 def record(project: Project, kind: str, key: str) -> tuple[int, dict[str, Any]]:
-    """Version and body of one small record."""
+    """Returns version and body of one small record."""
     return project.record(kind, [key])[key]
 
 
 def stored_memories(project: Project, memories: Iterable[Memory]) -> list[object]:
-    """The memories as the project gives them back."""
+    """Returns the memories as the project reads them."""
     rows = [row_of(project, memory) for memory in memories]
     found = project.memories(rows)
     return [found[row] for row in rows]
@@ -108,11 +108,11 @@ def stored_memories(project: Project, memories: Iterable[Memory]) -> list[object
 def text_scores(
     project: Project, *words: str, owners: Collection[str] | None = None, common: CommonWords = bm25.COMMON
 ) -> TextScores:
-    """What full text finds in all partitions, or in those of some owners."""
+    """Returns the results of full text in all partitions, or in those of some owners."""
     partitions = [number for number, each in project.partitions().items() if owners is None or each.owner in owners]
     return bm25.scored(project.text_lists(words, partitions=partitions, common=common))
 
 
 def found_by_words(project: Project, *words: str) -> set[int]:
-    """The memories that full text finds."""
+    """Returns the memories that full text finds."""
     return set(text_scores(project, *words).memories.tolist())

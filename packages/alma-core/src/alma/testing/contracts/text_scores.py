@@ -15,22 +15,22 @@ from alma.testing.contracts.texts import few_examples, storable_texts
 from alma.types.passages import Passage, passages_of
 
 FEW = CommonWords(number=3, share=0.0, newest=2)
-"""A word that more than three memories hold is common already."""
+"""With these settings, a word in more than three memories is common."""
 
 
 def shares(
     project: Project, *words: str, owners: Collection[str] | None = None, common: CommonWords = bm25.COMMON
 ) -> dict[int, float]:
-    """What each memory that is found scores for a reader of everything, or of what these owners hold."""
+    """Returns the score of each memory found, for a reader of everything, or of the memories of these owners."""
     found = text_scores(project, *words, owners=owners, common=common)
     return dict(zip(found.memories.tolist(), found.scores.tolist(), strict=True))
 
 
 class TextScoresContract(WithStore):
-    """What `text_lists` of an `alma.protocols.Project` promises, by the scores that BM25 makes of it.
+    """Promises of `text_lists` of an `alma.protocols.Project`, tested by the BM25 scores of its lists.
 
-    A test class that inherits this defines a fixture `open_store`: a callable that takes a folder and opens the store there, making it if there
-    is none.
+    A test class that inherits this defines a fixture `open_store`: a callable that takes a folder and opens the store there, creating it
+    if there is none.
     """
 
     def test_every_memory_with_one_of_the_words_is_found_ascending(self, store: Store, project: Project) -> None:

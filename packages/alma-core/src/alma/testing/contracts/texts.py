@@ -1,4 +1,4 @@
-"""Hypothesis strategies of texts that users and tools produce, and how contracts use hypothesis."""
+"""Hypothesis strategies for texts of users and tools, and the settings of contracts for hypothesis."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -43,4 +43,4 @@ storable_texts = (
     .map(" ".join)
     .filter(lambda text: bool(text.strip()))
 )
-"""Whatever may be stored: no NUL, no half of a surrogate pair, not blank."""
+"""Any storable text: no NUL, no lone surrogate, not blank."""

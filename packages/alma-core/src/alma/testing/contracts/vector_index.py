@@ -20,27 +20,27 @@ NewIndex = Callable[[int], VectorIndex]
 
 DIMENSION = 8
 CLOSE = 1e-3
-"""How far a score may be from the product of the stored numbers, computed in 64 bits."""
+"""Tolerance of a score against the product of the stored numbers in 64 bits."""
 
 
 def directions(count: int, *, seed: int = 0) -> Any:
-    """So many unit vectors, as float16 stores them."""
+    """Returns `count` unit vectors, as float16 stores them."""
     vectors = np.random.default_rng(seed).standard_normal((count, DIMENSION))
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
 
 
 def changes(upto: int, vectors: Any = (), **given: Any) -> VectorChanges:
-    """Changes of the contract's dimension."""
+    """Returns changes of the contract's dimension."""
     return make_vector_changes(upto, vectors, dimension=DIMENSION, **given)
 
 
 def query(seed: int = 99) -> Any:
-    """A question."""
+    """Returns a query vector."""
     return directions(1, seed=seed)[0].astype(np.float32)
 
 
 def numbers(*values: int) -> Any:
-    """Row numbers as an array."""
+    """Returns row numbers as an array."""
     return np.array(values, dtype=np.int64)
 
 
@@ -253,14 +253,14 @@ class VectorIndexServesThreads:
 
 
 class VectorIndexContract(VectorIndexTakesChanges, VectorIndexSearches, VectorIndexSamples, VectorIndexServesThreads):
-    """What an `alma.protocols.VectorIndex` promises.
+    """Promises of an `alma.protocols.VectorIndex`.
 
-    A test class that inherits this defines a fixture `new_index`: a callable that takes a dimension and gives an empty index for it.
+    A test class that inherits this defines a fixture `new_index`: a callable that takes a dimension and returns an empty index for it.
     """
 
 
 def filled(new_index: NewIndex, *given_changes: VectorChanges) -> tuple[VectorIndex, BruteForce]:
-    """An index that took the changes, and what it has to hold."""
+    """Returns an index that took the changes, and the reference that took the same."""
     index, truth = new_index(DIMENSION), BruteForce()
     for each in given_changes:
         index.apply(each)
@@ -269,7 +269,8 @@ def filled(new_index: NewIndex, *given_changes: VectorChanges) -> tuple[VectorIn
 
 
 def history(seed: int, steps: Sequence[int]) -> list[VectorChanges]:
-    """Changes of so many passages each, that remove some of those before. A memory has one tie, and one partition for all its passages."""
+    """Returns changes with the given numbers of passages, which also remove earlier ones. A memory has one tie, and one partition for all
+    its passages."""
     random = np.random.default_rng(seed)
     made: list[VectorChanges] = []
     first = 0
@@ -284,7 +285,7 @@ def history(seed: int, steps: Sequence[int]) -> list[VectorChanges]:
 
 
 def assert_best(index: VectorIndex, truth: BruteForce, question: Any, *, partitions: Sequence[int], limit: int) -> None:
-    """Fails unless the index finds what a search from end to end finds, in its order; scores that differ by rounding may change places."""
+    """Fails unless the index finds what the reference finds, in its order. Scores that differ by rounding may change places."""
     found = by_partition(index.search(question, partitions=partitions, limit=limit))
     for partition in partitions:
         wanted, told = truth.best(question, partition), found.get(partition, [])
@@ -298,7 +299,7 @@ def assert_best(index: VectorIndex, truth: BruteForce, question: Any, *, partiti
 
 
 def assert_sample(index: VectorIndex, truth: BruteForce, partitions: Sequence[int], *, all_up_to: int, otherwise: int) -> None:
-    """Fails unless the sample is made of the smallest ties."""
+    """Fails unless the sample has the smallest ties."""
     wanted = truth.ties(partitions)
     found, count = index.sample(partitions=partitions, all_up_to=all_up_to, otherwise=otherwise)
     assert count == len(wanted)

@@ -1,0 +1,1 @@
+"""Secrets, injections and poisoned memories: what is kept out, and at what cost."""

@@ -1,0 +1,202 @@
+"""The commands under one name, and the handling of errors."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from alma import __version__
+from alma.errors import AlmaError
+from alma.text import one_line
+from alma_cli.commands import (
+    add,
+    assess,
+    backup,
+    check,
+    compact,
+    demo,
+    doctor,
+    explain,
+    export,
+    forget,
+    history,
+    import_,
+    init,
+    learn,
+    list_,
+    maintain,
+    quarantine,
+    redact,
+    reindex,
+    report,
+    retrieve,
+    review,
+    show,
+    stats,
+    strategies,
+    undo,
+    verify,
+)
+from alma_cli.exits import EXIT_CODES, Exit, exit_code
+from alma_cli.options import asks_for_json
+from alma_cli.output import print_failure, stop_telling
+
+_NOBODY_READS = 141
+"""Exit code of programs that a closed pipe ends. The output was cut off, so no other code would be true."""
+
+_JSON = "alma.json"
+"""Context key that holds whether JSON was requested. It is set before the arguments are parsed, so that wrong ones are reported as JSON
+too."""
+
+
+class _Commands(typer.core.TyperGroup):
+    """Reports an error in one line on standard error, and with `--json` as JSON on standard output. The exit code depends on the kind of
+    error."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[_JSON] = asks_for_json(args)
+        with _reported(ctx):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _reported(ctx):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _reported(ctx: Any) -> Iterator[None]:
+    try:
+        yield
+    except (typer.Exit, typer.Abort):
+        raise
+    except BrokenPipeError as error:
+        stop_telling(sys.stdout)
+        raise typer.Exit(_NOBODY_READS) from error
+    except Exception as error:
+        if ctx.meta[_JSON]:
+            print_failure(error)
+        if not isinstance(error, AlmaError | OSError) or ctx.params.get("debug"):
+            raise
+        print(f"alma: {one_line(str(error))}", file=sys.stderr)
+        raise typer.Exit(exit_code(error)) from error
+
+
+app = typer.Typer(
+    name="alma",
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"alma {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def alma(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
+) -> None:
+    """ALMA: a memory from which agents learn by outcomes.
+
+    \b
+    Start here:
+      alma demo                watch it learn from real runs
+      alma init                make a memory for this project
+      alma learn --agent helena --task "Test the login form" --outcome success --strategy "Empty fields first"
+      alma retrieve "Test the sign-up form" --agent helena
+    """
+
+
+for command in (
+    init.init,
+    demo.demo,
+    learn.learn,
+    retrieve.retrieve,
+    explain.explain,
+    strategies.strategies,
+    check.check,
+    assess.assess,
+    review.review,
+    stats.stats,
+    history.history,
+    undo.undo,
+    forget.forget,
+    quarantine.quarantine,
+    redact.redact,
+    maintain.maintain,
+    compact.compact,
+    backup.backup,
+    reindex.reindex,
+    report.report,
+    verify.verify,
+    doctor.doctor,
+):
+    app.command()(command)
+_NAMED: dict[str, Callable[..., None]] = {
+    "list": list_.list_,
+    "show": show.show,
+    "add": add.add,
+    "export": export.export,
+    "import": import_.import_,
+}
+for name, named in _NAMED.items():
+    app.command(name)(named)
+
+
+def run() -> None:
+    """Runs the command line of the process."""
+    _check_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    code: object = Exit.PROBLEM
+    try:
+        app(prog_name="alma")
+    except SystemExit as ended:
+        code = ended.code
+        raise
+    finally:
+        if not _is_flushed() and not code:
+            raise SystemExit(Exit.STORAGE)
+
+
+def _check_streams() -> None:
+    """Ends the process if standard output is closed, because nothing could be reported; nothing is read or written then.
+
+    Closed standard input and error are replaced by a null device. Python has `None` for a closed stream, and `print` would write to
+    standard output instead.
+    """
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:
+        print("alma: standard output is closed", file=sys.stderr)
+        raise SystemExit(_NOBODY_READS)
+
+
+def _is_flushed() -> bool:
+    """Flushes standard output. Returns False if that failed, as on a full disk; a missing reader is no failure, because the work is
+    done."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        stop_telling(sys.stdout)
+    except OSError as error:
+        stop_telling(sys.stdout)
+        print(f"alma: standard output cannot be written: {error.strerror}", file=sys.stderr)
+        return False
+    return True

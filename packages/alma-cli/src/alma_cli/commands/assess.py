@@ -1,0 +1,50 @@
+"""`alma assess`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from alma_cli.intervals import marks, picture
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, config_path
+from alma_cli.output import console, print_json, printable
+from alma_cli.records import records_table
+
+if TYPE_CHECKING:
+    from alma.types.strategies import Assessment
+
+
+def assess(
+    agent: AgentOption,
+    context: Annotated[str, typer.Option("--context", "-t", help="The task.")],
+    strategy: Annotated[str | None, typer.Argument(help="What may be tried.", show_default="whatever is tried")] = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show how likely a strategy is to succeed at a task, and how sure that is; without a strategy, how likely the task is to succeed at all.
+
+    Rests on the record of like tasks, weighed by how like they are. Where nothing is known, it says "unknown".
+
+    \b
+    Examples:
+      alma assess "blue-green deployment" --context "Deploy the auth service" -a victor
+      alma assess --context "Deploy the auth service" -a victor
+      alma assess "rolling update" --context "Deploy the auth service" -a victor --json
+    """
+    from alma import ALMA
+
+    with ALMA.from_config(config_path(config)) as alma:
+        found = alma.assess(strategy=strategy, context=context, agent=agent)
+    if json:
+        print_json({"is_known": found.is_known, **found.model_dump(mode="json")})
+    else:
+        _tell(found)
+
+
+def _tell(found: "Assessment") -> None:
+    out = console()
+    out.print(printable(f"{found.told[:1].upper()}{found.told[1:]}"), soft_wrap=True)
+    if found.is_known:
+        share = found.successes / found.trials
+        out.print(f"0 {picture(share, found.interval, marks(), width=41)} 1", soft_wrap=True)
+    if found.records:
+        out.print(records_table(found.records, title="It rests on"))

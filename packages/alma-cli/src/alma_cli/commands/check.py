@@ -1,0 +1,44 @@
+"""`alma check`."""
+
+from typing import Annotated
+
+import typer
+
+from alma_cli.exits import Exit
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, config_path
+from alma_cli.output import console, print_json, printable
+
+
+def check(
+    action: Annotated[str, typer.Argument(help="What is about to be done.")],
+    agent: AgentOption,
+    task: Annotated[
+        str | None, typer.Option("--task", "-t", help="What it is done for: what was learned from other tasks is silent.")
+    ] = None,
+    task_type: Annotated[str | None, typer.Option("--task-type", help="The type of that task.")] = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Check whether an intended action is known to fail, as learned or stated.
+
+    Ends with exit code 0 when nothing known speaks against it, with 6 when a warning matches. It forbids nothing and writes nothing.
+
+    \b
+    Examples:
+      alma check "kubectl rollout restart deployment/auth" -a victor
+      alma check "Wait with sleep()" -a helena && ./run.sh
+      alma check "Wait with sleep()" -a helena --json
+      alma check "rolling update" -a victor --task "Deploy the auth service"
+    """
+    from alma import ALMA
+
+    with ALMA.from_config(config_path(config)) as alma:
+        found = alma.check(agent=agent, action=action, task=task, task_type=task_type)
+    if json:
+        print_json({"is_clear": found.is_clear, **found.model_dump(mode="json")})
+    elif found.is_clear:
+        console().print("Nothing known speaks against it")
+    else:
+        console().print(printable("\n".join(f"Warning: {warning.told}" for warning in found.warnings)), soft_wrap=True)
+    if not found.is_clear:
+        raise typer.Exit(Exit.WARNED)

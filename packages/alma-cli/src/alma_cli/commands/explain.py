@@ -1,0 +1,47 @@
+"""`alma explain`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from alma_cli.exits import Exit
+from alma_cli.options import ConfigOption, JsonOption, config_path
+from alma_cli.output import print_json, printable, tell
+
+if TYPE_CHECKING:
+    from alma.types.explanation import RetrievalExplanation
+
+
+def explain(
+    query: Annotated[str, typer.Argument(help="What is asked, as for `alma retrieve`.")],
+    memory_id: Annotated[str, typer.Argument(help="The memory in question.")],
+    agent: Annotated[str | None, typer.Option("--agent", "-a", help="Who asks.", show_default="the memory's own owner")] = None,
+    user_id: Annotated[str | None, typer.Option(help="Whose preferences to respect.")] = None,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="At most so many of each kind.")] = 5,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show why a memory is retrieved for a query, or what excludes it.
+
+    An id that no memory of the project has ends with exit code 4.
+
+    \b
+    Examples:
+      alma explain "Test the sign-up form" 0198c5b8-7d1e-7cc3-98a4-3f0c9d2b6a11 --agent helena
+      alma explain "Test the sign-up form" 0198c5b8-7d1e-7cc3-98a4-3f0c9d2b6a11 --json
+    """
+    from alma import ALMA
+    from alma.types.explanation import Reason
+
+    with ALMA.from_config(config_path(config)) as alma:
+        told = alma.explain_retrieval(query, memory_id, agent=agent, user_id=user_id, top_k=top_k)
+    if json:
+        print_json({"selected": told.selected, **told.model_dump(mode="json")})
+    else:
+        tell(printable("\n".join(_lines(told)) + "\n"))
+    if told.reason in (Reason.UNKNOWN, Reason.OTHER_PROJECT):
+        raise typer.Exit(Exit.REFUSED)
+
+
+def _lines(told: "RetrievalExplanation") -> list[str]:
+    return [str(told), *(f"  {line}" for line in (told.explanation.lines() if told.explanation else ()))]

@@ -1,0 +1,99 @@
+"""`alma import`."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from alma_cli.migrated import show_migrated
+from alma_cli.options import ConfigOption, JsonOption, config_path
+from alma_cli.output import console, print_json, printable
+from alma_cli.progress import bar
+
+if TYPE_CHECKING:
+    from alma.types import ImportReport
+
+
+class Origin(StrEnum):
+    """The programs whose databases can be read."""
+
+    ALMA_MEMORY = "alma-memory"
+
+
+class Judge(StrEnum):
+    """Who judged the outcomes of another program's database."""
+
+    IMPORTED = "imported"
+    CALLER = "caller"
+
+
+def import_(
+    file: Annotated[str, typer.Argument(help="What `alma export` wrote, - for standard input; with --from a database.")],
+    skip: Annotated[
+        bool, typer.Option("--skip", help="Leave out what is there already, instead of refusing the whole file.")
+    ] = False,
+    origin: Annotated[Origin | None, typer.Option("--from", help="Read a SQLite database of this program instead.")] = None,
+    project: Annotated[str | None, typer.Option("--project", help="With --from: the project in the file to read.")] = None,
+    into: Annotated[
+        str | None, typer.Option("--into", help="With --from: the project to store it in; else the configured one.")
+    ] = None,
+    judge: Annotated[
+        Judge | None, typer.Option("--verdict-source", help="With --from: who judged its outcomes.", show_default="imported")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="With --from: only report what would be stored.")] = False,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Store the content of an export in this project: all of it, or nothing. With --from, that of another program's database.
+
+    \b
+    Examples:
+      alma import backup.jsonl
+      alma import backup.jsonl --skip --json
+      alma import - < backup.jsonl
+      alma import --from alma-memory old/.alma/alma.db --dry-run
+      alma import --from alma-memory old/.alma/alma.db --project blog --into my-blog
+    """
+    if origin is not None:
+        if skip or file == "-":
+            raise typer.BadParameter("--from reads a file, and always leaves out what is there already: no --skip, no -")
+        _migrate(file, config, project=project, into=into, judge=judge or Judge.IMPORTED, dry_run=dry_run, json=json)
+        return
+    if dry_run or project or into or judge:
+        raise typer.BadParameter(
+            "--project, --into, --verdict-source and --dry-run need --from; an export is stored whole or not at all"
+        )
+    report = _imported(file, config, skip=skip, json=json)
+    if json:
+        print_json({"file": file, **report.model_dump(mode="json")})
+        return
+    stored, left = report.stored, report.skipped
+    told = f"Imported {stored.memories:,} memories ({stored.archived:,} archived) and {stored.records:,} records of {report.project!r}"
+    rest = (
+        f"; {left.memories:,} memories and {left.records:,} records were there already" if left.memories or left.records else ""
+    )
+    console().print(printable(told + rest), soft_wrap=True)
+
+
+def _imported(file: str, config: Path | None, *, skip: bool, json: bool) -> "ImportReport":
+    from alma import ALMA
+
+    source = sys.stdin.buffer if file == "-" else Path(file)
+    with ALMA.from_config(config_path(config)) as alma, bar("Importing", is_hidden=json) as progress:
+        return alma.import_from(source, on_conflict="skip" if skip else "error", progress=progress)
+
+
+def _migrate(
+    file: str, config: Path | None, *, project: str | None, into: str | None, judge: Judge, dry_run: bool, json: bool
+) -> None:
+    from alma import ALMA
+
+    with ALMA.from_config(config_path(config)) as alma, bar("Importing", is_hidden=json) as progress:
+        target = alma.for_project(into) if into else alma
+        report = target.import_alma_memory(file, project=project, verdict_source=judge, dry_run=dry_run, progress=progress)
+    if json:
+        print_json({"file": file, **report.model_dump(mode="json")})
+    else:
+        show_migrated(report)

@@ -1,0 +1,72 @@
+"""`alma init`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from alma.errors import ConfigurationError
+from alma_cli.options import CONFIG_FILE, JsonOption
+from alma_cli.output import console, print_json
+from alma_cli.template import config_text, hide_from_git, write_config
+
+
+def init(
+    project_id: Annotated[
+        str | None, typer.Option("--project-id", "-p", show_default="the folder's name", help="Name of the project.")
+    ] = None,
+    agent: Annotated[list[str] | None, typer.Option("--agent", "-a", help="An agent to configure; may be repeated.")] = None,
+    embedder: Annotated[str, typer.Option("--embedder", "-e", help="auto, minilm or hash.")] = "auto",
+    force: Annotated[bool, typer.Option("--force", help="Write over an existing configuration. Memories are kept.")] = False,
+    config: Annotated[Path, typer.Option("--config", "-c", help="Where to write the configuration.")] = CONFIG_FILE,
+    json: JsonOption = False,
+) -> None:
+    """Make a memory for this project: .alma/config.yaml and its database.
+
+    \b
+    Examples:
+      alma init
+      alma init --project-id my-app --agent helena --agent victor
+      alma init --embedder hash --force
+    """
+    if config.exists() and not force:
+        raise ConfigurationError(f"{config} exists already; use --force to write a new one over it (memories are kept)")
+    made = make_project(config, project_id=project_id, agents=agent or [], embedder=embedder)
+    if json:
+        print_json(made)
+        return
+    out = console()
+    out.print(f"Wrote {made['config']}", soft_wrap=True)
+    out.print(f"Database {made['database']}, project {made['project_id']!r}, embedder {made['embedder']}", soft_wrap=True)
+    out.print('Next: alma learn --agent helena --task "…" --outcome success --strategy "…"', soft_wrap=True)
+
+
+def make_project(config: Path, *, project_id: str | None, agents: list[str], embedder: str) -> dict[str, str]:
+    """Writes the configuration and creates the database. A configuration that does not load is removed again."""
+    from alma import ALMA
+    from alma.config import load_settings, project_folder
+
+    name = project_id if project_id is not None else project_folder(config, ".alma").name or "my-project"
+    old = config.read_bytes() if config.is_file() else None
+    write_config(config, config_text(project_id=name, agents=agents, embedder=embedder))
+    try:
+        settings = load_settings(config)
+        with ALMA.from_config(config) as alma:
+            chosen = alma.get_stats().embedder
+    except BaseException:
+        _put_back(config, old)
+        raise
+    hide_from_git(settings.storage_dir)
+    return {
+        "config": str(config),
+        "database": str(settings.storage_dir / settings.db_name),
+        "project_id": settings.project_id,
+        "embedder": chosen,
+    }
+
+
+def _put_back(config: Path, old: bytes | None) -> None:
+    if old is None:
+        config.unlink(missing_ok=True)
+    else:
+        config.write_bytes(old)

@@ -1,0 +1,56 @@
+"""`alma list`."""
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from alma_cli.options import ConfigOption, JsonOption, config_path
+from alma_cli.output import console, print_json, table
+from alma_cli.slices import told
+
+
+def list_(
+    kind: Annotated[str | None, typer.Option("--kind", "-k", help="Only memories of this kind.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", "-a", help="Only what belongs to this agent.")] = None,
+    user_id: Annotated[str | None, typer.Option(help="Only this user's preferences.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="Only what was made since then (UTC).", formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 20,
+    oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Begin with the oldest, not with the newest.")] = False,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List memories, the newest first.
+
+    \b
+    Examples:
+      alma list
+      alma list --kind anti_pattern --agent helena --limit 50
+      alma list --since 2026-03-01 --json
+    """
+    from alma import ALMA
+
+    with ALMA.from_config(config_path(config)) as alma:
+        found = alma.list_memories(kind, agent, user_id, since=since, limit=limit, newest_first=not oldest_first)
+    if json:
+        print_json({"memories": [memory.model_dump(mode="json") for memory in found]})
+        return
+    if not found:
+        console().print("There is no such memory.", soft_wrap=True)
+        return
+    rows = [
+        (
+            memory.id,
+            f"{memory.created_at:%Y-%m-%d %H:%M}",
+            memory.kind,
+            getattr(memory, "user_id", None) or memory.agent,
+            told(memory),
+        )
+        for memory in found
+    ]
+    shown = table(("id", "made", "kind", "owner", "what"), rows)
+    shown.columns[0].no_wrap = True  # an id broken in two cannot be copied
+    shown.columns[2].no_wrap = True
+    console().print(shown)

@@ -1,0 +1,76 @@
+"""`alma retrieve`."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, config_path
+from alma_cli.output import console, print_json, printable, tell
+from alma_cli.slices import slice_table
+
+if TYPE_CHECKING:
+    from alma.types import MemorySlice
+
+
+def retrieve(
+    task: Annotated[str, typer.Argument(help="What is about to be done.")],
+    agent: AgentOption,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="At most so many of each kind.")] = 5,
+    user_id: Annotated[str | None, typer.Option(help="Whose preferences to respect.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Tell the numbers behind each memory.")] = False,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print the text for a prompt instead of a table.")] = False,
+    max_tokens: Annotated[int, typer.Option(min=0, help="Budget of that text.")] = 2000,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask what is known before a task.
+
+    \b
+    Examples:
+      alma retrieve "Test the sign-up form" --agent helena
+      alma retrieve "Deploy the auth service" -a victor --prompt --max-tokens 500
+      alma retrieve "Deploy the auth service" -a victor --json
+      alma retrieve "Deploy the auth service" -a victor --explain
+    """
+    from alma import ALMA
+
+    is_hint_told = not prompt
+    with ALMA.from_config(config_path(config)) as alma, _log_without_hints() if is_hint_told else nullcontext():
+        memories = alma.retrieve(task=task, agent=agent, top_k=top_k, user_id=user_id, explain=explain)
+    if json:
+        print_json({**memories.to_dict(), "prompt": memories.to_prompt(max_tokens=max_tokens)})
+    elif prompt:
+        tell(printable(f"{memories.to_prompt(max_tokens=max_tokens)}\n"))
+    else:
+        _show(memories)
+
+
+@contextmanager
+def _log_without_hints() -> Iterator[None]:
+    """Suppresses hints in the log, because the slice contains them."""
+    log = logging.getLogger("alma")
+    log.addFilter(_is_no_hint)
+    try:
+        yield
+    finally:
+        log.removeFilter(_is_no_hint)
+
+
+def _is_no_hint(record: logging.LogRecord) -> bool:
+    return not getattr(record, "is_hint", False)
+
+
+def _show(memories: "MemorySlice") -> None:
+    out = console()
+    if memories.total_items:
+        out.print(slice_table(memories))
+        for item in memories.recalled:
+            if item.explanation:
+                told = "\n  ".join(item.explanation.lines())
+                out.print(printable(f"[{item.tag}] {item.memory.id}\n  {told}"), soft_wrap=True)
+    else:
+        hint = f"; {memories.hint}" if memories.hint else ""
+        out.print(printable(f"Nothing is known about that yet{hint}"), soft_wrap=True)

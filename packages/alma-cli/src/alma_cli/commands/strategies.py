@@ -1,0 +1,42 @@
+"""`alma strategies`."""
+
+from typing import Annotated
+
+import typer
+
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, config_path
+from alma_cli.output import console, print_json, printable
+from alma_cli.records import records_table
+
+
+def strategies(
+    agent: AgentOption,
+    task: Annotated[str | None, typer.Argument(help="Only what was tried for tasks like this.", show_default="all tasks")] = None,
+    task_type: Annotated[str | None, typer.Option(help="Only tasks of this type.")] = None,
+    steps: Annotated[bool, typer.Option("--steps", help="Also what single steps of episodes tried.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 20,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what was tried and how it went, the highest expected rate of success first.
+
+    Outcomes that were not judged do not count, a partial success counts half. At 95 % the true rate lies in the interval, which is drawn on a
+    scale from 0 to 1. The lift is the difference to what else was tried for such tasks.
+
+    \b
+    Examples:
+      alma strategies -a helena
+      alma strategies "Deploy the auth service" -a victor
+      alma strategies --task-type deployment -a victor --limit 50 --json
+    """
+    from alma import ALMA
+
+    with ALMA.from_config(config_path(config)) as alma:
+        found = alma.strategies(task=task, agent=agent, task_type=task_type, include_steps=steps, limit=limit)
+    if json:
+        print_json(found.model_dump(mode="json"))
+    elif found.rows:
+        console().print(records_table(found.rows))
+    else:
+        where = " for a task like that" if task else f" for {task_type!r} tasks" if task_type else ""
+        console().print(printable(f"As far as {agent!r} knows, nothing was tried{where} yet"), soft_wrap=True)

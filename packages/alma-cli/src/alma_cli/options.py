@@ -1,0 +1,31 @@
+"""Options that several commands share."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+CONFIG_FILE = Path(".alma", "config.yaml")
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="The configuration file.", show_default=".alma/config.yaml, here or in a folder above"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+AgentOption = Annotated[str, typer.Option("--agent", "-a", help="Whose memory.")]
+
+
+def asks_for_json(arguments: Sequence[str]) -> bool:
+    """Returns True when the arguments request JSON, even if they are wrong otherwise."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
+
+
+def config_path(given: Path | None) -> Path:
+    """Returns the configuration to use: the one given, else the nearest `.alma/config.yaml` here or above, else where it should be."""
+    if given is not None:
+        return given
+    here = Path.cwd()
+    found = (folder / CONFIG_FILE for folder in (here, *here.parents))
+    return next((path for path in found if path.is_file()), here / CONFIG_FILE)

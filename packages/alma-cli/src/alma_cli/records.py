@@ -1,0 +1,81 @@
+"""Records of strategies as a table."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from alma.text import one_line
+from alma_cli.intervals import marks, picture
+from alma_cli.output import table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from alma.types.strategies import Range, StrategyRecord
+
+_COLUMNS = ("strategy", "verdict", "worked", "rate", "95 %", "0      ½      1")
+_BRIEF = ("strategy", "worked", "tasks", "expected", "95 %", "0      ½      1")
+_STRATEGY_CHARS = 46
+_FIGURES = ("worked", "rate", "95 %")
+
+
+def records_table(rows: "Iterable[StrategyRecord]", *, title: str | None = None) -> "Table":
+    """Returns one row per strategy, in the order given; under its name its task, its owner, its lift, when it was last used and why it is
+    bad."""
+    made = table(_COLUMNS, map(_row, rows), title=title, right=_FIGURES)
+    for column in made.columns[1:]:
+        column.no_wrap = True
+    return made
+
+
+def brief_table(rows: "Iterable[StrategyRecord]") -> "Table":
+    """Returns one line per row, in the order given; of a long strategy the middle is left out."""
+    made = table(_BRIEF, map(_brief, rows), right=_BRIEF[1:-1])
+    for column in made.columns:
+        column.no_wrap = True
+    return made
+
+
+def _brief(row: "StrategyRecord") -> tuple[str, ...]:
+    return (
+        _ends(one_line(row.strategy)),
+        f"{row.successes:g} of {row.trials:g}",
+        str(row.tasks),
+        f"{row.expected:.0%}",
+        f"{row.interval.lower:.0%}–{row.interval.upper:.0%}",
+        picture(row.rate, row.interval, marks()),
+    )
+
+
+def _ends(strategy: str) -> str:
+    """Returns the strategy, or its beginning and its end: like ones often begin alike."""
+    kept = (_STRATEGY_CHARS - 1) // 2
+    return strategy if len(strategy) <= _STRATEGY_CHARS else f"{strategy[:kept].rstrip()}…{strategy[-kept:].lstrip()}"
+
+
+def _row(row: "StrategyRecord") -> tuple[str, ...]:
+    if not row.trials:
+        return (_told(row), "not judged", *[""] * (len(_COLUMNS) - 2))
+    return (
+        _told(row),
+        row.verdict.value,
+        f"{row.successes:g} of {row.trials:g}",
+        f"{row.rate:.0%}",
+        f"{row.interval.lower:.0%}–{row.interval.upper:.0%}",
+        picture(row.rate, row.interval, marks()),
+    )
+
+
+def _told(row: "StrategyRecord") -> str:
+    origin = f" (of {row.shared_from})" if row.shared_from else ""
+    details = [
+        f"for {row.task_type or row.task}{origin}",
+        f"why {row.why_bad}" if row.why_bad else "",
+        f"and {row.unverified} not judged" if row.unverified else "",
+        f"last {row.last_used:%Y-%m-%d}"
+        + (f", lift {row.lift:+.0%} ({_signed(row.lift_interval)})" if row.trials and row.others else ""),
+    ]
+    return "\n  ".join(" ".join(line.split()) for line in (row.strategy, *details) if line)
+
+
+def _signed(range_: "Range") -> str:
+    return f"{range_.lower:+.0%} to {range_.upper:+.0%}"

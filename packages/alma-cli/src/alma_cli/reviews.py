@@ -1,0 +1,100 @@
+"""Shows episodes to a person who judges them."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from alma.text import one_line, shortened
+from alma_cli.intervals import marks, picture
+from alma_cli.output import console, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from alma.types.episodes import EpisodeRecord, Forecast, Step
+    from alma.types.reviews import ReviewItem, ReviewReport
+
+_COLUMNS = ("episode", "forecast", "95 %", "0      ½      1")
+_FIGURES = ("forecast", "95 %")
+_TASK_CHARS, _STEP_CHARS = 200, 120
+_STANDING = {True: "ok", False: "failed", None: "not judged"}
+
+
+def show_report(report: "ReviewReport") -> None:
+    """Prints the two lists, or that there is nothing to judge."""
+    out = console()
+    if not report.unjudged and not report.surprising:
+        out.print("There is nothing to judge.")
+    if report.unjudged:
+        out.print(_table(report.unjudged, f"Not judged: {_counted(len(report.unjudged), report.unjudged_count)}"))
+    if report.surprising:
+        out.print(
+            _table(
+                report.surprising, f"Judged otherwise than forecast: {_counted(len(report.surprising), report.surprising_count)}"
+            )
+        )
+
+
+def show_episode(episode: "EpisodeRecord") -> None:
+    """Prints what a person needs to judge it: the task, the steps, the ending, and the forecast."""
+    out = console()
+    foretold = episode.forecast
+    fields = {
+        "episode": episode.id,
+        "run": episode.run_id,
+        "thread": episode.thread_id,
+        "agent": episode.agent,
+        "task": episode.task,
+        "verdict": episode.outcome or episode.status.value,
+        "judged by": episode.verdict_source,
+        "strategy": episode.strategy,
+        "error": episode.error,
+        "feedback": episode.reason or episode.feedback,
+        "forecast": foretold and f"{foretold.rate:.0%} ({_range(foretold)}), from {foretold.judged} judged episodes",
+    }
+    out.print(table(("field", "value"), ((name, value) for name, value in fields.items() if value)))
+    if episode.steps:
+        out.print(table(("step", "what", "went"), map(_step, episode.steps), right=("step",)))
+
+
+def _table(items: "Iterable[ReviewItem]", title: str) -> "Table":
+    made = table(_COLUMNS, map(_row, items), title=title, right=_FIGURES)
+    for column in made.columns[1:]:
+        column.no_wrap = True
+    return made
+
+
+def _row(item: "ReviewItem") -> tuple[str, ...]:
+    foretold = item.forecast
+    if foretold is None:
+        return (_told(item.episode), "", "", "")
+    return (_told(item.episode), f"{foretold.rate:.0%}", _range(foretold), _picture(foretold))
+
+
+def _told(episode: "EpisodeRecord") -> str:
+    task = shortened(one_line(episode.task), _TASK_CHARS)
+    count = len(episode.steps)
+    said = (f"{episode.ended_at:%Y-%m-%d %H:%M}", f"{count} step{'s' if count != 1 else ''}", _verdict(episode))
+    return "\n  ".join((episode.id, f"{episode.agent}: {task}", ", ".join(filter(None, said))))
+
+
+def _verdict(episode: "EpisodeRecord") -> str:
+    return "" if episode.outcome in (None, "unverified") else str(episode.outcome)
+
+
+def _picture(foretold: "Forecast") -> str:
+    from alma.types.strategies import Range
+
+    return picture(foretold.rate, Range(lower=foretold.lower, upper=foretold.upper), marks())
+
+
+def _range(foretold: "Forecast") -> str:
+    return f"{foretold.lower:.0%}–{foretold.upper:.0%}"
+
+
+def _step(step: "Step") -> tuple[str, str, str]:
+    error = f": {shortened(one_line(step.error), _STEP_CHARS)}" if step.error else ""
+    return str(step.number), shortened(one_line(step.action), _STEP_CHARS), f"{_STANDING[step.ok]}{error}"
+
+
+def _counted(shown: int, found: int) -> str:
+    return f"{shown}" if shown == found else f"{shown} of {found}"

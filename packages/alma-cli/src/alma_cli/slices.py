@@ -1,0 +1,67 @@
+"""A slice as a table: the memories, their scores, and the factors behind these (similarity, recency, success, confidence)."""
+
+from typing import TYPE_CHECKING
+
+from alma_cli.output import table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from alma.types import MemorySlice
+    from alma.types.memories import AnyMemory
+    from alma.types.recalled import Recalled
+
+FACTORS = ("similarity", "recency", "success", "confidence")
+_COLUMNS = ("tag", "what", "score", "sim.", "rec.", "succ.", "conf.")
+
+
+def slice_table(memories: "MemorySlice", *, title: str | None = None) -> "Table":
+    """Returns one row per memory, best first."""
+    return table(_COLUMNS, (_row(item) for item in memories.recalled), title=title, right=_COLUMNS[2:])
+
+
+def _row(item: "Recalled") -> tuple[str, ...]:
+    factors = (getattr(item.factors, name) for name in FACTORS)
+    return (item.tag, told(item.memory), f"{item.score:.3f}", *(f"{factor:.2f}" for factor in factors))
+
+
+def told(memory: "AnyMemory") -> str:
+    """Returns a memory in a line for a person, with further data in further lines."""
+    from alma.types import Outcome
+
+    details = [_detail(memory), record_of(memory)]
+    if shared := memory.metadata.get("shared_from"):
+        details.append(f"from {shared}")
+    first = f"{memory.outcome.value}: {memory.text}" if isinstance(memory, Outcome) else memory.text
+    return "\n  ".join(" ".join(line.split()) for line in (first, *details) if line)
+
+
+def _detail(memory: "AnyMemory") -> str:
+    from alma.types import AntiPattern, CustomMemory, Outcome
+
+    match memory:
+        case Outcome() if memory.strategy_used:
+            return f"by {memory.strategy_used}"
+        case AntiPattern() if memory.better_alternative:
+            return f"instead {memory.better_alternative}"
+        case CustomMemory():
+            return memory.kind.replace("_", " ")
+        case _:
+            return ""
+
+
+def record_of(memory: "AnyMemory") -> str:
+    """Returns the successes or failures of a rule, its number of tasks, and its standing."""
+    from alma.types import AntiPattern, Heuristic
+
+    match memory:
+        case Heuristic() if memory.occurrence_count:
+            words = f"worked {memory.success_count} of {memory.occurrence_count} times"
+        case AntiPattern() if memory.metadata.get("learned"):
+            words = f"failed {memory.occurrence_count} of {memory.occurrence_count + memory.success_count} times"
+        case _:
+            return ""
+    tasks = memory.metadata.get("tasks")
+    where = f" on {tasks} tasks" if isinstance(tasks, int) and tasks > 1 else ""
+    believed = memory.metadata.get("said") or memory.metadata.get("status")
+    return f"{words}{where}; {believed}" if believed else f"{words}{where}"

@@ -1,0 +1,80 @@
+"""Base of adapters for agent frameworks: they translate their framework's events into a `Run`, and this package does the rest.
+
+`docs/integrating.md` shows an adapter for a new framework. `alma.testing.IntegrationContract` is the test that every adapter passes.
+"""
+
+from alma.integration.answers import ToolVerdict, answer_text, tool_verdict
+from alma.integration.bounded import Bounded
+from alma.integration.calls import ToolUse, call_with_arguments, call_with_choices, choices_of, named_call, tool_use
+from alma.integration.context import Identity, RunContext, check_identity, identified, required
+from alma.integration.credit import ToolStep, strategy_of
+from alma.integration.documents import document_metadata
+from alma.integration.judging import Evaluator, Judgement
+from alma.integration.kit import Integration, Learning
+from alma.integration.options import (
+    MOST_TOKENS,
+    Inject,
+    OnError,
+    OptionArguments,
+    Options,
+    ToolkitArguments,
+    check_score,
+    default_tool_outcome,
+)
+from alma.integration.run import Run, noted_on
+from alma.integration.scope import Scope
+from alma.integration.toolkit import Tool, Toolkit
+from alma.integration.views import RunReport, RunView, tools_succeeded
+from alma.integration.work import in_event_loop
+from alma.memory.alma import checked_alma
+from alma.memory.arguments import checked_count, checked_items, checked_name, checked_time
+from alma.types.kinds import Verdict, VerdictSource
+
+__all__ = [
+    "MOST_TOKENS",
+    "Bounded",
+    "Evaluator",
+    "Identity",
+    "Inject",
+    "Integration",
+    "Judgement",
+    "Learning",
+    "OnError",
+    "OptionArguments",
+    "Options",
+    "Run",
+    "RunContext",
+    "RunReport",
+    "RunView",
+    "Scope",
+    "Tool",
+    "ToolStep",
+    "ToolUse",
+    "ToolVerdict",
+    "Toolkit",
+    "ToolkitArguments",
+    "Verdict",
+    "VerdictSource",
+    "answer_text",
+    "call_with_arguments",
+    "call_with_choices",
+    "check_identity",
+    "check_score",
+    "checked_alma",
+    "checked_count",
+    "checked_items",
+    "checked_name",
+    "checked_time",
+    "choices_of",
+    "default_tool_outcome",
+    "document_metadata",
+    "identified",
+    "in_event_loop",
+    "named_call",
+    "noted_on",
+    "required",
+    "strategy_of",
+    "tool_use",
+    "tool_verdict",
+    "tools_succeeded",
+]

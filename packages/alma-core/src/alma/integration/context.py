@@ -1,0 +1,62 @@
+"""The origin of a run, and the user and tenant that it is for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from alma.errors import ValidationError
+from alma.memory.arguments import checked_name
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What the framework knows about a run: its `context` object, its `configurable` values and its `metadata`.
+
+    LangGraph fills all three. Other frameworks fill those they have: LlamaIndex its workflow's context, CrewAI the crew's inputs.
+    """
+
+    context: Any = None
+    configurable: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    pinned: Mapping[str, str | None] = field(default_factory=dict)
+    """Names that `Integration.pinned` has looked up; they take precedence over the options."""
+
+    def find(self, name: str) -> Any:
+        """Returns the value of this name from `context`, else `configurable`, else `metadata`. `None` if none has it."""
+        for place in (self.context, self.configurable, self.metadata):
+            found = place.get(name) if isinstance(place, Mapping) else getattr(place, name, None)
+            if found is not None:
+                return found
+        return None
+
+
+Identity: TypeAlias = str | int | Callable[[RunContext], str | int | None] | None
+"""A name, a function of the run that returns one, or `None` to take the run's own value of that name."""
+
+
+def identified(given: Identity, name: str, context: RunContext) -> str | None:
+    """Returns the name that an option gives for this run, checked. `ValidationError` for an invalid one."""
+    if name in context.pinned:
+        return context.pinned[name]
+    found: Any = given(context) if callable(given) else given if given is not None else context.find(name)
+    if found is None:
+        return None
+    return checked_name(str(found) if is_number(found) else found, name)
+
+
+def check_identity(value: object, name: str) -> None:
+    """Raises unless the value is a name, a number, a function or `None`."""
+    if value is not None and not is_number(value) and not callable(value):
+        checked_name(value, name)
+
+
+def is_number(value: object) -> bool:
+    """Returns True for a whole number that may serve as a name."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def required(name: str | None, option: str) -> str:
+    """Returns the name. `ValidationError` if a function of the run returned none."""
+    if name is None:
+        raise ValidationError(f"{option} gave no name for this run")
+    return name

@@ -1,0 +1,465 @@
+"""`Run`: one run of a framework's agent, recorded as an episode for each agent that takes part."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from alma.episode import Episode, leaving
+from alma.errors import AlmaError, ScopeViolationError, StorageError
+from alma.integration.calls import ToolUse
+from alma.integration.closing import close_part
+from alma.integration.context import RunContext
+from alma.integration.credit import ToolStep
+from alma.integration.judging import asked, asked_here
+from alma.integration.parts import End, Part, end_of
+from alma.integration.steps import record_call, record_correction, record_result
+from alma.integration.views import RunReport, RunView
+from alma.integration.work import JUDGING, working
+from alma.text import storable
+from alma.types.slice import MemorySlice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from alma.integration.kit import Integration
+
+TASK_CHARS = 2_000
+TEXT_CHARS = 2_000
+T = TypeVar("T")
+
+
+class Run:
+    """One run of an agent, from its task to its end. Threads may share it.
+
+    A framework's events are reported in any thread and cost no I/O: `model_said`, `tool_returned`, `tool_raised`, `corrected`,
+    `hand_over`. `settle` writes them in order; the adapter calls it where it may wait. `end` judges and records the run, `suspend` keeps
+    it for later. No error of ALMA leaves these methods, unless the options say `on_error="raise"`.
+    """
+
+    def __init__(
+        self,
+        integration: "Integration",
+        *,
+        task: str,
+        agent: str,
+        context: RunContext | None = None,
+        run_id: str | None = None,
+        thread_id: str | None = None,
+        resumes: str | None = None,
+    ) -> None:
+        self.integration = integration
+        self.options = integration.options
+        self.context = context or RunContext()
+        self.run_id = run_id
+        self.thread_id = thread_id
+        self.task = storable(task, TASK_CHARS)
+        self.is_over = False
+        self.is_judging = integration.is_working()
+        """True when it is part of an evaluator's work. Such a run is recorded, but not judged itself, which would not end."""
+        self.has_warned = False
+        self.saw_notes: bool | None = None
+        """True when a model was shown the notes; `None` where no adapter checks, see `model_asked`."""
+        self.keys: set[str] = set()
+        """Ids of episodes under which the integration has registered it while it is live."""
+        self._cited: dict[str, None] = {}
+        self._is_leaving = self._is_suspended = self._is_ending = False
+        self._coming: deque[Callable[[], None]] = deque()
+        self._lock = threading.RLock()
+        self._speaking = agent
+        self._parts: dict[str, Part] = {agent: Part(agent, self.task, resumes=resumes)}
+        self.taken: list[ToolStep] = []
+
+    @property
+    def agent(self) -> str:
+        """The agent that the run began with."""
+        return next(iter(self._parts))
+
+    @property
+    def speaking(self) -> str:
+        """Agent whose turn it is."""
+        return self._speaking
+
+    @property
+    def memories(self) -> MemorySlice:
+        """Memories shown to the agent whose turn it is."""
+        return self._parts[self._speaking].shown
+
+    @property
+    def notes(self) -> str:
+        """Notes for its prompt; "" if there are none."""
+        return self._parts[self._speaking].notes
+
+    @property
+    def episode(self) -> Episode | None:
+        """Episode of the agent whose turn it is, begun now if necessary; `None` if that failed."""
+        return self.begun(self._parts[self._speaking])
+
+    @property
+    def episode_id(self) -> str | None:
+        """Id of the first agent's episode; `None` before it began."""
+        part = self._parts[self.agent]
+        return part.resumes if part.episode is None else part.episode.id
+
+    @property
+    def steps(self) -> tuple[ToolStep, ...]:
+        """Tool calls recorded so far, of all agents."""
+        return tuple(self.taken)
+
+    # What is shown.
+
+    def recall(self) -> str:
+        """Looks up what matters for the task, once for each agent, and returns the notes for its prompt."""
+        part = self._parts[self._speaking]
+        if part.memories is not None:  # known: avoids the lock, which a waiting write may hold
+            return part.notes
+        with self._lock:
+            if part.memories is None:
+                found = MemorySlice()
+                with self.integration.guard("memory could not be read", self):
+                    found = self._unshown(part, self.integration.retrieve(part.task, part.agent, self.context))
+                self.show(found)
+            return part.notes
+
+    async def arecall(self) -> str:
+        """As `recall`, in another thread unless the notes are known."""
+        part = self._parts[self._speaking]
+        return part.notes if part.memories is not None else await asyncio.to_thread(self.recall)
+
+    def show(self, memories: MemorySlice) -> str:
+        """Sets the memories that the agent is shown. Returns the notes, with those memories that fit."""
+        with self._lock:
+            part = self._parts[self._speaking]
+            with self.integration.guard("notes could not be written", self):
+                part.memories, part.notes = memories.fitted(self.options.max_tokens)
+            return part.notes
+
+    def show_beside(self, memories: MemorySlice) -> None:
+        """Adds memories that the agent is shown besides the notes, by a retriever for example. They can be cited, and `recall` leaves
+        them out.
+
+        Their tags must differ from those of the notes, see `MemorySlice.tagged`. Memories shown after the first write are not counted.
+        """
+        with self._lock:
+            part = self._parts[self._speaking]
+            new = tuple(item for item in memories.recalled if item.memory.id not in part.shown.ids)
+            part.beside = memories.model_copy(update={"recalled": (*part.beside.recalled, *new)})
+
+    # What happens.
+
+    def model_asked(self, texts: Iterable[str]) -> None:
+        """Checks that the texts a model is asked contain the notes: a prompt need not include them, and another part may rewrite it."""
+        if self.notes and not self.saw_notes:
+            self.saw_notes = any(self.notes in text for text in texts)
+
+    def model_said(self, text: str) -> None:
+        """Finds citations in a text of the model: in what it said, and in the arguments of its calls. Finds none if the model was not
+        shown the notes."""
+        if text and self.saw_notes is not False:
+            self._soon(partial(self._observe, self._parts[self._speaking], text))
+
+    def tool_returned(self, use: ToolUse, result: Any, *, seconds: float | None = None, ok: bool | None = None) -> None:
+        """Records a tool call that returned a result, which may report a failure. `ok` is the framework's own verdict, if it has one."""
+        self._soon(partial(record_result, self, self._parts[self._speaking], use, result, seconds, ok))
+
+    def tool_raised(self, use: ToolUse, error: BaseException, *, seconds: float | None = None) -> None:
+        """Records a tool call that raised. An exception that says nothing about the tool, such as a cancellation, is no step."""
+        left = leaving(error)
+        if left.outcome is not None:
+            self.tool_failed(use, left.error or type(error).__name__, seconds=seconds)
+
+    def tool_failed(self, use: ToolUse, error: str, *, seconds: float | None = None) -> None:
+        """Records a tool call that failed with this text."""
+        self._soon(partial(record_call, self, self._parts[self._speaking], use, False, None, error, seconds, True))
+
+    def tool_refused(self, use: ToolUse, reason: str = "") -> None:
+        """Records a tool call that a person, a hook or a limit refused. It is no evidence on whether the call works."""
+        self._soon(partial(record_call, self, self._parts[self._speaking], use, None, reason or None, None, None, False))
+
+    def corrected(self, reason: str) -> None:
+        """Records that a guardrail, a person or a test sent the agent back, and why. The next run on such a task is shown the reason."""
+        self._soon(partial(record_correction, self, self._parts[self._speaking], reason))
+
+    def hand_over(self, agent: str, task: str | None = None) -> None:
+        """Hands the run to another agent, which alone is credited with what it does."""
+        self._parts.setdefault(agent, Part(agent, storable(task, TASK_CHARS) if task else self.task))
+        self._speaking = agent
+
+    # Writing.
+
+    def settle(self) -> None:
+        """Writes all reported events in order, even if one of them fails. Raises the last error, if errors are raised."""
+        problem: Exception | None = None
+        with self._lock:
+            while self._coming:
+                try:
+                    self._coming.popleft()()
+                except Exception as error:  # noqa: BLE001 - raised below
+                    problem = error
+        if problem is not None:
+            raise problem
+
+    async def asettle(self) -> None:
+        """As `settle`, in another thread; it completes even if the caller is cancelled."""
+        if self._coming:
+            await asyncio.shield(asyncio.to_thread(self.settle))
+
+    def settle_soon(self) -> None:
+        """As `settle`, in the background."""
+        if self._coming:
+            self._in_background(self.settle)
+
+    # Ending.
+
+    def end(self, answer: str = "", **how: Any) -> RunReport | None:
+        """Judges the run and records it. `how` are the fields of `End`, and further ones of the `RunView`."""
+        return self._end(end_of(answer, how))
+
+    async def aend(self, answer: str = "", **how: Any) -> RunReport | None:
+        """As `end`: writes in another thread, and awaits an evaluator that is a coroutine function in this loop."""
+        end = end_of(answer, how)
+        if not self._is_asked(end):
+            return await asyncio.shield(asyncio.to_thread(self._end, end))
+        view = await asyncio.shield(asyncio.to_thread(self._closing, end))
+        if view is None:
+            return None
+        said: object = None
+        try:
+            with self.integration.guard("a run could not be judged", self), working():
+                said = await asked_here(self.options.evaluator, view)  # type: ignore[arg-type]  # there is one
+        except BaseException:  # cancelled, or raised by the evaluator: the run is recorded unjudged
+            self._in_background(partial(self._close, end, None, view))
+            raise
+        return await asyncio.shield(asyncio.to_thread(self._close, end, said, view))
+
+    def end_soon(self, answer: str = "", **how: Any) -> None:
+        """As `end`, in the background. The evaluator runs on a pool of its own, so that it delays no other run."""
+        end = end_of(answer, how)
+        self._in_background(partial(self._end_in_background, end))
+
+    def fail(self, error: BaseException, **how: Any) -> RunReport | None:
+        """Ends the run by its exception: a failure, or abandoned where the exception says nothing, as a cancellation does."""
+        report: RunReport | None = None
+        with noted_on(error):
+            report = self.end("", error=error, **how)
+        return report  # noqa: RET504 - None where the end was not recorded
+
+    def abandon(self, reason: str = "") -> None:
+        """Ends it without a verdict."""
+        self.end("", is_neutral=True, reason=reason or None)
+
+    def discard(self) -> None:
+        """Drops the run and its unwritten events, for example of a rehearsal from which nothing should be learned."""
+        with self._lock:
+            self.is_over = True
+            self._coming.clear()
+            self.integration.drop(self)
+
+    def suspend(self) -> None:
+        """Keeps the run for any process to resume, after an interrupt that waits for a person, for example."""
+        with self._lock, self.integration.guard("a run that was interrupted could not be kept open", self):
+            self.settle()
+            if self.is_over:
+                return
+            self.is_over = self._is_suspended = True
+            self.integration.drop(self)
+            for part in tuple(self._parts.values()):
+                if part.episode is not None and not part.is_given_up:
+                    self.written(part, part.episode.suspend)
+
+    def suspend_soon(self) -> None:
+        """As `suspend`, in the background, unless the run is resumed first."""
+        self._is_leaving = True
+        self._in_background(self._leave)
+
+    def take_up(self) -> None:
+        """Continues after `suspend` in the same process, where its memories and steps are still known."""
+        self._is_leaving = False
+        with self._lock:
+            if not self._is_suspended:
+                return
+            self.is_over = self._is_suspended = self._is_ending = False
+            suspended = [part for part in tuple(self._parts.values()) if part.episode is not None and not part.episode.is_open]
+            for part in suspended:
+                part.resumes, part.episode, part.has_begun = part.episode.id, None, False  # type: ignore[union-attr]  # it has one
+
+    # Inside.
+
+    def _end(self, end: End) -> RunReport | None:
+        view = self._closing(end)
+        if view is None:
+            return None
+        try:
+            said = self._judged(end, view)
+        except BaseException:
+            self._close(end, None, view)
+            raise
+        return self._close(end, said, view)
+
+    def _leave(self) -> None:
+        with self._lock:
+            if self._is_leaving:
+                self.suspend()
+
+    def _unshown(self, part: Part, found: MemorySlice) -> MemorySlice:
+        """Returns the memories to show: without those shown beside, and for a resumed run only those that it was shown before."""
+        kept = tuple(item for item in found.recalled if item.memory.id not in part.beside.ids)
+        episode = self.begun(part) if part.resumes is not None else None
+        if episode is not None and episode.record.shown:
+            tags = {exposure.memory_id: exposure.tag for exposure in episode.record.shown}
+            kept = tuple(item.model_copy(update={"tag": tags[item.memory.id]}) for item in kept if item.memory.id in tags)
+        return found.model_copy(update={"recalled": kept})
+
+    def _soon(self, call: Callable[[], None]) -> None:
+        if not self.is_over:
+            self._coming.append(call)
+
+    def _in_background(self, call: Callable[[], Any]) -> None:
+        backlog = self.integration.writes
+        backlog.started()
+
+        def work() -> None:
+            try:
+                call()
+            except Exception:  # noqa: BLE001, S110 - the guard has kept it, and there is no caller to raise it to
+                pass
+            finally:
+                backlog.done()
+
+        self.integration.writer.submit(work)
+
+    def _end_in_background(self, end: End) -> None:
+        view = self._closing(end)
+        if view is None:
+            return
+        if not self._is_asked(end):
+            self._close(end, None, view)
+            return
+        backlog = self.integration.verdicts
+        backlog.started()
+
+        def judge() -> None:
+            said: object = None
+            try:
+                said = self._judged(end, view)
+            except BaseException as error:
+                if not isinstance(error, Exception):
+                    with suppress(AlmaError), self.integration.guard("a run could not be judged", self):
+                        raise AlmaError(f"the evaluator raised {error!r}") from error
+            try:
+                self._in_background(partial(self._close, end, said, view))
+            finally:
+                backlog.done()
+
+        JUDGING.submit(judge)
+
+    def begun(self, part: Part) -> Episode | None:
+        """Returns the episode of a part, begun now if necessary; `None` if that or a write failed."""
+        with self._lock:
+            if not part.has_begun and not self.is_over:
+                part.has_begun = True
+                with self.integration.guard("an episode could not begin", self):
+                    try:
+                        part.episode = self.integration.begin(self, part)
+                    except ScopeViolationError as refused:  # refused by its scope of learning: not an error
+                        self.integration.warn_once(f"runs are not recorded: {refused}")
+                        return None
+                    if part.agent == self.agent:
+                        self.integration.keep(self)
+            return None if part.is_given_up else part.episode
+
+    def _observe(self, part: Part, text: str) -> None:
+        with self.integration.guard("citations were not read", self):
+            if (part.shown or part.resumes) and (episode := self.begun(part)) is not None:
+                cited = set(episode.observe(text))
+                tags = [shown.tag for shown in episode.record.shown if shown.memory_id in cited]
+                self._cited |= dict.fromkeys(tags)
+
+    def _closing(self, end: End) -> RunView | None:
+        """Writes the remaining events and returns the run as evaluators see it; `None` if it is over."""
+        with self._lock:
+            if self.is_over or self._is_ending:
+                return None
+            self._is_ending = True
+            try:
+                try:
+                    self.settle()
+                finally:
+                    if not end.is_neutral:
+                        self.begun(self._parts[self.agent])
+                return self._view(end)
+            except BaseException:  # the end was not written; the caller may end the run by this error
+                self._is_ending = False
+                raise
+
+    def _view(self, end: End) -> RunView:
+        first = self._parts[self.agent]
+        error = end.error if isinstance(end.error, BaseException) else None
+        return RunView(
+            agent=first.agent,
+            task=self.task,
+            answer=end.answer,
+            steps=tuple(self.taken),
+            memories=first.shown,
+            cited=tuple(self._cited),
+            error=error,
+            episode_id=self.episode_id,
+            run_id=self.run_id,
+            thread_id=self.thread_id,
+            **dict(end.found),
+        )
+
+    def _is_asked(self, end: End) -> bool:
+        is_asked = end.is_judged and end.error is None and not end.is_neutral and not self.is_judging
+        return is_asked and self.options.evaluator is not None
+
+    def _judged(self, end: End, view: RunView) -> object:
+        said: object = None
+        if self._is_asked(end):
+            with self.integration.guard("a run could not be judged", self), working():
+                said = asked(self.options.evaluator, view)  # type: ignore[arg-type]  # there is one
+        return said
+
+    def _close(self, end: End, said: object, view: RunView) -> RunReport | None:
+        with self._lock:
+            if self.is_over:
+                return None
+            self.is_over = True
+            self.integration.drop(self)
+            records = [
+                record for part in tuple(self._parts.values()) if (record := close_part(self, part, end, said, view)) is not None
+            ]
+            if not records:
+                return None
+            report = RunReport(self.agent, self.task, tuple(records), self.run_id, self.thread_id)
+        self.integration.report(report, self)
+        return report
+
+    def written(self, part: Part, call: Callable[[], T], *, is_last: bool = False) -> T | None:
+        """Makes a write, unless one failed before. A run waits for another writer once, and once more for its end if it was begun."""
+        if part.is_given_up and not is_last:
+            return None
+        try:
+            with self.integration.waiting():
+                return call()
+        except StorageError:
+            if self.options.on_error == "log":
+                for each in tuple(self._parts.values()):
+                    each.is_given_up = True
+            raise
+
+    def stored(self, text: str | None) -> str | None:
+        """Returns a text in the form to store: redacted, and of at most 2,000 characters."""
+        return None if text is None else storable(self.integration.stored(text), TEXT_CHARS) or None
+
+
+@contextmanager
+def noted_on(error: BaseException) -> "Iterator[None]":
+    """Makes sure that the agent's own error is raised: an error of ALMA becomes a note on it."""
+    try:
+        yield
+    except Exception as problem:  # noqa: BLE001 - it becomes a note
+        error.add_note(f"ALMA did not record this: {type(problem).__name__}: {problem}")

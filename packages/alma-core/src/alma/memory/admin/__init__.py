@@ -1,0 +1,1 @@
+"""Administration of a store: figures, history, forgetting, maintenance."""

@@ -1,0 +1,221 @@
+"""Forgetting: archives stale or unwanted memories, and erases irrevocably."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from alma.errors import ValidationError
+from alma.memory import arguments as args
+from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key
+from alma.memory.learn.idempotency import KEY, notes_of
+from alma.memory.quarantine import QUARANTINE
+from alma.memory.room import Room
+from alma.protocols import Erased
+from alma.text import quoted
+from alma.types.changes import Change, RowValues
+from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
+from alma.types.identity import to_micros
+from alma.types.kinds import KINDS
+from alma.types.partition import Partition
+
+LONGEST_AGE = 365_000.0
+
+_BY_AGE = frozenset(kind.value for kind, spec in KINDS.items() if spec.forgotten_by == "age")
+_NEVER = frozenset(kind.value for kind, spec in KINDS.items() if spec.forgotten_by == "nothing")
+"""Kinds that the policy never selects: a preference holds until the user says otherwise."""
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """The memories to forget, with their kinds, and ids that cannot be forgotten."""
+
+    kinds: dict[str, str] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+
+
+def forget(
+    room: Room,
+    *,
+    agent: object,
+    older_than_days: object,
+    below_confidence: object,
+    memory_ids: object,
+    dry_run: bool,
+    purge: bool,
+) -> ForgetReport:
+    """Archives, or purges, the memories that are named or that the policy selects."""
+    owner = None if agent is None else args.checked_name(agent, "agent")
+    if memory_ids is not None:
+        chosen = _named(room, args.checked_ids(memory_ids, "memory_ids"), owner, with_former=purge)
+    else:
+        chosen = _Chosen(dict(_stale(room, owner, older_than_days, below_confidence)))
+    ids = list(chosen.kinds)
+    report = ForgetReport(
+        dry_run=dry_run,
+        seq=None,
+        memory_ids=tuple(ids),
+        by_kind=dict(sorted(Counter(chosen.kinds.values()).items())),
+        unknown=tuple(chosen.unknown),
+    )
+    if dry_run or not ids:
+        return report
+    if purge:
+        return _purged(room, chosen, report, actor=owner or "")
+    return report.model_copy(update={"seq": _archive(room, ids, owner or "")})
+
+
+def compact(room: Room) -> CompactReport:
+    """Rewrites the store's files without what was deleted."""
+    store = room.store
+    before, snapshots = store.storage.size(), store.drop_snapshots()
+    is_whole = store.storage.compact()
+    return CompactReport(bytes_before=before, bytes_after=store.storage.size(), snapshots_deleted=snapshots, is_whole=is_whole)
+
+
+def _named(room: Room, ids: Sequence[str], owner: str | None, *, with_former: bool) -> _Chosen:
+    """Returns the memories of these ids that may be forgotten; with `with_former` also those that are archived or only in the journal."""
+    chosen = _Chosen()
+    found = room.project.find(ids)
+    places = {memory_id: found.get(memory_id) for memory_id in ids}
+    gone = [memory_id for memory_id, place in places.items() if place is None]
+    former = _former_kinds(room, gone, owner) if gone and with_former else {}
+    for memory_id, place in places.items():
+        if place is not None and (with_former or not place.is_archived):
+            kind = place.partition.kind if _owns(place.partition, owner) else None
+        else:
+            kind = former.get(memory_id)
+        if kind is None:
+            chosen.unknown.append(memory_id)
+        else:
+            chosen.kinds[memory_id] = kind
+    return chosen
+
+
+def _owns(partition: Partition, owner: str | None) -> bool:
+    return owner is None or (partition.owner == owner and not partition.is_user)
+
+
+def _former_kinds(room: Room, ids: Collection[str], owner: str | None) -> dict[str, str]:
+    """Returns the kinds of memories whose creation was undone, as far as they were the owner's."""
+    first: dict[str, RowValues] = {}
+    for change in _memory_changes(room, ids):
+        row = change.after or change.before
+        if row and "kind" in row:
+            first.setdefault(change.key, row)
+    return {
+        memory_id: str(row["kind"])
+        for memory_id, row in first.items()
+        if owner is None or (row["owner"] == owner and not row["is_user"])
+    }
+
+
+def _memory_changes(room: Room, ids: Collection[str]) -> Iterator[Change]:
+    """Yields the journal's changes of the rows of these memories. Each record is read once."""
+    wanted = set(ids)
+    for entry in room.project.entries(memory_ids=list(wanted)):
+        yield from (change for change in entry.changes if change.table == "memory" and change.key in wanted)
+
+
+def _stale(room: Room, owner: str | None, older_than_days: object, below_confidence: object) -> Iterator[tuple[str, str]]:
+    """Yields the ids and kinds that the policy selects: outcomes by age, other kinds by confidence, preferences never."""
+    days = _limit(older_than_days, "older_than_days", LONGEST_AGE)
+    below = _limit(below_confidence, "below_confidence", 1.0)
+    oldest = None if days is None else to_micros(room.store.clock() - timedelta(days=days))
+    for partition in room.project.partitions().values():
+        if partition.kind in _NEVER or not _owns(partition, owner):
+            continue
+        seen_before, confidence = (oldest, None) if partition.kind in _BY_AGE else (None, below)
+        if seen_before is not None or confidence is not None:
+            for memory_id in room.project.stale([partition.row], seen_before=seen_before, below=confidence):
+                yield memory_id, partition.kind
+
+
+def _limit(value: object, name: str, most: float) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise ValidationError(f"{name} must be a number from 0 to {most:g}, or None, not {quoted(value)}")
+    return float(value)
+
+
+def _archive(room: Room, ids: Sequence[str], actor: str) -> int:
+    at = room.now()
+    with room.project.write(actor=actor, operation="forget", at=at) as write:
+        for memory_id in ids:
+            write.change_memory(memory_id, archived_at=at)
+        return write.seq
+
+
+def _purged(room: Room, chosen: _Chosen, report: ForgetReport, *, actor: str) -> ForgetReport:
+    """Purges the chosen memories and reports it. Those that another caller purged meanwhile are reported as unknown."""
+    ids = list(chosen.kinds)
+    records = list(dict.fromkeys(_small_records(room, ids)))
+    erased = room.project.purge(ids, records=records, actor=actor, at=room.now())
+    known = () if erased is None else tuple(erased.known)
+    purged = set(known)
+    purged_fields = {
+        "memory_ids": known,
+        "by_kind": dict(sorted(Counter(chosen.kinds[memory_id] for memory_id in known).items())),
+        "unknown": (*report.unknown, *(memory_id for memory_id in ids if memory_id not in purged)),
+    }
+    if erased is None:
+        return report.model_copy(update=purged_fields)
+    return report.model_copy(update={**purged_fields, "seq": erased.seq, "receipt": _receipt(room, erased)})
+
+
+def _receipt(room: Room, erased: Erased) -> PurgeReceipt:
+    room.forget_texts()
+    return PurgeReceipt(seq=erased.seq, surfaces=(*_counted(erased), _snapshot(room), *_UNCOUNTED), left=tuple(erased.left))
+
+
+def _snapshot(room: Room) -> Surface:
+    found = room.index.drop_snapshot()
+    done = "deleted" if found is not None else "could not be deleted, see the log; delete it yourself"
+    return Surface(name="vector snapshot", found=int(found is not False), done=done)
+
+
+def _counted(erased: Erased) -> Iterator[Surface]:
+    for name, count in erased.counts.items():
+        yield Surface(name=name, found=count, done="erased" if count else "nothing was there")
+
+
+_UNCOUNTED = (
+    Surface(name="free pages", found=None, done="overwritten as the rows were deleted"),
+    Surface(name="full-text segments", found=None, done="no longer found; the words leave the file with `alma compact`"),
+    Surface(name="write-ahead log", found=None, done="may hold former pages until `alma compact`"),
+    Surface(
+        name="running processes",
+        found=None,
+        done="search no more for it; others, and embedders, may keep its texts until they end",
+    ),
+    Surface(name="exports, backups", found=None, done="not known to ALMA; delete them yourself"),
+)
+
+
+def _small_records(room: Room, ids: Sequence[str]) -> Iterator[str]:
+    """Yields the keys of small records that repeat the memories: those of their ended episodes (an open one still needs them), and the
+    idempotency keys that they were learned under."""
+    origins = {(change.key, *_origin(change)): None for change in _memory_changes(room, ids)}
+    for episode in dict.fromkeys(episode for _, episode, _ in origins):
+        if episode is not None and not _is_open(room, episode):
+            yield from (f"{kind}/{episode}" for kind in (EPISODE, END, LEASE))
+            yield f"{STEP}/{episode}/"
+            _, begun = room.project.record(EPISODE, [episode])[episode]
+            if isinstance(run_id := begun.get("run_id"), str):
+                yield f"{RUN}/{run_key(run_id, episode)}"
+    for memory_id, _, key in origins:
+        yield f"{QUARANTINE}/{memory_id}"
+        yield from notes_of(room, memory_id, key)
+
+
+def _origin(change: Change) -> tuple[str | None, str | None]:
+    """Returns the episode that a memory comes from, and its idempotency key."""
+    metadata = (change.after or {}).get("body", {}).get("metadata", {})
+    episode, key = metadata.get("episode_id"), metadata.get(KEY)
+    return episode if isinstance(episode, str) else None, key if isinstance(key, str) else None
+
+
+def _is_open(room: Room, episode: str) -> bool:
+    (begun, _), (ended, _) = (room.project.record(kind, [episode])[episode] for kind in (EPISODE, END))
+    return bool(begun) and not ended

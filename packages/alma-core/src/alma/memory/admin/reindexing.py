@@ -1,0 +1,103 @@
+"""Re-embeds a whole store: the old vectors serve until all new ones are there."""
+
+from collections.abc import Callable, Sequence
+
+from alma.embedding import create_embedder
+from alma.errors import ConfigurationError, EmbeddingError
+from alma.memory import arguments as args
+from alma.memory.room import OpenStore
+from alma.memory.texts import TextVectors
+from alma.protocols import Embedder, NextVectors, Reembeddable, Unembedded
+from alma.types.embedding import Fingerprint
+from alma.types.reports import ReindexReport
+
+BATCH = 256
+"""Number of passages embedded and stored at a time, which a crash can lose."""
+
+Progress = Callable[[int, int], None]
+"""Callback that receives the number of texts done, and their total."""
+
+
+def reindex(
+    store: OpenStore, *, embedder: object, dimension: int | None = None, progress: Progress | None = None
+) -> ReindexReport:
+    """Embeds every project of the store with another embedder."""
+    storage = store.storage
+    if not isinstance(storage, Reembeddable):
+        raise ConfigurationError("this storage cannot change its embedder; export it and import it into a new one")
+    args.check_embedder(embedder, dimension)
+    if progress is not None:
+        args.checked_call(progress, "progress")
+    chosen: Embedder = (
+        create_embedder(embedder, dimension=dimension, options=store.embedder_options) if isinstance(embedder, str) else embedder  # type: ignore[assignment] # checked above
+    )
+    texts = TextVectors.made_by(chosen, is_own=isinstance(embedder, str))
+    unused = texts
+    try:
+        serving = storage.renewed().fingerprint
+        embedded, total = (0, 0) if serving == chosen.fingerprint else _replaced(storage, texts, progress)
+        if store.texts.fingerprint != chosen.fingerprint or embedded:
+            store.succeed(storage.renewed(), texts)
+            unused = store.texts
+    finally:
+        unused.close()
+    storage.drop_left_over()
+    return ReindexReport(
+        before=described(serving),
+        after=described(chosen.fingerprint),
+        dimension=chosen.fingerprint.dimension,
+        texts=total,
+        embedded=embedded,
+    )
+
+
+def described(fingerprint: Fingerprint) -> str:
+    """Returns an embedder's name for a person."""
+    return " ".join(part for part in (fingerprint.model, fingerprint.revision) if part)
+
+
+def _replaced(storage: Reembeddable, texts: TextVectors, progress: Progress | None) -> tuple[int, int]:
+    """Creates missing vectors until none is missing, and switches. Memories that others write meanwhile need vectors too."""
+    vectors = storage.next_vectors(texts.fingerprint)
+    embedded = 0
+    while True:
+        embedded += _filled(vectors, texts, progress)
+        _compare_again(vectors, texts)
+        if vectors.switch():
+            return embedded, vectors.progress()[1]
+
+
+def _filled(vectors: NextVectors, texts: TextVectors, progress: Progress | None) -> int:
+    before, total = vectors.progress()
+    done, after = before, 0
+    _report_progress(progress, done, total)
+    while batch := vectors.missing(after=after, limit=BATCH):
+        after = batch[-1].row
+        done += vectors.put(_made(batch, texts, done, total))
+        _report_progress(progress, done, total)
+    return done - before
+
+
+def _compare_again(vectors: NextVectors, texts: TextVectors) -> None:
+    """Embeds the texts by which strategies are compared. Without these vectors, a rephrased strategy would count as a new one."""
+    missing = vectors.compared()
+    for start in range(0, len(missing), BATCH):
+        batch = missing[start : start + BATCH]
+        vectors.put_compared(dict(zip(batch, texts.embedded([text for _, text in batch]), strict=True)))
+
+
+def _made(batch: Sequence[Unembedded], texts: TextVectors, done: int, total: int) -> dict[Unembedded, bytes]:
+    """Returns one vector for each text of each project; equal texts are embedded once."""
+    passages = {(passage.project, passage.text): passage for passage in batch}.values()
+    distinct = list(dict.fromkeys(passage.text for passage in passages))
+    try:
+        found = dict(zip(distinct, texts.embedded(distinct), strict=True))
+    except EmbeddingError as error:
+        message = str(error).removesuffix("; nothing was stored")
+        raise type(error)(f"{message}; {done} of {total} texts are done and kept, run it again to go on") from error
+    return {passage: found[passage.text] for passage in passages}
+
+
+def _report_progress(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None:
+        progress(done, max(done, total))

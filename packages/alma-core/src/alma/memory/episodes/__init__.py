@@ -1,0 +1,1 @@
+"""Episodes: attempts from their beginning to their verdict."""

@@ -1,0 +1,202 @@
+"""Stores the ending or settling of episodes: the ending, its memory, the usage and the credit for it, in one transaction."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from alma.errors import ConflictError
+from alma.learning.suspicion import flagged
+from alma.memory.episodes import credit, usage
+from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, ending_body, opening_body, run_body, run_key
+from alma.memory.learn import record
+from alma.memory.learn.learner import Learner, strategy_texts, writing
+from alma.memory.learn.request import LearnRequest
+from alma.memory.room import Room
+from alma.protocols import Write
+from alma.text import quoted
+from alma.types.episodes import EpisodeRecord, EpisodeStatus
+from alma.types.identity import to_micros
+from alma.types.kinds import Verdict, VerdictSource
+from alma.types.memories import Outcome
+from alma.types.passages import Passage, embedded, passages_of
+from alma.types.reports import UsageReport
+
+Lease = tuple[int, Mapping[str, Any]]
+"""Version and body of a lease; version 0 if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """An episode to be stored as ended. `version` is that of its stored ending, 0 if there is none.
+
+    `lease` is released; without one, nothing is stored of the episode yet, and its beginning is written too. `before` is the episode
+    before it was settled, `judge` the source that settles it.
+    """
+
+    ended: EpisodeRecord
+    version: int
+    lease: Lease | None
+    before: EpisodeRecord | None = None
+    judge: VerdictSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A closing with the memory of it, if there is one, and the stored verdict of that memory, if it is stored."""
+
+    closing: Closing
+    outcome: Outcome | None
+    was: Verdict | None
+    passages: Sequence[Passage]
+
+
+def close(room: Room, closings: Sequence[Closing], *, operation: str, at: datetime) -> list[EpisodeRecord]:
+    """Writes them in one transaction, all or none, and returns the episodes as stored."""
+    made = [_made(room, closing, at) for closing in closings]
+    vectors = vectors_of(room, [(each.outcome, each.passages) for each in made if each.outcome is not None])
+    actor = record.common_actor(closing.ended.agent for closing in closings)
+    with writing(room, actor=actor, operation=operation, at=to_micros(at)) as learner:
+        if len(made) > 1:
+            learner.expect((each.outcome, each.passages) for each in made if each.outcome is not None)
+        counts: dict[str, dict[str, float]] = {}
+        ended = [_put_ending(room, learner.write, each, counts) for each in made]
+        learner.write.count_usage(counts)
+        for each in made:
+            _learn(learner, each, vectors)
+        for closing in closings:
+            if closing.lease is None:
+                put_opening(learner.write, closing.ended)
+            else:
+                _release(learner.write, closing.ended.id, closing.lease)
+    return ended
+
+
+def put_opening(write: Write, opened: EpisodeRecord) -> None:
+    """Writes the beginning of an episode, and its run if it has one."""
+    since = to_micros(opened.started_at)
+    write.put_record(EPISODE, opened.id, opening_body(opened), version=0, at=since)
+    if opened.run_id is not None:
+        write.put_record(RUN, run_key(opened.run_id, opened.id), run_body(opened.run_id), version=0, at=since)
+
+
+def vectors_of(room: Room, outcomes: Iterable[tuple[Outcome, Sequence[Passage]]]) -> Mapping[str, bytes]:
+    """Returns the vectors of everything that is stored and compared of outcomes, computed in one batch."""
+    given = list(outcomes)
+    texts = [passage.text for _, passages in given for passage in embedded(passages)]
+    texts += [text for outcome, _ in given for text in strategy_texts(outcome)]
+    return room.store.texts.of(texts, room.project) if texts else {}
+
+
+def kept_outcome(room: Room, outcome_id: str) -> Outcome | None:
+    """Returns the memory of an episode's outcome; `None` if it was erased."""
+    place = room.project.find([outcome_id]).get(outcome_id)
+    kept = None if place is None else room.project.memories([place.memory]).get(place.memory)
+    return kept if isinstance(kept, Outcome) else None
+
+
+def _made(room: Room, closing: Closing, at: datetime) -> _Made:
+    outcome, was = _outcome(room, closing, at)
+    if outcome is None:
+        return _Made(closing, None, None, ())
+    ended = closing.ended.model_copy(update={"outcome_id": outcome.id})
+    return _Made(replace(closing, ended=ended), outcome, was, passages_of(outcome))
+
+
+def _outcome(room: Room, closing: Closing, at: datetime) -> tuple[Outcome | None, Verdict | None]:
+    """Returns the memory of an episode's outcome, and its stored verdict. None for an episode that was abandoned or has no content, or
+    whose memory was erased."""
+    ended = closing.ended
+    if ended.outcome is None:
+        return None, None
+    feedback = ended.reason or ended.feedback
+    if ended.outcome_id is None:
+        if _says_nothing(ended):
+            return None, None
+        request = LearnRequest(
+            agent=ended.agent,
+            task=ended.task,
+            task_type=ended.task_type,
+            outcome=ended.outcome,
+            strategy_used=ended.strategy,
+            error_message=ended.error,
+            feedback=feedback,
+            duration_ms=ended.duration_ms,
+            metadata={"episode_id": ended.id},
+            timestamp=ended.ended_at,
+            verdict_source=ended.verdict_source,
+        )
+        return record.outcome_from(room, at, request), None
+    kept = kept_outcome(room, ended.outcome_id)
+    if kept is None:
+        return None, None
+    judged_by = kept.verdict_source if closing.judge is None else closing.judge
+    _check_trust(ended, kept, judged_by)
+    outcome = Verdict.UNVERIFIED if _credits_a_failed_step(ended) else ended.outcome
+    changed = {"outcome": outcome, "user_feedback": feedback, "updated_at": at, "verdict_source": judged_by}
+    settled = kept.model_copy(update=changed)
+    return settled.model_copy(update={"metadata": flagged(kept.metadata, settled.text, settled.keywords)}), kept.outcome
+
+
+def _credits_a_failed_step(ended: EpisodeRecord) -> bool:
+    """Returns True when an attempt that was settled as a success has a strategy that failed in it. A strategy that was blamed does not
+    get credit now."""
+    worked = {step.action for step in ended.steps if step.ok}
+    failed = {step.action for step in ended.steps if step.ok is False} - worked
+    return ended.outcome in (Verdict.SUCCESS, Verdict.PARTIAL) and ended.strategy in failed
+
+
+def _says_nothing(ended: EpisodeRecord) -> bool:
+    """Returns True for an unjudged episode without steps or texts: small talk, which is not worth a memory. Its record stays."""
+    said = (ended.strategy, ended.error, ended.feedback, ended.reason)
+    return ended.outcome is Verdict.UNVERIFIED and not ended.steps and not any(said)
+
+
+def _check_trust(ended: EpisodeRecord, kept: Outcome, judge: VerdictSource) -> None:
+    """Raises `ConflictError` if a verdict is trusted and the one it replaces is not, or the reverse: their evidence is kept apart and is
+    not moved."""
+    if kept.verdict_source.is_trusted is not judge.is_trusted:
+        raise ConflictError(
+            f"episode {quoted(ended.id)} was judged by source {kept.verdict_source.value!r}, whose evidence is kept apart from that of "
+            f"{judge.value!r}; leave it, and learn the outcome beside it with verdict_source={judge.value!r}"
+        )
+
+
+def _put_ending(room: Room, write: Write, made: _Made, counts: dict[str, dict[str, float]]) -> EpisodeRecord:
+    """Writes an ending, and adds its effect on the memories shown to `counts`."""
+    ended, before = made.closing.ended, made.closing.before
+    use = _use(room, write, ended) if _is_judged(ended) and not _is_judged(before) else None
+    if use is not None:
+        ended = ended.model_copy(update={"credited": use.used})
+    write.put_record(END, ended.id, ending_body(ended), version=made.closing.version)
+    for memory_id, added in credit.counts(write.stored, before, ended, use).items():
+        sums = counts.setdefault(memory_id, {})
+        sums.update({name: sums.get(name, 0) + number for name, number in added.items()})
+    return ended
+
+
+def _learn(learner: Learner, made: _Made, vectors: Mapping[str, bytes]) -> None:
+    if made.outcome is None:
+        return
+    if made.was is None:
+        learner.add(made.outcome, made.passages, vectors)
+    else:
+        learner.correct(made.outcome, made.was, made.passages, vectors)
+
+
+def _is_judged(episode: EpisodeRecord | None) -> bool:
+    return episode is not None and episode.status is EpisodeStatus.ENDED
+
+
+def _use(room: Room, write: Write, ended: EpisodeRecord) -> UsageReport | None:
+    """Returns the usage of the memories shown; `None` if it is unknown."""
+    if ended.used is None:
+        return None
+    shown = [exposure.memory_id for exposure in ended.shown]
+    return usage.judged(room, write.stored, shown, ended.used, agent=ended.agent, user_id=ended.user_id)
+
+
+def _release(write: Write, key: str, lease: Lease) -> None:
+    version, body = lease
+    if version:
+        write.drop_record(LEASE, key, body, version=version)

@@ -1,0 +1,349 @@
+"""Episodes of a project: begins them, records their steps, ends them, and closes those of a process that died."""
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from alma.episode import Episode
+from alma.episode.episode import exposures
+from alma.errors import AlmaError, ConflictError, MemoryNotFoundError, StorageError, ValidationError
+from alma.memory import arguments as args
+from alma.memory.argument_order import check_order
+from alma.memory.damage import names_damage, naming_damage
+from alma.memory.episodes.closing import Closing, Lease, close, put_opening, vectors_of
+from alma.memory.episodes.records import LEASE, STEP, get, lease_body, step_body, step_key, stored, with_use
+from alma.memory.learn import record
+from alma.memory.learn.learner import writing
+from alma.memory.learn.request import LearnRequest
+from alma.memory.recall import retrieve
+from alma.memory.room import Room
+from alma.protocols import Write
+from alma.text import quoted
+from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Step
+from alma.types.identity import new_id, to_micros
+from alma.types.kinds import Verdict
+from alma.types.memories import Outcome
+from alma.types.passages import passages_of
+from alma.types.slice import MemorySlice
+
+_LOG = logging.getLogger("alma")
+
+CRASHED = "the process that held it was gone"
+
+R = TypeVar("R")
+
+
+def begin(
+    room: Room,
+    *,
+    agent: object,
+    task: object,
+    user_id: object,
+    task_type: object,
+    episode_id: object,
+    top_k: object,
+    run_id: object = None,
+    thread_id: object = None,
+    memories: object = None,
+    deferred: bool = False,
+) -> Episode:
+    """Opens an episode on a task, with the given slice or a new retrieval. `ScopeViolationError` if the agent may not learn from the
+    task.
+
+    Its beginning is written at once or, with `deferred`, with the first write of the episode.
+    """
+    room.store.check_open()
+    now = room.store.clock()
+    redaction = room.store.redaction
+    name, asked = args.checked_name(agent, "agent"), redaction.text(args.checked_text(task, "task"))
+    check_order(room, agent)
+    kind = redaction.value(args.optional_label(task_type, "task_type"))
+    if name in room.store.agents:
+        record.outcome_from(room, now, LearnRequest(agent=name, task=asked, task_type=kind, outcome=Verdict.UNVERIFIED))
+    user = None if user_id is None else args.checked_name(user_id, "user_id")
+    key = new_id(now) if episode_id is None else args.checked_label(episode_id, "episode_id")
+    shown = (
+        retrieve.retrieve(room, task=asked, agent=name, top_k=top_k, user_id=user)
+        if memories is None
+        else _checked_slice(room, memories, name)
+    )
+    opened = EpisodeRecord(
+        id=key,
+        project_id=room.name,
+        agent=name,
+        task=asked,
+        task_type=kind,
+        user_id=user,
+        run_id=args.optional_label(run_id, "run_id"),
+        thread_id=args.optional_label(thread_id, "thread_id"),
+        started_at=now,
+        shown=exposures(shown),
+    )
+    for of, named in (
+        ("agent", name),
+        ("user_id", user),
+        ("episode_id", key),
+        ("run_id", opened.run_id),
+        ("thread_id", opened.thread_id),
+    ):
+        redaction.check_name(named or "", of)
+    waits = deferred and episode_id is None  # an episode of a given id might exist already, so its beginning is not deferred
+    return Episode(_recorder_of(room, opened, waits=waits), opened, shown)
+
+
+def _recorder_of(room: Room, opened: EpisodeRecord, *, waits: bool) -> "RoomRecorder":
+    """Returns the recorder of a new episode. Unless it is deferred, its beginning is written; `ConflictError` if its id exists."""
+    lease = lease_body(room.store.presence.id, to_micros(opened.started_at))
+    recorder = RoomRecorder(room, opened, (1, lease), is_written=False)
+    if waits:
+        room.store.openings.add(recorder)
+        return recorder
+    try:
+        recorder.open()
+    except ConflictError as error:
+        raise ConflictError(f"there is an episode {opened.id!r} already: {_standing(room, opened.id)}") from error
+    return recorder
+
+
+def resume(room: Room, *, episode_id: object, memories: MemorySlice | None) -> Episode:
+    """Resumes an episode that is open and that no running process holds."""
+    found = get(room, episode_id)
+    if found.status is not EpisodeStatus.OPEN:
+        raise ConflictError(f"episode {found.id!r} cannot be resumed: {_state(found)}")
+    if memories is None:
+        shown = MemorySlice(query=found.task, agent=found.agent, project_id=room.name)
+    else:
+        shown = _checked_slice(room, memories, found.agent)
+    version, lease = room.project.record(LEASE, [found.id])[found.id]
+    is_unwritten = not version and found.id in room.store.openings.of(room.name)
+    if is_unwritten or (lease.get("holder") and room.store.presence.is_there(lease["holder"])):
+        raise ConflictError(f"episode {found.id!r} is held by a running process; suspend it there first")
+    at = room.now()
+    taken = lease_body(room.store.presence.id, at)
+    with room.project.write(actor=found.agent, operation="episode_resume", at=at) as write:
+        write.put_record(LEASE, found.id, taken, version=version)
+    return Episode(RoomRecorder(room, found, (version + 1, taken)), found, shown)
+
+
+def recovered(room: Room) -> Room:
+    """Returns the room after closing, as abandoned, the episodes of processes that no longer run."""
+    try:
+        with naming_damage(lambda: room.store.storage):
+            for key, version, lease in list(room.project.records(LEASE)):
+                _recover(room, key, (version, lease))
+        room.store.presence.sweep()
+    except AlmaError as problem:
+        _LOG.warning("episodes left open by a crash were not closed: %s", problem)
+    return room
+
+
+def _recover(room: Room, key: str, lease: Lease) -> None:
+    """Closes an episode whose holder no longer runs. One that cannot be read is left as it is."""
+    try:
+        holder = lease[1].get("holder")
+        if not holder or room.store.presence.is_there(holder):
+            return
+        RoomRecorder(room, stored(room, key), lease).close(Ending(outcome=None, feedback=CRASHED, at=room.store.clock()))
+    except ConflictError:  # another process closed or resumed it meanwhile
+        return
+    except AlmaError as problem:
+        _LOG.warning("episode %r, left open, was not closed: %s", key, problem)
+        return
+    _LOG.info("episode %s was left open by a process that is gone; it is closed as abandoned", key)
+
+
+@names_damage(lambda recorder: recorder.room.store.storage)
+@dataclass(slots=True, weakref_slot=True)
+class RoomRecorder:
+    """Writes one episode under a lease. Until the beginning is written, that is the lease which the beginning will store.
+
+    Not thread-safe: `Episode` makes one call at a time.
+    """
+
+    room: Room
+    opened: EpisodeRecord
+    lease: Lease
+    is_written: bool = True
+
+    def now(self) -> datetime:
+        """Returns the current time."""
+        return self.room.store.clock()
+
+    def open(self) -> None:
+        """Writes the beginning by itself. `ConflictError` if there is an episode of that id."""
+        with self._write("episode_begin", self.opened.started_at) as write:
+            self._put_beginning(write)
+        self._is_now_written()
+
+    def held(self) -> EpisodeRecord | None:
+        """Returns the stored episode, if it is open under this lease, which an undo restores."""
+        self.room = self.room.latest
+        if not self.is_written:
+            return self.opened
+        if self.room.project.record(LEASE, [self.opened.id])[self.opened.id] != self.lease:
+            return None
+        try:
+            self.opened = stored(self.room, self.opened.id)
+        except MemoryNotFoundError:
+            return None
+        return self.opened
+
+    def step(self, step: Step, *, is_lesson: bool) -> Step:
+        """Stores a step, and the memory made of it, in one transaction."""
+        step = self.room.store.redaction.value(step)
+        while True:
+            try:
+                return self._with_beginning(lambda: self._step(self._numbered(step), is_lesson))
+            except ConflictError:
+                if not self._took_in_other_steps():
+                    raise
+
+    def _took_in_other_steps(self) -> bool:
+        """Rereads the episode and returns True if steps were stored elsewhere meanwhile, say by a forked child."""
+        count = len(self.opened.steps)
+        with suppress(MemoryNotFoundError):
+            self.opened = stored(self.room, self.opened.id)
+        return len(self.opened.steps) != count
+
+    def _numbered(self, step: Step) -> Step:
+        """Returns the step numbered after those that are stored."""
+        count = len(self.opened.steps)
+        last = step_key(self.opened.id, count)
+        if count and self.is_written and not self.room.project.record(STEP, [last])[last][0]:
+            self.opened = stored(self.room, self.opened.id)  # steps were undone
+        return step.model_copy(update={"number": len(self.opened.steps) + 1})
+
+    def end(self, ending: Ending) -> EpisodeRecord:
+        """Stores the ending, its memory and the usage, in one transaction, and releases the episode."""
+        self.room = self.room.latest
+        try:
+            return self._with_beginning(lambda: self.close(ending))
+        except ConflictError:  # another caller closed it, or changed its lease
+            self.lease = self._check_held()
+            return self.close(ending)
+
+    def close(self, ending: Ending) -> EpisodeRecord:
+        """As `end`, under this lease only: the write releases it, and raises `ConflictError` if the stored lease differs or is gone."""
+        ending = self.room.store.redaction.value(ending)
+        is_judged = ending.outcome is not None
+        ended = self.opened.model_copy(
+            update={
+                "status": EpisodeStatus.ENDED if is_judged else EpisodeStatus.ABANDONED,
+                "outcome": ending.outcome,
+                "verdict_source": ending.source,
+                "strategy": ending.strategy,
+                "error": ending.error,
+                "feedback": ending.feedback if is_judged else None,
+                "reason": self.opened.reason if is_judged else ending.feedback,
+                "used": ending.used,
+                "ended_at": ending.at,
+                "shown": with_use(self.opened.shown, ending.used),
+            }
+        )
+        operation = "episode_end" if is_judged else "episode_abandon"
+        lease = self.lease if self.is_written else None
+        return close(self.room, [Closing(ended, 0, lease)], operation=operation, at=ending.at)[0]
+
+    def suspend(self) -> None:
+        """Releases the lease."""
+        self._with_beginning(self._suspend)
+
+    def _suspend(self) -> None:
+        version, _ = self._check_held()
+        at = self.now()
+        with self._write("episode_suspend", at) as write:
+            if not self.is_written:
+                put_opening(write, self.opened)
+                version = 0
+            write.put_record(LEASE, self.opened.id, lease_body(None, to_micros(at)), version=version)
+
+    def _step(self, step: Step, is_lesson: bool) -> Step:
+        self._check_held()
+        lesson = self._lesson(step) if is_lesson else None
+        kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
+        passages = passages_of(lesson) if lesson else ()
+        vectors = vectors_of(self.room, [(lesson, passages)] if lesson else ())
+        with writing(self.room, actor=self.opened.agent, operation="episode_step", at=to_micros(step.at)) as learner:
+            if not self.is_written:
+                self._put_beginning(learner.write)
+            learner.write.put_record(STEP, step_key(self.opened.id, step.number), step_body(kept), version=0)
+            if lesson:
+                learner.add(lesson, passages, vectors, is_step=True)
+        self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
+        return kept
+
+    def _with_beginning(self, call: Callable[[], R]) -> R:
+        """Makes a write together with the beginning, unless that is written. After a fork, parent or child may have written it."""
+        if not self.is_written:
+            try:
+                result = call()
+            except ConflictError:
+                self._is_now_written()
+            except StorageError:
+                self.room.store.openings.drop(self.opened.id)  # a caller that gives up after this error leaves nothing to write
+                raise
+            else:
+                self._is_now_written()
+                return result
+        return call()
+
+    def _put_beginning(self, write: Write) -> None:
+        put_opening(write, self.opened)
+        write.put_record(LEASE, self.opened.id, self.lease[1], version=0)
+
+    def _is_now_written(self) -> None:
+        self.is_written = True
+        self.room.store.openings.drop(self.opened.id)
+
+    def _write(self, operation: str, at: datetime) -> AbstractContextManager[Write]:
+        return self.room.project.write(actor=self.opened.agent, operation=operation, at=to_micros(at))
+
+    def _check_held(self) -> Lease:
+        """Returns the lease. For the rest of the call, the room is the one of the store's current embedder."""
+        self.room = self.room.latest
+        if not self.is_written:
+            return self.lease
+        version, lease = self.room.project.record(LEASE, [self.opened.id])[self.opened.id]
+        if not version:
+            raise ConflictError(f"episode {self.opened.id!r} is no longer open: {_standing(self.room, self.opened.id)}")
+        return version, lease
+
+    def _lesson(self, step: Step) -> Outcome:
+        request = LearnRequest(
+            agent=self.opened.agent,
+            task=self.opened.task,
+            task_type=self.opened.task_type,
+            outcome=bool(step.ok),
+            strategy_used=step.action,
+            error_message=step.error,
+            duration_ms=step.duration_ms,
+            metadata={"episode_id": self.opened.id, "step": step.number},
+        )
+        return record.outcome_from(self.room, step.at, request)
+
+
+def _checked_slice(room: Room, memories: object, agent: str) -> MemorySlice:
+    """Returns the slice if it was retrieved for this agent in this project, so that exposures are counted for the right agent."""
+    if not isinstance(memories, MemorySlice):
+        raise ValidationError(f"memories must be a slice that retrieve returned, not {quoted(memories)}")
+    if (memories.agent, memories.project_id) != (agent, room.name):
+        raise ValidationError(
+            f"memories were retrieved for {quoted(memories.agent)} of project {quoted(memories.project_id)}, not for {agent!r} of {room.name!r}"
+        )
+    return memories
+
+
+def _standing(room: Room, key: str) -> str:
+    try:
+        return _state(stored(room, key))
+    except MemoryNotFoundError:
+        return "its beginning was undone"
+
+
+def _state(found: EpisodeRecord) -> str:
+    if found.status is EpisodeStatus.ENDED:
+        return f"it ended as {found.outcome}"
+    return "it was abandoned" if found.status is EpisodeStatus.ABANDONED else "it is open"

@@ -1,0 +1,326 @@
+"""Converts episodes to small records and back.
+
+There are five kinds: `episode` (the question and the memories shown, written once), `episode_step` (one per step), `episode_end` (the
+ending, changed when it is settled), `episode_lease` (the holder; exists only while the episode is open) and, if it has a run id,
+`episode_run` (finds the episodes of a run; written with the beginning).
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import chain, takewhile
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import ValidationError as PydanticError
+
+from alma.errors import CorruptStoreError, MemoryNotFoundError, ValidationError
+from alma.memory import arguments as args
+from alma.memory.room import Room
+from alma.text import quoted, shortened
+from alma.types.episodes import END as END
+from alma.types.episodes import EPISODE as EPISODE
+from alma.types.episodes import LEASE as LEASE
+from alma.types.episodes import RUN as RUN
+from alma.types.episodes import STEP as STEP
+from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Step
+from alma.types.identity import from_micros, to_micros
+from alma.types.kinds import Verdict, VerdictSource
+
+STEPS_AT_ONCE = 32
+"""Number of steps of each episode that are read at a time: few have more."""
+
+
+def get(room: Room, episode_id: object) -> EpisodeRecord:
+    """Returns the record of an episode. `MemoryNotFoundError` if there is none of that id."""
+    (key,) = args.checked_ids([episode_id], "episode_id")
+    waiting = room.store.openings.of(room.name).get(key)
+    try:
+        return stored(room, key)
+    except MemoryNotFoundError:
+        if waiting is None:
+            raise
+        return waiting
+
+
+def stored(room: Room, key: str) -> EpisodeRecord:
+    """As `get`, of what is written."""
+    with room.project.moment():
+        version, opening = room.project.record(EPISODE, [key])[key]
+        if not version:
+            raise MemoryNotFoundError(f"project {room.name!r} has no episode {quoted(key)}")
+        return _records_from(room, {key: opening})[key]
+
+
+def several(room: Room, keys: Sequence[str]) -> list[EpisodeRecord]:
+    """Returns the written episodes of these keys, in their order. Keys without an episode are left out."""
+    with room.project.moment():
+        openings = {key: body for key, (version, body) in room.project.record(EPISODE, keys).items() if version}
+        return list(_records_from(room, openings).values())
+
+
+def recent(room: Room, *, limit: object) -> list[EpisodeRecord]:
+    """Returns the episodes that began last, newest first."""
+    most = args.checked_count(limit, "limit")
+    found = room.store.openings.of(room.name)
+    with room.project.moment():
+        openings = {key: opening for key, _, opening in room.project.records(EPISODE, newest=most)}
+        found |= _records_from(room, openings)
+    return sorted(found.values(), key=lambda episode: (episode.started_at, episode.id), reverse=True)[:most]
+
+
+def of_run(room: Room, run_id: str) -> list[EpisodeRecord]:
+    """Returns the episodes of a run, in the order in which they began, including those not written yet."""
+    waiting = room.store.openings.of(room.name).values()
+    found = {episode.id: episode for episode in waiting if episode.run_id == run_id}
+    with room.project.moment():
+        keys = [key.partition("/")[2] for key, _, _ in room.project.records(RUN, under=_digest(run_id))]
+        found |= {episode.id: episode for episode in several(room, keys)}
+    return sorted(found.values(), key=lambda episode: (episode.started_at, episode.id))
+
+
+def with_use(shown: Sequence[Exposure], used: Sequence[str] | None) -> tuple[Exposure, ...]:
+    """Returns the exposures, marked by usage; unmarked if it is unknown."""
+    if used is None:
+        return tuple(shown)
+    return tuple(exposure.model_copy(update={"used": exposure.memory_id in used}) for exposure in shown)
+
+
+def step_key(key: str, number: int) -> str:
+    """Returns the key of a step."""
+    return f"{key}/{number}"
+
+
+def run_key(run_id: str, key: str) -> str:
+    """Returns the key of the record that finds an episode by its run. A digest of fixed length replaces the run id, which may contain a
+    slash."""
+    return f"{_digest(run_id)}/{key}"
+
+
+def run_body(run_id: str) -> dict[str, Any]:
+    """Returns the body of the record of a run."""
+    return {"run_id": run_id}
+
+
+def _digest(run_id: str) -> str:
+    return hashlib.blake2b(run_id.encode(), digest_size=16).hexdigest()
+
+
+def lease_body(holder: str | None, at: int) -> dict[str, Any]:
+    """Returns the body of a lease: the holder, and since when. Without a holder the episode is suspended."""
+    return {"holder": holder, "at": at}
+
+
+def opening_body(opened: EpisodeRecord) -> dict[str, Any]:
+    """Returns the body of a beginning. Exposures are triples of memory, tag and score, in rank order."""
+    ids = {name: value for name in ("run_id", "thread_id") if (value := getattr(opened, name)) is not None}
+    return {
+        **ids,
+        "agent": opened.agent,
+        "task": opened.task,
+        "task_type": opened.task_type,
+        "user_id": opened.user_id,
+        "started_at": to_micros(opened.started_at),
+        "policy": "rank",
+        "probability": 1.0,
+        "shown": [[exposure.memory_id, exposure.tag, exposure.score] for exposure in opened.shown],
+    }
+
+
+def step_body(step: Step) -> dict[str, Any]:
+    """Returns the body of a step."""
+    fields = step.model_dump(exclude={"number", "at"}, exclude_none=True)
+    return {**fields, "at": to_micros(step.at)}
+
+
+_SAID = ("status", "outcome", "strategy", "error", "feedback", "reason", "used", "credited", "outcome_id")
+_ENDED = ("ended_at", "settled_at")
+
+
+def ending_body(ended: EpisodeRecord) -> dict[str, Any]:
+    """Returns the body of an ending, with later settlements."""
+    said = {name: getattr(ended, name) for name in _SAID}
+    times = {name: None if (at := getattr(ended, name)) is None else to_micros(at) for name in _ENDED}
+    judge = {} if ended.verdict_source is None else {"verdict_source": ended.verdict_source}
+    return {**said, **times, **judge}
+
+
+_Micros = Annotated[int, Field(ge=to_micros(datetime.min.replace(tzinfo=UTC)), le=to_micros(datetime.max.replace(tzinfo=UTC)))]
+_Score = Annotated[float, Field(allow_inf_nan=False)]
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class _Opening(_Body):
+    agent: str
+    task: str
+    task_type: str | None
+    user_id: str | None
+    started_at: _Micros
+    policy: str
+    probability: _Share
+    shown: tuple[tuple[str, str, _Score], ...]
+    run_id: str | None = None
+    thread_id: str | None = None
+
+
+class _Step(_Body):
+    action: str
+    tool: str
+    ok: bool | None = None
+    error: str | None = None
+    output: str | None = None
+    duration_ms: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    memory_id: str | None = None
+    at: _Micros
+
+
+class _Run(_Body):
+    run_id: str
+
+
+class _Closed(_Body):
+    strategy: str | None
+    error: str | None
+    feedback: str | None
+    reason: str | None
+    used: tuple[str, ...] | None
+    credited: tuple[str, ...]
+    outcome_id: str | None
+    ended_at: _Micros
+    settled_at: _Micros | None
+    verdict_source: VerdictSource | None = None
+
+
+class _Judged(_Closed):
+    status: Literal[EpisodeStatus.ENDED]
+    outcome: Verdict
+
+
+class _Abandoned(_Closed):
+    status: Literal[EpisodeStatus.ABANDONED]
+    outcome: None
+
+
+_BODIES: dict[str, TypeAdapter[Any]] = {
+    EPISODE: TypeAdapter(_Opening),
+    STEP: TypeAdapter(_Step),
+    RUN: TypeAdapter(_Run),
+    END: TypeAdapter(Annotated[_Judged | _Abandoned, Field(discriminator="status")]),
+}
+
+
+def check_body(kind: str, key: str, body: Mapping[str, Any]) -> None:
+    """Raises `ValidationError` unless this is a record of an episode as ALMA stores it. A lease is never accepted: a file cannot hold an
+    episode."""
+    if kind == LEASE:
+        raise ValidationError(f"record {kind}/{key} says who holds an episode, which no file can")
+    if kind in _BODIES:
+        whole, number = _episode_in(kind, key)
+        if args.checked_label(whole, "the id of an episode") != whole or not re.fullmatch("[1-9][0-9]{0,9}", number):
+            raise ValidationError(f"record {kind}/{key} has a key that is none")
+        try:
+            found = _read(kind, body)
+        except PydanticError as error:
+            raise ValidationError(f"record {kind}/{key} is none of an episode: {_first(error)}") from error
+        if not _is_kept_so(kind, key, whole, found):
+            raise ValidationError(f"record {kind}/{key} is not as ALMA keeps it")
+
+
+def _episode_in(kind: str, key: str) -> tuple[str, str]:
+    """Returns the id of a record's episode, and the number of its step, 1 for records that are no step."""
+    if kind == STEP:
+        whole, _, number = key.rpartition("/")
+        return whole, number
+    return (key.partition("/")[2] if kind == RUN else key), "1"
+
+
+def _is_kept_so(kind: str, key: str, whole: str, found: Any) -> bool:
+    """Returns True when ALMA would have stored such a body under such a key."""
+    if kind == RUN:
+        return run_key(found.run_id, whole) == key
+    if kind != EPISODE:
+        return True
+    return bool(found.task.strip()) and args.checked_name(found.agent, "agent") == found.agent
+
+
+def _read(kind: str, body: Mapping[str, Any]) -> Any:
+    return _BODIES[kind].validate_json(json.dumps(body))
+
+
+def _first(error: PydanticError) -> str:
+    found = error.errors(include_url=False, include_context=False)[0]
+    return shortened(f"{'.'.join(map(str, found['loc']))}: {found['msg']}", 300)
+
+
+def _records_from(room: Room, openings: Mapping[str, Mapping[str, Any]]) -> dict[str, EpisodeRecord]:
+    """Returns the episodes of these beginnings. `CorruptStoreError` if one cannot be read."""
+    endings, steps = room.project.record(END, openings), stored_steps(room, openings)
+    return {key: _record_from(room, key, opening, endings[key][1], steps[key]) for key, opening in openings.items()}
+
+
+def _record_from(
+    room: Room, key: str, opening: Mapping[str, Any], ending: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]
+) -> EpisodeRecord:
+    try:
+        return _whole(room, key, _read(EPISODE, opening), _read(END, ending) if ending else None, _steps(steps))
+    except PydanticError as error:
+        raise CorruptStoreError(f"episode {quoted(key)} is not readable: {_first(error)}; see `alma verify`") from error
+
+
+def _whole(
+    room: Room, key: str, opening: _Opening, ending: _Judged | _Abandoned | None, steps: tuple[Step, ...]
+) -> EpisodeRecord:
+    shown = tuple(
+        Exposure(memory_id=memory_id, tag=tag, rank=rank, score=score, policy=opening.policy, probability=opening.probability)
+        for rank, (memory_id, tag, score) in enumerate(opening.shown, start=1)
+    )
+    ended: dict[str, Any] = {}
+    if ending is not None:
+        ended = {name: getattr(ending, name) for name in (*_SAID, "verdict_source")}
+        ended |= {name: from_micros(at) for name in _ENDED if (at := getattr(ending, name)) is not None}
+    return EpisodeRecord(
+        id=key,
+        project_id=room.name,
+        agent=opening.agent,
+        task=opening.task,
+        task_type=opening.task_type,
+        user_id=opening.user_id,
+        run_id=opening.run_id,
+        thread_id=opening.thread_id,
+        started_at=from_micros(opening.started_at),
+        shown=with_use(shown, ended.get("used")),
+        steps=steps,
+        **ended,
+    )
+
+
+def _steps(bodies: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
+    found = [_read(STEP, body) for body in bodies]
+    return tuple(
+        Step(number=number, **each.model_dump(exclude={"at"}), at=from_micros(each.at))
+        for number, each in enumerate(found, start=1)
+    )
+
+
+def stored_steps(room: Room, keys: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:
+    """Returns the steps of episodes by episode key, in order: they are numbered without a gap. As stored, unchecked."""
+    steps: dict[str, list[Mapping[str, Any]]] = {key: [] for key in keys}
+    unfinished = list(steps)
+    while unfinished:
+        wanted = {key: _next_steps(key, len(steps[key])) for key in unfinished}
+        stored = room.project.record(STEP, chain.from_iterable(wanted.values()))
+        for key, names in wanted.items():
+            found = (stored[name] for name in names)
+            steps[key] += [body for _, body in takewhile(lambda record: record[0] > 0, found)]
+        unfinished = [key for key, names in wanted.items() if stored[names[-1]][0]]
+    return steps
+
+
+def _next_steps(key: str, count: int) -> list[str]:
+    return [step_key(key, number) for number in range(count + 1, count + 1 + STEPS_AT_ONCE)]

@@ -1,0 +1,136 @@
+"""Usage of memories that were shown, and feedback on them."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from alma.errors import MemoryNotFoundError, ValidationError
+from alma.memory import arguments as args
+from alma.memory.room import Room
+from alma.memory.scopes import access_to
+from alma.protocols import Lookups, Place
+from alma.text import quoted
+from alma.types.kinds import FeedbackSignal
+from alma.types.memories import AnyMemory
+from alma.types.reports import FeedbackReport, UsageReport
+
+_LOG = logging.getLogger("alma")
+
+MOST_NAMED = 20
+"""Limit on the unknown ids that the log names."""
+
+_COLUMNS = {
+    FeedbackSignal.USED: "used",
+    FeedbackSignal.IGNORED: "ignored",
+    FeedbackSignal.THUMBS_UP: "thumbs_up",
+    FeedbackSignal.THUMBS_DOWN: "thumbs_down",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    known: list[str]
+    unknown: list[str]
+
+
+def record_usage(room: Room, *, retrieved: object, used: object, agent: object, user_id: object) -> UsageReport:
+    """Counts the memories used; the others shown count as ignored, unless the usage is unknown (`used` is `None`)."""
+    reader = args.checked_name(agent, "agent")
+    shown = args.checked_ids(retrieved, "retrieved_memory_ids")
+    user = _checked_user(user_id)
+    if used is None:
+        return judged(room, room.project, shown, None, agent=reader, user_id=user)
+    used_ids = args.checked_ids(used, "used_memory_ids")
+    with room.project.write(actor=reader, operation="record_usage", at=room.now()) as write:
+        report = judged(room, write.stored, shown, used_ids, agent=reader, user_id=user)
+        write.count_usage({memory_id: {name: 1} for memory_id, name in counted(report)})
+    return report
+
+
+def judged(
+    room: Room, stored: Lookups, shown: Sequence[str], used: Sequence[str] | None, *, agent: str, user_id: str | None
+) -> UsageReport:
+    """Returns what to count for memories that were shown. Ids that the agent cannot see are logged and left out."""
+    found = _visible(room, stored, [*shown, *(used or ())], agent, user_id, preferences=True)
+    _warn_of(found.unknown, agent, "record_usage")
+    was_used = tuple(memory_id for memory_id in found.known if memory_id in (used or ()))
+    rest = tuple(memory_id for memory_id in found.known if memory_id not in was_used)
+    ignored, neutral = (rest, ()) if used is not None else ((), rest)
+    return UsageReport(used=was_used, ignored=ignored, neutral=neutral, unknown=tuple(found.unknown))
+
+
+def counted(report: UsageReport) -> Iterator[tuple[str, str]]:
+    """Yields the memories whose use is counted, each with the name of the count."""
+    yield from ((memory_id, "used") for memory_id in report.used)
+    yield from ((memory_id, "ignored") for memory_id in report.ignored)
+
+
+def record_feedback(room: Room, *, memory_id: object, signal: object, agent: object, user_id: object) -> FeedbackReport:
+    """Counts a signal about a memory that the agent can see. An id that it cannot see is logged and left out."""
+    reader = args.checked_name(agent, "agent")
+    column = _COLUMNS[_checked_signal(signal)]
+    (wanted,) = args.checked_ids([memory_id], "memory_id")
+    user = _checked_user(user_id)
+    with room.project.write(actor=reader, operation="record_feedback", at=room.now()) as write:
+        found = _visible(room, write.stored, [wanted], reader, user, preferences=True)
+        write.count_usage({memory: {column: 1} for memory in found.known})
+    _warn_of(found.unknown, reader, "record_feedback")
+    return FeedbackReport(counted=tuple(found.known), unknown=tuple(found.unknown))
+
+
+def _warn_of(unknown: Sequence[str], agent: str, call: str) -> None:
+    if unknown:
+        named = ", ".join(map(quoted, unknown[:MOST_NAMED]))
+        more = f" and {len(unknown) - MOST_NAMED:,} more" if len(unknown) > MOST_NAMED else ""
+        _LOG.warning("%s: %r sees no memories %s%s; nothing was counted for them", call, agent, named, more)
+
+
+def get(room: Room, memory_id: object, *, agent: object = None, user_id: object = None) -> AnyMemory:
+    """Returns a memory by id: any of the project, or with `agent` only one that this agent can see. `MemoryNotFoundError` otherwise."""
+    (wanted,) = args.checked_ids([memory_id], "memory_id")
+    if user_id is not None and agent is None:
+        raise ValidationError("user_id says whose preferences an agent may see, so it needs an agent")
+    found = room.project.find([wanted]).get(wanted)
+    if found is not None and agent is not None:
+        found = found if _sees(room, found, args.checked_name(agent, "agent"), _checked_user(user_id)) else None
+    memory = None if found is None or found.is_archived else room.project.memories([found.memory]).get(found.memory)
+    if memory is None:  # also if it was purged just now
+        raise MemoryNotFoundError(
+            f"project {room.name!r} has no memory {quoted(wanted)}" + (f" that {quoted(agent)} can see" if agent else "")
+        )
+    return memory
+
+
+def _checked_signal(signal: Any) -> FeedbackSignal:
+    words = [known.value for known in FeedbackSignal]
+    if not isinstance(signal, str) or signal not in words:
+        raise ValidationError(f"signal {quoted(signal)} is none of {', '.join(map(repr, words))}")
+    return FeedbackSignal(signal)
+
+
+def _checked_user(user_id: object) -> str | None:
+    return None if user_id is None else args.checked_name(user_id, "user_id")
+
+
+def _visible(
+    room: Room, stored: Lookups, ids: Iterable[str], agent: str, user: str | None, *, preferences: bool = False
+) -> _Sorted:
+    """Sorts the ids into memories that the agent can see and others. With `preferences`, memories of users count as seen: the agent was
+    shown them and names them by id only."""
+    wanted = list(dict.fromkeys(ids))
+    places = stored.find(wanted)
+    result = _Sorted([], [])
+    for memory_id in wanted:
+        place = places.get(memory_id)
+        is_seen = (
+            place is not None
+            and not place.is_archived
+            and (_sees(room, place, agent, user) or (preferences and user is None and place.partition.is_user))
+        )
+        (result.known if is_seen else result.unknown).append(memory_id)
+    return result
+
+
+def _sees(room: Room, place: Place, agent: str, user: str | None) -> bool:
+    return access_to(room, place.partition, agent=agent, user_id=user).is_open

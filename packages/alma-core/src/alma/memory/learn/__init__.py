@@ -1,0 +1,1 @@
+"""Records outcomes and other memories, and learns from them."""

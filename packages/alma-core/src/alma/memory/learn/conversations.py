@@ -1,0 +1,91 @@
+"""Conversations as memories: the messages of a caller become turns."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from alma.errors import ValidationError
+from alma.memory import arguments as args
+from alma.memory.learn import record
+from alma.memory.room import Room
+from alma.text import quoted
+from alma.types.identity import new_id
+from alma.types.memories import ROLES_OF_OTHERS, Conversation, Turn
+
+INSTRUCTIONS = frozenset({"system", "developer"})
+"""Roles that instruct the assistant. Nothing of it was said, so it is left out."""
+
+MOST_CHARACTERS = 2_000_000
+
+
+def add_conversation(
+    room: Room, *, messages: object, agent: object, session_id: object, at: object, metadata: Any
+) -> Conversation:
+    """Stores a conversation with its sentences as passages."""
+    now = room.store.clock()
+    memory = Conversation(
+        id=new_id(now),
+        agent=args.checked_name(agent, "agent"),
+        project_id=room.name,
+        metadata=args.checked_metadata(metadata),
+        created_at=now,
+        updated_at=now,
+        session_id=args.checked_label(session_id, "session_id"),
+        turns=tuple(_turns(messages)),
+        held_at=args.checked_time(at, "at") or now,
+    )
+    return record.add(room, memory, operation="add_conversation")
+
+
+def _turns(messages: object) -> Iterator[Turn]:
+    left, is_empty = MOST_CHARACTERS, True
+    for number, message in enumerate(args.checked_items(messages, "messages")):
+        turn = message if isinstance(message, Turn) else _turn(message, f"messages[{number}]")
+        if turn is None:
+            continue
+        args.checked_label(turn.speaker, f"the speaker of messages[{number}]")
+        args.checked_text(turn.text, f"the text of messages[{number}]")
+        left -= len(turn.text)
+        if left < 0:
+            raise ValidationError(
+                f"the messages have more than {MOST_CHARACTERS:,} characters; store them as several conversations"
+            )
+        is_empty = False
+        yield turn
+    if is_empty:
+        raise ValidationError("messages holds no text")
+
+
+def _turn(message: object, place: str) -> Turn | None:
+    """Returns the turn of one message, `None` if it has no text, such as a call of a tool, or instructs."""
+    if isinstance(message, Mapping):
+        role, name = message.get("role", message.get("speaker")), message.get("name")
+        content = message.get("content", message.get("text"))
+    elif isinstance(message, tuple | list) and len(message) == 2:
+        (role, content), name = message, None
+    else:
+        raise ValidationError(
+            f"{place} must be a mapping with role and content, or a pair of speaker and text, not {quoted(message)}"
+        )
+    if not isinstance(role, str) or not role.strip():
+        raise ValidationError(f"{place} has no role")
+    text = _text(content, place).strip()
+    if not text or role.strip().lower() in INSTRUCTIONS:
+        return None
+    speaker = name if isinstance(name, str) and name.strip() else role
+    return Turn(
+        speaker=speaker.strip(),
+        text=text,
+        is_own=role.strip().lower() not in ROLES_OF_OTHERS,
+    )
+
+
+def _text(content: object, place: str) -> str:
+    """Returns the text of a content: a text, nothing, or a list of parts of which those with a text count."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list | tuple):
+        parts = (part if isinstance(part, str) else part.get("text") if isinstance(part, Mapping) else None for part in content)
+        return "\n".join(part for part in parts if isinstance(part, str))
+    raise ValidationError(f"the content of {place} must be a text or a list of parts, not {quoted(content)}")

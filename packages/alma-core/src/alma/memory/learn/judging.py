@@ -1,0 +1,294 @@
+"""Rules as their evidence changes: made, counted on, demoted, brought back. Part of the write that changed the evidence."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from alma.learning import rules
+from alma.learning.better_alternative import better_alternative
+from alma.learning.consulting import Consulted, consulted, may_be_rules
+from alma.learning.ledger import Entry, Side
+from alma.learning.level_words import said_of
+from alma.learning.levels import Level, Row, anti_pattern_level, heuristic_level
+from alma.learning.pooling import NEAR, SAME_WAY
+from alma.learning.proving import proven_rows
+from alma.learning.rules import Setting
+from alma.learning.standing import Needed, Standing, changed
+from alma.memory.room import Room
+from alma.memory.scopes import needed_by
+from alma.protocols import Write
+from alma.text import matched_text, spelt
+from alma.types.evidence import NO_STRATEGY, Evidence, Told, type_of
+from alma.types.identity import from_micros, new_id
+from alma.types.memories import AntiPattern, AnyMemory, Heuristic, Memory
+from alma.types.passages import Passage
+
+Counts = Mapping[str, Any]
+
+ARCHIVED_BY, EVIDENCE = "archived_by", "evidence"
+"""What the metadata of a demoted rule says: that no caller archived it."""
+
+TASKS_OF_OWN_WORD = 3
+"""An agent's own word makes a heuristic from this number of distinct tasks; repeated on fewer it makes none."""
+
+MOST_RULES = 8
+"""The number of rules near a question that are judged again because of one outcome: the nearest."""
+
+
+NEWEST_TASKS = 512
+"""Rules are judged by what was tried on this number of the newest tasks. What is shown of them is computed from all, when it is asked for."""
+
+MOST_QUESTIONS = 64
+"""The number of tasks that one write judges rules for, where many are unlike each other: the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A cell that a write changed, and the type of its task as the caller named it."""
+
+    entry: Entry
+    task_type: str | None
+
+
+def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, at: int) -> dict[str, Counts]:
+    """Judges the rules near tasks whose evidence changed, and makes those that their strategies have become.
+
+    Tasks that are near each other are one question. Returns the new counts of the rules, by id, of which nothing else has changed.
+    """
+    needed = needed_by(room, touched[0].entry.evidence.agent)
+    recounted: dict[str, Counts] = {}
+    left, asked = list(touched), 0
+    while left and asked < MOST_QUESTIONS:
+        last = left.pop()
+        question = side.question_of(last.entry)
+        home = side.task_of(last.entry)
+        if not may_be_rules(side, question, needed, newest=NEWEST_TASKS, home=home):
+            continue
+        asked += 1
+        known = consulted(side, question, newest=NEWEST_TASKS, home=home, wanted=[last.entry.evidence.strategy_hash])
+        near = [one for one in left if known.task_weights[side.task_of(one.entry)] >= NEAR]
+        here = [*near, last]
+        if near:
+            left = [one for one in left if one not in near]
+        changed_here = {one.entry.evidence.strategy_hash: one for one in here}
+        proofs = proven_rows(known, among=changed_here)
+        for entry, row, is_touched in _to_judge(known, changed_here, needed):
+            kind = changed_here.get(entry.evidence.strategy_hash, last).task_type
+            if is_touched and _has_other_home(side, entry, last.entry):
+                _at_home(room, write, side, entry, kind, at, recounted, needed)
+                continue
+            seen = Row.of(known.advice, row, **proofs.get(row, {}))
+            _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched).settle(needed)
+    return recounted
+
+
+def _has_other_home(side: Side, entry: Entry, asked: Entry) -> bool:
+    """Whether a rule began on another task than the one that is asked about, and not of the same type."""
+    home, here = side.task_of(entry), side.task_of(asked)
+    return home != here and (side.tasks.types[home] is None or side.tasks.types[home] != side.tasks.types[here])
+
+
+def _at_home(
+    room: Room,
+    write: Write,
+    side: Side,
+    entry: Entry,
+    kind: str | None,
+    at: int,
+    recounted: dict[str, Counts],
+    needed: Needed,
+) -> None:
+    """Judges a rule by what was tried on tasks like the one that it began on."""
+    strategy = entry.evidence.strategy_hash
+    known = consulted(side, side.question_of(entry), newest=NEWEST_TASKS, home=side.task_of(entry), wanted=[strategy])
+    row = known.row_of(strategy)
+    if row is not None:
+        seen = Row.of(known.advice, row, **proven_rows(known, among=[strategy]).get(row, {}))
+        _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched=True).settle(needed)
+
+
+def _to_judge(known: Consulted, touched: Mapping[str, Touched], needed: Needed) -> Iterator[tuple[Entry, int, bool]]:
+    """The cells that a rule rests on, and those that one may rest on from now on, each with its row of the advice and whether that was changed.
+
+    Where other strategies come to do worse or better, one may rest on a cell that was not touched.
+    """
+    changed_rows = [row for key in touched if key != NO_STRATEGY and (row := known.row_of(key)) is not None]
+    had: set[int] = set()
+    for entry in known.rules_near()[:MOST_RULES]:
+        row = known.row_of(entry.evidence.strategy_hash)
+        if row is not None and row not in had:
+            had.add(row)
+            yield entry, row, any(known.same[row, other] >= SAME_WAY for other in changed_rows)
+    for key, one in touched.items():
+        row = None if key == NO_STRATEGY else known.row_of(key)
+        if row is not None and all(known.same[row, other] < SAME_WAY for other in had):
+            had.add(row)
+            yield one.entry, row, True
+    for row in _with_enough(known, needed):
+        if known.strategies[row] >= 0 and known.texts[row] and all(known.same[row, other] < SAME_WAY for other in had):
+            had.add(row)
+            yield max(known.entries(row), key=lambda found: (found[1], found[0].evidence.observed_at))[0], row, False
+
+
+def _with_enough(known: Consulted, needed: Needed) -> list[int]:
+    """The rows with enough successes, or failures, for a rule; those with the most trials first."""
+    successes, trials = known.advice.whole_successes, known.advice.whole_trials
+    rows = np.flatnonzero((successes >= needed.successes) | (trials - successes >= needed.failures))
+    return sorted(rows.tolist(), key=lambda row: -float(trials[row]))
+
+
+@dataclass(slots=True)
+class _Judged:
+    """One strategy before the judge. `entry` is the cell that its rules rest on, `row` what the advice says of it.
+
+    Unless it `is_touched`, nothing is written but a change of its standing; what is shown of it is computed when it is asked for.
+    """
+
+    room: Room
+    write: Write
+    known: Consulted
+    task_type: str | None
+    entry: Entry
+    index: int
+    row: Row
+    at: int
+    recounted: dict[str, Counts]
+    is_touched: bool
+
+    def settle(self, needed: Needed) -> None:
+        """Makes of both rules what the evidence says now."""
+        seen = self.entry.evidence
+        works = heuristic_level(self.row, needed) if self._is_corroborated() else None
+        fails = anti_pattern_level(self.row, needed)
+        works_now = changed(seen.heuristic_status, works.standing if works else None)
+        if works_now and (self.is_touched or works_now != seen.heuristic_status):
+            self._settle_heuristic(works_now, works)
+        fails_now = changed(seen.anti_pattern_status, fails.standing if fails else None)
+        if fails_now and (self.is_touched or fails_now != seen.anti_pattern_status):
+            self._settle_anti_pattern(fails_now, fails)
+
+    def _is_corroborated(self) -> bool:
+        """Whether more speaks for the strategy than one voice that repeats itself: a success that others judged, or own words of several tasks."""
+        entries = [entry for entry, _ in self.known.entries(self.index)]
+        succeeded = {entry.evidence.task_class for entry in entries if entry.evidence.lifetime.successes > 0}
+        return any(entry.is_trusted_success for entry in entries) or len(succeeded) >= TASKS_OF_OWN_WORD
+
+    def _pooled(self) -> Evidence:
+        """The evidence of the cell with the counts of all that it stands for.
+
+        The errors are its own: a rule that is stored quotes no other outcome, so that a purge of that leaves nothing of it.
+        """
+        entries = [entry.evidence for entry, _ in self.known.entries(self.index)]
+        return replace(
+            self.entry.evidence,
+            lifetime=self.row.lifetime,
+            operative=self.row.recent,
+            observed_at=max((one.observed_at for one in entries), default=self.entry.evidence.observed_at),
+        )
+
+    def _setting(self) -> Setting:
+        return Setting(self.room.name, self.at, self.entry.evidence.task or "", self._kind())
+
+    def _said(self, level: Level | None, *, works: bool) -> Mapping[str, object]:
+        return {} if level is None else said_of(self.row, level, works=works)
+
+    def _kind(self) -> str | None:
+        """The type of the task that the rule is of, as the caller named it where it is known."""
+        kind = type_of(self.entry.evidence.task_class)
+        return self.task_type if self.task_type is not None and kind == spelt(self.task_type) else kind
+
+    def _settle_heuristic(self, standing: Standing, level: Level | None) -> None:
+        seen, pooled = self.entry.evidence, self._pooled()
+        if standing != seen.heuristic_status:
+            said, memory_id = self._said(level, works=True), seen.heuristic or self._new_id()
+            rule = rules.heuristic(pooled, self._setting(), standing, said, memory_id=memory_id)
+            made = self._changed(rule, standing, rules.heuristic_counts(pooled), was=seen.heuristic_status)
+            self._rest(heuristic=made, heuristic_status=standing)
+        elif seen.heuristic:
+            self.recounted[seen.heuristic] = rules.heuristic_counts(pooled)
+
+    def _settle_anti_pattern(self, standing: Standing, level: Level | None) -> None:
+        seen, pooled = self.entry.evidence, self._pooled()
+        told, before = self._told(pooled), self._told_before()
+        is_changed = standing != seen.anti_pattern_status
+        if is_changed:
+            said, memory_id = self._said(level, works=False), seen.anti_pattern or self._new_id()
+            rule = rules.anti_pattern(pooled, self._setting(), standing, said, told, memory_id=memory_id)
+            made = self._changed(rule, standing, rules.anti_pattern_counts(pooled), was=seen.anti_pattern_status)
+            self._rest(anti_pattern=made, anti_pattern_status=standing)
+        if before is not None and standing is not Standing.DEMOTED and told != before:
+            self._retell(pooled, told)
+        elif not is_changed and seen.anti_pattern:
+            self.recounted[seen.anti_pattern] = rules.anti_pattern_counts(pooled)
+
+    def _rest(self, **named: Any) -> None:
+        """Has the cell name a rule that rests on it."""
+        self.entry.evidence = replace(self.entry.evidence, **named)
+        self.entry.is_due = True
+        self.known.side.change(self.entry, {})
+
+    def _told(self, pooled: Evidence) -> Told:
+        advice = self.known.advice
+        trusted = np.array(
+            [any(entry.is_trusted_success for entry, _ in self.known.entries(row)) for row in range(len(self.known.texts))]
+        )
+        other = better_alternative(advice, self.index, same=self.known.same[self.index], corroborated=trusted)
+        instead = None if other is None else rules.shortened_strategy(self.known.texts[other])
+        return rules.why_bad(pooled), instead
+
+    def _told_before(self) -> Told | None:
+        """What the stored anti-pattern says."""
+        kept = self._stored(self.entry.evidence.anti_pattern)
+        return (kept.why_bad, kept.better_alternative) if isinstance(kept, AntiPattern) else None
+
+    def _retell(self, pooled: Evidence, told: Told) -> None:
+        """Has the stored anti-pattern say why and what instead anew, where there still is one."""
+        kept = self._stored(self.entry.evidence.anti_pattern)
+        if isinstance(kept, AntiPattern):
+            rule = rules.retold(kept, pooled, told, self._setting())
+            self.write.replace(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id)
+
+    def _changed(
+        self, rule: Heuristic | AntiPattern, standing: Standing, counts: Mapping[str, Any], *, was: str | None
+    ) -> str | None:
+        """Makes the rule, or changes the stored one to its new standing, and returns its id; `None` for one that was purged, which stays away.
+
+        Only what was archived here comes back from there: a rule that a caller forgot stays forgotten.
+        """
+        place = None if was is None else self.write.stored.find([rule.id]).get(rule.id)
+        if place is not None:
+            columns: dict[str, Any] = {**counts, "body": {"metadata": rule.metadata}}
+            if standing is Standing.DEMOTED and not place.is_archived:
+                columns |= {"archived_at": self.at, "body": {"metadata": {**rule.metadata, ARCHIVED_BY: EVIDENCE}}}
+            elif was == Standing.DEMOTED and self._was_archived_by_evidence(rule.id):
+                columns["archived_at"] = None
+            self.write.change_memory(rule.id, **columns)
+            return rule.id
+        if was is not None or standing is Standing.DEMOTED:
+            return None
+        self.write.add(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id)
+        return rule.id
+
+    def _was_archived_by_evidence(self, memory_id: str) -> bool:
+        kept = self._stored(memory_id)
+        return kept is not None and kept.metadata.get(ARCHIVED_BY) == EVIDENCE
+
+    def _stored(self, memory_id: str | None) -> AnyMemory | None:
+        place = self.write.stored.find([memory_id]).get(memory_id) if memory_id else None
+        return None if place is None else self.write.stored.memories([place.memory]).get(place.memory)
+
+    def _passages(self, rule: Memory) -> tuple[Passage, ...]:
+        setting = self._setting()
+        if isinstance(rule, Heuristic):
+            return rules.passages(setting.task, rule.strategy, [setting.task_type])
+        assert isinstance(rule, AntiPattern)
+        return rules.passages(rule.pattern, setting.task, [rule.why_bad, rule.better_alternative, setting.task_type])
+
+    def _vectors(self) -> Mapping[str, bytes]:
+        """The vectors of the strategy and of the task: both were kept when they were first seen."""
+        return self.write.stored.vectors([matched_text(self.entry.evidence.strategy), self._setting().task])
+
+    def _new_id(self) -> str:
+        return new_id(from_micros(self.at))

@@ -1,0 +1,67 @@
+"""Quarantine: suspicious texts that nobody vouches for are kept and listed, but in no slice, until a person or evidence lets them out.
+
+A memory in quarantine is archived, and a small record under its id says why; so it leaves every search, and an undo or a purge takes both.
+"""
+
+from collections.abc import Sequence
+
+from alma.learning.suspicion import FLAGGED
+from alma.memory import arguments as args
+from alma.memory.room import Room
+from alma.protocols import Write
+from alma.types.kinds import Verdict
+from alma.types.memories import AnyMemory, DomainKnowledge, Memory, Outcome
+
+QUARANTINE = "quarantine"
+"""The kind of the small records that say which memories are in quarantine, and why."""
+
+LARGEST_LIST = 100_000
+
+
+def needs_quarantine(memory: Memory) -> bool:
+    """Whether a memory is suspicious and rests on nobody else's word: a fact, or an outcome that no tool, person, evaluator or program judged."""
+    if not memory.metadata.get(FLAGGED):
+        return False
+    if isinstance(memory, Outcome):
+        return not memory.verdict_source.is_trusted or memory.outcome is Verdict.UNVERIFIED
+    return isinstance(memory, DomainKnowledge)
+
+
+def put_in(write: Write, memory: Memory, *, at: int) -> None:
+    """Takes a memory that was just stored out of every search."""
+    write.change_memory(memory.id, archived_at=at)
+    write.put_record(QUARANTINE, memory.id, {"reason": memory.metadata[FLAGGED]}, version=0)
+
+
+def take_out(write: Write, memory_id: str) -> bool:
+    """Brings a memory back into every search. Whether it was in quarantine."""
+    version, body = write.stored.record(QUARANTINE, [memory_id])[memory_id]
+    if not version:
+        return False
+    write.drop_record(QUARANTINE, memory_id, body, version=version)
+    if memory_id in write.stored.find([memory_id]):
+        write.change_memory(memory_id, archived_at=None)
+    return True
+
+
+def reason_of(room: Room, memory_id: str) -> str | None:
+    """Why a memory is in quarantine; `None` if it is not."""
+    version, body = room.project.record(QUARANTINE, [memory_id])[memory_id]
+    return str(body.get("reason")) if version else None
+
+
+def quarantined(room: Room, *, limit: object) -> list[AnyMemory]:
+    """The memories in quarantine, those that came last first."""
+    most = args.checked_count(limit, "limit", largest=LARGEST_LIST)
+    with room.project.moment():
+        ids = [key for key, _, _ in room.project.records(QUARANTINE, newest=most)]
+        places = room.project.find(ids)
+        found = room.project.memories([place.memory for place in places.values()])
+    return [found[places[key].memory] for key in ids if key in places and places[key].memory in found]
+
+
+def release(room: Room, *, memory_ids: object) -> list[str]:
+    """Lets memories out of quarantine, and returns the ids of those that were in it."""
+    ids: Sequence[str] = args.checked_ids(memory_ids, "memory_ids")
+    with room.project.write(actor="", operation="release_quarantined", at=room.now()) as write:
+        return [memory_id for memory_id in ids if take_out(write, memory_id)]

@@ -1,0 +1,1 @@
+"""Reads what is known: retrieval, explanations, strategies, checks."""

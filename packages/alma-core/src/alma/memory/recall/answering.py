@@ -1,0 +1,269 @@
+"""Answering one question: scope, search, rank. What `retrieve` gives and what `explain_retrieval` tells both come from here."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.errors import ValidationError
+from alma.memory import arguments as args
+from alma.memory.argument_order import check_order
+from alma.memory.kinds import profile_for
+from alma.memory.readable import ReadableScope
+from alma.memory.recall.equal_rules import folded
+from alma.memory.recall.knowledge import Asking, asking
+from alma.memory.recall.named_speakers import named_speakers, search_named
+from alma.memory.recall.near_rules import NONE, near_rules
+from alma.memory.recall.one_attempt import Folds, attempts_folded, refilled, telling_all
+from alma.memory.recall.own_word import hide_the_rest, no_newer_than_others, rests_on_own_word
+from alma.memory.recall.relevant_rules import RelevantRules, relevant_rules
+from alma.memory.recall.search import ARMS, DENSE, Found, Question
+from alma.memory.room import Room
+from alma.memory.scopes import readable
+from alma.retrieval.named_time import named_time
+from alma.retrieval.query import query_words, without_names
+from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
+from alma.scoring import RECALL_WEIGHTS, Profile
+from alma.text import quoted
+from alma.types.identity import from_micros
+from alma.types.kinds import MemoryType
+from alma.types.memories import AnyMemory
+from alma.types.partition import Partition
+from alma.types.recalled import Factors
+from alma.vectors import ProjectIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked, by whom and for whom, how much of each kind, and how it is weighed: all checked.
+
+    `partitions` are all that there were when it was asked, `scope` those of them that the reader may read.
+    """
+
+    task: str
+    task_type: str | None
+    reader: str
+    user: str | None
+    top_k: int
+    include_shared: bool
+    profile: Profile
+    arms: Collection[str]
+    now: int
+    partitions: Mapping[int, Partition]
+    scope: ReadableScope
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is given back, best first, and what it was chosen from.
+
+    `folded` are rules and outcomes for which another one stands, `near` the rows of rules that contend because they began on near tasks.
+    """
+
+    question: Question
+    scope: ReadableScope
+    found: Found
+    contenders: Sequence[Contender]
+    order: Sequence[Ranked]
+    memories: Mapping[int, AnyMemory]
+    folded: Mapping[int, int]
+    rules: RelevantRules
+    near: frozenset[int]
+
+
+def asked(
+    room: Room,
+    *,
+    task: object,
+    agent: object,
+    top_k: object,
+    user_id: object,
+    task_type: object = None,
+    include_shared: bool = True,
+    profile: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    arms: Collection[str] = ARMS,
+) -> Asked:
+    """The question, checked. `ValidationError` or `ScopeViolationError` says what is wrong with it."""
+    text = room.store.redaction.text(args.checked_text(task, "task"))
+    reader = args.checked_name(agent, "agent")
+    limit = args.checked_count(top_k, "top_k")
+    user = args.checked_name(user_id, "user_id") if user_id is not None else None
+    partitions = room.project.partitions()
+    check_order(room, agent, partitions.values())
+    scope = readable(room, agent=reader, user_id=user, include_shared=include_shared, partitions=partitions)
+    weighing = _profile(room, profile, weights, scope)
+    kind = room.store.redaction.value(args.optional_label(task_type, "task_type"))
+    return Asked(text, kind, reader, user, limit, include_shared, weighing, _checked_arms(arms), room.now(), partitions, scope)
+
+
+def _checked_arms(arms: object) -> tuple[str, ...]:
+    wanted = f"arms must be a list of some of {', '.join(ARMS)}"
+    found = () if isinstance(arms, str) or not isinstance(arms, Collection) else tuple(args.checked_items(arms, "arms"))
+    if not found or not all(isinstance(arm, str) and arm in ARMS for arm in found):
+        raise ValidationError(f"{wanted}, not {quoted(arms)}")
+    return found
+
+
+def _profile(room: Room, profile: object, weights: Mapping[str, float] | None, scope: ReadableScope) -> Profile:
+    usual = room.store.profile
+    if weights is not None:
+        return Profile.of(weights, usual.half_life_days)
+    if profile is None:
+        return profile_for(room, scope.kinds.values(), usual)
+    if not isinstance(profile, str) or profile != "recall":
+        raise ValidationError(f"there is no profile {quoted(profile)}; there is 'recall'")
+    return replace(Profile.of(RECALL_WEIGHTS), counts_usefulness=False)
+
+
+def answered(room: Room, asked: Asked) -> Answer | None:
+    """The answer; `None` where the reader may read nothing at all."""
+    scope = asked.scope
+    if not scope:
+        return None
+    names = scope.owners if asked.reader in scope.owners else scope.owners | {asked.reader}
+    vector = room.store.texts.query(without_names(asked.task, names), room.project)
+    time = named_time(asked.task, from_micros(asked.now))
+    question = Question(vector, query_words(asked.task), asked.arms, time)
+    with room.project.moment():
+        about = asking_about(room, asked, question)
+        near = near_rules(room, about, scope) if DENSE in asked.arms else NONE
+        found, chosen = _chosen(room, question, scope, asked.top_k, near)
+        if speakers := named_speakers(room, asked.task, found, scope):
+            nameless = room.store.texts.query(without_names(asked.task, names | speakers), room.project)
+            question = replace(question, nameless=nameless)
+            found, chosen = _chosen(room, question, scope, asked.top_k, near)
+        rules = rules_among(room, asked, about, [contender.memory for contender in chosen])
+        ranking = scored(room, asked, chosen, rules, top_k=asked.top_k)
+        memories = room.project.memories([item.memory for item in ranking])
+        if any(map(rests_on_own_word, memories.values())):
+            ranking, memories = _cautious(room, asked, chosen, rules)
+        attempts = attempts_folded(ranking, memories)
+        if attempts:
+            ranking, memories, attempts = _refilled(room, asked, chosen, rules, ranking, memories, attempts)
+    memories = {row: rules.as_shown(row, memory) for row, memory in memories.items()}
+    memories |= telling_all(memories, attempts)
+    doubles = {**folded(ranking, memories), **attempts}
+    order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
+    return Answer(
+        question, scope, found, chosen, _advised_first(order, rules), memories, doubles, rules, frozenset(near.tolist())
+    )
+
+
+def _cautious(
+    room: Room, asked: Asked, chosen: Sequence[Contender], rules: RelevantRules
+) -> tuple[list[Ranked], Mapping[int, AnyMemory]]:
+    """The ranking in which outcomes that rest on an own word have few places, and what it says. `rules` notes which are hidden."""
+    candidates = room.project.candidates([contender.memory for contender in chosen])
+    rows = [one.memory for one in candidates if asked.partitions[one.partition].kind == MemoryType.OUTCOME]
+    outcomes = room.project.memories(rows)
+    no_newer_than_others(rules, candidates, outcomes)
+    hide_the_rest(rules, scored(room, asked, chosen, rules, top_k=len(chosen)), outcomes, asked.top_k)
+    ranking = scored(room, asked, chosen, rules, top_k=asked.top_k)
+    return ranking, room.project.memories([item.memory for item in ranking])
+
+
+def asking_about(room: Room, asked: Asked, question: Question) -> Asking:
+    """The question as it is put to the evidence."""
+    return asking(
+        room, reader=asked.reader, task=asked.task, task_type=asked.task_type, vector=question.vector, scope=asked.scope
+    )
+
+
+def _refilled(
+    room: Room,
+    asked: Asked,
+    chosen: Sequence[Contender],
+    rules: RelevantRules,
+    ranking: Sequence[Ranked],
+    memories: Mapping[int, AnyMemory],
+    attempts: Folds,
+) -> tuple[list[Ranked], Mapping[int, AnyMemory], Folds]:
+    """The ranking with other outcomes in the places of those that are folded into one of their attempt; the contenders, with what they say."""
+    wider = scored(room, asked, chosen, rules, top_k=len(chosen))
+    first = {item.memory for item in ranking}
+    behind = [item for item in wider if item.kind == MemoryType.OUTCOME and item.memory not in first]
+    known = {**memories, **room.project.memories([item.memory for item in behind])}
+    folds = refilled(wider, known, attempts, asked.top_k)
+    others = [item.memory for item in behind if item.memory not in folds]
+    taken = first.union(others[: len(attempts)])
+    return [item for item in wider if item.memory in taken], known, folds
+
+
+def rules_among(room: Room, asked: Asked, about: Asking, rows: Sequence[int]) -> RelevantRules:
+    """Which of the rules among some memories speak about the task that is asked about."""
+    kinds = {one.memory: asked.partitions[one.partition].kind for one in room.project.candidates(rows)}
+    return relevant_rules(room, kinds, lambda: about)
+
+
+def _advised_first(order: Sequence[Ranked], rules: RelevantRules) -> list[Ranked]:
+    """The same places, with the learned heuristics among themselves in the order of the success that is expected of them for this task."""
+    places = [place for place, item in enumerate(order) if item.memory in rules.shown and item.memory not in rules.failing]
+    best = sorted((order[place] for place in places), key=lambda item: -round(rules.shown[item.memory].expected, 9))
+    moved = dict(zip(places, best, strict=True))
+    return [moved.get(place, item) for place, item in enumerate(order)]
+
+
+def scored(room: Room, asked: Asked, chosen: Sequence[Contender], rules: RelevantRules, *, top_k: int) -> list[Ranked]:
+    """The contenders that still exist with their scores, at most `top_k` of each kind, best first."""
+    candidates = rules.kept(room.project.candidates([contender.memory for contender in chosen]))
+    return ranked(chosen, candidates, kinds=asked.scope.kinds, profile=asked.profile, now=asked.now, top_k=top_k)
+
+
+def contenders_for(top_k: int) -> int:
+    """How many memories of each kind are scored: more than are asked for, since other factors than similarity have a say."""
+    return 2 * top_k + 10
+
+
+def factors_of(item: Ranked, profile: Profile) -> Factors:
+    """The factors of a score with their weights, and the multiplier."""
+    return Factors(**item.factors, usefulness=item.usefulness, weights=dict(profile.weights_of(item.kind)))
+
+
+def _chosen(
+    room: Room, question: Question, scope: ReadableScope, top_k: int, near: NDArray[np.int64]
+) -> tuple[Found, list[Contender]]:
+    """What was found, and the contenders of each kind: the most similar ones, and the rules that are near."""
+    index = room.index.current()
+    wanted = contenders_for(top_k)
+    found = search_named(room, index, question, scope, hits=wanted, always=near)
+    of_kind = scope.kind_numbers(found.partitions)
+    chosen = contenders(found.similarities, memories=found.memories, groups=of_kind, ties=found.ties, limit=wanted)
+    chosen += _others_near(found, of_kind, chosen, near)
+    return found, _with_all_copies(index, found, of_kind, chosen) if index.has_copies else chosen
+
+
+def _others_near(
+    found: Found, of_kind: NDArray[np.int64], chosen: Sequence[Contender], near: NDArray[np.int64]
+) -> list[Contender]:
+    """The rules that are near, without those that contend already, or of which an equal one does."""
+    had = [contender.memory for contender in chosen]
+    at = np.flatnonzero(np.isin(found.memories, np.setdiff1d(near, had)))
+    if not len(at):
+        return []
+    equal = set(_contents(found, of_kind, had))
+    others = contenders(
+        found.similarities[at], memories=found.memories[at], groups=of_kind[at], ties=found.ties[at], limit=len(at)
+    )
+    contents = _contents(found, of_kind, [other.memory for other in others])
+    return [other for other, content in zip(others, contents, strict=True) if content not in equal]
+
+
+def _contents(found: Found, of_kind: NDArray[np.int64], memories: Sequence[int]) -> list[tuple[int, int]]:
+    """The tie and the number of the kind of each of some memories that were found: the same for equal ones."""
+    places = found.memories.searchsorted(memories)
+    return list(zip(found.ties[places].tolist(), of_kind[places].tolist(), strict=True))
+
+
+def _with_all_copies(
+    index: ProjectIndex, found: Found, of_kind: NDArray[np.int64], chosen: Sequence[Contender]
+) -> list[Contender]:
+    """The contenders with the numbers of all that they stand for: of the copies in a partition the search finds but some."""
+    contents = _contents(found, of_kind, [contender.memory for contender in chosen])
+    equal = found.memories[np.isin(found.ties, [tie for tie, _ in contents])]
+    copies: Counter[tuple[int, int]] = Counter()
+    for content, count in zip(_contents(found, of_kind, equal.tolist()), index.copies(equal).tolist(), strict=True):
+        copies[content] += count
+    return [one._replace(copies=max(copies[content], one.copies)) for one, content in zip(chosen, contents, strict=True)]

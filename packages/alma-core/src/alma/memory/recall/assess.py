@@ -1,0 +1,141 @@
+"""How likely something is to succeed, from what is known of like tasks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from alma.evidence import Interval, Tally
+from alma.learning.clusters import ALIKE, design_weights
+from alma.learning.consulting import Consulted
+from alma.learning.pooling import SAME_WAY
+from alma.learning.records import RecordMaker, counted, ranged, verdict_of
+from alma.learning.standings import Standings
+from alma.memory import arguments as args
+from alma.memory.argument_order import check_order
+from alma.memory.recall.knowledge import advised, asking
+from alma.memory.recall.strategies import shown_rows
+from alma.memory.room import Room
+from alma.memory.scopes import needed_by
+from alma.text import matched_text
+from alma.types.strategies import Assessment, Judgement, StrategyRecord
+
+EVEN = 0.5
+LEAST_TRIALS = 0.25
+"""With less than this, nothing is known."""
+
+PRIOR_TRIALS = 2.0
+
+_ADVICE = {
+    Judgement.WORKS: "use it",
+    Judgement.SEEMS_TO_WORK: "it has worked so far; use it, and watch",
+    Judgement.UNDECIDED: "tried, but neither way is clear",
+    Judgement.SEEMS_TO_FAIL: "it has failed so far; look for another way",
+    Judgement.FAILS: "avoid it",
+    Judgement.UNKNOWN: "unknown: nothing like it was tried",
+}
+_OUTLOOK = {
+    **_ADVICE,
+    Judgement.SEEMS_TO_WORK: "such tasks succeed more often than not",
+    Judgement.SEEMS_TO_FAIL: "such tasks fail more often than not; look for another way",
+}
+_BEST_OF_BAD = "better than the others, but it fails more often than not"
+_WORST_OF_GOOD = "worse than the others, but it succeeds more often than not"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known: the expected rate, where it lies, the evidence, and what it amounts to."""
+
+    score: float
+    interval: Interval
+    counts: Tally
+    judgement: Judgement
+    records: tuple[StrategyRecord, ...] = ()
+
+
+def assess(room: Room, *, strategy: object, context: object, agent: object, task_type: object = None) -> Assessment:
+    """How likely a strategy is to succeed in a context, or a task whatever is tried."""
+    reader = args.checked_name(agent, "agent")
+    check_order(room, agent)
+    redacted = room.store.redaction.value
+    task = redacted(args.checked_text(context, "context"))
+    way = redacted(args.optional_text(strategy, "strategy"))
+    asked = asking(room, reader=reader, task=task, task_type=redacted(args.optional_label(task_type, "task_type")))
+    also = [] if way is None else [(way, room.store.texts.query(matched_text(way), room.project))]
+    with advised(room, asked, also=also) as consulted:
+        known = _of_task(consulted) if way is None else _of_strategy(room, consulted, reader, way)
+    advice = _OUTLOOK[known.judgement] if way is None else _advice(known)
+    return Assessment(
+        agent=reader,
+        strategy=way,
+        context=task,
+        confidence_score=known.score,
+        interval=ranged(known.interval),
+        trials=known.counts.trials,
+        successes=known.counts.successes,
+        verdict=known.judgement,
+        recommendation=advice,
+        told=_told(known, advice),
+        records=known.records,
+    )
+
+
+def _of_task(known: Consulted) -> _Known:
+    """The rate of success on such tasks whatever is tried: that of the same task where it was tried, drawn to that of like ones."""
+    counts = known.side.counts.rows[known.cells]
+    is_own = known.task_cosines[known.side.places.rows[known.cells, 0]] >= 1.0
+    weights = known.cell_weights * np.where(is_own, 1.0, design_weights(counts[:, 1], np.full(len(counts), ALIKE)))
+    own, like = (
+        Tally(float((weights * counts[:, 0])[part].sum()), float((weights * counts[:, 1])[part].sum()))
+        for part in (is_own, ~is_own)
+    )
+    towards = _drawn(like, known.advice.base)
+    if own.trials:
+        return _whole_task(own, _drawn(own, towards))
+    return _whole_task(like, towards)
+
+
+def _whole_task(counts: Tally, score: float) -> _Known:
+    if counts.trials < LEAST_TRIALS:
+        return _Known(score, Interval(0.0, 1.0), counts, Judgement.UNKNOWN)
+    around = counts.interval()
+    judgement = Judgement.UNDECIDED
+    if around.lower > EVEN:
+        judgement = Judgement.SEEMS_TO_WORK
+    elif around.upper < EVEN:
+        judgement = Judgement.SEEMS_TO_FAIL
+    return _Known(score, around, counts, judgement)
+
+
+def _of_strategy(room: Room, known: Consulted, reader: str, strategy: str) -> _Known:
+    row = known.texts.index(strategy)
+    advice, standings = known.advice, Standings.of(known, needed_by(room, reader))
+    counts = Tally(float(advice.successes[row]), float(advice.trials[row]))
+    score = float(advice.expected[row])
+    if counts.trials < LEAST_TRIALS:
+        return _Known(score if known.side.held else EVEN, Interval(0.0, 1.0), counts, Judgement.UNKNOWN)
+    judgement = verdict_of(standings.heuristics[row], standings.anti_patterns[row], trials=counts.trials)
+    maker = RecordMaker(known, standings, reader=reader)
+    records = tuple(maker.record(shown) for shown in shown_rows(known) if known.same[row, shown] >= SAME_WAY)
+    return _Known(score, Interval(float(advice.lower[row]), float(advice.upper[row])), counts, judgement, records)
+
+
+def _drawn(counts: Tally, towards: float) -> float:
+    return (counts.successes + PRIOR_TRIALS * towards) / (counts.trials + PRIOR_TRIALS)
+
+
+def _advice(known: _Known) -> str:
+    """What to do with a strategy: a rule compares it with the others, which need not be any good."""
+    if known.judgement in (Judgement.WORKS, Judgement.SEEMS_TO_WORK) and known.counts.rate < EVEN:
+        return _BEST_OF_BAD
+    if known.judgement in (Judgement.FAILS, Judgement.SEEMS_TO_FAIL) and known.counts.rate > EVEN:
+        return _WORST_OF_GOOD
+    return _ADVICE[known.judgement]
+
+
+def _told(known: _Known, advice: str) -> str:
+    if known.judgement is Judgement.UNKNOWN:
+        return advice
+    counts = Tally(round(known.counts.successes, 1), round(known.counts.trials, 1))
+    around = f"{known.interval.lower:.0%} to {known.interval.upper:.0%}"
+    return f"{known.judgement}: {counted(counts)} ({around}), expected {known.score:.0%}; {advice}"

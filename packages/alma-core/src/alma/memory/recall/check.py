@@ -1,0 +1,128 @@
+"""Checking an action before it is taken: does it match something that is known to fail?"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from alma.evidence import Tally
+from alma.learning.action_matching import is_warned_of, read_action, read_pattern, words_of_code
+from alma.learning.paraphrases import limits_of
+from alma.learning.rules import counted
+from alma.memory import arguments as args
+from alma.memory.argument_order import check_order
+from alma.memory.recall.knowledge import asking
+from alma.memory.recall.near_evidence import holding, near
+from alma.memory.recall.relevant_rules import RelevantRules, is_shared_rule, relevant_rules
+from alma.memory.room import Room
+from alma.protocols import StoredEvidence
+from alma.text import matched_text, normalised, one_line, shortened
+from alma.types.kinds import MemoryType
+from alma.types.memories import AntiPattern
+from alma.types.strategies import ActionCheck, ActionWarning
+from alma.types.tags import defused
+
+ANTI_PATTERNS = frozenset({MemoryType.ANTI_PATTERN.value})
+
+LEAST = 0.4
+"""A pattern below this cosine to the action is looked at only where both name the same code."""
+
+MOST_NAMING = 100
+"""How many of the anti-patterns that share most words with the code in an action are looked at."""
+
+MOST = 8
+TOLD_CHARS = 200
+
+
+def check(room: Room, *, agent: object, action: object, task: object = None, task_type: object = None) -> ActionCheck:
+    """The anti-patterns that an action matches, the nearest first. Writes nothing, and forbids nothing.
+
+    With a task, or its type, those that were learned warn only where they were learned from like tasks; those that were stated always do.
+    """
+    reader = args.checked_name(agent, "agent")
+    check_order(room, agent)
+    redacted = room.store.redaction.value
+    text = redacted(args.checked_text(action, "action"))
+    asked = redacted(args.optional_text(task, "task")), redacted(args.optional_label(task_type, "task_type"))
+    matching = _matching(room, reader, text)
+    behind = room.project.learned.behind(list(matching))
+    told = _told_for(room, reader, list(matching), *asked)
+    matching = {
+        row: (told.as_warning(row, pattern), cosine) for row, (pattern, cosine) in matching.items() if row not in told.hidden
+    }
+
+    def place(row: int) -> tuple[float, bool, bool, tuple[str, str, str], int]:
+        pattern, cosine = matching[row]
+        content = pattern.pattern, pattern.why_bad, pattern.better_alternative or ""
+        return -cosine, row not in behind, pattern.agent != reader, content, -row
+
+    ordered = sorted(matching, key=place)
+    warnings = [_warning(*matching[row], reader, _counts(matching[row][0], behind.get(row))) for row in ordered]
+    return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]))
+
+
+def _matching(room: Room, reader: str, text: str) -> dict[int, tuple[AntiPattern, float]]:
+    """The anti-patterns that match and that the reader does not know better, by row, each with the cosine of the pattern alone."""
+    action, beginning = read_action(text), matched_text(text)
+    near_ones = near(room, reader=reader, text=beginning, kinds=ANTI_PATTERNS, least=LEAST)
+    naming = holding(room, reader=reader, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING)
+    cosines = _cosines(room, beginning, [*{item.memory for item in near_ones} | {*naming}])
+    cosines = {row: cosine for row, cosine in cosines.items() if cosine >= LEAST or row in naming}
+    patterns = {row: memory for row, memory in room.project.memories(list(cosines)).items() if isinstance(memory, AntiPattern)}
+    limits = limits_of(room.store.texts.fingerprint)
+    return {
+        row: (pattern, cosines[row])
+        for row, pattern in patterns.items()
+        if is_warned_of(read_pattern(pattern.pattern), action, cosines[row], limits)
+    }
+
+
+def _told_for(room: Room, reader: str, rows: list[int], task: str | None, task_type: str | None) -> RelevantRules:
+    """Which of the learned patterns hold for a task. Without one, all of the reader's own do, and of others' those on what it did not try."""
+    kinds = dict.fromkeys(rows, MemoryType.ANTI_PATTERN.value)
+    if task is None and task_type is None:
+        found = room.project.candidates(rows)
+        partitions = room.project.partitions()
+        kinds = {one.memory: kinds[one.memory] for one in found if is_shared_rule(partitions[one.partition], reader)}
+    return relevant_rules(room, kinds, lambda: asking(room, reader=reader, task=task, task_type=task_type))
+
+
+def _cosines(room: Room, action: str, rows: Sequence[int]) -> dict[int, float]:
+    """How near the pattern alone is, the first passage of each; what was found may have been found by its task."""
+    vector = room.store.texts.query(action, room.project)
+    scored = room.index.current().score(vector, memories=np.array(sorted(rows), dtype=np.int64))
+    first: dict[int, tuple[int, float]] = {}
+    for memory, passage, score in zip(scored.memories.tolist(), scored.passages.tolist(), scored.scores.tolist(), strict=True):
+        first[memory] = min(first.get(memory, (passage, score)), (passage, score))
+    return {memory: score for memory, (_, score) in first.items()}
+
+
+def _folded(warnings: Iterable[ActionWarning]) -> list[ActionWarning]:
+    """The first of all that warn of the same pattern."""
+    said: dict[str, ActionWarning] = {}
+    for warning in warnings:
+        pattern = warning.anti_pattern.pattern
+        said.setdefault(normalised(pattern) or pattern, warning)
+    return list(said.values())
+
+
+def _counts(pattern: AntiPattern, behind: StoredEvidence | None) -> Tally | None:
+    """The counts of a learned pattern; with halves, which a memory rounds, where they are all of the task that it began on."""
+    if behind is None:
+        return None
+    exact, trials = behind.evidence.lifetime, pattern.occurrence_count + pattern.success_count
+    if (counted(exact.failures), counted(exact.trials)) == (pattern.occurrence_count, trials):
+        return exact
+    return Tally(float(pattern.success_count), float(trials))
+
+
+def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | None) -> ActionWarning:
+    shared = pattern.agent if pattern.agent != reader else None
+    instead = f" Instead: {_short(pattern.better_alternative)}." if pattern.better_alternative else ""
+    origin = f" (learned by {_short(shared)})" if shared else ""
+    record = f"it failed {learned.failures:g} of {learned.trials:g} times" if learned else "stated, not learned"
+    told = f"{_short(pattern.pattern)}: {_short(pattern.why_bad)}; {record}{origin}.{instead}"
+    return ActionWarning(anti_pattern=pattern, similarity=cosine, told=defused(told), shared_from=shared)
+
+
+def _short(text: str) -> str:
+    return shortened(one_line(text), TOLD_CHARS)

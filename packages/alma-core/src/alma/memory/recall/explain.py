@@ -1,0 +1,277 @@
+"""Why a memory is recalled for a question, or the one filter that keeps it out."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from alma.errors import MemoryNotFoundError
+from alma.memory import arguments as args
+from alma.memory.quarantine import reason_of
+from alma.memory.recall.answering import Answer, Asked, answered, asked, asking_about, contenders_for, rules_among, scored
+from alma.memory.recall.explanations import equal_ones, explained, explanations, place_in, words_in
+from alma.memory.recall.named_speakers import search_named
+from alma.memory.recall.search import ARMS, DENSE, TEXT, Evidence
+from alma.memory.room import Room
+from alma.memory.scopes import access_to
+from alma.protocols import ListsProjects, Place
+from alma.retrieval.fusion import LEAST_COSINE, LEAST_SHARE
+from alma.retrieval.ranking import Contender, Ranked
+from alma.types.explanation import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
+from alma.types.memories import AnyMemory, Outcome
+from alma.types.scope import Access
+
+_BOUNDLESS = 2**31
+_NOBODY = "nobody"
+
+
+def explain_retrieval(
+    room: Room,
+    *,
+    query: object,
+    memory_id: object,
+    agent: object = None,
+    user_id: object = None,
+    task_type: object = None,
+    top_k: object = 5,
+    include_shared: bool = True,
+    profile: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    arms: Collection[str] = ARMS,
+) -> RetrievalExplanation:
+    """What `retrieve` with the same arguments does with one memory, and why."""
+    wanted = args.checked_text(memory_id, "memory_id", limit=args.LONGEST_NAME)
+    place = room.project.find([wanted]).get(wanted)
+    reader, user = (agent, user_id) if agent is not None else _owner(room, place, user_id)
+    question = asked(
+        room,
+        task=query,
+        agent=reader,
+        top_k=top_k,
+        user_id=user,
+        task_type=task_type,
+        include_shared=include_shared,
+        profile=profile,
+        weights=weights,
+        arms=arms,
+    )
+    reader_told = None if agent is None and place is None else question.reader
+    told = _Teller(question, wanted, reader_told, is_owners_view=agent is None and place is not None)
+    if place is None:
+        return _absent(room, told)
+    access = access_to(
+        room, place.partition, agent=question.reader, user_id=question.user, include_shared=question.include_shared
+    )
+    if not access.is_open:
+        return told.left_out(Reason.SCOPE, _closed(access, place.partition.owner, question.reader), access=access)
+    if place.is_archived:
+        doubt = reason_of(room, told.memory_id)
+        gone = f"it is in quarantine: it {doubt}" if doubt else "it was forgotten: it is archived, and no search looks at it"
+        return told.left_out(Reason.ARCHIVED, gone, access=access)
+    answer = answered(room, question)
+    assert answer is not None
+    why = _hidden(room, question, place, answer)
+    if why is not None:
+        return told.left_out(Reason.OVERRULED, why, access=access)
+    return _judged(room, question, answer, place.memory, told)
+
+
+def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | None:
+    """Why a learned rule is not shown for the task, `None` if it may be."""
+    rows = [contender.memory for contender in answer.contenders]
+    rules = (
+        answer.rules
+        if place.memory in rows
+        else rules_among(room, asked, asking_about(room, asked, answer.question), [*rows, place.memory])
+    )
+    return rules.why_hidden(place.memory)
+
+
+def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, object]:
+    """Who asks where nobody is named: the memory's own owner; for a preference, whoever wrote it down, for its user."""
+    if place is None:
+        return _NOBODY, user_id
+    owner = place.partition.owner
+    if not place.partition.is_user:
+        return owner, user_id
+    memory = _memory(room, place.memory)
+    return memory.agent or owner, owner if user_id is None else user_id
+
+
+def _memory(room: Room, row: int) -> AnyMemory:
+    memory = room.project.memories([row]).get(row)
+    if memory is None:
+        raise MemoryNotFoundError(f"a memory of project {room.name!r} was purged while it was asked for; ask again")
+    return memory
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Makes the explanation of one memory for one question."""
+
+    asked: Asked
+    memory_id: str
+    reader: str | None
+    is_owners_view: bool
+
+    def selected(self, explanation: Explanation) -> RetrievalExplanation:
+        told = f"Selected because: {_factors(explanation)}; score {explanation.score:.3f}, rank {explanation.rank}"
+        details = [f"words matched: {', '.join(explanation.words)}"] if explanation.words else []
+        details += [f"its evidence is near: {explanation.evidence}"] if explanation.evidence else []
+        text = "; ".join([told, *details, explanation.access.told])
+        return self._made(Reason.SELECTED, text, access=explanation.access, explanation=explanation)
+
+    def left_out(self, reason: Reason, why: str, **more: Any) -> RetrievalExplanation:
+        return self._made(reason, f"Not selected because: {why}", **more)
+
+    def _made(self, reason: Reason, text: str, **more: Any) -> RetrievalExplanation:
+        asked = self.asked
+        view = f" (asked as its owner {self.reader!r}, since no agent was named)" if self.is_owners_view else ""
+        return RetrievalExplanation(
+            query=asked.task,
+            memory_id=self.memory_id,
+            agent=self.reader,
+            user_id=asked.user,
+            top_k=asked.top_k,
+            is_owners_view=self.is_owners_view,
+            reason=reason,
+            text=text + view,
+            **more,
+        )
+
+
+def _factors(explanation: Explanation) -> str:
+    told = [f"{label}={explanation.factors[name].value:.2f}" for name, label in FACTOR_LABELS.items()]
+    if explanation.usefulness != 1.0:
+        told.append(f"usefulness={explanation.usefulness:.2f}")
+    return ", ".join(told)
+
+
+def _absent(room: Room, told: _Teller) -> RetrievalExplanation:
+    storage = room.store.storage
+    others = [name for name in storage.project_names() if name != room.name] if isinstance(storage, ListsProjects) else []
+    if any(storage.project(name).find([told.memory_id]) for name in others):
+        return told.left_out(Reason.OTHER_PROJECT, "it belongs to another project of this store, and a project is a wall")
+    return told.left_out(Reason.UNKNOWN, f"no memory of project {room.name!r} has the id {told.memory_id!r}")
+
+
+def _closed(access: Access, owner: str, reader: str) -> str:
+    if access is Access.NOT_SHARED:
+        return (
+            f"{owner!r}, who owns it, shares nothing with {reader!r}, and {reader!r} does not inherit from {owner!r}; "
+            f"share_with of {owner!r} or inherit_from of {reader!r} would let it in"
+        )
+    if access is Access.LEFT_OUT:
+        return (
+            f"{owner!r}, who owns it, has a share_with that leaves {reader!r} out; only naming {reader!r} there would let it in"
+        )
+    return access.told
+
+
+def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller) -> RetrievalExplanation:
+    if any(item.memory == memory for item in answer.order):
+        return told.selected(explanations(room, asked, answer)[memory])
+    if memory in answer.folded:
+        standing = answer.memories[answer.folded[memory]]
+        says = "is of the same attempt" if isinstance(standing, Outcome) else "says the same of the same tasks"
+        why = f"it {says} as {standing.id}, which stands for it"
+        return told.left_out(Reason.FOLDED, why, stands_for_it=standing.id)
+    evidence = _evidence(room, answer, memory)
+    item = _scored(room, asked, answer, evidence, memory)
+    if item is None:
+        return told.left_out(Reason.ARCHIVED, "it was forgotten just now")
+    explanation = explained(room, asked, answer, evidence, item, words_in(room, answer, [memory])[memory])
+    numbers = {"explanation": explanation, "access": explanation.access}
+    if not evidence.is_relevant[place_in(evidence.memories, memory)]:
+        floor = Floor(cosine=LEAST_COSINE, share=LEAST_SHARE)
+        return told.left_out(Reason.BELOW_FLOOR, _beside_the_point(explanation), floor=floor, **numbers)
+    equal = equal_ones(room, answer, memory)
+    if equal and equal[0] != memory:
+        other = _memory(room, equal[0]).id
+        why = f"it says the same as {other}, which stands for all {len(equal)} memories of that content"
+        return told.left_out(Reason.FOLDED, why, stands_for_it=other, **numbers)
+    needed = _top_k_that_returns(room, asked, memory)
+    if not equal:
+        reason, why = Reason.NOT_A_CANDIDATE, _not_found(explanation)
+    elif all(contender.memory != memory for contender in answer.contenders):
+        reason, why = Reason.NOT_A_CONTENDER, _not_scored(explanation, asked)
+    else:
+        reason, why = Reason.BELOW_LAST, f"its score {explanation.score:.4f} ({_factors(explanation)}) is too low"
+    last = [other.score for other in answer.order if other.kind == item.kind][-1:]
+    rest = f"; the last {item.kind} returned has {last[0]:.4f}" if last else ""
+    remedy = f"; top_k={needed} would return it" if needed else ""
+    return told.left_out(reason, f"{why}{rest}{remedy}", score_needed=next(iter(last), None), top_k_needed=needed, **numbers)
+
+
+def _beside_the_point(explanation: Explanation) -> str:
+    below = {
+        DENSE: f"its cosine {explanation.cosine:.3f} is below {LEAST_COSINE:.2f}",
+        TEXT: f"its share of matching words {explanation.share:.3f} is below {LEAST_SHARE:.2f}",
+    }
+    return f"it is not about the query: {', and '.join(below[arm] for arm in explanation.arms)}"
+
+
+def _not_found(explanation: Explanation) -> str:
+    return (
+        f"neither search of this large scope brought it up: too many others are nearer in meaning than its cosine {explanation.cosine:.3f} "
+        f"and have more of the words than its share {explanation.share:.3f}; its score would be {explanation.score:.4f}"
+    )
+
+
+def _not_scored(explanation: Explanation, asked: Asked) -> str:
+    return (
+        f"its similarity {explanation.similarity:.4f} is not among the {contenders_for(asked.top_k)} greatest of its kind, which alone are "
+        f"scored; its score would be {explanation.score:.4f}"
+    )
+
+
+def _evidence(room: Room, answer: Answer, memory: int) -> Evidence:
+    """The evidence of the answer; searched again where the memory is not part of it."""
+    if place_in(answer.found.evidence.memories, memory) is not None:
+        return answer.found.evidence
+    index = room.index.current()
+    return search_named(room, index, answer.question, answer.scope, also=np.array([memory])).evidence
+
+
+def _scored(room: Room, asked: Asked, answer: Answer, evidence: Evidence, memory: int) -> Ranked | None:
+    at = place_in(evidence.memories, memory)
+    if at is None:
+        return None
+    alone = Contender(memory, float(evidence.similarities[at]), 1)
+    return next(iter(scored(room, asked, [alone], answer.rules, top_k=1)), None)
+
+
+def _top_k_that_returns(room: Room, asked: Asked, memory: int) -> int | None:
+    """A `top_k` greater than the one given that returns a memory, tried out; `None` if the largest does not."""
+    wider = _answer(room, asked, args.LARGEST_TOP_K)
+    if all(item.memory != memory for item in wider.order):
+        return None
+    top_k = _least_top_k(room, asked, wider, memory)
+    while top_k < args.LARGEST_TOP_K and all(item.memory != memory for item in _answer(room, asked, top_k).order):
+        top_k = min(2 * top_k, args.LARGEST_TOP_K)
+    return top_k
+
+
+def _answer(room: Room, asked: Asked, top_k: int) -> Answer:
+    answer = answered(room, replace(asked, top_k=top_k))
+    assert answer is not None
+    return answer
+
+
+def _least_top_k(room: Room, asked: Asked, wider: Answer, memory: int) -> int:
+    """The least `top_k` for which a memory is among the contenders of its kind and among the best of them, were those all there are."""
+    ranking = scored(room, asked, wider.contenders, wider.rules, top_k=_BOUNDLESS)
+    kind = next(item.kind for item in ranking if item.memory == memory)
+    order = {item.memory: place for place, item in enumerate(ranking) if item.kind == kind}
+    by_similarity = [contender.memory for contender in wider.contenders if contender.memory in order]
+    # rules that are near contend whatever `top_k` is
+    first = {other: 0 if other in wider.near else place for place, other in enumerate(by_similarity)}
+
+    ahead = np.sort([place for other, place in first.items() if order[other] < order[memory]])
+    fits = (
+        top_k
+        for top_k in range(asked.top_k + 1, args.LARGEST_TOP_K)
+        if contenders_for(top_k) > first[memory] and ahead.searchsorted(contenders_for(top_k)) < top_k
+    )
+    return next(fits, args.LARGEST_TOP_K)

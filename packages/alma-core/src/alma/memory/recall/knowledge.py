@@ -1,0 +1,67 @@
+"""What a reader knows of a task: its own evidence and that of the agents it reads, put to one question."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.learning.consulting import Consulted, consulted
+from alma.learning.experience import Question
+from alma.memory.readable import ReadableScope
+from alma.memory.room import Room
+from alma.memory.scopes import readable
+from alma.retrieval.query import without_names
+from alma.text import matched_text, spelt
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question of a reader: the task, if one is given, with its vector, the type, and whose evidence counts."""
+
+    reader: str
+    agents: tuple[str, ...]
+    question: Question | None
+
+
+def asking(
+    room: Room,
+    *,
+    reader: str,
+    task: str | None,
+    task_type: str | None,
+    vector: Vector | None = None,
+    scope: ReadableScope | None = None,
+) -> Asking:
+    """The question about a task, about a type, or about all that was tried. `vector` is that of the task where it is known."""
+    agents = owners(room, reader, scope)
+    kind = None if task_type is None else spelt(task_type)
+    if task is None:
+        blank = np.zeros(room.store.texts.fingerprint.dimension, np.float32)
+        return Asking(reader, agents, None if kind is None else Question("", blank, kind))
+    if vector is None:
+        vector = room.store.texts.query(without_names(task, frozenset({*agents, reader})), room.project)
+    return Asking(reader, agents, Question(matched_text(task), vector, kind))
+
+
+def owners(room: Room, reader: str, scope: ReadableScope | None = None) -> tuple[str, ...]:
+    """The agents whose outcomes a reader may read, sorted."""
+    found = readable(room, agent=reader, user_id=None) if scope is None else scope
+    return found.learners
+
+
+@contextmanager
+def advised(
+    room: Room,
+    asked: Asking,
+    *,
+    is_of_steps: bool = False,
+    also: Sequence[tuple[str, Vector]] = (),
+    wanted: Iterable[str] = (),
+) -> Iterator[Consulted]:
+    """The advice on a question, as of now; see `consulted`. What it gives is valid inside."""
+    with room.book(asked.agents) as book:
+        yield consulted(book.side(is_of_steps=is_of_steps), asked.question, reader=asked.reader, also=also, wanted=wanted)

@@ -1,0 +1,231 @@
+"""Rules are shown where their evidence is near, and with what it says of the task at hand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from alma.learning.better_alternative import better_alternative
+from alma.learning.consulting import Consulted
+from alma.learning.ledger import OTHERS
+from alma.learning.level_words import said_of
+from alma.learning.levels import Level, Row
+from alma.learning.pooling import NEAR, SAME_WAY
+from alma.learning.rules import (
+    confidence_in_failure,
+    confidence_in_success,
+    counted,
+    shortened_strategy,
+)
+from alma.learning.standings import Standings
+from alma.learning.telling import most_telling
+from alma.memory.recall.knowledge import Asking, advised
+from alma.memory.room import Room
+from alma.memory.scopes import needed_by
+from alma.observing import merged_reasons
+from alma.protocols import Candidate, StoredEvidence
+from alma.types.evidence import Happening
+from alma.types.explanation import EvidencePart
+from alma.types.kinds import MemoryType
+from alma.types.memories import AntiPattern, AnyMemory, Heuristic
+from alma.types.partition import Partition
+
+RULES = frozenset({MemoryType.HEURISTIC.value, MemoryType.ANTI_PATTERN.value})
+
+RELEVANT = 0.25
+"""A rule is shown from this product on: the weight of the task that it began on, times the cosine of the nearest task that bears it out."""
+
+UNKNOWN_HOME = NEAR
+"""The weight of the task that a rule began on where that is too old to be in hand: only evidence of much the same tasks speaks for it."""
+
+LEAST_TRIALS, LEAST_OF_ONE_TASK = 1.5, 0.9
+"""With less pooled evidence a rule is not shown: retries of one other task say too little. Where the caller named the type, or where that task is
+`VERY_NEAR`, one is enough."""
+
+VERY_NEAR = 0.6
+
+FAR = "its evidence is on other tasks than this one"
+TOO_LITTLE = "its evidence on tasks like this one is worth too little"
+OTHERWISE = "what is known of tasks like this one no longer bears it out"
+ALREADY_SHOWN = "another rule that is shown is about the same way of doing it"
+
+
+class Near(NamedTuple):
+    """The weight of the task that a rule began on, and the cosine of the nearest task that bears it out."""
+
+    home: float
+    nearest: float
+
+    @property
+    def product(self) -> float:
+        """How near the evidence is."""
+        return self.home * self.nearest
+
+    def as_part(self) -> EvidencePart:
+        """The same as part of an explanation."""
+        return EvidencePart(home=self.home, nearest=self.nearest, least=RELEVANT)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a rule says of the task at hand: counts, how far it is believed, and what to do instead."""
+
+    row: Row
+    level: Level
+    expected: float
+    better_alternative: str | None
+    reasons: Sequence[Happening]
+
+
+@dataclass(slots=True)
+class RelevantRules:
+    """The learned rules among some memories: those that are shown, and why others are not, by row."""
+
+    shown: dict[int, Shown] = field(default_factory=dict)
+    hidden: dict[int, str] = field(default_factory=dict)
+    failing: set[int] = field(default_factory=set)
+    """The rows of the anti-patterns among those that are shown."""
+    nearness: dict[int, Near] = field(default_factory=dict)
+    """How near the evidence of each is, if its strategy was tried on any task that counts."""
+    seen_at: dict[int, int] = field(default_factory=dict)
+    """Outcomes that count as no newer than this; see `alma.memory.recall.own_word`."""
+
+    def why_hidden(self, row: int) -> str | None:
+        """Why a rule is not shown, `None` if nothing speaks against it."""
+        why, near = self.hidden.get(row), self.nearness.get(row)
+        return f"{why}: {near.as_part()}, less than {RELEVANT}" if why == FAR and near else why
+
+    def kept(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        """The candidates without hidden rules, the shown ones with the counts that hold for the task at hand."""
+        return [self._as_shown(one) for one in candidates if one.memory not in self.hidden]
+
+    def _as_shown(self, one: Candidate) -> Candidate:
+        shown = self.shown.get(one.memory)
+        if shown is None:
+            return one._replace(seen_at=self.seen_at[one.memory]) if one.memory in self.seen_at else one
+        lifetime, recent = shown.row.lifetime, shown.row.recent
+        if one.memory in self.failing:
+            return one._replace(successes=lifetime.successes, trials=lifetime.failures, confidence=confidence_in_failure(recent))
+        return one._replace(successes=lifetime.successes, trials=lifetime.trials, confidence=confidence_in_success(recent))
+
+    def as_shown(self, row: int, memory: AnyMemory) -> AnyMemory:
+        """The memory with what it says of the task at hand."""
+        shown = self.shown.get(row)
+        if shown is None or not isinstance(memory, Heuristic | AntiPattern):
+            return memory
+        lifetime = shown.row.lifetime
+        metadata = {
+            **memory.metadata,
+            "status": shown.level.standing.value,
+            **said_of(shown.row, shown.level, works=row not in self.failing),
+        }
+        if isinstance(memory, Heuristic):
+            counts = {"occurrence_count": counted(lifetime.trials), "success_count": int(lifetime.successes)}
+            confidence = confidence_in_success(shown.row.recent)
+            return memory.model_copy(update={**counts, "confidence": confidence, "metadata": metadata})
+        failures = counted(lifetime.failures)
+        counts = {"occurrence_count": failures, "success_count": counted(lifetime.trials) - failures}
+        said = {
+            "confidence": confidence_in_failure(shown.row.recent),
+            "better_alternative": shown.better_alternative,
+            "why_bad": most_telling(shown.reasons) or memory.why_bad,
+        }
+        return memory.model_copy(update={**counts, **said, "metadata": metadata})
+
+    def as_warning(self, row: int, pattern: AntiPattern) -> AntiPattern:
+        """An anti-pattern with what it says of the task at hand."""
+        shown = self.as_shown(row, pattern)
+        assert isinstance(shown, AntiPattern)  # it stays what it is
+        return shown
+
+
+def relevant_rules(
+    room: Room,
+    rows: Mapping[int, str],
+    about: Callable[[], Asking],
+) -> RelevantRules:
+    """Which of the rules, kinds by their rows, speak about what is asked. Rules that were stated are always shown, and not among them. `about` is
+    called only if there are others."""
+    found = RelevantRules()
+    behind = room.project.learned.behind([row for row, kind in rows.items() if kind in RULES])
+    if not behind:
+        return found
+    asked = about()
+    for is_of_steps in (False, True):
+        learned = {row: stored for row, stored in behind.items() if stored.evidence.is_of_steps is is_of_steps}
+        if learned:
+            wanted = [stored.evidence.strategy_hash for stored in learned.values()]
+            with advised(room, asked, is_of_steps=is_of_steps, wanted=wanted) as known:
+                _judge(room, known, learned, rows, asked, found)
+    return found
+
+
+def _judge(
+    room: Room,
+    known: Consulted,
+    learned: Mapping[int, StoredEvidence],
+    kinds: Mapping[int, str],
+    asked: Asking,
+    found: RelevantRules,
+) -> None:
+    standings = Standings.of(known, needed_by(room, asked.reader))
+    taken: dict[str, list[int]] = {}
+    for row in sorted(learned, key=lambda row: _preference(known, learned[row], asked.reader, row)):
+        kind, place = kinds[row], known.row_of(learned[row].evidence.strategy_hash)
+        if place is None:
+            found.hidden[row] = FAR
+            continue
+        near = found.nearness[row] = _nearness(known, place, kind, learned[row])
+        if near.product < RELEVANT:
+            found.hidden[row] = FAR
+            continue
+        if not _is_enough(known, place, near, is_shared=learned[row].evidence.agent != asked.reader):
+            found.hidden[row] = TOO_LITTLE
+            continue
+        level = (standings.heuristics if kind == MemoryType.HEURISTIC else standings.anti_patterns)[place]
+        if level is None:
+            found.hidden[row] = OTHERWISE
+        elif any(known.same[place, other] >= SAME_WAY for other in taken.get(kind, ())):
+            found.hidden[row] = ALREADY_SHOWN
+        else:
+            taken.setdefault(kind, []).append(place)
+            instead = None
+            if kind == MemoryType.ANTI_PATTERN:
+                found.failing.add(row)
+                instead = alternative_to(known, place)
+            reasons = merged_reasons(entry.evidence.reasons for entry, _ in known.entries(place))
+            found.shown[row] = Shown(standings.rows[place], level, float(known.advice.expected[place]), instead, reasons)
+
+
+def alternative_to(known: Consulted, failing: int) -> str | None:
+    """What to do instead of the strategy of a row, where something is known to do better."""
+    trusted = np.array(
+        [any(entry.is_trusted_success for entry, _ in known.entries(row)) for row in range(len(known.texts))], dtype=bool
+    )
+    other = better_alternative(known.advice, failing, same=known.same[failing], corroborated=trusted)
+    return None if other is None else shortened_strategy(known.texts[other])
+
+
+def _nearness(known: Consulted, row: int, kind: str, stored: StoredEvidence) -> Near:
+    """How near the task is that a rule began on, and the nearest one on which the strategy did what the rule says."""
+    advice, home = known.advice, known.nearness_of(stored.evidence.id)
+    nearest = advice.near_successes[row] if kind == MemoryType.HEURISTIC else advice.near_failures[row]
+    return Near(UNKNOWN_HOME if home is None else home, float(nearest))
+
+
+def _is_enough(known: Consulted, row: int, near: Near, *, is_shared: bool) -> bool:
+    """Whether what was tried on near tasks is worth enough trials."""
+    is_named = known.question.task_type is not None or not known.question.task
+    least = LEAST_OF_ONE_TASK if is_named or near.nearest >= VERY_NEAR else LEAST_TRIALS
+    return bool(known.advice.trials[row] >= (least * OTHERS if is_shared else least))
+
+
+def _preference(known: Consulted, stored: StoredEvidence, reader: str, row: int) -> tuple[bool, float, int]:
+    """Which of several rules about the same strategy is shown: the reader's own, then the nearest, then the oldest."""
+    return stored.evidence.agent != reader, -(known.nearness_of(stored.evidence.id) or 0.0), row
+
+
+def is_shared_rule(partition: Partition, reader: str) -> bool:
+    """Whether these are another agent's heuristics or anti-patterns."""
+    return partition.kind in RULES and partition.owner != reader

@@ -1,0 +1,104 @@
+"""Recalling: what was chosen as a slice. Writes nothing."""
+
+from collections.abc import Collection, Mapping
+from time import perf_counter
+
+from alma.memory.recall.answering import Answer, Asked, answered, asked, factors_of
+from alma.memory.recall.explanations import explanations
+from alma.memory.recall.hits import hits
+from alma.memory.recall.search import ARMS
+from alma.memory.room import Room
+from alma.memory.scopes import unknown_agent_hint
+from alma.types.identity import from_micros
+from alma.types.memories import AnyMemory
+from alma.types.recalled import Recalled
+from alma.types.sentences import ATTEMPT, HITS
+from alma.types.slice import MemorySlice
+from alma.types.tags import tags_for
+
+SHARED_FROM = "shared_from"
+"""The key of the metadata that names the owner of a shared memory. Set here alone, whatever was stored under it."""
+
+
+def retrieve(
+    room: Room,
+    *,
+    task: object,
+    agent: object,
+    top_k: object = 5,
+    user_id: object = None,
+    task_type: object = None,
+    include_shared: bool = True,
+    profile: str | None = None,
+    weights: Mapping[str, float] | None = None,
+    arms: Collection[str] = ARMS,
+    explain: bool = False,
+) -> MemorySlice:
+    """The memories that matter for a task, at most `top_k` of each kind, best first; with every number behind them if `explain`."""
+    begun = perf_counter()
+    question = asked(
+        room,
+        task=task,
+        agent=agent,
+        top_k=top_k,
+        user_id=user_id,
+        task_type=task_type,
+        include_shared=include_shared,
+        profile=profile,
+        weights=weights,
+        arms=arms,
+    )
+    answer = answered(room, question)
+    recalled = _recalled(room, question, answer, explain) if answer else ()
+    return MemorySlice(
+        query=question.task,
+        agent=question.reader,
+        project_id=room.name,
+        retrieved_at=from_micros(question.now),
+        recalled=recalled,
+        hint=None if recalled else unknown_agent_hint(question.partitions, question.reader, question.task),
+        retrieval_time_ms=(perf_counter() - begun) * 1000,
+    )
+
+
+def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tuple[Recalled, ...]:
+    standing = set(answer.folded.values())
+    near = hits(room, answer)
+    pairs = [
+        (item, _told_apart(_as_stored_unless(item.memory in standing, answer.memories[item.memory]), question.reader))
+        for item in answer.order
+    ]
+    pairs = [(item, _with(memory, HITS, near[item.memory]) if item.memory in near else memory) for item, memory in pairs]
+    tags = tags_for([memory for _, memory in pairs])
+    explained = explanations(room, question, answer) if explain else {}
+    return tuple(
+        Recalled(
+            tag=tag,
+            memory=memory,
+            score=item.score,
+            factors=factors_of(item, question.profile),
+            copies=item.copies,
+            explanation=explained.get(item.memory),
+        )
+        for tag, (item, memory) in zip(tags, pairs, strict=True)
+    )
+
+
+def _as_stored_unless(tells: bool, memory: AnyMemory) -> AnyMemory:
+    """Of an attempt only that outcome tells which stands for it, whatever was stored under the key."""
+    if tells or ATTEMPT not in memory.metadata:
+        return memory
+    return memory.model_copy(update={"metadata": {name: value for name, value in memory.metadata.items() if name != ATTEMPT}})
+
+
+def _with(memory: AnyMemory, name: str, value: object) -> AnyMemory:
+    return memory.model_copy(update={"metadata": {**memory.metadata, name: value}})
+
+
+def _told_apart(memory: AnyMemory, reader: str) -> AnyMemory:
+    """A shared memory says whose it is; no other may say that it is shared."""
+    if memory.kind != "user_preference" and memory.agent != reader:
+        return _with(memory, SHARED_FROM, memory.agent)
+    if SHARED_FROM not in memory.metadata:
+        return memory
+    return memory.model_copy(update={"metadata": {name: value for name, value in memory.metadata.items() if name != SHARED_FROM}})

@@ -1,0 +1,374 @@
+"""Two searches, each candidate of one scored exactly in the other, and the background that both are judged against."""
+
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.memory.readable import ReadableScope
+from alma.memory.room import Room
+from alma.protocols import PassageScores, TextScores
+from alma.retrieval import bm25, fusion
+from alma.retrieval.named_time import Interval
+from alma.types.identity import to_micros
+from alma.types.kinds import MemoryType
+from alma.vectors import ProjectIndex
+from alma.vectors.table import ascending
+
+DENSE = "dense"
+TEXT = "text"
+ARMS = (DENSE, TEXT)
+DATED = frozenset({MemoryType.CONVERSATION.value, MemoryType.OUTCOME.value})
+"""The kinds that happened at a time. Rules, facts and preferences hold at any."""
+
+MOST_DATED = 300
+"""Memories whose times are read for a question that names one: reading those of a whole sample would take longer than the search."""
+
+_USUAL = {DENSE: fusion.DENSE, TEXT: fusion.TEXT}
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is searched for: a vector, words, and the time that is named, if one is."""
+
+    vector: NDArray[np.float32]
+    words: Sequence[str]
+    arms: Collection[str] = ARMS
+    time: Interval | None = None
+    nameless: NDArray[np.float32] | None = None
+    """The vector for conversations, where the question names speakers: see `alma.memory.recall.named_speakers`."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedArm:
+    """One arm's scores, what they were judged against, and their deviations from it. `weight` is what the arm weighs in the fusion.
+
+    `means` and `deviations` are those of the background of each score.
+    """
+
+    name: str
+    weight: float
+    scores: Floats
+    means: Floats
+    deviations: Floats
+    z_scores: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Some memories with what each arm gives them, as parallel arrays; `memories` ascend. `passages` are what the cosines were pooled from."""
+
+    passages: Sequence[PassageScores]
+    memories: Integers
+    partitions: Integers
+    ties: Integers
+    cosines: Floats
+    shares: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All memories that were scored, those included that are beside the point, as parallel arrays; `memories` ascend.
+
+    `gains` is what each gained for the time that is named. `similarities` are of the fused `z_scores`; `is_relevant` says which memories came
+    through the floor.
+    """
+
+    parts: Sequence[PassageScores]
+    memories: Integers
+    partitions: Integers
+    ties: Integers
+    cosines: Floats
+    shares: Floats
+    arms: Sequence[JudgedArm]
+    z_scores: Floats
+    gains: Floats
+    similarities: Floats
+    is_relevant: NDArray[np.bool_]
+
+    @property
+    def passages(self) -> PassageScores:
+        """The passages of all of them. Those of a memory stand together."""
+        return _joined(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The relevant memories with their similarity, as parallel arrays. `is_all` says that no memory of the scope was left out."""
+
+    memories: Integers
+    partitions: Integers
+    ties: Integers
+    similarities: Floats
+    is_all: bool
+    evidence: Evidence
+
+
+_NO_MEMORIES = np.empty(0, dtype=np.int64)
+_NO_PASSAGES = PassageScores(
+    _NO_MEMORIES, _NO_MEMORIES, _NO_MEMORIES, _NO_MEMORIES, np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.float32)
+)
+
+
+def search(
+    room: Room,
+    index: ProjectIndex,
+    question: Question,
+    scope: ReadableScope,
+    *,
+    hits: int = 0,
+    also: Integers = _NO_MEMORIES,
+    always: Integers = _NO_MEMORIES,
+) -> Found:
+    """The memories of the scope that say something on the question. Each search contributes at least `hits` candidates, or as many as is usual. Those
+    of `also` are judged even where neither finds them, and those of `always`, which ascend, are relevant whatever they say."""
+    also = np.concatenate([also, always])
+    sizes = room.store.sizes
+    hits = max(hits, sizes.hits)
+    partitions = scope.rows
+    sample, population = index.sample(partitions=partitions, all_up_to=sizes.all_up_to, otherwise=sizes.sample)
+    is_all = population <= sizes.all_up_to
+    is_scanned = not is_all and DENSE in question.arms
+    if is_scanned and population <= sizes.beside_above:
+        return _found_by_one_scan(room, index, question, scope, sample=sample, hits=hits, also=also, always=always)
+    portions = deque(index.portions(partitions) if is_scanned else ())
+    beside = room.store.beside.submit(_nearest, index, question, portions, hits) if portions else None
+    text = _by_words(room, question, partitions)
+    best = _NO_MEMORIES if is_all else _best(text, index, 2 * hits)
+    parts = [_scored(index.score(question.vector, memories=sample), text)]
+    near = _joined([*_nearest(index, question, portions, hits), *_by_the_other(beside)])
+    others = ascending(np.concatenate([also, best, near.memories]))
+    others = others[~_are_among(others, parts[0].memories)]
+    if len(others):
+        parts.append(_scored(index.score(question.vector, memories=others, found=near), text))
+    return _judged(room, question, _together(parts), _backgrounds(question, parts[0]), scope, always, is_all=is_all)
+
+
+def joined(one: Found, other: Found, of_other: Sequence[int]) -> Found:
+    """Returns what two searches of one scope found: of the partitions `of_other` what the other did, of the rest what the one did."""
+    first, second = one.evidence, other.evidence
+    kept, taken = ~np.isin(first.partitions, of_other), np.isin(second.partitions, of_other)
+    order = np.argsort(np.concatenate([first.memories[kept], second.memories[taken]]), kind="stable")
+
+    def column(name: str, left: object = first, right: object = second) -> NDArray[Any]:
+        found: NDArray[Any] = np.concatenate([getattr(left, name)[kept], getattr(right, name)[taken]])[order]
+        return found
+
+    arms = [
+        JudgedArm(a.name, a.weight, *(column(name, a, b) for name in ("scores", "means", "deviations", "z_scores")))
+        for a, b in zip(first.arms, second.arms, strict=True)
+    ]
+    parts = [_within(part, ~np.isin(part.partitions, of_other)) for part in first.parts]
+    parts += [_within(part, np.isin(part.partitions, of_other)) for part in second.parts]
+    columns = {name: column(name) for name in ("memories", "partitions", "ties", "cosines", "shares", "z_scores", "gains")}
+    shown = column("is_relevant")
+    evidence = Evidence(parts=parts, arms=arms, similarities=column("similarities"), is_relevant=shown, **columns)
+    relevant = (evidence.memories[shown], evidence.partitions[shown], evidence.ties[shown], evidence.similarities[shown])
+    return Found(*relevant, one.is_all and other.is_all, evidence)
+
+
+def _within(part: PassageScores, where: NDArray[np.bool_]) -> PassageScores:
+    return PassageScores(*(getattr(part, field.name)[where] for field in fields(PassageScores)))
+
+
+def _found_by_one_scan(
+    room: Room,
+    index: ProjectIndex,
+    question: Question,
+    scope: ReadableScope,
+    *,
+    sample: Integers,
+    hits: int,
+    also: Integers,
+    always: Integers,
+) -> Found:
+    """What `search` finds where the calling thread alone looks through the vectors, once for the sample, the hits and all other candidates."""
+    partitions = scope.rows
+    text = _by_words(room, question, partitions)
+    memories = np.concatenate([sample, also, _best(text, index, 2 * hits)])
+    scored = _scored(index.around(question.vector, partitions=partitions, limit=hits, memories=memories), text)
+    return _judged(
+        room, question, scored, _backgrounds(question, scored, _places(sample, scored.memories)), scope, always, is_all=False
+    )
+
+
+def _by_words(room: Room, question: Question, partitions: Sequence[int]) -> TextScores:
+    """What the words of the question find; nothing if it is asked without them."""
+    words = question.words if TEXT in question.arms else ()
+    return bm25.scored(room.project.text_lists(words, partitions=partitions, common=room.store.sizes.common))
+
+
+def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
+    """What is nearest in each of the portions of a scope that no other thread has taken yet, of copies the newest."""
+    found: list[PassageScores] = []
+    while True:
+        try:
+            portion = portions.popleft()
+        except IndexError:
+            return found
+        found.append(index.nearest(question.vector, partitions=portion, limit=limit))
+
+
+def _by_the_other(thread: Future[list[PassageScores]] | None) -> Iterator[PassageScores]:
+    """What the other thread found. One that is too busy to have begun has taken nothing, and need not be waited for."""
+    if thread and not thread.cancel():
+        yield from thread.result()
+
+
+def _scored(passages: PassageScores, text: TextScores) -> Scored:
+    memories, first = _distinct(passages.memories)
+    cosines = fusion.pooled(passages, memories)
+    return Scored([passages], memories, passages.partitions[first], passages.ties[first], cosines, _aligned(text, memories))
+
+
+def _together(parts: Sequence[Scored]) -> Scored:
+    """All of these, which have no memory in common, by memory."""
+    if len(parts) == 1:
+        return parts[0]
+    order = np.argsort(np.concatenate([part.memories for part in parts]), kind="stable")
+    return Scored(
+        passages=[passages for part in parts for passages in part.passages],
+        memories=np.concatenate([part.memories for part in parts])[order],
+        partitions=np.concatenate([part.partitions for part in parts])[order],
+        ties=np.concatenate([part.ties for part in parts])[order],
+        cosines=np.concatenate([part.cosines for part in parts])[order],
+        shares=np.concatenate([part.shares for part in parts])[order],
+    )
+
+
+def _joined(parts: Sequence[PassageScores]) -> PassageScores:
+    """One behind the other."""
+    if len(parts) < 2:
+        return parts[0] if parts else _NO_PASSAGES
+    return PassageScores(
+        passages=np.concatenate([part.passages for part in parts]),
+        memories=np.concatenate([part.memories for part in parts]),
+        partitions=np.concatenate([part.partitions for part in parts]),
+        ties=np.concatenate([part.ties for part in parts]),
+        is_own=np.concatenate([part.is_own for part in parts]),
+        scores=np.concatenate([part.scores for part in parts]),
+    )
+
+
+def _best(text: TextScores, index: ProjectIndex, limit: int) -> Integers:
+    """The memories of different contents that full text scores best and the index holds, equal ones by tie, of copies the newest."""
+    for most in (limit, 4 * limit, len(text.memories)):
+        first = _greatest(text.scores, most)
+        memories, ties = index.ties(text.memories[first])
+        scores = text.scores[text.memories.searchsorted(memories)]
+        order = np.lexsort((-memories, ties, -scores))
+        best = order[_are_first(ties[order])]
+        if len(first) == len(text.memories) or len(best) >= limit:
+            break
+    return memories[best[:limit]]
+
+
+def _are_first(values: Integers) -> NDArray[np.bool_]:
+    """Which of the values differ from the one before."""
+    are = np.ones(len(values), dtype=np.bool_)
+    are[1:] = values[1:] != values[:-1]
+    return are
+
+
+def _greatest(scores: Floats, count: int) -> Integers:
+    """Where the `count` greatest scores stand, in ascending order, and those that equal the last of them."""
+    if count >= len(scores):
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - count)[len(scores) - count]
+    return np.flatnonzero(scores >= least)
+
+
+def _backgrounds(question: Question, scored: Scored, places: Integers | slice = slice(None)) -> dict[str, fusion.Background]:
+    """What the scores of each arm are judged against: the scores of the sample, which stand at these places."""
+    scores = {DENSE: scored.cosines, TEXT: scored.shares}
+    return {name: fusion.Background.of(scores[name][places], arm) for name, arm in _USUAL.items() if name in question.arms}
+
+
+def _gains(room: Room, question: Question, scored: Scored, scope: ReadableScope, z: Floats) -> Floats:
+    """What each memory gains for having happened at the time that is named. Of many the `MOST_DATED` with the greatest `z` are looked at."""
+    gains = np.zeros(len(scored.memories))
+    if question.time is None:
+        return gains
+    dated = np.flatnonzero(np.isin(scored.partitions, [row for row in scope.rows if scope.kinds[row] in DATED]))
+    if len(dated) > MOST_DATED:
+        dated = dated[np.argsort(-z[dated], kind="stable")[:MOST_DATED]]
+    start, end = to_micros(question.time.start), to_micros(question.time.end)
+    seen = room.project.candidates(scored.memories[dated].tolist())
+    gains[dated] = fusion.gains_of_time(
+        np.isin(scored.memories[dated], [one.memory for one in seen if start <= one.seen_at <= end])
+    )
+    return gains
+
+
+def _judged(
+    room: Room,
+    question: Question,
+    scored: Scored,
+    backgrounds: Mapping[str, fusion.Background],
+    scope: ReadableScope,
+    always: Integers,
+    *,
+    is_all: bool,
+) -> Found:
+    scores = {DENSE: scored.cosines, TEXT: scored.shares}
+    arms = [
+        JudgedArm(
+            name,
+            _USUAL[name].weight,
+            scores[name],
+            np.full(len(scored.memories), background.mean),
+            np.full(len(scored.memories), background.deviation),
+            fusion.standardised(scores[name], background),
+        )
+        for name, background in backgrounds.items()
+    ]
+    weighed = [(arm.z_scores, arm.weight) for arm in arms]
+    gains = _gains(room, question, scored, scope, fusion.fused(weighed))
+    z = fusion.fused(weighed, gains)
+    memories, partitions, ties = scored.memories, scored.partitions, scored.ties
+    told = scored.cosines if DENSE in question.arms else np.zeros(len(memories))
+    kept = fusion.relevant(told, scored.shares)
+    kept |= scope.always_hold(partitions)
+    kept |= _are_among(memories, always)
+    kept &= scope.is_open(partitions)
+    similarities = fusion.similarity(z)
+    evidence = Evidence(
+        scored.passages, memories, partitions, ties, scored.cosines, scored.shares, arms, z, gains, similarities, kept
+    )
+    return Found(memories[kept], partitions[kept], ties[kept], similarities[kept], is_all, evidence)
+
+
+def _are_among(memories: Integers, known: Integers) -> NDArray[np.bool_]:
+    """Which of the memories are among known ones, which ascend."""
+    if not len(known):
+        return np.zeros(len(memories), dtype=np.bool_)
+    are: NDArray[np.bool_] = known[np.minimum(known.searchsorted(memories), len(known) - 1)] == memories
+    return are
+
+
+def _places(sample: Integers, memories: Integers) -> Integers:
+    """Where the sample stands among memories, which ascend; one that was removed meanwhile stands nowhere."""
+    wanted = np.sort(sample)
+    return memories.searchsorted(wanted[_are_among(wanted, memories)])
+
+
+def _distinct(memories: Integers) -> tuple[Integers, Integers | slice]:
+    """The memories once each, ascending, and where each stands first."""
+    if (memories[1:] > memories[:-1]).all():
+        return memories, slice(None)
+    return np.unique(memories, return_index=True)
+
+
+def _aligned(text: TextScores, memories: Integers) -> Floats:
+    """The text scores of the memories, 0 where nothing matched. Memories that the vector index has not seen yet are left out."""
+    if not len(text.memories):
+        return np.zeros(len(memories))
+    places = np.minimum(text.memories.searchsorted(memories), len(text.memories) - 1)
+    return np.where(text.memories[places] == memories, text.scores[places], 0.0)

@@ -1,0 +1,103 @@
+"""What was tried, and how it went: the table that a person, or an agent, asks for."""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from random import Random
+
+import numpy as np
+
+from alma.errors import ValidationError
+from alma.learning.consulting import Consulted
+from alma.learning.pooling import SAME_WAY
+from alma.learning.records import RecordMaker
+from alma.learning.standings import Standings
+from alma.memory import arguments as args
+from alma.memory.argument_order import check_order
+from alma.memory.recall.knowledge import Asking, Vector, advised, asking
+from alma.memory.room import Room
+from alma.memory.scopes import needed_by
+from alma.text import matched_text
+from alma.types.strategies import StrategyRecord, StrategyTable
+
+LEAST_TRIALS = 0.1
+"""A strategy with less evidence than this near the task is left out, unless it was asked about."""
+
+MOST_AMONG = 100
+
+
+def strategies(
+    room: Room,
+    *,
+    task: object,
+    agent: object,
+    task_type: object,
+    include_steps: object,
+    limit: object,
+    among: object = None,
+    explore: object = False,
+    seed: object = None,
+) -> StrategyTable:
+    """The strategies tried for tasks like this one, of a type, or at all: the one with the highest expected rate of success first."""
+    reader = args.checked_name(agent, "agent")
+    check_order(room, agent)
+    redacted = room.store.redaction.value
+    text = None if task is None else redacted(args.checked_text(task, "task"))
+    kind = redacted(args.optional_label(task_type, "task_type"))
+    most = args.checked_count(limit, "limit")
+    given = redacted(_checked_among(among))
+    draw = None if seed is None else Random(args.checked_count(seed, "seed"))  # noqa: S311 - it breaks ties
+    asked = asking(room, reader=reader, task=text, task_type=kind)
+    also = [(way, _vector(room, way)) for way in given]
+    sides = (False, True) if include_steps and not given else (False,)
+    rows = [row for is_of_steps in sides for row in _rows(room, asked, is_of_steps, also)]
+    return StrategyTable(agent=reader, task=text, rows=tuple(_ordered(rows, explore=bool(explore), draw=draw)[:most]))
+
+
+def _checked_among(among: object) -> list[str]:
+    if among is None:
+        return []
+    if isinstance(among, str):
+        raise ValidationError("among must be a list of strategies, not one text")
+    given = [args.checked_text(way, "among") for way in args.checked_items(among, "among")]
+    if len(given) > MOST_AMONG:
+        raise ValidationError(f"among holds {len(given)} strategies; at most {MOST_AMONG} can be compared at once")
+    return list(dict.fromkeys(given))
+
+
+def _vector(room: Room, strategy: str) -> Vector:
+    return room.store.texts.query(matched_text(strategy), room.project)
+
+
+def _rows(room: Room, asked: Asking, is_of_steps: bool, also: Sequence[tuple[str, Vector]]) -> Iterator[StrategyRecord]:
+    with advised(room, asked, is_of_steps=is_of_steps, also=also) as known:
+        shown = [known.texts.index(text) for text, _ in also] if also else list(shown_rows(known))
+        maker = RecordMaker(known, Standings.of(known, needed_by(room, asked.reader)), reader=asked.reader)
+        yield from [maker.record(row) for row in shown]
+
+
+def shown_rows(known: Consulted) -> Iterator[int]:
+    """The rows that a table has: one for all strategies that are the same, the one tried most often."""
+    own = np.bincount(known.cell_rows, known.cell_weights * known.side.counts.rows[known.cells, 1], len(known.texts))
+    left = np.array([bool(text) for text in known.texts], dtype=bool)
+    for row in np.lexsort((np.arange(len(own)), -own)).tolist():
+        if left[row]:
+            left &= known.same[row] < SAME_WAY
+            if known.advice.trials[row] >= LEAST_TRIALS or known.entries(row):
+                yield row
+
+
+def _ordered(rows: Sequence[StrategyRecord], *, explore: bool, draw: Random | None) -> list[StrategyRecord]:
+    """Best first: by the expected rate, or by its upper bound to explore; ties at random, or by the hash of the strategy."""
+
+    def value(row: StrategyRecord) -> float:
+        return round(row.interval.upper if explore else row.expected, 9)
+
+    def tie(row: StrategyRecord) -> object:
+        return draw.random() if draw else sha256(row.strategy.encode()).hexdigest()
+
+    ordered = [row for _, _, row in sorted(((-value(row), tie(row), row) for row in rows), key=lambda item: item[:2])]
+    if not ordered:
+        return ordered
+    equal = sum(value(row) == value(ordered[0]) for row in ordered)
+    chance = 1 / equal if draw else 1.0
+    return [ordered[0].model_copy(update={"propensity": chance}), *ordered[1:]]

@@ -1,0 +1,1 @@
+"""Moves memories out of a store and into one: export, import, migration."""

@@ -1,0 +1,122 @@
+"""Writes a project to a file from one consistent snapshot: one JSON document per line, one memory per line."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import TextIOBase
+from typing import Any, BinaryIO, Protocol, TextIO
+
+from pydantic import BaseModel
+
+from alma import __version__
+from alma.errors import ValidationError
+from alma.files import checked_target, new_file
+from alma.memory import arguments as args
+from alma.memory.progress import Progress as Progress
+from alma.memory.progress import with_progress
+from alma.memory.room import Room
+from alma.protocols import Snapshot
+from alma.text import quoted
+from alma.types.custom import DEFINITIONS
+from alma.types.exported import (
+    ExportedCounts,
+    ExportedRecord,
+    ExportEnd,
+    ExportHeader,
+    ExportReport,
+)
+
+Target = str | os.PathLike[str] | BinaryIO | TextIO
+
+REPORT_EVERY = 100
+
+
+class _Sink(Protocol):
+    def write(self, data: bytes, /) -> object: ...
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Writes lines, counts and hashes them."""
+
+    sink: _Sink
+    digest: Any = field(default_factory=hashlib.sha256)
+    count: int = 0
+    size: int = 0
+
+    def put(self, line: BaseModel) -> None:
+        data = line.model_dump_json().encode() + b"\n"
+        self.sink.write(data)
+        self.digest.update(data)
+        self.count += 1
+        self.size += len(data)
+
+
+def export(
+    room: Room, target: Target, *, agent: object = None, vectors: bool = False, progress: Progress | None = None
+) -> ExportReport:
+    """Writes the project, or what belongs to one agent, to a file that appears whole or not at all, or to an open one."""
+    owner = None if agent is None else args.checked_name(agent, "agent")
+    return with_progress(progress, lambda on_progress: _exported(room, target, owner, on_progress, has_vectors=vectors))
+
+
+def _exported(room: Room, target: Target, owner: str | None, on_progress: Progress | None, *, has_vectors: bool) -> ExportReport:
+    with _opened(target, room) as sink, room.project.snapshot(owner=owner) as stored:
+        counts = stored.counts()
+        lines = _Lines(sink)
+        lines.put(_header(room, stored, counts, owner, has_vectors=has_vectors))
+        for record in _definitions_first(stored):
+            lines.put(record)
+        for done, memory in enumerate(stored.memories(vectors=has_vectors), start=1):
+            lines.put(memory)
+            if on_progress and (done % REPORT_EVERY == 0 or done == counts.memories):
+                on_progress(done, counts.memories)
+        for evidence in stored.evidence():
+            lines.put(evidence)
+        digest = lines.digest.hexdigest()
+        lines.put(ExportEnd(lines=lines.count, sha256=digest))
+    return ExportReport(counts=counts, size=lines.size, sha256=digest)
+
+
+def _header(room: Room, stored: Snapshot, counts: ExportedCounts, owner: str | None, *, has_vectors: bool) -> ExportHeader:
+    seq, head = stored.head()
+    return ExportHeader(
+        alma=__version__,
+        project=room.name,
+        agent=owner,
+        exported_at=room.store.clock(),
+        embedder=room.store.texts.fingerprint,
+        has_vectors=has_vectors,
+        seq=seq,
+        head=head,
+        counts=counts,
+    )
+
+
+def _definitions_first(stored: Snapshot) -> Iterator[ExportedRecord]:
+    """Yields the small records. Definitions of kinds come first, so that a reader knows them before the memories."""
+    yield from (record for record in stored.records() if record.kind == DEFINITIONS)
+    yield from (record for record in stored.records() if record.kind != DEFINITIONS)
+
+
+@contextmanager
+def _opened(target: Target, room: Room) -> Iterator[_Sink]:
+    if isinstance(target, str | os.PathLike):
+        with new_file(checked_target(target, room.store.folder)) as file:
+            yield file
+    elif isinstance(target, TextIOBase):
+        yield _AsText(target)
+    elif callable(getattr(target, "write", None)):
+        yield target  # type: ignore[misc] # an open binary file
+    else:
+        raise ValidationError(f"export needs a path or an open file, not {quoted(target)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _AsText:
+    file: TextIOBase
+
+    def write(self, data: bytes) -> None:
+        self.file.write(data.decode())

@@ -1,0 +1,315 @@
+"""Imports an export: checks the whole file, embeds it, then stores it in one transaction."""
+
+import hashlib
+import io
+import itertools
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import BinaryIO, cast
+
+from alma.errors import ConflictError, ValidationError
+from alma.files import checked_path, opened_file
+from alma.memory import arguments as args
+from alma.memory.progress import with_progress
+from alma.memory.room import Room
+from alma.memory.transfer.export import REPORT_EVERY, Progress, Target
+from alma.memory.transfer.export_links import Links, with_rules_at_hand
+from alma.memory.transfer.import_checks import Contents, checked_file, decoded_vector, line_from, lines_of
+from alma.memory.transfer.redacted_export import redacted_export
+from alma.protocols import NextWrite, Write
+from alma.storage.relational.transfer import changes_for
+from alma.text import matched_text, quoted, shortened
+from alma.types.changes import Change
+from alma.types.custom import DEFINITIONS, stored_type
+from alma.types.evidence import class_id
+from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportEnd, ImportReport
+from alma.types.identity import to_micros
+
+EMBEDDED_AT_ONCE = 512
+LINES_A_RECORD = 1_000
+"""A large import is several journal records, so that none has to be held whole in memory."""
+
+Line = ExportedMemory | ExportedRecord | ExportedEvidence
+
+NAMED_CONFLICTS = 5
+LONGEST_CONFLICT = 200
+CHOICES = ("error", "skip")
+
+
+@dataclass(slots=True)
+class Present:
+    """Content of a file that the project has already, and definitions of kinds that the file extends."""
+
+    memories: set[str] = field(default_factory=set)
+    records: set[tuple[str, str]] = field(default_factory=set)
+    evidence: set[str] = field(default_factory=set)
+    grown: list[Change] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+
+    def leave_out_evidence(self, evidence_id: str) -> None:
+        """Notes evidence on a class for which the project has its own."""
+        self.evidence.add(evidence_id)
+        self.conflicts.append(f"evidence {evidence_id}")
+
+    def leave_out_rules(self, links: Links) -> None:
+        """Skips the rules that refer to skipped evidence, too: the project has formed its own from its evidence."""
+        self.memories |= {memory for memory, of in links.memories.items() if of.is_rule and of.evidence in self.evidence}
+
+    def fitted(self, line: Line, links: Links) -> Line:
+        """Returns the line as it is stored: without references to skipped lines."""
+        if isinstance(line, ExportedMemory) and line.evidence in self.evidence:
+            return line.model_copy(update={"evidence": None})
+        if isinstance(line, ExportedEvidence):
+            return with_rules_at_hand(line, lambda rule: rule in links.memories and rule not in self.memories)
+        return line
+
+    def has(self, line: Line) -> bool:
+        """Returns whether the project has what a line holds."""
+        match line:
+            case ExportedMemory():
+                return line.id in self.memories
+            case ExportedRecord():
+                return (line.kind, line.key) in self.records
+            case ExportedEvidence():
+                return line.id in self.evidence
+
+
+def import_from(room: Room, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
+    """Stores everything in a file in this project: all of it, or nothing."""
+    args.checked_choice(on_conflict, "on_conflict", CHOICES)
+    return with_progress(progress, lambda on_progress: _imported(room, source, on_progress, is_strict=on_conflict == "error"))
+
+
+def _imported(room: Room, source: Target, on_progress: Progress | None, *, is_strict: bool) -> ImportReport:
+    with _opened(source) as given, tempfile.TemporaryFile() as spool, tempfile.TemporaryFile() as clean:
+        file = redacted_export(given, room.store.redaction, clean) if room.store.redaction.given != "off" else given
+        try:
+            contents = checked_file(file)
+        except ValidationError as error:
+            raise ValidationError(f"{_name(source)} cannot be imported: {error}; nothing was stored") from error
+        present = _present(room, file, contents)
+        if present.conflicts and is_strict:
+            raise _conflict(room, present.conflicts)
+        present.leave_out_rules(contents.links)
+        steps = Steps(on_progress, 2 * len(contents.memories) - len(present.memories))
+        vectors = Vectors(spool, 2 * room.store.texts.fingerprint.dimension)
+        embed(room, file, contents, present, vectors, steps)
+        stored = _store(room, file, contents, present, vectors, steps)
+    skipped = {name: count - getattr(stored, name) for name, count in contents.counts}
+    return ImportReport(project=contents.header.project, stored=stored, skipped=ExportedCounts(**skipped))
+
+
+@dataclass(slots=True)
+class Steps:
+    """Reports progress: a step is a memory embedded, or a memory stored."""
+
+    on_progress: Progress | None
+    total: int
+    done: int = 0
+
+    def one(self) -> None:
+        """Counts a step."""
+        self.done += 1
+        if self.on_progress and (self.done % REPORT_EVERY == 0 or self.done == self.total):
+            self.on_progress(self.done, self.total)
+
+
+@dataclass(slots=True)
+class Vectors:
+    """Vectors by text, on disk, because they may not fit in memory."""
+
+    spool: BinaryIO
+    size: int
+    places: dict[str, int] = field(default_factory=dict)
+
+    def put(self, text: str, vector: bytes) -> None:
+        """Stores the vector of a text."""
+        self.places[_key(text)] = self.spool.seek(0, os.SEEK_END)
+        self.spool.write(vector)
+
+    def get(self, text: str) -> bytes:
+        """Returns the vector of a text."""
+        self.spool.seek(self.places[_key(text)])
+        return self.spool.read(self.size)
+
+    def __contains__(self, text: str) -> bool:
+        return _key(text) in self.places
+
+
+def _key(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _lines(file: BinaryIO) -> Iterator[Line]:
+    """Yields the lines between the first and the last."""
+    for number, data in lines_of(file):
+        if number > 1:
+            line = line_from(number, data)
+            if not isinstance(line, ExportEnd):
+                yield line
+
+
+def _present(room: Room, file: BinaryIO, contents: Contents) -> Present:
+    present = Present()
+    if room.project.head() == 0:
+        return present
+    for memory_id in room.project.find(sorted(contents.memories)):
+        present.memories.add(memory_id)
+        present.conflicts.append(f"memory {memory_id}")
+    for memory_id, (agent, place) in contents.links.alone.items():
+        if memory_id not in present.memories and room.project.learned.of_tasks([class_id(agent, place)]):
+            present.leave_out_evidence(contents.links.memories[memory_id].evidence)
+    for line in _lines(file):
+        if isinstance(line, ExportedRecord):
+            _look_at_record(room, line, present)
+        elif isinstance(line, ExportedEvidence) and _is_known(room, line, contents.links):
+            present.leave_out_evidence(line.id)
+    return present
+
+
+def _is_known(room: Room, line: ExportedEvidence, links: Links) -> bool:
+    """Returns True when the project has evidence of its own on the same. For a class with a single outcome nothing is counted yet, so it
+    counts as evidence on all of the class, unless the file counts that very outcome."""
+    learned = room.project.learned
+    here = learned.of_tasks([class_id(line.agent, line.task_class)])
+    if not here:
+        return False
+    if here[0].is_stored:
+        return any(stored.evidence.id == line.id for stored in here)
+    (first,) = room.project.memories(learned.outcomes(here[0].evidence.id, newest=1)).values()
+    in_file = links.memories.get(first.id)
+    return in_file is None or in_file.evidence != here[0].evidence.id
+
+
+def _look_at_record(room: Room, line: ExportedRecord, present: Present) -> None:
+    version, body = room.project.record(line.kind, [line.key])[line.key]
+    if not version:
+        return
+    present.records.add((line.kind, line.key))
+    if body == line.body:
+        return
+    if line.kind != DEFINITIONS:
+        present.conflicts.append(f"record {line.kind}/{line.key}")
+        return
+    merged = stored_type(body).merged(stored_type(line.body)).model_dump(mode="json")
+    if merged != body:
+        after = {"version": version + 1, "body": merged, "updated_at": to_micros(room.store.clock())}
+        present.grown.append(Change("record", f"{line.kind}/{line.key}", {"version": version, "body": body}, after))
+
+
+def _conflict(room: Room, conflicts: list[str]) -> ConflictError:
+    told = ", ".join(shortened(conflict, LONGEST_CONFLICT) for conflict in conflicts[:NAMED_CONFLICTS])
+    more = f" and {len(conflicts) - NAMED_CONFLICTS:,} more" if len(conflicts) > NAMED_CONFLICTS else ""
+    return ConflictError(
+        f"project {room.name!r} has already {told}{more}; nothing was stored. on_conflict='skip' leaves those out and takes the rest"
+    )
+
+
+def embed(room: Room, file: BinaryIO, contents: Contents, present: Present, vectors: Vectors, steps: Steps) -> None:
+    """Finds the vector of every text that needs one: from the file, if it has the same embedder, else from the store or the model. The
+    file has no vectors of strategies."""
+    are_given = contents.header.has_vectors and contents.header.embedder == room.store.texts.fingerprint
+    waiting: dict[str, None] = {}
+    for line in _lines(file):
+        if not present.has(line) and (strategy := _strategy(line, contents.links)):
+            waiting[matched_text(strategy)] = None
+        if not isinstance(line, ExportedMemory):
+            continue
+        steps.one()
+        for passage in line.passages if not present.has(line) else ():
+            if not passage.is_embedded or passage.text in vectors:
+                continue
+            if are_given and passage.vector is not None:
+                vectors.put(passage.text, decoded_vector(passage.vector))
+            else:
+                waiting[passage.text] = None
+        if len(waiting) >= EMBEDDED_AT_ONCE:
+            _embed_now(room, waiting, vectors)
+    _embed_now(room, waiting, vectors)
+
+
+def _embed_now(room: Room, waiting: dict[str, None], vectors: Vectors) -> None:
+    for text, vector in room.store.texts.of(list(waiting), room.project).items():
+        vectors.put(text, vector)
+    waiting.clear()
+
+
+def _store(room: Room, file: BinaryIO, contents: Contents, present: Present, vectors: Vectors, steps: Steps) -> ExportedCounts:
+    """Stores everything in one transaction, with a journal record for every `LINES_A_RECORD` lines."""
+    with room.project.writes(actor="", operation="import", at=room.now()) as next_write:
+        with next_write() as write:
+            write.apply(present.grown)
+        return put(next_write, file, contents, present, vectors, steps)
+
+
+def put(
+    next_write: NextWrite, file: BinaryIO, contents: Contents, present: Present, vectors: Vectors, steps: Steps
+) -> ExportedCounts:
+    """Stores the lines that the project does not have. `ConflictError` if the file has changed since it was checked."""
+    counts: Counter[str] = Counter()
+    wanted = (present.fitted(line, contents.links) for line in _lines(file) if not present.has(line))
+    while batch := list(itertools.islice(wanted, LINES_A_RECORD)):
+        with next_write() as write:
+            _apply(write, batch, contents.links, vectors)
+        for line in batch:
+            counts[_COUNTED[type(line)]] += 1
+            if isinstance(line, ExportedMemory):
+                counts["archived"] += line.archived_at is not None
+                steps.one()
+    if _digest(file) != contents.sha256:
+        raise ConflictError("the file was changed while it was read; nothing was stored")
+    return ExportedCounts(**counts)
+
+
+_COUNTED = {ExportedMemory: "memories", ExportedRecord: "records", ExportedEvidence: "evidence"}
+
+
+def _strategy(line: Line, links: Links) -> str | None:
+    """Returns the strategy of a line that others are compared with: that of evidence, and of an outcome that is alone in its class."""
+    if isinstance(line, ExportedEvidence):
+        return line.strategy or None
+    is_alone = isinstance(line, ExportedMemory) and line.evidence is not None and line.id in links.alone
+    return line.body.get("strategy_used") if is_alone else None
+
+
+def _apply(write: Write, batch: list[Line], links: Links, vectors: Vectors) -> None:
+    memories = [line for line in batch if isinstance(line, ExportedMemory)]
+    texts = {passage.text for line in memories for passage in line.passages if passage.is_embedded}
+    write.apply([change for line in batch for change in changes_for(line)], {text: vectors.get(text) for text in texts})
+    compared = {matched_text(strategy) for line in batch if (strategy := _strategy(line, links))}
+    write.keep_vectors({text: vectors.get(text) for text in compared})
+
+
+def _digest(file: BinaryIO) -> str:
+    """Returns the digest that the closing line should state of the lines before it."""
+    digest = hashlib.sha256()
+    previous = b""
+    for _, data in lines_of(file):
+        digest.update(previous)
+        previous = data
+    return digest.hexdigest()
+
+
+@contextmanager
+def _opened(source: Target) -> Iterator[BinaryIO]:
+    """Opens a file that can be read from its start repeatedly."""
+    if isinstance(source, str | os.PathLike):
+        with opened_file(checked_path(source)) as file:
+            yield file
+    elif isinstance(source, io.TextIOBase):
+        yield io.BytesIO(source.read().encode("utf-8", "surrogatepass"))
+    elif callable(getattr(source, "read", None)):
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(cast(BinaryIO, source), copy)
+            yield copy
+    else:
+        raise ValidationError(f"import_from needs a path or an open file, not {quoted(source)}")
+
+
+def _name(source: Target) -> str:
+    return str(source) if isinstance(source, str | os.PathLike) else str(getattr(source, "name", "the file"))

@@ -1,0 +1,89 @@
+"""Replacing the secrets that a project holds from before it redacted: its rows are stored anew without them, and its former records are erased.
+
+A secret may be in any record of the journal, and evidence and rules are named by texts. So all that the project holds is exported, redacted, purged
+and imported in one transaction. What no record can be redacted in, it loses: history begins anew.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, BinaryIO
+
+from alma.errors import ConflictError, ValidationError
+from alma.memory.redacting import IDS, Redaction
+from alma.memory.room import Room
+from alma.memory.transfer.export import export
+from alma.memory.transfer.import_checks import Contents, checked_file
+from alma.memory.transfer.importing import Present, Steps, Vectors, embed, put
+from alma.memory.transfer.redacted_export import lines_between, redacted_export, redacted_line
+from alma.protocols import NextWrite
+from alma.redaction import kind_of_placeholder, placeholders_in
+from alma.types.episodes import LEASE
+from alma.types.maintenance import MAINTENANCE
+from alma.types.reports import RedactReport
+
+_NAMES = IDS | {"owner"}
+"""Columns that name something: what they hold is stored as it is, so it is no reason to begin anew."""
+
+
+def redact_existing(room: Room, *, dry_run: bool) -> RedactReport:
+    """Says what secrets the project holds and, unless `dry_run`, replaces them everywhere."""
+    redaction = room.store.redaction
+    if redaction.given == "off":
+        raise ValidationError(
+            'the store was opened with redact="off"; open it with "on", "personal" or a function to redact what it holds'
+        )
+    with tempfile.TemporaryFile() as spool, tempfile.TemporaryFile() as clean, tempfile.TemporaryFile() as numbers:
+        export(room, spool)
+        found = _found(room, redaction, spool)
+        if dry_run or not (found.rows or found.history):
+            return found
+        file = redacted_export(spool, redaction, clean)
+        contents, present, steps = checked_file(file), Present(), Steps(None, 0)
+        vectors = Vectors(numbers, 2 * room.store.texts.fingerprint.dimension)
+        embed(room, file, contents, present, vectors, steps)
+
+        def store(next_write: NextWrite) -> None:
+            _check_head(next_write, contents)
+            put(next_write, file, contents, present, vectors, steps)
+
+        memories, records = _ever_stored(room)
+        erased = room.project.purge(memories, records=records, actor="", at=room.now(), then=store)
+    room.forget_texts()
+    room.index.drop_snapshot()
+    return found.model_copy(update={"seq": None if erased is None else erased.seq})
+
+
+def _check_head(next_write: NextWrite, contents: Contents) -> None:
+    """`ConflictError` if anything was written since the project was read: it would be lost."""
+    with next_write() as write:
+        if write.seq != contents.header.seq + 2:  # the record of the purge is between
+            raise ConflictError(
+                "the project was written to while its secrets were looked for; nothing was changed, so call it again"
+            )
+
+
+def _found(room: Room, redaction: Redaction, file: BinaryIO) -> RedactReport:
+    changed = [(line, made) for line in lines_between(file) if (made := redacted_line(redaction, line)) is not line]
+    secrets: set[str] = set()
+    for line, made in changed:
+        secrets |= placeholders_in(made.model_dump_json()) - placeholders_in(line.model_dump_json())
+    kinds = Counter(map(kind_of_placeholder, secrets))
+    history = sum(_holds_secret(redaction, (change.after for change in entry.changes)) for entry in room.project.entries())
+    return RedactReport(project=room.name, rows=len(changed), history=history, kinds=dict(sorted(kinds.items())))
+
+
+def _holds_secret(redaction: Redaction, rows: Iterable[Any]) -> bool:
+    texts = ({name: value for name, value in row.items() if name not in _NAMES} for row in rows if row is not None)
+    return any(redaction.value(row) != row for row in texts)
+
+
+def _ever_stored(room: Room) -> tuple[list[str], list[str]]:
+    """The ids of all memories and the names of all small records that there ever were, but for what is of this store alone."""
+    names: dict[str, dict[str, None]] = {"memory": {}, "record": {}}
+    for entry in room.project.entries():
+        for change in entry.changes:
+            if change.table in names:
+                names[change.table][change.key] = None
+    kept = (f"{LEASE}/", f"{MAINTENANCE}/")
+    return list(names["memory"]), [name for name in names["record"] if not name.startswith(kept)]

@@ -1,0 +1,181 @@
+"""Secrets that are known by the name beside them: `password=…`, `"api_key": "…"`, `--token …`, `<secret>…</secret>`, "the passphrase is …"."""
+
+import re
+from collections.abc import Iterator
+
+from alma.redaction.values import is_bare_secret, is_hexadecimal, is_password, is_token
+
+Span = tuple[int, int, str]
+
+_QUALIFIED = (
+    "api|access|secret|private|account|auth|shared|sign(?:ing)?|encryption|master|client|storage|service|subscription|admin|app|application"
+    "|consumer|deploy|ssh|webhook|license|hmac|jwt|aes|write|ingest|root|function"
+)
+_NAME = re.compile(
+    rf"""
+    (?P<password>pass(?:word|wd|phrase|code)|passw|pwd|(?<![A-Za-z])pass|(?<=_)pass|(?<=db)pass)
+  | (?P<key>(?:{_QUALIFIED})[_\-.\ ]?key) | (?P<secret>secret) | (?P<token>token|jwt) | (?P<credential>credentials?|creds|(?<![A-Za-z])auth)
+  | (?P<bare>(?<![A-Za-z])key)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NAME_END = re.compile(
+    r"""(?:[_\-.]?(?:value|string|data|plain|raw|base64|b64|prod|live|dev|staging|primary|secondary|new|old|current|hash|v?\d{1,3}))*(?![A-Za-z0-9_-])""",
+    re.IGNORECASE,
+)
+_NOT_SECRET = re.compile(
+    r"""(?<![A-Za-z])(?:page|next|prev\w*|cursor|continuation|sync|max|min|num|total|eos|bos|pad|unk|stop|mask|sep|cls|special|public|by|foreign|primary
+        |partition|sort)[_\-.\ ]?$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_MARK = r"""(?:\\{0,2}["'`])"""
+_ASSIGNED = re.compile(
+    rf"""
+    {_MARK}?[ \t]{{0,3}}\]?\)?[ \t]{{0,3}}(?:=>|:=|\?=|={{1,3}}|:|\|)[ \t]{{0,3}}    # name = value, "name": value, ['name'] = value
+  | {_MARK},[ \t]{{0,3}}(?=\\{{0,2}}["'`])                                            # ("name", "value")
+  | >[ \t]{{0,3}}(?=[^<]{{0,2000}}</) | \((?=["'])                                             # <name>value</name>, name("value")
+  | [ \t]{{1,3}}(?=["'`][^"'`\n]{{4,}}["'`])                                           # name "value"
+    """,
+    re.VERBOSE,
+)
+_SAID = re.compile(
+    rf"{_MARK}?[ \t]{{1,3}}(?:(?:is|was|to|as|are|becomes)[ \t]{{1,3}}(?:now[ \t]{{1,3}})?(?:set[ \t]{{1,3}}to[ \t]{{1,3}})?)?(?=\S)",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate)\s+", re.IGNORECASE)
+_QUOTED = re.compile(r"""(?P<mark>\\{0,2}["'`])(?P<value>(?:(?!(?P=mark))[^\n]){1,2000})(?P=mark)""")
+_OPEN = re.compile(r"""[^\s"'`<>,;&|]{1,4000}""")
+_LINE_HINT = re.compile("key|token|secret|credential|auth|passw|bearer|login|api", re.IGNORECASE)
+_HOLDS_DATA = re.compile(
+    "base64,|ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|(?:page|cursor|continuation|next|sync)[_-]?token", re.IGNORECASE
+)
+_RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~-])[A-Za-z0-9][A-Za-z0-9_+/=.~-]{19,}")
+
+PARTS = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "jwt")
+"""One of these is in every name of a secret."""
+
+LEAST_BARE = 20
+ASSIGNED_LEAST = {"password": 4, "secret": 8, "token": 12, "key": 12, "credential": 16, "bare": 20}
+SAID_LEAST = {"password": 7, "secret": 12, "token": 16, "key": 16, "credential": 20, "bare": 20}
+
+
+def named(text: str) -> Iterator[Span]:
+    """Where values stand beside names of secrets, and the kinds of these. No value is looked for in another."""
+    reached = 0
+    for found in sorted(_names(text), key=re.Match.start):
+        kind = _kind_at(text, found) if found.start() >= reached else None
+        if kind is not None:
+            for span in _beside(text, found, kind):
+                reached = span[1]
+                yield span
+
+
+def _beside(text: str, name: re.Match[str], kind: str) -> Iterator[Span]:
+    end = _NAME_END.match(text, name.end())
+    start = name.end() if end is None else end.end()
+    separator = _ASSIGNED.match(text, start) or _SAID.match(text, start)
+    if separator and _is_verb(text, name) and separator[0].strip().lower() in ("", "to", "as"):
+        return
+    if separator := _ASSIGNED.match(text, start):
+        yield from _value(text, separator.end(), kind, ASSIGNED_LEAST[kind])
+    elif separator := _SAID.match(text, start):
+        is_flag = text[max(name.start() - 40, 0) : name.start()].rpartition(" ")[2].startswith("--")
+        yield from _value(text, separator.end(), kind, (ASSIGNED_LEAST if is_flag else SAID_LEAST)[kind])
+
+
+def _is_verb(text: str, name: re.Match[str]) -> bool:
+    """Whether a name can be what somebody does: pass "utf-8" to it."""
+    return name[0].lower() == "pass" and not text[max(name.start() - 1, 0) : name.start()].strip()
+
+
+def bare(text: str) -> Iterator[Span]:
+    """Where texts that were drawn by chance stand in lines that speak of keys and tokens."""
+    if not _LINE_HINT.search(text):
+        return
+    start = 0
+    for line in text.splitlines(keepends=True):
+        if _LINE_HINT.search(line) and not _HOLDS_DATA.search(line):
+            for found in _RUN.finditer(line):
+                value = found[0].rstrip(".=~/+-")
+                if is_bare_secret(value.rpartition("=")[2] if "=" in value else value):
+                    yield (
+                        start + found.end() - len(found[0]) + (value.rfind("=") + 1),
+                        start + found.start() + len(found[0].rstrip(".")),
+                        "token",
+                    )
+        start += len(line)
+
+
+def _names(text: str) -> Iterator[re.Match[str]]:
+    """Names of secrets, each once. Looking for their plainest parts first is several times as fast as looking for all of them everywhere."""
+    low = text.lower()
+    if len(low) != len(text):
+        yield from _NAME.finditer(text)
+        return
+    seen = set()
+    for part in PARTS:
+        at = low.find(part)
+        while at >= 0:
+            for found in _NAME.finditer(text, max(at - 13, 0), at + 11):
+                if found.span() not in seen:
+                    seen.add(found.span())
+                    yield found
+            at = low.find(part, at + len(part))
+
+
+def kind_of(name: str) -> str | None:
+    """The kind of the secret that a name speaks of; `None` if it speaks of none."""
+    for found in _NAME.finditer(name):
+        kind = _kind_at(name, found)
+        end = _NAME_END.match(name, found.end())
+        if kind is not None and end is not None and end.end() == len(name):
+            return kind
+    return None
+
+
+def is_secret(value: str, kind: str, least: int) -> bool:
+    """Whether a value of a name of this kind is a secret of at least so many characters."""
+    if kind == "password":
+        return is_password(value, least)
+    if kind == "bare":
+        return is_bare_secret(value)
+    return is_token(value, least) and not (kind == "credential" and is_hexadecimal(value) and len(value) <= 36 and "-" in value)
+
+
+def _kind_at(text: str, found: re.Match[str]) -> str | None:
+    """The kind of a name that was found, if it ends there and counts, names or pages nothing."""
+    if _NAME_END.match(text, found.end()) is None or _NOT_SECRET.search(text[max(found.start() - 15, 0) : found.start()]):
+        return None
+    return found.lastgroup
+
+
+def _value(text: str, start: int, kind: str, least: int) -> Iterator[Span]:
+    scheme = _SCHEME.match(text, start)
+    at = scheme.end() if scheme else start
+    if quoted := _QUOTED.match(text, at):
+        inside = _SCHEME.match(quoted["value"])
+        begin, value = quoted.start("value"), quoted["value"]
+        if inside:
+            begin, value = begin + inside.end(), value[inside.end() :]
+        if not re.search(r"\s", value) and is_secret(value, kind, least):
+            yield begin, begin + len(value), _named(kind)
+    elif found := _OPEN.match(text, at):
+        value = _trimmed(found[0])
+        if is_secret(value, kind, least):
+            yield at, at + len(value), _named(kind)
+
+
+def _trimmed(value: str) -> str:
+    """A value without what ends the sentence or closes the bracket that it stands in."""
+    while value and (
+        value[-1] in ".:!?"
+        or (value[-1] in ")]}" and value.count(value[-1]) > value.count({")": "(", "]": "[", "}": "{"}[value[-1]]))
+    ):
+        if value[-1] in "!?" and len(value) < 24:
+            break
+        value = value[:-1]
+    return value
+
+
+def _named(kind: str) -> str:
+    return {"bare": "key", "credential": "credential"}.get(kind, kind)

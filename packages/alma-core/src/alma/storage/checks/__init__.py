@@ -1,1 +1,0 @@
-"""Looks for damage in a database, and rebuilds what follows from its journals."""

@@ -1,0 +1,183 @@
+"""Applies changes to logical rows with all that hangs on a row: full text, vectors, the list of removed passages for vector indexes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from alma.errors import ConflictError, CorruptStoreError, StorageError
+from alma.journal import Change, entity
+from alma.storage.relational.logical import TABLES, View, passage_from, passages_of
+from alma.storage.relational.rows import Row, compared_text, text_hash, vector_checksum
+from alma.storage.relational.session import NotUniqueError
+from alma.storage.relational.text_index import Searched, TextIndex
+
+_PLACED = frozenset({"content_hash", "kind", "is_user", "owner"})
+"""Columns of a memory by which vector indexes place its passages: when they change, the passages are theirs to take in anew."""
+
+_REACHED = frozenset({"archived_at", "kind", "is_user", "owner"})
+"""Columns of a memory that its full-text entry depends on."""
+
+
+def apply_changes(
+    view: View, text: TextIndex, changes: Iterable[Change], vectors: Mapping[str, bytes], *, seq: int
+) -> list[Change]:
+    """Makes the changes as part of record `seq`, and gives those that were made, in the order they were made.
+
+    `ConflictError` if a row is not what its change expects; then the transaction has to be given up.
+    """
+    given = list(changes)
+    if len({(change.table, change.key) for change in given}) != len(given):
+        raise ValueError("a row is changed twice at once")
+    given = sorted([*(_with_evidence(view, change) for change in given), *_moved(view, given)], key=_order)
+    affected = _searchable(given)
+    for memory_id in affected:
+        text.remove(view.session, view.project, _entry(view, memory_id))
+    try:
+        for change in given:
+            _make(view, change, vectors, seq)
+    except LookupError as error:
+        raise ConflictError(f"{change.table} {change.key!r} cannot be changed: {error}") from error
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise CorruptStoreError(f"{change.table} {change.key!r} is damaged: {error}; see `alma verify`") from error
+    for memory_id in affected:
+        text.put(view.session, view.project, _entry(view, memory_id))
+    return given
+
+
+def _order(change: Change) -> int:
+    """Memories before what hangs on them; deletions before what takes their place, memories after what hung on them."""
+    if change.table == "memory":
+        return 3 if change.after is None else 0
+    return 1 if change.after is None else 2
+
+
+def _with_evidence(view: View, change: Change) -> Change:
+    """A change of what became of an outcome names its evidence, though that stays: so the journal says that other processes have to count anew."""
+    if change.table != "memory" or not change.before or not change.after or "outcome" not in change.after.get("body", {}):
+        return change
+    raw = TABLES["memory"].raw(view, change.key)
+    evidence = raw["evidence"] if raw is not None and "evidence" not in change.after else None
+    if evidence is None:
+        return change
+    return Change("memory", change.key, {**change.before, "evidence": evidence}, {**change.after, "evidence": evidence})
+
+
+def _moved(view: View, changes: Sequence[Change]) -> list[Change]:
+    """Changes that change nothing, for live passages whose memory moves in the indexes: so the journal says why they are taken in anew."""
+    named = {change.key for change in changes if change.table == "passage"}
+    moving = [
+        change.key for change in changes if change.table == "memory" and change.before and _PLACED & set(change.after or ())
+    ]
+    return [
+        Change("passage", key, {"is_live": True}, {"is_live": True})
+        for memory_id in moving
+        for key, row in passages_of(view, memory_id).items()
+        if row["is_live"] and key not in named
+    ]
+
+
+def _searchable(changes: Sequence[Change]) -> list[str]:
+    """The memories whose full-text entry has to be made anew."""
+    return list(
+        dict.fromkeys(
+            entity(change.table, change.key)
+            for change in changes
+            if (change.table == "passage" and change.before != change.after)
+            or (change.table == "memory" and (not change.before or not change.after or _REACHED & set(change.after)))
+        )
+    )
+
+
+def _make(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) -> None:
+    table = TABLES[change.table]
+    raw = table.raw(view, change.key)
+    if change.before is None:
+        if raw is not None:
+            raise ConflictError(f"{change.table} {change.key!r} is there already")
+        _insert(view, change, vectors, seq)
+        _keep_compared(view, change, vectors)
+        return
+    if raw is None:
+        raise ConflictError(f"{change.table} {change.key!r} is gone")
+    row = table.decoded(view, raw)
+    differing = sorted(name for name, value in change.before.items() if row.get(name) != value)
+    if differing:
+        raise ConflictError(f"{change.table} {change.key!r} was changed meanwhile in {', '.join(differing)}")
+    if change.after is None:
+        _check_bare(view, change)
+        table.delete(view, raw)
+        _remove_from_indexes(view, change, raw, None, seq)
+        return
+    columns = _columns(view, change, {**row, **change.after}, vectors, seq)
+    table.update(view, raw, columns)
+    _remove_from_indexes(view, change, raw, columns, seq)
+
+
+def _insert(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) -> None:
+    columns = _columns(view, change, dict(change.after or {}), vectors, seq)
+    try:
+        TABLES[change.table].insert(view, columns)
+    except NotUniqueError as error:  # evidence on the same strategy, made anew under another id
+        raise ConflictError(f"{change.table} {change.key!r} cannot be made: another took its place meanwhile") from error
+
+
+def _keep_compared(view: View, change: Change, vectors: Mapping[str, bytes]) -> None:
+    """Keeps the vector by which the strategy of a new row is compared, if it was given: the one that was there may have been dropped."""
+    text = compared_text(change.table, change.after or {})
+    if text is not None and text in vectors:
+        store_vector(view, text, vectors[text])
+
+
+def _columns(view: View, change: Change, row: Row, vectors: Mapping[str, bytes], seq: int) -> Row:
+    table = TABLES[change.table]
+    columns = table.encoded(view, change.key, row)
+    if table.is_numbered:
+        columns["seq"] = seq
+    if change.table == "passage" and columns["text_hash"] is not None:
+        store_vector(view, row["text"], vectors.get(row["text"]))
+    return columns
+
+
+def store_vector(view: View, text: str, vector: bytes | None) -> None:
+    """Keeps the vector of a text, if there is none yet. `StorageError` if there is none at all."""
+    digest = text_hash(text)
+    if vector is not None:
+        store_vectors(view, {digest: vector})
+    elif view.one("vector_exists", text_hash=digest) is None:
+        raise StorageError(f"there is no vector for a passage that has to be found by one: {text[:60]!r}")
+
+
+def store_vectors(view: View, vectors: Mapping[bytes, bytes]) -> None:
+    """Keeps the vectors of texts, by the hashes of these; not in place of one that is there."""
+    rows = [
+        {
+            "project": view.project,
+            "text_hash": digest,
+            "vector": view.seal.seal(vector, place="vector.vector"),
+            "checksum": vector_checksum(digest, vector),
+        }
+        for digest, vector in vectors.items()
+    ]
+    view.session.run_many("vector_insert", rows)
+
+
+def _remove_from_indexes(view: View, change: Change, raw: Row, columns: Row | None, seq: int) -> None:
+    """Notes a passage that is gone, or that had a vector and has none any more; one that is only archived says so itself."""
+    if change.table == "passage" and (columns is None or (raw["text_hash"] is not None and columns["text_hash"] is None)):
+        view.session.run("removed_insert", {"project": view.project, "seq": seq, "passage": raw["row"]})
+
+
+def _check_bare(view: View, change: Change) -> None:
+    """`ConflictError` if something would be left of a memory that goes."""
+    if change.table != "memory":
+        return
+    left = [*passages_of(view, change.key)]
+    if left or TABLES["usage"].raw(view, change.key) is not None:
+        what = f"passage {left[0]!r}" if left else f"usage {change.key!r}"
+        raise ConflictError(f"memory {change.key!r} cannot go while {what} is there")
+
+
+def _entry(view: View, memory_id: str) -> list[Searched]:
+    """The entry of a memory in the full text: none, if it is archived or gone."""
+    raw = TABLES["memory"].raw(view, memory_id)
+    if raw is None or raw["archived_at"] is not None:
+        return []
+    return [(raw["row"], [passage_from(row) for row in passages_of(view, memory_id).values()])]

@@ -1,0 +1,1 @@
+"""Looks for damage in the rows of a project."""

@@ -1,0 +1,92 @@
+"""The vectors of a project: each against its checksum, and that there is one of every text that is found or compared by it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from alma.storage.relational.checks.expected import Expected, Report
+from alma.storage.relational.logical import View
+from alma.storage.relational.rows import compared_text, text_hash, vector_checksum
+
+_MOST_NAMED = 3
+
+Missing = Callable[[str], None]
+"""Takes a text without a sound vector."""
+
+
+@dataclass(slots=True)
+class _Text:
+    """A text that needs a vector, and for what."""
+
+    text: str
+    users: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return ", ".join(self.users)
+
+
+def check_vectors(view: View, wanted: Expected, dimensions: Mapping[int, int], report: Report, missing: Missing) -> int:
+    """Compares the vectors with their checksums and with the texts that need one, and returns how many serve.
+
+    `dimensions` are the lengths of vectors by the number of their embedder, the one that serves first.
+    """
+    serving, needed = next(iter(dimensions)), _needed(wanted)
+    held: dict[bytes, bool] = {}
+    for vector in stored_vectors(view, dimensions):
+        if vector.embedder == serving:
+            held[vector.text_hash] = vector.fault is None
+        if vector.fault is not None:
+            users = needed.get(vector.text_hash, "no memory")
+            report(f"vector {vector.text_hash.hex()}", f"{vector.fault}; it belongs to {users}")
+    for digest, text in needed.items():
+        if digest not in held:
+            report(f"vector {digest.hex()}", f"is missing; it belongs to {text}")
+        if not held.get(digest):
+            missing(text.text)
+    return len(held)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVector:
+    """A vector's row, without the vector, and what is wrong with it."""
+
+    row: int
+    text_hash: bytes
+    embedder: int
+    fault: str | None
+
+
+def stored_vectors(view: View, dimensions: Mapping[int, int]) -> Iterator[StoredVector]:
+    """The vectors of the project. Those of embedders that were given up are left over, and none of them is looked at."""
+    for row, digest, embedder, sealed, checksum in view.session.all("vector_rows", {"project": view.project}):
+        fault = None
+        if embedder in dimensions:
+            vector = view.seal.open(sealed, place="vector.vector")
+            if vector_checksum(digest, vector) != checksum or len(vector) != 2 * dimensions[embedder]:
+                fault = "was changed"
+        elif embedder > max(dimensions):
+            fault = f"is of embedder {embedder}, and the newest is {max(dimensions)}"
+        yield StoredVector(row, digest, embedder, fault)
+
+
+def _needed(wanted: Expected) -> dict[bytes, _Text]:
+    """The texts that need a vector, by their hashes: passages that are found by it, and strategies that others are compared with."""
+    needed: dict[bytes, _Text] = {}
+    for text, user in (*_embedded(wanted), *_compared(wanted)):
+        users = needed.setdefault(text_hash(text), _Text(text)).users
+        if len(users) < _MOST_NAMED and user not in users:
+            users.append(user)
+    return needed
+
+
+def _embedded(wanted: Expected) -> Iterator[tuple[str, str]]:
+    for (table, _), row in wanted.rows.items():
+        if table == "passage" and row["text_hash"] is not None:
+            yield row["text"], f"memory {row['memory']}"
+
+
+def _compared(wanted: Expected) -> Iterator[tuple[str, str]]:
+    """The strategies that there is evidence on: in rows of its own, or, of the only outcome of a class, in the memory's."""
+    for (table, _), row in wanted.rows.items():
+        is_counted = table == "memory" and ("evidence", row["evidence"]) in wanted.rows
+        if not is_counted and (text := compared_text(table, row)):
+            yield text, "the evidence on a strategy"

@@ -1,0 +1,74 @@
+"""The figures of one project, for showing them to a person. Reads only."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from alma.protocols import DayCount, JournalEntry, PartitionDay, Sizes, UsageTotals
+from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Session
+from alma.types.identity import from_micros
+from alma.types.partition import Partition
+from alma.types.passages import Passage
+
+MICROS_A_DAY = 86_400_000_000
+
+
+def passages(session: Session, rows: Sequence[int], seal: Seal) -> dict[int, Passage]:
+    """Passages by row; unknown rows are left out."""
+    found = list(session.all("passages", {"rows": json.dumps(rows)}))
+    return {row: _passage(position, time, is_own, texts, seal) for row, position, time, is_own, *texts in found}
+
+
+def _passage(position: int, time: int | None, is_own: int, texts: Sequence[bytes], seal: Seal) -> Passage:
+    speaker, text, keywords = (
+        seal.open(value, place=f"passage.{name}").decode()
+        for name, value in zip(("speaker", "text", "keywords"), texts, strict=True)
+    )
+    return Passage(
+        text=text,
+        keywords=keywords,
+        speaker=speaker,
+        position=position,
+        time=None if time is None else from_micros(time),
+        is_own=bool(is_own),
+    )
+
+
+def growth(session: Session, project: int | None, partitions: Mapping[int, Partition]) -> list[PartitionDay]:
+    """How many memories, archived ones left out, were made in each partition on each day."""
+    rows = list(session.all("growth", {"project": project, "a_day": MICROS_A_DAY}))
+    return [PartitionDay(partitions[partition], from_micros(day * MICROS_A_DAY).date(), count) for partition, day, count in rows]
+
+
+def activity(session: Session, project: int | None) -> list[DayCount]:
+    """How many journal records of each operation there are on each day."""
+    rows = list(session.all("activity", {"project": project, "a_day": MICROS_A_DAY}))
+    return [DayCount(operation, from_micros(day * MICROS_A_DAY).date(), count) for operation, day, count in rows]
+
+
+def newest_records(session: Session, project: int | None, limit: int) -> list[JournalEntry]:
+    """The newest journal records, newest first, without their payloads."""
+    rows = list(session.all("journal_newest", {"project": project, "most": limit}))
+    return [
+        JournalEntry(seq, from_micros(at), actor, operation, bool(is_purged)) for seq, at, actor, operation, is_purged in rows
+    ]
+
+
+def telling(session: Session, project: int | None, limit: int) -> list[int]:
+    """The memories with the most evidence, best first: used and praised, then tried most often, then newest."""
+    return [row for (row,) in session.all("telling", {"project": project, "most": limit})]
+
+
+def usage_totals(session: Session, project: int | None) -> UsageTotals:
+    """Sums the usage of what was shown, over all memories that are not archived."""
+    return UsageTotals(*next(session.all("usage_totals", {"project": project})))
+
+
+def sizes(session: Session, project: int | None) -> Sizes:
+    """How much of the database each sort of content takes."""
+    given = {"project": project}
+    archived = next(session.all("archived_count", given))
+    texts = next(session.all("passage_size", given))
+    vectors = next(session.all("vector_size", given))
+    journal = next(session.all("journal_size", given))
+    return Sizes(*archived, *texts, *vectors, *journal)

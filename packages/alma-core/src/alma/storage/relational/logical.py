@@ -1,0 +1,345 @@
+"""Logical rows in the file: read, made, changed, deleted. One place knows how each table of the journal lies in SQLite.
+
+A logical row is what the journal holds (`rows.py`): plain JSON values under a text key. Here it meets row numbers, seals and partitions.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from alma.protocols import StoredRow
+from alma.storage.relational.rows import UNREADABLE, Row, dump_body, passage_key, text_hash
+from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Session
+from alma.types.identity import from_micros
+from alma.types.partition import Partition
+from alma.types.passages import Passage
+
+PartitionKey = tuple[bool, str, str]
+"""Whether the owner is a user, the owner, the kind."""
+
+_PLAIN = (
+    *("id", "agent", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at", "evidence"),
+)
+NO_USAGE: Mapping[str, float] = {
+    **dict.fromkeys(("used", "ignored", "thumbs_up", "thumbs_down"), 0),
+    **dict.fromkeys(("credited_successes", "credited_trials"), 0.0),
+}
+"""The counts of a memory of which nothing was counted yet. Whole numbers stay whole, the others never look like them, for content hashes differ."""
+_EVIDENCE = (
+    *("id", "agent", "task_class", "successes", "trials", "operative_successes", "operative_trials", "unverified", "observed_at"),
+    *("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status"),
+)
+
+
+def _no_new_partition(key: PartitionKey) -> int:
+    raise LookupError(f"there is no partition {key}")
+
+
+@dataclass(slots=True)
+class View:
+    """One project over an open session. `partition` gives the row of a partition, making it if need be; those that are `known` are not read."""
+
+    session: Session
+    project: int
+    seal: Seal
+    partition: Callable[[PartitionKey], int] = _no_new_partition
+    known: Mapping[int, Partition] = field(default_factory=dict)
+    partitions: dict[int, PartitionKey] = field(default_factory=dict)
+
+    def partition_key(self, row: int) -> PartitionKey:
+        """The owner and kind of a partition. `LookupError` if it is lost, or is one of another project."""
+        if row in self.known:
+            return self.known[row].is_user, self.known[row].owner, self.known[row].kind
+        if row not in self.partitions:
+            found = next(self.session.all("partition_of", {"row": row}), None)
+            if found is None:
+                raise LookupError(f"its partition {row} is lost")
+            project, is_user, owner, kind = found
+            if project != self.project:
+                raise LookupError(f"its partition {row} is one of project {project}")
+            self.partitions[row] = (flag(is_user, "is_user of its partition"), owner, kind)
+        return self.partitions[row]
+
+    def all(self, query: str, **given: Any) -> Iterator[Row]:
+        """The rows of a statement about this project, by column."""
+        return self.session.each(query, {"project": self.project, **given})
+
+    def many(self, query: str, wanted: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+        """The rows of a statement with one row of `VALUES` for all that is wanted, by column."""
+        return self.session.many(query, wanted)
+
+    def ends(self) -> tuple[int, bytes, int]:
+        """The newest `seq` of the project, its hash, and the newest `seq` that changed evidence. `LookupError` if the project is gone."""
+        for seq, head, learned in self.session.all("project_ends", {"project": self.project}):
+            return seq, head, learned
+        raise LookupError(f"there is no project {self.project}")
+
+    def one(self, query: str, **given: Any) -> Row | None:
+        """The only row, or none."""
+        return next(self.all(query, **given), None)
+
+
+class LogicalTable(ABC):
+    """One table of the journal. A *raw* row has the columns of the file."""
+
+    name: str
+    every: str
+    insertion: str
+    is_numbered = False
+
+    @abstractmethod
+    def raw(self, view: View, key: str) -> Row | None:
+        """The row of a key."""
+
+    @abstractmethod
+    def key(self, raw: Row) -> str:
+        """The key of a row."""
+
+    @abstractmethod
+    def decoded(self, view: View, raw: Row) -> Row:
+        """The logical row."""
+
+    @abstractmethod
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        """The columns of the file for a logical row, without row number and project. `LookupError` if what it hangs on is missing."""
+
+    @abstractmethod
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        """Puts columns in place of those of a row."""
+
+    @abstractmethod
+    def delete(self, view: View, raw: Row) -> None:
+        """Deletes a row."""
+
+    def insert(self, view: View, columns: Row) -> int:
+        """Makes a row, and gives its number."""
+        return view.session.insert(self.insertion, {"project": view.project, **columns})
+
+    def rows(self, view: View) -> Iterator[StoredRow]:
+        """All logical rows of the project, in the order they were made."""
+        for raw in view.all(self.every):
+            seq = raw["seq"] if self.is_numbered else None
+            try:
+                yield StoredRow(self.name, self.key(raw), self.decoded(view, raw), seq)
+            except UNREADABLE as error:
+                yield StoredRow(self.name, self.key(raw), None, seq, f"is not readable: {error}")
+
+
+class _Memories(LogicalTable):
+    name, every, insertion, is_numbered = "memory", "memory_rows", "memory_insert", True
+
+    def raw(self, view: View, key: str) -> Row | None:
+        return view.one("memory_by_id", id=key)
+
+    def key(self, raw: Row) -> str:
+        return str(raw["id"])
+
+    def decoded(self, view: View, raw: Row) -> Row:
+        is_user, owner, kind = view.partition_key(raw["partition"])
+        return {
+            **{name: raw[name] for name in _PLAIN},
+            "kind": kind,
+            "is_user": is_user,
+            "owner": owner,
+            "body": json.loads(view.seal.open(raw["body"], place="memory.body")),
+            "content_hash": raw["content_hash"].hex(),
+        }
+
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        return {
+            **{name: row[name] for name in _PLAIN},
+            "partition": view.partition((row["is_user"], row["owner"], row["kind"])),
+            "body": view.seal.seal(dump_body(row["body"]), place="memory.body"),
+            "content_hash": bytes.fromhex(row["content_hash"]),
+        }
+
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        note_last_record(view, raw)
+        view.session.run("memory_update", {**columns, "of_row": raw["row"]})
+
+    def delete(self, view: View, raw: Row) -> None:
+        note_last_record(view, raw)
+        view.session.run("memory_delete", {"of_row": raw["row"]})
+
+
+class _Passages(LogicalTable):
+    name, every, insertion, is_numbered = "passage", "passage_rows", "passage_insert", True
+
+    def raw(self, view: View, key: str) -> Row | None:
+        memory_id, _, position = key.rpartition("/")
+        return view.one("passage_at", memory_id=memory_id, position=int(position))
+
+    def key(self, raw: Row) -> str:
+        return passage_key(raw["owner"] or f"of row {raw['memory']}", raw["position"])
+
+    def decoded(self, view: View, raw: Row) -> Row:
+        texts = {name: view.seal.open(raw[name], place=f"passage.{name}").decode() for name in ("speaker", "text", "keywords")}
+        if raw["text_hash"] is not None and raw["text_hash"] != text_hash(texts["text"]):
+            raise ValueError("its text is not the one that was embedded")
+        return {
+            **texts,
+            "memory": raw["owner"] or f"of row {raw['memory']}",
+            "position": raw["position"],
+            "time": raw["time"],
+            "is_own": flag(raw["is_own"], "is_own"),
+            "text_hash": raw["text_hash"].hex() if raw["text_hash"] else None,
+            "is_live": flag(raw["is_live"], "is_live"),
+        }
+
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        texts = {name: view.seal.seal(row[name].encode(), place=f"passage.{name}") for name in ("speaker", "text", "keywords")}
+        return {
+            **{name: row[name] for name in ("position", "time")},
+            **{name: int(row[name]) for name in ("is_own", "is_live")},
+            **texts,
+            "memory": _number(view, row["memory"]),
+            "text_hash": bytes.fromhex(row["text_hash"]) if row["text_hash"] else None,
+        }
+
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        view.session.run("passage_update", {**columns, "of_row": raw["row"]})
+
+    def delete(self, view: View, raw: Row) -> None:
+        view.session.run("passage_delete", {"of_row": raw["row"]})
+
+
+class _Usages(LogicalTable):
+    name, every, insertion = "usage", "usage_rows", "usage_insert"
+
+    def raw(self, view: View, key: str) -> Row | None:
+        return view.one("usage_of", memory_id=key)
+
+    def key(self, raw: Row) -> str:
+        return str(raw["owner"])
+
+    def decoded(self, view: View, raw: Row) -> Row:
+        return {name: raw[name] for name in NO_USAGE}
+
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        return {"memory": _number(view, key), **{name: row[name] for name in NO_USAGE}}
+
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        view.session.run("usage_update", {**columns, "of_memory": raw["memory"]})
+
+    def delete(self, view: View, raw: Row) -> None:
+        view.session.run("usage_delete", {"of_memory": raw["memory"]})
+
+
+class _Records(LogicalTable):
+    name, every, insertion = "record", "record_rows", "record_insert"
+
+    def raw(self, view: View, key: str) -> Row | None:
+        kind, _, name = key.partition("/")
+        return view.one("record_row", kind=kind, key=name)
+
+    def key(self, raw: Row) -> str:
+        return f"{raw['kind']}/{raw['key']}"
+
+    def decoded(self, view: View, raw: Row) -> Row:
+        if "/" in raw["kind"]:
+            raise ValueError("its kind holds a slash")
+        body = json.loads(view.seal.open(raw["body"], place="record.body"))
+        return {"version": raw["version"], "body": body, "updated_at": raw["updated_at"]}
+
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        kind, _, name = key.partition("/")
+        body = view.seal.seal(dump_body(row["body"]), place="record.body")
+        return {"kind": kind, "key": name, "version": row["version"], "body": body, "updated_at": row["updated_at"]}
+
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        view.session.run("record_rewrite", {**columns, **self._of(raw)})
+
+    def delete(self, view: View, raw: Row) -> None:
+        view.session.run("record_delete", self._of(raw))
+
+    def _of(self, raw: Row) -> Row:
+        return {f"of_{name}": raw[name] for name in ("project", "kind", "key")}
+
+
+class _Evidence(LogicalTable):
+    name, every, insertion = "evidence", "evidence_rows", "evidence_insert"
+
+    def raw(self, view: View, key: str) -> Row | None:
+        return view.one("evidence_by_id", id=key)
+
+    def key(self, raw: Row) -> str:
+        return str(raw["id"])
+
+    def decoded(self, view: View, raw: Row) -> Row:
+        strategy = view.seal.open(raw["strategy"], place="evidence.strategy").decode()
+        return {
+            **{name: raw[name] for name in _EVIDENCE},
+            "strategy": strategy,
+            "strategy_hash": raw["strategy_hash"].hex(),
+            "recent": json.loads(raw["recent"]),
+            "reasons": json.loads(view.seal.open(raw["reasons"], place="evidence.reasons")),
+            "task": None if raw["task"] is None else view.seal.open(raw["task"], place="evidence.task").decode(),
+        }
+
+    def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        return {
+            **{name: row[name] for name in _EVIDENCE},
+            "strategy": view.seal.seal(row["strategy"].encode(), place="evidence.strategy"),
+            "strategy_hash": bytes.fromhex(row["strategy_hash"]),
+            "recent": dump_body(row["recent"]).decode(),
+            "reasons": view.seal.seal(dump_body(row["reasons"]), place="evidence.reasons"),
+            "task": None if row["task"] is None else view.seal.seal(row["task"].encode(), place="evidence.task"),
+        }
+
+    def update(self, view: View, raw: Row, columns: Row) -> None:
+        view.session.run("evidence_update", {**columns, "of_row": raw["row"]})
+
+    def delete(self, view: View, raw: Row) -> None:
+        view.session.run("evidence_delete", {"of_row": raw["row"]})
+
+
+TABLES: Mapping[str, LogicalTable] = {
+    table.name: table for table in (_Memories(), _Passages(), _Usages(), _Records(), _Evidence())
+}
+"""Every table that the journal speaks of, those that others hang on first."""
+
+
+def flag(value: int, name: str) -> bool:
+    """A flag as it is stored. `ValueError` for another number than 0 and 1: statements compare with these."""
+    if value not in (0, 1):
+        raise ValueError(f"{name} is {value}, neither 0 nor 1")
+    return value == 1
+
+
+def note_last_record(view: View, raw: Row) -> None:
+    """Notes the record that a memory's row names, before the row names another or goes: until then the row is the note."""
+    view.session.run("touched_insert", {"project": view.project, "key": raw["id"], "seq": raw["seq"]})
+
+
+def read_rows(view: View) -> Iterator[StoredRow]:
+    """Every logical row of a project: memories, then passages, and so on."""
+    for table in TABLES.values():
+        yield from table.rows(view)
+
+
+def passages_of(view: View, memory_id: str) -> dict[str, Row]:
+    """The logical passages of a memory by key, in order."""
+    table = TABLES["passage"]
+    return {table.key(raw): table.decoded(view, raw) for raw in view.all("passages_of", memory_id=memory_id)}
+
+
+def passage_from(row: Mapping[str, Any]) -> Passage:
+    """The passage of a logical row."""
+    return Passage.model_construct(
+        text=row["text"],
+        keywords=row["keywords"],
+        speaker=row["speaker"],
+        position=row["position"],
+        time=None if row["time"] is None else from_micros(row["time"]),
+        is_own=row["is_own"],
+    )
+
+
+def _number(view: View, memory_id: str) -> int:
+    found = next(view.session.all("memory_number", {"project": view.project, "id": memory_id}), None)
+    if found is None:
+        raise LookupError(f"there is no memory {memory_id}")
+    return int(found[0])

@@ -1,0 +1,124 @@
+"""Looks things up by their keys, many at once: for a project as it is stored, and for a write in its own session."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from alma.protocols import Place
+from alma.storage.relational.logical import NO_USAGE, View
+from alma.storage.relational.rows import memory_from, text_hash
+from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
+from alma.types.memories import MEMORY_CLASSES, AnyMemory
+from alma.types.partition import Partition
+
+Definitions = dict[str, tuple[bytes, CustomMemoryType]]
+"""Definitions of kinds by name, each with the stored body that it was made of."""
+
+
+class Lookups:
+    """Looks up what a project holds, by key, read through the session that `opened` gives."""
+
+    def __init__(
+        self,
+        name: str,
+        opened: Callable[[], AbstractContextManager[View | None]],
+        holding: Callable[[Iterable[int]], Mapping[int, Partition]],
+        defined: Definitions,
+        *,
+        found: dict[str, Place] | None = None,
+    ) -> None:
+        """`holding` gives partitions by row, the wanted ones among them. `defined` and `found` take in the definitions and places that are read."""
+        self.name = name
+        self._opened = opened
+        self._holding = holding
+        self._defined = defined
+        self._found = found
+
+    def find(self, memory_ids: Iterable[str]) -> dict[str, Place]:
+        """Where memories are kept, by id, in the order of the ids. Ids that this project does not have are left out."""
+        ids = _distinct(memory_ids)
+        with self._opened() as view:
+            if view is None or not ids:
+                return {}
+            rows = list(view.session.all("places", {"project": view.project, "ids": json.dumps(ids)}))
+        partitions = self._holding(partition for _, _, partition, *_ in rows)
+        found = {
+            memory_id: Place(row, partitions[partition], archived_at is not None, evidence, _usage(counts))
+            for memory_id, row, partition, archived_at, evidence, *counts in rows
+        }
+        if self._found is not None:
+            self._found |= found
+        return {memory_id: found[memory_id] for memory_id in ids if memory_id in found}
+
+    def memories(self, rows: Sequence[int]) -> dict[int, AnyMemory]:
+        """The memories themselves, by row. Unknown rows are left out."""
+        with self._opened() as view:
+            if view is None or not rows:
+                return {}
+            found = list(view.session.all("memories", {"rows": json.dumps(list(rows))}))
+            partitions = self._holding(partition for _, partition, *_ in found)
+            definitions = self._definitions(view, {partitions[partition].kind for _, partition, *_ in found})
+            return {row: self._memory(view, partitions[partition], values, definitions) for row, partition, *values in found}
+
+    def vectors(self, texts: Iterable[str]) -> dict[str, bytes]:
+        """The stored float16 vectors of those of the texts that have one."""
+        hashes = {text_hash(text): text for text in texts}
+        with self._opened() as view:
+            if view is None:
+                return {}
+            wanted = [{"project": view.project, "text_hash": digest} for digest in hashes]
+            found = view.session.many("vectors", wanted)
+            return {hashes[row["text_hash"]]: view.seal.open(row["vector"], place="vector.vector") for row in found}
+
+    def record(self, kind: str, keys: Iterable[str]) -> dict[str, tuple[int, dict[str, Any]]]:
+        """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
+        found: dict[str, tuple[int, dict[str, Any]]] = {key: (0, {}) for key in _distinct(keys)}
+        with self._opened() as view:
+            if view is None or not found:
+                return found
+            given = {"project": view.project, "kind": kind, "keys": json.dumps(list(found))}
+            for key, version, body in view.session.all("records_by_key", given):
+                found[key] = version, json.loads(view.seal.open(body, place="record.body"))
+        return found
+
+    def _definitions(self, view: View, kinds: Iterable[str]) -> dict[str, CustomMemoryType]:
+        """The definitions of those of the kinds that users registered, each taken apart again only when it is stored otherwise than the last time."""
+        wanted = [kind for kind in kinds if kind not in MEMORY_CLASSES]
+        if not wanted:
+            return {}
+        given = {"project": view.project, "kind": DEFINITIONS, "keys": json.dumps(wanted)}
+        stored = list(view.session.all("records_by_key", given))
+        found = {kind: self._definition(view, kind, body) for kind, _, body in stored}
+        return {kind: definition for kind, definition in found.items() if definition is not None}
+
+    def _definition(self, view: View, kind: str, stored: bytes) -> CustomMemoryType | None:
+        made_of, definition = self._defined.get(kind, (b"", None))
+        if definition is None or made_of != stored:
+            body = json.loads(view.seal.open(stored, place="record.body"))
+            if not body:
+                return None
+            definition = stored_type(body)
+            self._defined[kind] = stored, definition
+        return definition
+
+    def _memory(
+        self, view: View, partition: Partition, values: Sequence[object], definitions: Mapping[str, CustomMemoryType]
+    ) -> AnyMemory:
+        names = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
+        fields = dict(zip(names, values, strict=True))
+        fields["body"] = view.seal.open(fields["body"], place="memory.body")  # type: ignore[arg-type] # a blob column
+        fields["definition"] = definitions.get(partition.kind)
+        return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
+
+
+def _distinct(keys: Iterable[str]) -> list[str]:
+    if isinstance(keys, str):  # it would be taken for keys of one character each
+        raise TypeError(f"keys are needed, not the text {keys[:60]!r}")
+    return list(dict.fromkeys(keys))
+
+
+def _usage(counts: Sequence[float | None]) -> dict[str, float] | None:
+    """Returns the usage counts of a memory, by name; `None` if nothing was yet."""
+    found = {name: count for name, count in zip(NO_USAGE, counts, strict=True) if count is not None}
+    return found or None

@@ -1,0 +1,410 @@
+"""One project of a store: what the use cases read and write."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.errors import CorruptStoreError, EmbedderMismatchError
+from alma.journal import GENESIS, entombed
+from alma.protocols import (
+    Candidate,
+    CommonWords,
+    DayCount,
+    Entry,
+    Erased,
+    JournalEntry,
+    NextWrite,
+    PartitionCount,
+    PartitionDay,
+    Sizes,
+    StoredRow,
+    TextLists,
+    UsageTotals,
+    VectorChanges,
+)
+from alma.storage.relational import insight, readback
+from alma.storage.relational.evidence import EvidenceReader
+from alma.storage.relational.logical import View, read_rows
+from alma.storage.relational.lookups import Lookups
+from alma.storage.relational.partitions import Partitions
+from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Database, Session
+from alma.storage.relational.text_index import TextIndex
+from alma.storage.relational.traces import traces
+from alma.storage.relational.transfer import Snapshot, listed
+from alma.storage.relational.word_lists import KnownWords, ScopedWords
+from alma.storage.relational.writing import Write
+from alma.types.identity import from_micros
+from alma.types.partition import Partition
+from alma.types.passages import Passage
+
+CHUNK = 4096
+
+NOTHING = TextLists(
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=np.float32),
+    0,
+    0.0,
+    np.empty(0, dtype=np.int32),
+    np.empty(0, dtype=np.float32),
+    (),
+    (),
+)
+
+ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None]
+"""Seq, passage, memory, partition, is_own, content hash, is_live, vector."""
+
+
+class _NothingWrittenError(Exception):
+    """Rolls back a write that would leave a project without anything in it."""
+
+
+class SQLProject(Lookups):
+    """A project's tables. It exists in the file from its first write on; until then it reads as empty."""
+
+    def __init__(self, database: Database, text: TextIndex, name: str, *, dimension: int, embedder: int, seal: Seal) -> None:
+        super().__init__(name, self._reading, self._holding, {})
+        self._database = database
+        self._text = text
+        self._embedder = embedder
+        self._dimension = dimension
+        self._seal = seal
+        self._row: int | None = None
+        self._known = Partitions({}, {}, 0)
+        self.learned = EvidenceReader(self._viewing)
+        self._words = KnownWords()
+
+    def moment(self) -> AbstractContextManager[object]:
+        """A consistent read: inside, this thread sees one state of the database."""
+        return self._database.snapshot()
+
+    def head(self) -> int:
+        """The newest journal `seq`, 0 if nothing was ever written. One cheap look."""
+        with self._database.reading() as session:
+            row = self._row = self._find(session)
+            return 0 if row is None else self._head(session, row)
+
+    @contextmanager
+    def _reading(self) -> Iterator[View | None]:
+        """The rows as they are stored; `None` while the project does not exist."""
+        with self._database.reading() as session:
+            row = self._row = self._find(session)
+            yield None if row is None else View(session, row, self._seal)
+
+    @contextmanager
+    def _viewing(self) -> Iterator[View | None]:
+        """A look at the rows, in the middle of a write at those of the write; `None` while the project does not exist."""
+        with self._database.within() as session:
+            row = self._find(session)  # not kept: the write that made it may be rolled back
+            yield None if row is None else View(session, row, self._seal)
+
+    def head_at(self, seq: int) -> str:
+        """The hash of a journal record in hexadecimal, "" if there is none."""
+        with self._database.reading() as session:
+            found = next(session.all("journal_hash", {"project": self._find(session), "seq": seq}), None)
+        return "" if found is None else found[0].hex()
+
+    def partitions(self) -> Mapping[int, Partition]:
+        """All partitions by row, those that other processes made too."""
+        with self._database.reading() as session:
+            row = self._find(session)
+            if row is not None:
+                return self._all_partitions(session, row).by_row
+        return {}
+
+    def changes(self, *, after: int) -> Iterator[VectorChanges]:
+        """Returns the changes after a `seq` for the vector index, in journal order, some thousand passages at a time."""
+        with self._database.snapshot() as session:
+            project = self._find(session)
+            upto = 0 if project is None else self._head(session, project)
+            since = {"project": project, "after": after, "upto": upto}
+            gone = [passage for (passage,) in session.all("removed_since", since)] if after else []
+            cursor = session.all("vector_changes", since)
+            rows: list[ChangeRow] = []
+            while found := list(islice(cursor, CHUNK)):
+                rows += found
+                whole = next((at for at in range(len(rows) - 1, 0, -1) if rows[at][0] != rows[at - 1][0]), 0)
+                if whole:
+                    yield self._vector_changes(rows[:whole], rows[whole - 1][0], gone)
+                    rows, gone = rows[whole:], []
+            yield self._vector_changes(rows, upto, gone)
+
+    def rows(self) -> Iterator[StoredRow]:
+        """Every logical row of the project, archived ones too, in a consistent read, one at a time."""
+        with self._database.snapshot() as session:
+            project = self._find(session)
+            if project is not None:
+                yield from read_rows(View(session, project, self._seal))
+
+    def candidates(self, memories: Sequence[int]) -> list[Candidate]:
+        """Returns the columns that ranking needs, of the memories that are not archived, in no order."""
+        with self._database.reading() as session:
+            found = list(session.all("candidates", {"rows": json.dumps(memories)}))
+        return list(map(Candidate._make, found))
+
+    def counts(self) -> list[PartitionCount]:
+        """How many memories each partition holds, archived ones left out, with the times of the oldest and the newest."""
+        with self._database.reading() as session:
+            rows = list(session.all("counts", {"project": self._find(session)}))
+        partitions = self._holding(row for row, *_ in rows)
+        return [
+            PartitionCount(partitions[row], count, from_micros(oldest), from_micros(newest))
+            for row, count, oldest, newest in rows
+        ]
+
+    def records(
+        self, kind: str, *, newest: int | None = None, under: str | None = None
+    ) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Key, version and body of the small records of a kind, in a consistent read: all, by key, or the `newest` that changed last, newest first.
+
+        `under` leaves all but those whose key begins with it and a slash, without looking at others; it is given without `newest`.
+        """
+        with self._database.snapshot() as session:
+            of_kind = {"project": self._find(session), "kind": kind}
+            if under is not None:
+                between = {"first": f"{under}/", "last": f"{under}0"}  # "0" is the character behind the slash
+                found = list(session.all("records_under", {**of_kind, **between}))
+            elif newest is None:
+                found = list(session.all("records_of_kind", of_kind))
+            else:
+                found = list(session.all("records_newest", {**of_kind, "newest": newest}))
+        for key, version, body in found:
+            yield key, version, json.loads(self._seal.open(body, place="record.body"))
+
+    def passages(self, rows: Sequence[int]) -> dict[int, Passage]:
+        """Passages by row. Unknown rows are left out."""
+        with self._database.reading() as session:
+            return insight.passages(session, rows, self._seal)
+
+    def growth(self) -> list[PartitionDay]:
+        """How many memories, archived ones left out, were made in each partition on each day, by day."""
+        with self._database.snapshot() as session:
+            project = self._find(session)
+            known = self._known if project is None else self._all_partitions(session, project)
+            return insight.growth(session, project, known.by_row)
+
+    def activity(self) -> list[DayCount]:
+        """How many journal records of each operation there are on each day, by day."""
+        with self._database.reading() as session:
+            return insight.activity(session, self._find(session))
+
+    def newest_records(self, limit: int) -> list[JournalEntry]:
+        """The newest journal records, newest first."""
+        with self._database.reading() as session:
+            return insight.newest_records(session, self._find(session), limit)
+
+    def telling(self, limit: int) -> list[int]:
+        """The memories with the most evidence, best first."""
+        with self._database.reading() as session:
+            return insight.telling(session, self._find(session), limit)
+
+    def usage_totals(self) -> UsageTotals:
+        """Sums the usage of what was shown, over all memories that are not archived."""
+        with self._database.reading() as session:
+            return insight.usage_totals(session, self._find(session))
+
+    def sizes(self) -> Sizes:
+        """How much each sort of content takes."""
+        with self._database.reading() as session:
+            return insight.sizes(session, self._find(session))
+
+    def text_lists(self, words: Sequence[str], *, partitions: Sequence[int], common: CommonWords) -> TextLists:
+        """Where the words of a question stand in the memories of these partitions, and nothing of others. A consistent read.
+
+        Words that are `common` there are left out if a rarer one occurs.
+        """
+        with self._database.snapshot() as session:
+            project = self._find(session)
+            if project is None or not words:
+                return NOTHING
+            return ScopedWords(View(session, project, self._seal), self._text, words, partitions, common, self._words).lists()
+
+    def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
+        """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""
+        with self._database.snapshot() as session:
+            project = self._find(session)
+            if project is not None:
+                yield from readback.entries(View(session, project, self._seal), after=after, keys=memory_ids)
+
+    def was_purged(self, memory_id: str) -> bool:
+        """Whether a memory of this id was purged."""
+        with self._database.snapshot() as session:
+            project = self._find(session)
+            if project is None:
+                return False
+            return any(entombed(memory_id, made) for _, made in readback.purges(View(session, project, self._seal)))
+
+    def stale(self, partitions: Sequence[int], *, seen_before: int | None, below: float | None) -> list[str]:
+        """The ids of the memories of these partitions, not archived, that were last seen before a time and are of a confidence below."""
+        given = {"rows": json.dumps(list(partitions)), "seen_before": seen_before, "below": below}
+        with self._database.reading() as session:
+            rows = list(session.all("stale", {"project": self._find(session), **given}))
+        return [memory_id for (memory_id,) in rows]
+
+    def purge(
+        self,
+        memory_ids: Sequence[str],
+        *,
+        records: Sequence[str],
+        actor: str,
+        at: int,
+        then: Callable[[NextWrite], object] | None = None,
+    ) -> Erased | None:
+        """Erases memories and small records for good, and has more written then. `None` if nothing of that name was ever there."""
+        made = None
+        with suppress(_NothingWrittenError), self.writes(actor=actor, operation="purge", at=at) as next_write:
+            with next_write() as write:
+                made = write.purge(memory_ids, records)
+            if made is None and write.seq == 1:
+                raise _NothingWrittenError
+            if made is not None and then is not None:
+                then(next_write)
+        if made is None:
+            return None
+        self._words.forget()
+        with self._database.snapshot() as session:  # searching all rows takes long, and holds no lock
+            found = traces(View(session, self._find(session) or 0, self._seal), made.signs)
+        return replace(made.erased, left=list(dict.fromkeys([*made.erased.left, *found])))
+
+    @contextmanager
+    def snapshot(self, *, owner: str | None = None) -> Iterator[Snapshot]:
+        """Everything that the project, or one agent in it, holds, in a consistent read. What this thread does meanwhile sees the present."""
+        with self._database.snapshot_apart() as session:
+            project = self._find(session)
+            if project is not None:
+                self._head(session, project)  # vectors of another embedder than ours would go by a wrong name
+            yield Snapshot(View(session, project or 0, self._seal), owner)
+
+    def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
+        """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
+        with self._database.reading() as session:
+            project = self._find(session)
+            return listed(session, project, partitions, since=since, limit=limit, newest_first=newest_first)
+
+    @contextmanager
+    def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
+        """One call's write: everything done to it lands together with its journal record, or nothing does."""
+        with suppress(_NothingWrittenError), self._database.transaction() as session:
+            write = self._begin(session, actor, operation, at)
+            yield write
+            if write.finish() is None and write.seq == 1:
+                raise _NothingWrittenError
+
+    @contextmanager
+    def writes(self, *, actor: str, operation: str, at: int) -> Iterator[Callable[[], AbstractContextManager[Write]]]:
+        """As `write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
+        with self._database.transaction() as session:
+            write = self._begin(session, actor, operation, at)
+            ended: bytes | None = None
+
+            @contextmanager
+            def next_write() -> Iterator[Write]:
+                nonlocal write, ended
+                if ended is not None:
+                    write = replace(write, seq=write.seq + 1, previous=ended, changes=[])
+                yield write
+                ended = write.finish()
+
+            yield next_write
+
+    def _begin(self, session: Session, actor: str, operation: str, at: int) -> Write:
+        found = next(session.all("project_begin", {"name": self.name}), None)
+        if found is None:
+            self._create(session)
+            return self._begin(session, actor, operation, at)
+        row, seq, head, learned, embedder, newest_partition = found
+        self._check_embedder(embedder)
+        known = self._all_partitions(session, row, newest=newest_partition)
+        return Write(
+            *(session, self.name, row, seq + 1, head, learned, self._embedder),
+            *(actor, operation, at, self._seal, self._text, known, self._defined),
+        )
+
+    def _create(self, session: Session) -> None:
+        new = {"name": self.name, "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
+        row = session.insert("project_insert", new)
+        self._text.begin(session, row)
+
+    def _head(self, session: Session, row: int) -> int:
+        found = next(session.all("project_head", {"project": row}), None)
+        if found is None:
+            now = self._seen(session)
+            if now in (None, row):
+                raise CorruptStoreError(
+                    f"project {self.name!r} is no longer in {self._database.name}: the file was replaced or damaged while it was open"
+                )
+            self._row = now  # a rebuild gave it another
+            return self._head(session, now)
+        head, embedder = found
+        self._check_embedder(embedder)
+        return int(head)
+
+    def _check_embedder(self, number: int | None) -> None:
+        """`EmbedderMismatchError` if the database was re-embedded since it was opened here: our vectors do not compare with its own."""
+        if number != self._embedder:
+            raise EmbedderMismatchError(
+                f"{self._database.name} was re-embedded with another embedder since it was opened here (`alma reindex`): open it again"
+            )
+
+    def _find(self, session: Session) -> int | None:
+        """The project's row; `None` before the first write has landed."""
+        return self._row or self._seen(session)
+
+    def _seen(self, session: Session) -> int | None:
+        return next((int(row) for (row,) in session.all("project_by_name", {"name": self.name})), None)
+
+    def _all_partitions(self, session: Session, project: int, *, newest: int | None = None) -> Partitions:
+        """Those known and those made since, also in other projects up to `newest`.
+
+        A new value each time it grows, for other threads may be going through the last one.
+        """
+        known = self._known
+        if newest is not None and newest == known.upto:
+            return known
+        rows = list(session.all("partitions", {"project": project, "after": known.upto}))
+        upto = newest or max((row for row, *_ in rows), default=known.upto)
+        if upto > known.upto:
+            made = [Partition(row, bool(is_user), owner, kind) for row, is_user, owner, kind in rows]
+            by_row = {partition.row: partition for partition in made}
+            by_key = {(partition.is_user, partition.owner, partition.kind): partition.row for partition in made}
+            known = self._known = Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key}, upto)
+        return known
+
+    def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
+        """Partitions by row, these among them. They never change, so the database is asked only for one that is new."""
+        known = self._known.by_row
+        return known if all(row in known for row in rows) else self.partitions()
+
+    def _vector_changes(self, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
+        live = [row for row in rows if row[6]]
+        vectors = b"".join(self._vector(row) for row in live)
+        return VectorChanges(
+            upto=upto,
+            passages=_integers(row[1] for row in live),
+            memories=_integers(row[2] for row in live),
+            partitions=_integers(row[3] for row in live),
+            is_own=np.array([bool(row[4]) for row in live], dtype=np.bool_),
+            ties=_integers(int.from_bytes(row[5][:8], "big", signed=True) for row in live),
+            vectors=np.frombuffer(vectors, dtype="<f2").reshape(len(live), self._dimension),
+            removed=_integers(iter([*gone, *(row[1] for row in rows if not row[6])])),
+        )
+
+    def _vector(self, row: ChangeRow) -> bytes:
+        if row[7] is None:
+            raise CorruptStoreError(f"the vector of passage {row[1]} in project {self.name!r} is missing; see `alma verify`")
+        vector = self._seal.open(row[7], place="vector.vector")
+        if len(vector) != 2 * self._dimension:
+            raise CorruptStoreError(
+                f"the vector of passage {row[1]} in project {self.name!r} has {len(vector)} bytes; see `alma verify`"
+            )
+        return vector
+
+
+def _integers(values: Iterator[int]) -> NDArray[np.int64]:
+    return np.fromiter(values, dtype=np.int64)

@@ -1,0 +1,171 @@
+"""Values of ALMA as rows, and back. A *logical* row is what the journal holds: plain JSON values, text ids, no row numbers, no vectors."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import from_json
+
+from alma.errors import CorruptStoreError
+from alma.text import matched_text
+from alma.types.custom import CustomMemoryType, unknown_type
+from alma.types.identity import from_micros, to_micros
+from alma.types.kinds import KINDS, MemoryType, VerdictSource
+from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory, Memory, UserPreference
+from alma.types.passages import Passage
+
+Row = dict[str, Any]
+
+PLACES = 1 << 32
+"""The number of records that a project's journal has room for: a record's place is its project's row times this, plus its `seq`."""
+
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""Errors that a damaged row raises where it is decoded."""
+
+_CONTENT = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_BODY = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False)
+_COLUMNS = frozenset(Memory.model_fields)
+_TIMES = {kind.value: spec.time_field for kind, spec in KINDS.items()}
+_CIRCUMSTANCES = frozenset({"metadata", "duration_ms", "source"})
+_COUNTS: Mapping[str, Mapping[str, str]] = {kind.value: spec.counts for kind, spec in KINDS.items()}
+_BODY_FIELDS: Mapping[str, tuple[str, ...]] = {
+    kind: tuple(
+        name for name in cls.model_fields if name not in {*_COLUMNS, _TIMES[kind], *_COUNTS.get(kind, ())} or name == "metadata"
+    )
+    for kind, cls in MEMORY_CLASSES.items()
+}
+
+_USUAL: Mapping[str, Any] = {"verdict_source": VerdictSource.CALLER}
+"""Fields that a body leaves out where they are as usual."""
+
+
+def owner_of(memory: Memory) -> tuple[bool, str]:
+    """Whose memory it is: whether the owner is a user, and the name."""
+    return (True, memory.user_id) if isinstance(memory, UserPreference) else (False, memory.agent)
+
+
+def memory_row(memory: Memory, *, evidence: str | None = None) -> Row:
+    """The logical row of a memory."""
+    body = _body(memory)
+    is_user, owner = owner_of(memory)
+    return {
+        "id": memory.id,
+        "kind": memory.kind,
+        "is_user": is_user,
+        "owner": owner,
+        "agent": memory.agent,
+        "body": body,
+        "confidence": memory.confidence,
+        "successes": memory.successes,
+        "trials": memory.trials,
+        "seen_at": to_micros(memory.seen_at),
+        "created_at": to_micros(memory.created_at),
+        "updated_at": to_micros(memory.updated_at),
+        "archived_at": None,
+        "content_hash": content_hash(memory.kind, body),
+        "evidence": evidence,
+    }
+
+
+def _body(memory: Memory) -> Row:
+    if isinstance(memory, CustomMemory):
+        fields = {"fields": memory.definition.plain(memory.fields)}
+        return {**fields, "metadata": memory.metadata} if memory.metadata else fields
+    said = {name: value for name in _BODY_FIELDS[memory.kind] if (value := getattr(memory, name)) not in (None, {})}
+    return {name: value for name, value in said.items() if name not in _USUAL or value != _USUAL[name]}
+
+
+def content_hash(kind: str, body: Mapping[str, Any]) -> str:
+    """Hash of the content of a memory, 32 hexadecimal digits: equal for equal kind and content, for any owner and time."""
+    content = [kind, {name: value for name, value in body.items() if name not in _CIRCUMSTANCES}]
+    return hashlib.blake2b(_CONTENT.encode(content).encode(), digest_size=16).hexdigest()
+
+
+def memory_from(
+    *,
+    project: str,
+    kind: str,
+    id: str,  # noqa: A002 - the field's name
+    agent: str,
+    body: bytes,
+    confidence: float,
+    successes: float | None,
+    trials: float | None,
+    seen_at: int,
+    created_at: int,
+    updated_at: int,
+    definition: CustomMemoryType | None = None,
+) -> AnyMemory:
+    """The memory of a row, of a kind that users defined with its `definition`. `CorruptStoreError` if the body is not what was written."""
+    shared: dict[str, Any] = {
+        "id": id,
+        "agent": agent,
+        "project_id": project,
+        "confidence": confidence,
+        "created_at": from_micros(created_at),
+        "updated_at": from_micros(updated_at),
+    }
+    try:
+        fields: dict[str, Any] = from_json(body, cache_strings=False)  # a cache would keep what is purged
+        if kind not in MEMORY_CLASSES:
+            definition = definition or unknown_type(kind, fields["fields"])
+            return CustomMemory(kind=kind, definition=definition, **shared, **fields)
+        counts = {"successes": successes, "trials": trials}
+        for name, column in _COUNTS.get(kind, {}).items():
+            fields[name] = int(counts[column] or 0)
+        fields[_TIMES[kind]] = from_micros(seen_at)
+        return MEMORY_CLASSES[kind](**shared, **fields)  # type: ignore[return-value] # the classes are the members of the union
+    except UNREADABLE as error:
+        raise CorruptStoreError(f"memory {id} is damaged: {error}; see `alma verify`") from error
+
+
+def passage_row(memory_id: str, passage: Passage, text_hash: bytes | None) -> Row:
+    """The logical row of a passage; without a hash it has no vector."""
+    return {
+        "memory": memory_id,
+        "position": passage.position,
+        "speaker": passage.speaker,
+        "time": None if passage.time is None else to_micros(passage.time),
+        "is_own": passage.is_own,
+        "text": passage.text,
+        "keywords": passage.keywords,
+        "text_hash": text_hash.hex() if text_hash else None,
+        "is_live": True,
+    }
+
+
+def passage_key(memory_id: str, position: int) -> str:
+    """The key of a passage in the journal."""
+    return f"{memory_id}/{position}"
+
+
+def text_hash(text: str) -> bytes:
+    """The key of a text's vector: 16 bytes."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def vector_checksum(text_hash: bytes, vector: bytes) -> bytes:
+    """8 bytes by which a vector shows that is damaged, or is that of another text."""
+    return hashlib.blake2b(text_hash + vector, digest_size=8).digest()
+
+
+def compared_text(table: str, row: Mapping[str, Any]) -> str | None:
+    """The text by which the strategy of a logical row, whole, is compared with others: that of evidence, or of an outcome."""
+    if table == "evidence":
+        strategy = row["strategy"]
+    else:
+        is_outcome = table == "memory" and row["kind"] == MemoryType.OUTCOME and row["evidence"] is not None
+        strategy = row["body"].get("strategy_used") if is_outcome else None
+    return matched_text(strategy) if strategy else None
+
+
+def dump_body(body: Mapping[str, Any]) -> bytes:
+    """A body as it is stored: compact JSON in UTF-8."""
+    return _BODY.encode(body).encode()
+
+
+def moment(micros: int | None) -> datetime | None:
+    """A time column as a time."""
+    return None if micros is None else from_micros(micros)

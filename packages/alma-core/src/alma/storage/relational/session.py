@@ -1,0 +1,61 @@
+"""How the shared code meets a database: statements by their names, run in a session; sessions from a database."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from alma.errors import CorruptStoreError
+
+Given = Mapping[str, Any]
+"""The values that a statement is given, by name."""
+
+NOTHING: Given = {}
+
+
+class NotUniqueError(CorruptStoreError):
+    """Raised by `Session.insert` when there is a row of that key. A caller that expects it says what it means."""
+
+
+class Session(Protocol):
+    """Runs statements, named as in `statements`, in one transaction or one look. Used by one thread at a time."""
+
+    def all(self, statement: str, given: Given = NOTHING, /) -> Iterator[tuple[Any, ...]]:
+        """The rows that a statement finds. They may be read from the database while the caller goes through them."""
+
+    def each(self, statement: str, given: Given = NOTHING, /) -> Iterator[dict[str, Any]]:
+        """As `all`, each row by column."""
+
+    def many(self, statement: str, rows: Sequence[Given], /) -> Iterator[dict[str, Any]]:
+        """The rows, by column, that a statement finds for each of the given ones. It takes all its values from `rows_of`."""
+
+    def run(self, statement: str, given: Given = NOTHING, /) -> int:
+        """Runs a statement, and returns how many rows it changed."""
+
+    def insert(self, statement: str, given: Given, /) -> int:
+        """Makes a row, and returns its number, which no row had before. `NotUniqueError` if its key is taken; the transaction goes on."""
+
+    def run_many(self, statement: str, rows: Sequence[Given], /) -> int:
+        """Runs a statement for each of the given rows, and returns how many rows it changed."""
+
+
+class Database(Protocol):
+    """Gives sessions. Errors of the driver leave its blocks as errors of ALMA."""
+
+    @property
+    def name(self) -> str:
+        """The database as messages call it: a path, or an address without a password."""
+
+    def reading(self) -> AbstractContextManager[Session]:
+        """A session for single looks, the same in a block inside another. A statement sees what was committed when it began."""
+
+    def within(self) -> AbstractContextManager[Session]:
+        """As `reading`; in the middle of a write of this thread, the session of that write."""
+
+    def snapshot(self) -> AbstractContextManager[Session]:
+        """A consistent view. Nested in another one of this thread, the view of that."""
+
+    def snapshot_apart(self) -> AbstractContextManager[Session]:
+        """As `snapshot`, for long work with callbacks: what this thread does meanwhile sees the present, and may write."""
+
+    def transaction(self) -> AbstractContextManager[Session]:
+        """A write transaction: all of it lands, or none. Writes to one project follow each other. `StorageError` for a second one of this thread."""

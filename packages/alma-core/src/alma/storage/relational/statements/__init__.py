@@ -1,0 +1,14 @@
+"""Every statement by its name, written over the tables once for all dialects."""
+
+from sqlalchemy.sql import ClauseElement
+
+from alma.storage.relational.statements.evidence import evidence_statements
+from alma.storage.relational.statements.figures import figure_statements
+from alma.storage.relational.statements.logical import logical_statements
+from alma.storage.relational.statements.main import main_statements
+from alma.storage.relational.statements.upkeep import upkeep_statements
+
+
+def statements() -> dict[str, ClauseElement]:
+    """All of them. A session runs them by these names."""
+    return {**main_statements(), **logical_statements(), **evidence_statements(), **figure_statements(), **upkeep_statements()}

@@ -1,0 +1,242 @@
+"""The statements that projects, writes and purges are read and written by."""
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Case,
+    ColumnClause,
+    Float,
+    and_,
+    case,
+    delete,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+    union,
+    union_all,
+    update,
+)
+from sqlalchemy.sql import ClauseElement
+
+from alma.storage.relational.evidence import RECOUNTED
+from alma.storage.relational.statements.pieces import (
+    JOURNAL,
+    MEMORY,
+    ONE,
+    PARTITION,
+    PASSAGE,
+    PROJECT,
+    RECORD,
+    REMOVED,
+    STORE,
+    TOUCHED,
+    USAGE,
+    VECTOR,
+    ZERO,
+    embedder,
+    given,
+    given_in,
+    ignoring,
+    in_journal,
+    inserting,
+    number,
+    optional,
+    place,
+    replacing,
+    rows_given,
+    rows_of,
+    updating,
+)
+from alma.storage.relational.text_index import OTHER_WEIGHT
+
+_m, _p, _v, _u = MEMORY.c, PASSAGE.c, VECTOR.c, USAGE.c
+_LOGGED = tuple(column for column in JOURNAL.c if column.name != "place")
+
+USAGE_COUNTS = tuple(column.name for column in _u if column.name != "memory")
+"""The usage counts of a memory, in the order of `Candidate`."""
+
+
+def main_statements() -> dict[str, ClauseElement]:
+    """Every statement by the name of its constant."""
+    touching = union(
+        select(TOUCHED.c.seq).where(
+            TOUCHED.c.project == given("project"), TOUCHED.c.key.in_(given_in("keys")), TOUCHED.c.seq > given("after")
+        ),
+        select(_m.seq).where(_m.project == given("project"), _m.id.in_(given_in("keys")), _m.seq > given("after")),
+    ).subquery("touching")
+    named_memories = (_m.project == given("project"), _m.id.in_(given_in("ids")))
+    texts = select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
+    return {
+        "store_values": select(STORE.c.key, STORE.c.value),
+        "store_insert": inserting(STORE),
+        "project_names": select(PROJECT.c.name).order_by(PROJECT.c.name),
+        "project_by_name": select(PROJECT.c.row).where(PROJECT.c.name == given("name")),
+        "project_begin": select(
+            *(PROJECT.c.row, PROJECT.c.head_seq, PROJECT.c.head_hash, PROJECT.c.learned_seq),
+            *(embedder(), select(func.max(PARTITION.c.row)).scalar_subquery()),
+        ).where(PROJECT.c.name == given("name")),
+        "project_head": select(PROJECT.c.head_seq, embedder()).where(PROJECT.c.row == given("project")),
+        "project_insert": inserting(PROJECT, "row"),
+        "project_advance": updating(PROJECT, "row", "head_seq", "head_hash", "learned_seq"),
+        "partitions": select(PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind)
+        .where(PARTITION.c.project == given("project"), PARTITION.c.row > given("after"))
+        .order_by(PARTITION.c.row),
+        "partition_insert": inserting(PARTITION, "row"),
+        "memory_insert": inserting(MEMORY, "row"),
+        "memory_by_id": select(MEMORY).where(_m.project == given("project"), _m.id == given("id")),
+        "memory_number": select(_m.row).where(_m.project == given("project"), _m.id == given("id")),
+        "places": select(_m.id, _m.row, _m.partition, _m.archived_at, _m.evidence, *(_u[name] for name in USAGE_COUNTS))
+        .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
+        .where(*named_memories),
+        "counted": select(_m.id, _m.row, _m.seq, *(_m[name] for name in RECOUNTED)).where(*named_memories),
+        "passage_insert": inserting(PASSAGE, "row"),
+        "vector_insert": ignoring(VECTOR, "row", "embedder").values(embedder=embedder()),
+        "vectors": select(_v.text_hash, _v.vector).join(
+            wanted := rows_of(VECTOR, project="project", text_hash="text_hash"),
+            and_(_v.project == wanted.c.project, _v.text_hash == wanted.c.text_hash, _v.embedder == embedder()),
+        ),
+        "texts": texts.where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto")),
+        "texts_since": texts.where(
+            _p.memory.in_(
+                select(_p.memory).where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"))
+            )
+        ),
+        "vector_changes": select(_p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector)
+        .select_from(
+            PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(
+                VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
+            )
+        )
+        .where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"), _p.text_hash.is_not(None))
+        .order_by(_p.seq, _p.row),
+        "candidates": select(
+            *(_m.row, _m.partition, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.content_hash),
+            *(func.coalesce(_u[name], ZERO) for name in USAGE_COUNTS),
+        )
+        .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
+        .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
+        "memories": select(
+            *(
+                _m.row,
+                _m.partition,
+                _m.id,
+                _m.agent,
+                _m.body,
+                _m.confidence,
+                _m.successes,
+                _m.trials,
+                _m.seen_at,
+                _m.created_at,
+                _m.updated_at,
+            )
+        ).where(_m.row.in_(rows_given())),
+        "counts": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
+        .where(_m.project == given("project"), _m.archived_at.is_(None))
+        .group_by(_m.partition),
+        "usage_insert": inserting(USAGE),
+        "usage_put": replacing(USAGE, "memory"),
+        "usage_update": updating(USAGE, "memory", *USAGE_COUNTS),
+        "record_by_key": select(RECORD.c.version, RECORD.c.body, RECORD.c.updated_at).where(
+            RECORD.c.project == given("project"), RECORD.c.kind == given("kind"), RECORD.c.key == given("key")
+        ),
+        "records_by_key": select(RECORD.c.key, RECORD.c.version, RECORD.c.body).where(
+            RECORD.c.project == given("project"), RECORD.c.kind == given("kind"), RECORD.c.key.in_(given_in("keys"))
+        ),
+        "records_of_kind": select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
+        .where(RECORD.c.project == given("project"), RECORD.c.kind == given("kind"))
+        .order_by(RECORD.c.key),
+        "records_under": select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
+        .where(
+            RECORD.c.project == given("project"),
+            RECORD.c.kind == given("kind"),
+            RECORD.c.key > given("first"),
+            RECORD.c.key < given("last"),
+        )
+        .order_by(RECORD.c.key),
+        "records_newest": select(RECORD.c.key, RECORD.c.version, RECORD.c.body)
+        .where(RECORD.c.project == given("project"), RECORD.c.kind == given("kind"))
+        .order_by(RECORD.c.updated_at.desc(), RECORD.c.key.desc())
+        .limit(number("newest"))
+        .offset(ZERO),
+        "record_insert": inserting(RECORD),
+        "record_take": delete(RECORD)
+        .where(
+            RECORD.c.project == given("of_project"),
+            RECORD.c.kind == given("of_kind"),
+            RECORD.c.key == given("of_key"),
+            RECORD.c.version == given("of_version"),
+        )
+        .returning(RECORD.c.body, RECORD.c.updated_at),
+        "record_update": update(RECORD)
+        .values({name: given(name) for name in ("version", "body", "updated_at")})
+        .where(
+            RECORD.c.project == given("of_project"),
+            RECORD.c.kind == given("of_kind"),
+            RECORD.c.key == given("of_key"),
+            RECORD.c.version == given("of_version"),
+        ),
+        "journal_insert": inserting(JOURNAL, "place").values(place=place(number("project"), given("seq"))),
+        "journal_hash": select(JOURNAL.c.hash).where(JOURNAL.c.place == place(number("project"), given("seq"))),
+        "journal_of": select(JOURNAL).where(in_journal()).order_by(JOURNAL.c.place),
+        "journal_after": select(*_LOGGED).where(in_journal(given("after"))).order_by(JOURNAL.c.place),
+        "journal_touching": select(*_LOGGED)
+        .select_from(touching.join(JOURNAL, JOURNAL.c.place == place(number("project"), touching.c.seq)))
+        .order_by(touching.c.seq),
+        "journal_at": select(*_LOGGED).where(JOURNAL.c.place == place(number("project"), given("seq"))),
+        "journal_erase": update(JOURNAL)
+        .values(payload=null(), salt=null())
+        .where(JOURNAL.c.place == place(number("of_project"), given("of_seq"))),
+        "touched_seqs": union(
+            select(TOUCHED.c.seq).where(TOUCHED.c.project == given("project"), TOUCHED.c.key == given("key")),
+            select(_m.seq).where(_m.project == given("project"), _m.id == given("key")),
+        ).order_by("seq"),
+        "touched_all": union_all(
+            select(TOUCHED.c.key, TOUCHED.c.seq).where(TOUCHED.c.project == given("project")),
+            select(_m.id, _m.seq).where(_m.project == given("project")),
+        ),
+        "touched_delete": delete(TOUCHED).where(TOUCHED.c.project == given("of_project"), TOUCHED.c.key == given("of_key")),
+        "touched_drop": delete(TOUCHED).where(
+            TOUCHED.c.project == given("of_project"), TOUCHED.c.key == given("of_key"), TOUCHED.c.seq == given("of_seq")
+        ),
+        "touched_under": select(TOUCHED.c.key)
+        .distinct()
+        .where(TOUCHED.c.project == given("project"), TOUCHED.c.key > given("first"), TOUCHED.c.key < given("last")),
+        "stale": select(_m.id)
+        .where(
+            _m.project == given("project"),
+            _m.archived_at.is_(None),
+            _m.partition.in_(rows_given()),
+            or_(optional("seen_before", BigInteger()).is_(None), _m.seen_at < number("seen_before")),
+            or_(optional("below", Float()).is_(None), _m.confidence < given("below")),
+        )
+        .order_by(_m.row),
+        "hashes": select(_p.text_hash).distinct().where(_p.project == given("project"), _p.text_hash.is_not(None)),
+        "vector_drop": delete(VECTOR).where(_v.project == given("of_project"), _v.text_hash == given("of_text_hash")),
+        "touched_insert": ignoring(TOUCHED),
+        "removed_insert": ignoring(REMOVED),
+        "removed_any": select(REMOVED.c.passage)
+        .where(REMOVED.c.project == given("project"), REMOVED.c.seq > given("after"), REMOVED.c.seq <= given("upto"))
+        .limit(ONE)
+        .offset(ZERO),
+        "removed_since": select(REMOVED.c.passage).where(
+            REMOVED.c.project == given("project"),
+            REMOVED.c.seq > given("after"),
+            REMOVED.c.seq <= given("upto"),
+            ~select(_p.row)  # a passage that lost its vector and has one again is taken in with the changes
+            .where(_p.row == REMOVED.c.passage, _p.is_live == ONE, _p.text_hash.is_not(None))
+            .exists(),
+        ),
+    }
+
+
+def _weighted_length() -> Case[Any]:
+    """The part of a passage in the length of its memory's text in full text."""
+    weight: ColumnClause[float] = literal_column(str(OTHER_WEIGHT))
+    return case(
+        (_p.is_live == ZERO, ZERO),
+        (_p.is_own == ONE, func.length(_p.text) + weight * func.length(_p.keywords)),
+        else_=weight * (func.length(_p.text) + func.length(_p.keywords)),
+    )

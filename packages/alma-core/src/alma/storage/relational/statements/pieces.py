@@ -1,0 +1,182 @@
+"""Pieces that statements are put together of: the tables, what is given to a statement, and the usual ways to write.
+
+Where dialects differ, an element of our own says once what is meant, and how each dialect writes it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import (
+    CTE,
+    BigInteger,
+    Cast,
+    Insert,
+    Integer,
+    Select,
+    Table,
+    Text,
+    Update,
+    and_,
+    bindparam,
+    cast,
+    column,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+    values,
+)
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.expression import FunctionElement
+from sqlalchemy.types import TypeEngine
+
+from alma.storage.relational import tables
+from alma.storage.relational.rows import PLACES
+
+STORE, PROJECT, PARTITION, MEMORY, PASSAGE, VECTOR, USAGE, RECORD, JOURNAL = (
+    tables.metadata.tables[name]
+    for name in ("store", "project", "partition", "memory", "passage", "vector", "usage", "record", "journal")
+)
+EVIDENCE, TOUCHED, REMOVED = (tables.metadata.tables[name] for name in ("evidence", "touched", "removed"))
+
+ZERO: Any = literal_column("0", BigInteger())
+ONE: Any = literal_column("1", BigInteger())
+"""Constants as they stand in a statement. What is a parameter instead is given anew with each call."""
+
+
+class _Typed(Cast[Any]):
+    """A value of a type that the dialect cannot see by itself. SQLite looks at the value instead."""
+
+    inherit_cache = True
+
+
+@compiles(_Typed)
+def _typed(element: _Typed, compiler: Any, **given: Any) -> str:
+    return str(compiler.visit_cast(element, **given))
+
+
+@compiles(_Typed, "sqlite")
+def _typed_for_sqlite(element: _Typed, compiler: Any, **given: Any) -> str:
+    return str(compiler.process(element.clause, **given))
+
+
+class _JSONValues(FunctionElement[Any]):
+    """The values of a JSON array, as rows with the column `value`."""
+
+    inherit_cache = True
+    name = "json_values"
+
+
+@compiles(_JSONValues)
+def _json_values(element: _JSONValues, compiler: Any, **given: Any) -> str:
+    (array,) = element.clauses
+    return f"jsonb_array_elements_text(CAST({compiler.process(array, **given)} AS JSONB))"
+
+
+@compiles(_JSONValues, "sqlite")
+def _json_values_for_sqlite(element: _JSONValues, compiler: Any, **given: Any) -> str:
+    (array,) = element.clauses
+    return f"json_each({compiler.process(array, **given)})"
+
+
+def given(name: str) -> Any:
+    """A value that is given when the statement is run."""
+    return bindparam(name)
+
+
+def number(name: str) -> Any:
+    """A whole number that is given."""
+    return bindparam(name, type_=BigInteger())
+
+
+def optional(name: str, kind: TypeEngine[Any]) -> Any:
+    """A value that is given, or null."""
+    return _Typed(bindparam(name, type_=kind), kind)
+
+
+def begins(column: Any) -> tuple[Any, Any]:
+    """The condition of beginning as all texts do that come after the first one given and before the last."""
+    return column >= given("first"), column < given("last")
+
+
+def place(project: Any, seq: Any) -> Any:
+    """The key of a record in the journal of a project."""
+    return project * literal_column(str(PLACES), BigInteger()) + seq
+
+
+def in_journal(after: Any = None) -> Any:
+    """The condition of being in the journal of the given project, after a `seq`."""
+    project = number("project")
+    return and_(
+        JOURNAL.c.place > place(project, ZERO if after is None else after),
+        JOURNAL.c.place < place(project + ONE, ZERO),
+    )
+
+
+def embedder() -> Any:
+    """The number of the database's embedder, whose vectors serve."""
+    value = select(STORE.c.value).where(STORE.c.key == literal_column("'embedder_number'")).scalar_subquery()
+    return cast(value, Integer)
+
+
+def values_given(name: str) -> Any:
+    """The values of a JSON array as rows with the column `value`, which are texts."""
+    return _JSONValues(bindparam(name, type_=Text())).table_valued(column("value", Text()))
+
+
+def given_in(name: str) -> Any:
+    """The texts of a JSON array."""
+    return select(values_given(name).c.value)
+
+
+def rows_given(name: str = "rows") -> Any:
+    """The row numbers of a JSON array."""
+    return select(_Typed(values_given(name).c.value, BigInteger()))
+
+
+def total(counted: Any) -> Any:
+    """The sum of a column, 0 where there is nothing."""
+    return func.coalesce(func.sum(counted), ZERO)
+
+
+def inserting(table: Table, *left_out: str) -> Insert:
+    """A new row: a value is given for each column that is not left out."""
+    return insert(table).values({column.name: given(column.name) for column in table.c if column.name not in left_out})
+
+
+def ignoring(table: Table, *left_out: str) -> Any:
+    """A new row, unless there is one of its key."""
+    names = [column.name for column in table.c if column.name not in left_out]
+    return postgresql.insert(table).values({name: given(name) for name in names}).on_conflict_do_nothing()
+
+
+def ignoring_from(table: Table, columns: Sequence[str], found: Select[Any]) -> Any:
+    """New rows, one for each that a statement finds, unless there is one of its key."""
+    return postgresql.insert(table).from_select(columns, found).on_conflict_do_nothing()
+
+
+def updating(table: Table, key: str, *columns: str) -> Update:
+    """New values of some columns, in the row whose key is given as `of_KEY`."""
+    return update(table).values({name: given(name) for name in columns}).where(table.c[key] == given(f"of_{key}"))
+
+
+def replacing(table: Table, key: str) -> Insert:
+    """A row that takes the place of the one with its key, if there is one."""
+    names = [column.name for column in table.c]
+    made = postgresql.insert(table).values({name: given(name) for name in names})
+    return made.on_conflict_do_update(index_elements=[key], set_={name: made.excluded[name] for name in names if name != key})
+
+
+def rows_of(table: Table, *, prefix: str = "", **names: str) -> CTE:
+    """Rows that are given, of one value a name, each of the type of a column: one of them here, as many as needed in `Session.many`."""
+    kinds = {name: table.c[of].type for name, of in names.items()}
+    row = tuple(_Typed(given(f"{prefix}{name}"), kind) for name, kind in kinds.items())
+    return values(*(column(name, kind) for name, kind in kinds.items()), name="given").data([row]).cte("given")
+
+
+def updating_rows(table: Table, keys: Sequence[str], *columns: str) -> Update:
+    """New values of some columns, in each row whose keys are given; keys and values are given as `new_COLUMN`."""
+    rows = rows_of(table, prefix="new_", **{name: name for name in (*keys, *columns)})
+    return update(table).values({name: rows.c[name] for name in columns}).where(*(table.c[key] == rows.c[key] for key in keys))

@@ -1,0 +1,146 @@
+"""The statements of export, verification, purging and re-embedding."""
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Integer, LargeBinary, Select, Text, and_, cast, delete, exists, func, or_, select
+from sqlalchemy.sql import ClauseElement
+
+from alma.storage.relational.statements.pieces import (
+    EVIDENCE,
+    JOURNAL,
+    MEMORY,
+    PARTITION,
+    PASSAGE,
+    PROJECT,
+    RECORD,
+    REMOVED,
+    STORE,
+    VECTOR,
+    ZERO,
+    given,
+    given_in,
+    ignoring,
+    ignoring_from,
+    in_journal,
+    number,
+    optional,
+    replacing,
+    rows_given,
+)
+
+_m, _p, _v, _e = MEMORY.c, PASSAGE.c, VECTOR.c, EVIDENCE.c
+
+
+def upkeep_statements() -> dict[str, ClauseElement]:
+    """Statements of calls that a program makes now and then."""
+    return {**_values(), **_exported(), **_verified(), **_of_strategies(), **_next_vectors()}
+
+
+def _values() -> dict[str, ClauseElement]:
+    return {
+        "projects": select(PROJECT.c.row, PROJECT.c.name).order_by(PROJECT.c.row),
+        "project_ends": select(PROJECT.c.head_seq, PROJECT.c.head_hash, PROJECT.c.learned_seq).where(
+            PROJECT.c.row == number("project")
+        ),
+        "store_put": replacing(STORE, "key"),
+        "store_delete": delete(STORE).where(STORE.c.key == given("of_key")),
+    }
+
+
+def _exported() -> dict[str, ClauseElement]:
+    is_of_all = optional("owner", Text()).is_(None)
+    of_owner = select(PARTITION.c.row).where(
+        PARTITION.c.project == number("project"), PARTITION.c.is_user == ZERO, PARTITION.c.owner == given("owner")
+    )
+    mine = and_(_m.project == number("project"), or_(is_of_all, _m.partition.in_(of_owner)))
+    by_agent = and_(_e.project == number("project"), or_(is_of_all, _e.agent == given("owner")))
+    records = and_(RECORD.c.project == number("project"), RECORD.c.kind.not_in(given_in("left_out")))
+    counted = {
+        "memories": select(func.count()).select_from(MEMORY).where(mine),
+        "archived": select(func.count()).select_from(MEMORY).where(mine, _m.archived_at.is_not(None)),
+        "records": select(func.count()).select_from(RECORD).where(records),
+        "evidence": select(func.count()).select_from(EVIDENCE).where(by_agent),
+    }
+    return {
+        "export_counts": select(*(count.scalar_subquery().label(name) for name, count in counted.items())),
+        "export_numbers": select(_m.row).where(mine).order_by(_m.row),
+        "memory_by_row": select(MEMORY).where(_m.row == number("row")),
+        "listed_oldest": _listed().order_by(_m.created_at, _m.row).limit(number("limit")).offset(ZERO),
+        "listed_newest": _listed().order_by(_m.created_at.desc(), _m.row.desc()).limit(number("limit")).offset(ZERO),
+    }
+
+
+def _listed() -> Select[Any]:
+    return select(_m.row).where(
+        _m.project == number("project"),
+        _m.archived_at.is_(None),
+        _m.partition.in_(rows_given()),
+        or_(optional("since", BigInteger()).is_(None), _m.created_at >= number("since")),
+    )
+
+
+def _verified() -> dict[str, ClauseElement]:
+    is_used = PARTITION.c.row.in_(select(_m.partition).where(_m.project == number("project")))
+    return {
+        "journal_operation": select(JOURNAL).where(in_journal(), JOURNAL.c.operation == given("operation")),
+        "removed_counts": select(REMOVED.c.seq, func.count())
+        .where(REMOVED.c.project == number("project"))
+        .group_by(REMOVED.c.seq),
+        "partitions_used": select(
+            PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind, is_used.label("is_used")
+        ).where(PARTITION.c.project == number("project")),
+        "vector_rows": select(_v.row, _v.text_hash, _v.embedder, _v.vector, _v.checksum).where(_v.project == number("project")),
+    }
+
+
+def _of_strategies() -> dict[str, ClauseElement]:
+    """Which strategies there are, in evidence and in outcomes."""
+    rests = and_(_m.project == number("project"), _m.evidence.is_not(None))
+    of_kind = select(_m.id, _m.evidence).select_from(MEMORY.join(PARTITION, PARTITION.c.row == _m.partition))
+    return {
+        "strategies_counted": select(_e.project, _e.strategy).distinct().where(func.length(_e.strategy_hash) > ZERO),
+        "strategies_tried": select(func.substr(_m.evidence, cast(given("end"), Integer))).distinct().where(rests),
+        "outcome_bodies": select(_m.project, _m.body).where(_m.evidence.is_not(None)),
+        "outcome_bodies_long": select(_m.body).where(rests, func.length(_m.body) > number("most")),
+        "resting_of_kind": of_kind.where(rests, PARTITION.c.kind == given("kind")),
+        "resting_on": select(_m.id).where(_m.project == number("project"), _m.evidence == given("evidence")),
+    }
+
+
+def _next_vectors() -> dict[str, ClauseElement]:
+    """Vectors of another embedder than the one that serves."""
+    texts = select(_p.project, _p.text_hash).distinct().where(_p.text_hash.is_not(None)).subquery("texts")
+    has_vector = exists().where(
+        _v.project == texts.c.project, _v.text_hash == texts.c.text_hash, _v.embedder == number("embedder")
+    )
+    is_missing = ~exists().where(
+        _v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == number("embedder")
+    ).correlate(PASSAGE)
+    made = select(
+        _p.project,
+        _p.text_hash,
+        optional("embedder", BigInteger()),
+        optional("vector", LargeBinary()),
+        optional("checksum", LargeBinary()),
+    ).where(_p.row == number("row"), _p.text_hash == given("text_hash"))
+    columns = ("project", "text_hash", "embedder", "vector", "checksum")
+    return {
+        "texts_missing": select(_p.row, _p.project, _p.text, _p.text_hash)
+        .where(_p.text_hash.is_not(None), _p.row > number("after"), is_missing)
+        .order_by(_p.row)
+        .limit(number("limit"))
+        .offset(ZERO),
+        "texts_count": select(func.count()).select_from(texts),
+        "texts_made": select(func.count()).select_from(texts).where(has_vector),
+        "vector_put": ignoring_from(VECTOR, columns, made),
+        "vector_put_compared": ignoring(VECTOR, "row"),
+        "vector_known": select(_v.row).where(
+            _v.project == number("project"), _v.text_hash == given("text_hash"), _v.embedder == number("embedder")
+        ),
+        "vector_left_over": select(_v.row)
+        .where(_v.row > number("after"), _v.embedder.not_in(rows_given("numbers")))
+        .order_by(_v.row)
+        .limit(number("limit"))
+        .offset(ZERO),
+        "vector_delete": delete(VECTOR).where(_v.row == number("of_row")),
+    }

@@ -1,0 +1,100 @@
+"""A store over any SQL database: many projects, one embedder."""
+
+import json
+import uuid
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Self
+
+from alma.errors import CorruptStoreError
+from alma.storage.relational.checks.findings import Area, Findings
+from alma.storage.relational.project import SQLProject
+from alma.storage.relational.reembedding import NextVectors, drop_left_over
+from alma.storage.relational.seal import OpenSeal, Seal
+from alma.storage.relational.session import Database, Session
+from alma.storage.relational.store_values import RELEARN, check_whole, is_whole, note_checksum
+from alma.storage.relational.text_index import TextIndex
+from alma.storage.relational.verifying import examine
+from alma.types.embedding import Fingerprint
+from alma.types.reports import VerifyReport
+
+
+class RelationalStore:
+    """The truth: every memory, its passages and vectors, the evidence, and the journal. What all SQL stores do alike."""
+
+    def __init__(self, database: Database, text: TextIndex, *, seal: Seal | None = None) -> None:
+        """Takes a database whose tables are there and filled by `begin`. `CorruptStoreError` if it does not say what it is."""
+        self.text = text
+        self.seal = seal or OpenSeal()
+        self._sessions = database
+        self.id, self.fingerprint, self._embedder = self._identity()
+
+    @staticmethod
+    def begin(session: Session, fingerprint: Fingerprint) -> None:
+        """Notes in new tables which database this is, and which embedder makes its vectors."""
+        values = {"id": str(uuid.uuid4()), "embedder": fingerprint.model_dump_json(), "embedder_number": "1"}
+        session.run_many("store_insert", [{"key": key, "value": value} for key, value in values.items()])
+        note_checksum(session)
+
+    def project(self, name: str) -> SQLProject:
+        """One project of this store; made by its first write."""
+        given: dict[str, Any] = {"dimension": self.fingerprint.dimension, "embedder": self._embedder, "seal": self.seal}
+        return SQLProject(self._sessions, self.text, name, **given)
+
+    def project_names(self) -> list[str]:
+        """The projects that hold anything, by name."""
+        with self._sessions.reading() as session:
+            return [name for (name,) in session.all("project_names")]
+
+    def to_relearn(self) -> list[str]:
+        """The projects whose evidence a former version stored by class of tasks."""
+        with self._sessions.reading() as session:
+            return [str(name) for name in json.loads(dict(session.all("store_values")).get(RELEARN, "[]"))]
+
+    def note_relearned(self, name: str) -> None:
+        """Notes that the evidence of a project is by task now."""
+        with self._sessions.transaction() as session:
+            check_whole(session)
+            left = [one for one in self.to_relearn() if one != name]
+            if left:
+                session.run("store_put", {"key": RELEARN, "value": json.dumps(left)})
+            else:
+                session.run("store_delete", {"of_key": RELEARN})
+            note_checksum(session)
+
+    def verify(self) -> VerifyReport:
+        """Lists what is wrong with what is stored. Reads only, and lets others write meanwhile. Full text is not looked at."""
+        findings = Findings()
+        with self._sessions.snapshot_apart() as session:
+
+            def check_store(projects: Sequence[int]) -> None:
+                if not is_whole(session):
+                    findings.add(Area.FILE, "store", "its values, the database's id and embedder, are not those of its checksum")
+
+            examine(session, findings, seal=self.seal, check_store=check_store, check_text=lambda view, report: None)
+        return findings.report()
+
+    def next_vectors(self, fingerprint: Fingerprint) -> NextVectors:
+        """The vectors of another embedder, to be made while those of the present one serve; what was made of them before is still there."""
+        return NextVectors.begin(self._sessions, self.seal, fingerprint)
+
+    def drop_left_over(self) -> int:
+        """Deletes the vectors of embedders that are gone, and returns how many. Others may write meanwhile."""
+        return drop_left_over(self._sessions)
+
+    def renewed(self) -> Self:
+        """The same open database, seen with the embedder that it has now. Closing either closes both."""
+        other = copy(self)
+        other.id, other.fingerprint, other._embedder = other._identity()
+        return other
+
+    def _identity(self) -> tuple[str, Fingerprint, int]:
+        with self._sessions.reading() as session:
+            values = dict(session.all("store_values"))
+        try:
+            number = int(values["embedder_number"])
+            return str(uuid.UUID(values["id"])), Fingerprint.model_validate_json(values["embedder"]), number
+        except (KeyError, ValueError) as error:
+            raise CorruptStoreError(
+                f"{self._sessions.name} does not say which database it is and which embedder made it; restore it from a backup"
+            ) from error

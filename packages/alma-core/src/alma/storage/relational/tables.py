@@ -1,0 +1,240 @@
+"""The tables, declared once. Private to this room: rows never leave it.
+
+`row` columns are handles of one database file. Everything a user or the journal sees is keyed by text ids. Columns of type BLOB with text in
+them have passed the seal.
+"""
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text, UniqueConstraint, text
+from sqlmodel import AutoString, Field, SQLModel
+
+_NEVER_REUSED = {"sqlite_autoincrement": True}
+"""Row numbers are given out once: caches, also those of other processes, know rows by number."""
+
+
+def _where(condition: str) -> dict[str, Any]:
+    """An index of some rows only."""
+    return {f"{dialect}_where": text(condition) for dialect in ("sqlite", "postgresql")}
+
+
+class StoreTable(SQLModel, table=True):
+    """Values of the whole database: its id, its embedder."""
+
+    __tablename__ = "store"
+    key: str = Field(primary_key=True)
+    value: str
+
+
+class MigrationTable(SQLModel, table=True):
+    """The migrations that were run, by name."""
+
+    __tablename__ = "migration"
+    name: str = Field(primary_key=True)
+    applied_at: int
+
+
+class ProjectTable(SQLModel, table=True):
+    """A project, the head of its journal, and the newest record that changed evidence."""
+
+    __tablename__ = "project"
+    row: int = Field(primary_key=True)
+    name: str = Field(unique=True)
+    head_seq: int
+    head_hash: bytes
+    learned_seq: int
+
+
+class PartitionTable(SQLModel, table=True):
+    """An owner and a kind inside a project. `is_user` separates a user from an agent of the same name."""
+
+    __tablename__ = "partition"
+    __table_args__ = (UniqueConstraint("project", "is_user", "owner", "kind"), _NEVER_REUSED)
+    row: int = Field(primary_key=True)
+    project: int
+    is_user: int
+    owner: str
+    kind: str
+
+
+class MemoryTable(SQLModel, table=True):
+    """A memory: what ranking needs in columns of its own, the rest as JSON in `body`. Times in microseconds.
+
+    The index of evidence answers by itself how all that an agent tried went; that of partitions finds the newest outcomes of an agent among those of
+    thousands.
+    """
+
+    __tablename__ = "memory"
+    __table_args__ = (
+        UniqueConstraint("project", "id"),
+        Index("memory_evidence", "project", "evidence", "partition", "successes", **_where("evidence IS NOT NULL")),
+        Index("memory_partition", "partition", **_where("evidence IS NOT NULL")),
+        _NEVER_REUSED,
+    )
+    row: int = Field(primary_key=True)
+    project: int
+    id: str
+    partition: int
+    agent: str
+    body: bytes = Field(sa_type=LargeBinary)
+    confidence: float
+    successes: float | None
+    trials: float | None
+    seen_at: int
+    created_at: int
+    updated_at: int
+    archived_at: int | None
+    content_hash: bytes = Field(sa_type=LargeBinary)
+    evidence: str | None
+    seq: int
+
+
+class PassageTable(SQLModel, table=True):
+    """A piece of a memory. Without a `text_hash` it has no vector. `seq` is the record that last added it to the indexes or removed it."""
+
+    __tablename__ = "passage"
+    __table_args__ = (UniqueConstraint("memory", "position"), Index("passage_seq", "project", "seq"), _NEVER_REUSED)
+    row: int = Field(primary_key=True)
+    project: int
+    memory: int
+    position: int
+    speaker: bytes
+    time: int | None
+    is_own: int
+    text: bytes = Field(sa_type=LargeBinary)
+    keywords: bytes = Field(sa_type=LargeBinary)
+    text_hash: bytes | None = Field(sa_type=LargeBinary)
+    is_live: int
+    seq: int
+
+
+class VectorTable(SQLModel, table=True):
+    """The vector of a text under one embedder: float16, little-endian. By `checksum` damage shows, and a vector of another text.
+
+    `embedder` is a number of the `store` table: that of the database's embedder, or of the one that it is being re-embedded with. Rows of
+    other numbers are left over.
+    """
+
+    __tablename__ = "vector"
+    __table_args__ = (UniqueConstraint("project", "text_hash", "embedder"),)
+    row: int = Field(primary_key=True)
+    project: int
+    text_hash: bytes = Field(sa_type=LargeBinary)
+    embedder: int
+    vector: bytes = Field(sa_type=LargeBinary)
+    checksum: bytes = Field(sa_type=LargeBinary)
+
+
+class UsageTable(SQLModel, table=True):
+    """How often a memory was used, passed over, praised or blamed by a person, and how the attempts went that it was used in.
+
+    Of each attempt it is credited a share: `credited_trials` sums the shares, `credited_successes` what of them went well.
+    """
+
+    __tablename__ = "usage"
+    memory: int = Field(primary_key=True)
+    used: int
+    ignored: int
+    thumbs_up: int
+    thumbs_down: int
+    credited_successes: float
+    credited_trials: float
+
+
+class EvidenceTable(SQLModel, table=True):
+    """The counts behind rules, per agent, class of task, and strategy: lifetime, and operative (discounted) as of `observed_at`.
+
+    `task` stands for the class; it is given on the first row of each. A row without a `strategy_hash` is the class as a whole, made with its second
+    outcome; its counts are of all of them. `recent` and `reasons` are JSON.
+    """
+
+    __tablename__ = "evidence"
+    __table_args__ = (
+        UniqueConstraint("project", "agent", "task_class", "strategy_hash"),
+        UniqueConstraint("project", "id"),
+        Index("evidence_class", "project", "agent", "row", **_where("task IS NOT NULL")),
+        _NEVER_REUSED,
+    )
+    row: int = Field(primary_key=True)
+    project: int
+    id: str
+    agent: str
+    task_class: str
+    strategy_hash: bytes = Field(sa_type=LargeBinary)
+    strategy: bytes = Field(sa_type=LargeBinary)
+    successes: float
+    trials: float
+    operative_successes: float
+    operative_trials: float
+    unverified: int
+    observed_at: int
+    recent: str
+    reasons: bytes = Field(sa_type=LargeBinary)
+    heuristic: str | None
+    heuristic_status: str | None
+    anti_pattern: str | None
+    anti_pattern_status: str | None
+    task: bytes | None = Field(sa_type=LargeBinary)
+
+
+class RecordTable(SQLModel, table=True):
+    """A small versioned record of some module: sessions, checkpoints, work items, episodes."""
+
+    __tablename__ = "record"
+    project: int = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    version: int
+    body: bytes = Field(sa_type=LargeBinary)
+    updated_at: int
+
+
+class JournalTable(SQLModel, table=True):
+    """The log of a project. `payload` and `salt` are erased when a memory they name is purged.
+
+    `place` is project times 2^32 plus `seq`: one key instead of two and an index, so that a record is one page to write.
+    """
+
+    __tablename__ = "journal"
+    place: int = Field(primary_key=True)
+    project: int
+    seq: int
+    at: int
+    actor: str
+    operation: str
+    payload: bytes | None = Field(sa_type=LargeBinary)
+    salt: bytes | None = Field(sa_type=LargeBinary)
+    digest: bytes = Field(sa_type=LargeBinary)
+    hash: bytes = Field(sa_type=LargeBinary)
+
+
+class TouchedTable(SQLModel, table=True):
+    """Which records changed what hangs on a key (see `journal.entity`): the way from a memory to its history.
+
+    The record that a memory's row names as its last one need not be here.
+    """
+
+    __tablename__ = "touched"
+    project: int = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    seq: int = Field(primary_key=True)
+
+
+class RemovedTable(SQLModel, table=True):
+    """Passages whose rows are gone, and since which record: what vector indexes of other processes have to let go."""
+
+    __tablename__ = "removed"
+    project: int = Field(primary_key=True)
+    seq: int = Field(primary_key=True)
+    passage: int = Field(primary_key=True)
+
+
+metadata = SQLModel.metadata
+
+for _table in metadata.tables.values():
+    for _column in _table.columns:
+        if isinstance(_column.type, Integer):  # microseconds and places need 64 bits, which SQLite's integers have
+            _column.type = BigInteger().with_variant(Integer(), "sqlite")
+        elif isinstance(_column.type, AutoString):  # SQLite compares texts by their bytes, and so do ranges of keys
+            _column.type = Text().with_variant(Text(collation="C"), "postgresql")
+        _column.autoincrement = _column.name == "row" and _column.primary_key

@@ -1,0 +1,201 @@
+"""Exports one project in a consistent read, and makes changes of exported lines."""
+
+import base64
+import json
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from alma.errors import CorruptStoreError
+from alma.protocols import StoredRow
+from alma.storage.relational.logical import TABLES, View, passages_of
+from alma.storage.relational.rows import Row, content_hash, passage_key, text_hash
+from alma.storage.relational.session import Session
+from alma.types.changes import Change
+from alma.types.custom import DEFINITIONS
+from alma.types.episodes import END, EPISODE, LEASE, RUN, STEP
+from alma.types.exported import (
+    ExportedCounts,
+    ExportedEvidence,
+    ExportedMemory,
+    ExportedPassage,
+    ExportedRecord,
+    ExportedUsage,
+)
+from alma.types.identity import from_micros, to_micros
+from alma.types.kinds import MemoryType
+from alma.types.maintenance import MAINTENANCE
+
+_TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
+_DERIVED = frozenset({"is_user", "owner", "content_hash"})
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A project in an open read transaction. With `owner`, only what belongs to that agent, and the definitions of kinds."""
+
+    view: View
+    owner: str | None = None
+
+    def head(self) -> tuple[int, str]:
+        """Number and hash of the newest journal record."""
+        row = self.view.one("project_ends")
+        return (row["head_seq"], row["head_hash"].hex()) if row else (0, "")
+
+    def counts(self) -> ExportedCounts:
+        """How much there is to read."""
+        row = self.view.one("export_counts", owner=self.owner, left_out=json.dumps([LEASE, MAINTENANCE]))
+        counts = ExportedCounts(**(row or {}))
+        return counts if self.owner is None else counts.model_copy(update={"records": sum(1 for _ in self.records())})
+
+    def records(self) -> Iterator[ExportedRecord]:
+        """The small records by kind and key, but for what is of this store alone: who holds which episode, when maintenance ran."""
+        episodes = None if self.owner is None else {key for kind, key, row in self._records() if self._began(kind, row)}
+        for kind, key, row in self._records():
+            if kind not in (LEASE, MAINTENANCE) and (
+                episodes is None or kind == DEFINITIONS or _episode_of(kind, key) in episodes
+            ):
+                yield ExportedRecord(
+                    kind=kind, key=key, version=row["version"], updated_at=from_micros(row["updated_at"]), body=row["body"]
+                )
+
+    def _records(self) -> Iterator[tuple[str, str, Row]]:
+        for stored in TABLES["record"].rows(self.view):
+            kind, _, key = stored.key.partition("/")
+            yield kind, key, whole(stored)
+
+    def _began(self, kind: str, row: Row) -> bool:
+        return kind == EPISODE and row["body"].get("agent") == self.owner
+
+    def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
+        """Each memory in the order they were made, archived ones too, with its passages by position and its usage."""
+        for number in self._numbers():
+            row = self._memory(number)
+            try:
+                passages = list(passages_of(self.view, row["id"]).values())
+            except _UNREADABLE as error:
+                raise CorruptStoreError(f"a passage of memory {row['id']} is not readable: {error}; see `alma verify`") from error
+            yield ExportedMemory(
+                **_with_times(row, _TIMES, left_out=_DERIVED),
+                passages=tuple(self._passage(passage, vectors) for passage in passages),
+                usage=self._usage(row["id"]),
+            )
+
+    def _numbers(self) -> "array[int]":
+        """The rows of the memories, ascending. Eight bytes each: the rows themselves are read one at a time, never sorted."""
+        return array("q", (row["row"] for row in self.view.all("export_numbers", owner=self.owner)))
+
+    def _memory(self, number: int) -> Row:
+        raw = self.view.one("memory_by_row", row=number) or {}
+        try:
+            return TABLES["memory"].decoded(self.view, raw)
+        except _UNREADABLE as error:
+            raise CorruptStoreError(f"memory {raw.get('id')} is not readable: {error}; see `alma verify`") from error
+
+    def _usage(self, memory_id: str) -> ExportedUsage | None:
+        raw = TABLES["usage"].raw(self.view, memory_id)
+        return None if raw is None else ExportedUsage(**TABLES["usage"].decoded(self.view, raw))
+
+    def evidence(self) -> Iterator[ExportedEvidence]:
+        """The counts behind rules."""
+        for stored in TABLES["evidence"].rows(self.view):
+            row = whole(stored)
+            if self.owner is None or row["agent"] == self.owner:
+                yield ExportedEvidence(**_with_times(row, ("observed_at",)))
+
+    def _passage(self, row: Row, vectors: bool) -> ExportedPassage:
+        is_embedded = row["text_hash"] is not None
+        return ExportedPassage(
+            **_with_times(row, ("time",), left_out={"memory", "text_hash", "is_live"}),
+            is_embedded=is_embedded,
+            vector=self._vector(row["text"]) if vectors and is_embedded else None,
+        )
+
+    def _vector(self, text: str) -> str:
+        wanted = {"project": self.view.project, "text_hash": text_hash(text)}
+        found = next(self.view.many("vectors", [wanted]), None)
+        if found is None:
+            raise CorruptStoreError(f"the vector of {text[:60]!r} is missing; see `alma verify`")
+        return base64.b64encode(self.view.seal.open(found["vector"], place="vector.vector")).decode()
+
+
+def _episode_of(kind: str, key: str) -> str | None:
+    """The id of the episode that a small record is part of."""
+    if kind == STEP:
+        return key.rpartition("/")[0]
+    if kind == RUN:
+        return key.partition("/")[2]
+    return key if kind in (EPISODE, END) else None
+
+
+def changes_for(line: ExportedMemory | ExportedRecord | ExportedEvidence) -> list[Change]:
+    """Returns the changes that store a line: the opposite of reading it from a snapshot."""
+    match line:
+        case ExportedMemory():
+            return _memory_changes(line)
+        case ExportedRecord():
+            row = {"version": line.version, "body": line.body, "updated_at": to_micros(line.updated_at)}
+            return [Change("record", f"{line.kind}/{line.key}", None, row)]
+        case ExportedEvidence():
+            row = {**line.model_dump(mode="json", exclude={"type"}), "observed_at": to_micros(line.observed_at)}
+            return [Change("evidence", line.id, None, row)]
+
+
+def _memory_changes(line: ExportedMemory) -> list[Change]:
+    is_user = line.kind == MemoryType.USER_PREFERENCE
+    plain = line.model_dump(include={"id", "kind", "agent", "body", "confidence", "successes", "trials", "evidence"})
+    row = {
+        **plain,
+        **{name: _micros(getattr(line, name)) for name in _TIMES},
+        "is_user": is_user,
+        "owner": line.body["user_id"] if is_user else line.agent,
+        "content_hash": content_hash(line.kind, line.body),
+    }
+    changes = [Change("memory", line.id, None, row)]
+    for passage in line.passages:
+        made = {
+            **passage.model_dump(include={"position", "text", "keywords", "speaker", "is_own"}),
+            "memory": line.id,
+            "time": _micros(passage.time),
+            "text_hash": text_hash(passage.text).hex() if passage.is_embedded else None,
+            "is_live": line.archived_at is None,
+        }
+        changes.append(Change("passage", passage_key(line.id, passage.position), None, made))
+    return changes if line.usage is None else [*changes, Change("usage", line.id, None, line.usage.model_dump())]
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
+
+
+def _with_times(row: Row, times: Collection[str], *, left_out: Collection[str] = ()) -> dict[str, Any]:
+    """The columns, microseconds as times."""
+    return {
+        name: from_micros(value) if name in times and value is not None else value
+        for name, value in row.items()
+        if name not in left_out
+    }
+
+
+def whole(stored: StoredRow) -> Row:
+    """The logical row. `CorruptStoreError` if it cannot be read."""
+    if stored.row is None:
+        raise CorruptStoreError(f"{stored.table} {stored.key} {stored.fault}; see `alma verify`")
+    return stored.row
+
+
+def listed(
+    session: Session,
+    project: int | None,
+    partitions: Sequence[int],
+    *,
+    since: int | None,
+    limit: int,
+    newest_first: bool,
+) -> list[int]:
+    """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
+    given = {"project": project, "rows": json.dumps(list(partitions)), "since": since, "limit": limit}
+    return [row for (row,) in session.all("listed_newest" if newest_first else "listed_oldest", given)]

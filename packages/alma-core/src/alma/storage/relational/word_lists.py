@@ -1,0 +1,185 @@
+"""Where the words of a question stand in a scope, read from full text no further than the scope needs.
+
+What is listed depends on the memories of the scope alone: whether a word is common is counted there, and of a list that goes on without an end in
+sight only so much is read as shows that. How far that is depends on the others, and so does the time it takes, but nothing else.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from alma.forking import renewed_in_children
+from alma.storage.relational.logical import View
+from alma.storage.relational.postings import NOWHERE, Crowd, Posting, Postings, postings_of
+from alma.storage.relational.text_index import TextIndex
+from alma.storage.relational.text_table import TextScope, TextTable
+from alma.storage.stems import stemmer
+from alma.types.found import CommonWords, TextLists
+
+FURTHER = 8
+"""How many times as much of a list is read next, where what was read does not show that the word is common."""
+
+KEPT_WHOLE = 16_000
+"""Of a word that is common in the scope that asks for it a longer list is not kept: too few smaller scopes need it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWords:
+    """The stems of a question, the scope in which they are asked for, and the lists that are held: all as of the journal `seq` of `upto`."""
+
+    stems: Sequence[str]
+    lists: Mapping[str, Posting | Crowd]
+    scope: TextScope
+    upto: int
+
+
+class KnownWords:
+    """Cache of one project: whose its texts are, how long, and the lists of words asked for since the last write. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._start()
+        renewed_in_children(self)
+
+    def brought_up_to_date(self, view: View, stems: Sequence[str], partitions: Sequence[int]) -> AskedWords:
+        """Returns the cached lists of the stems, and the scope, as of the newest journal `seq` that the view sees."""
+        head, *_ = view.ends()
+        with self._lock:
+            if self._texts.upto < head:
+                self._catch_up(view, head)
+            return AskedWords(stems, self._postings.known(stems, upto=head), self._texts.scope(tuple(partitions)), head)
+
+    def keep(self, read: Mapping[str, Posting | Crowd], *, upto: int) -> None:
+        """Remembers lists as of `upto`, if nothing newer is known."""
+        with self._lock:
+            self._postings.keep(read, upto=upto)
+
+    def forget(self) -> None:
+        """Forgets all words: what was purged may be among them."""
+        with self._lock:
+            self._postings.clear(upto=self._texts.upto)
+
+    def renew_in_child(self) -> None:
+        """Keeps what is known, unless another thread was changing it."""
+        if self._lock.locked():
+            self._start()
+        self._lock = threading.Lock()
+
+    def _start(self) -> None:
+        self._texts, self._postings = TextTable(), Postings()
+
+    def _catch_up(self, view: View, head: int) -> None:
+        span = {"project": view.project, "after": self._texts.upto, "upto": head}
+        is_changed = next(view.session.all("removed_any", span), None) is not None
+        if is_changed or not self._texts.upto or not self._texts.take(list(view.session.all("texts_since", span)), upto=head):
+            self._texts = TextTable()
+            self._texts.take(list(view.session.all("texts", {**span, "after": 0})), upto=head)
+        self._postings.clear(upto=head)
+
+
+class ScopedWords:
+    """The words of one question, put to one scope of a project."""
+
+    def __init__(
+        self,
+        view: View,
+        index: TextIndex,
+        words: Sequence[str],
+        partitions: Sequence[int],
+        common: CommonWords,
+        cache: KnownWords,
+    ) -> None:
+        self._session, self._project, self._index = view.session, view.project, index
+        self._cache, self._common = cache, common
+        self._asked: AskedWords = cache.brought_up_to_date(view, stemmer().stems(words), partitions)
+        self._scope = self._asked.scope
+        self._most = common.most(self._scope.count)
+
+    def lists(self) -> TextLists:
+        """The lists of the words that are not common; if none of them occurs, the end of that of the first common one."""
+        rare, common = self._split()
+        found = self._inside(rare)
+        if common and not any(found.sizes):
+            newest, held_by = self._newest(common[0])
+            return replace(
+                found,
+                places=newest.places,
+                frequencies=newest.frequencies,
+                sizes=[*found.sizes, len(newest.places)],
+                held_by=[*found.held_by, held_by],
+            )
+        return found
+
+    def _split(self) -> tuple[list[Posting], list[str]]:
+        """The lists of the words that are not common in the scope, and the words that are; both in the order of the question."""
+        standing = self._standing()
+        rare, common = [], []
+        for stem in self._asked.stems:
+            held = standing[stem]
+            if isinstance(held, Posting) and (len(held.places) <= self._most or held.held_by(self._scope) <= self._most):
+                rare.append(held)
+            else:
+                common.append(stem)
+        return rare, common
+
+    def _inside(self, postings: Sequence[Posting]) -> TextLists:
+        """The memories of the scope that words stand in."""
+        scope = self._scope
+        places = np.concatenate([NOWHERE.places, *(posting.places for posting in postings)])
+        frequencies = np.concatenate([NOWHERE.frequencies, *(posting.frequencies for posting in postings)])
+        sizes = [len(posting.places) for posting in postings]
+        if scope.is_open is not None:
+            inside = scope.is_open[scope.slots[places]]
+            places, frequencies = places[inside], frequencies[inside]
+            ends = np.concatenate([[0], inside.cumsum()])[np.cumsum(sizes, dtype=np.int64)].tolist()
+            sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]
+        return TextLists(scope.memories, scope.lengths, scope.count, scope.total_length, places, frequencies, sizes, sizes)
+
+    def _standing(self) -> Mapping[str, Posting | Crowd]:
+        """The list of each stem in the project, or that it is common in the scope: from the cache as far as that suffices."""
+        standing = {stem: held for stem, held in self._asked.lists.items() if self._suffices(held)}
+        missing = [stem for stem in self._asked.stems if stem not in standing]
+        if not missing:
+            return standing
+        read = self._read(missing)
+        self._cache.keep(read, upto=self._asked.upto)
+        return {**read, **standing}
+
+    def _suffices(self, held: Posting | Crowd) -> bool:
+        return isinstance(held, Posting) or held.held_by(self._scope) > self._most
+
+    def _read(self, stems: Sequence[str]) -> dict[str, Posting | Crowd]:
+        """Lists as far as the scope needs them: to their end, or until the word is seen to be common."""
+        scope, read = self._scope, dict[str, Posting | Crowd]()
+        limit = self._first_limit()
+        while stems:
+            found = self._index.lists(self._session, self._project, stems, limit=limit)
+            postings = postings_of(found, scope.memories)
+            for stem, posting, is_whole in zip(stems, postings, found.are_whole, strict=True):
+                is_common = posting.held_by(scope) > self._most
+                if is_whole and not (is_common and len(posting.places) > KEPT_WHOLE):
+                    read[stem] = posting
+                elif is_common:
+                    read[stem] = Crowd.of(posting, scope)
+            stems = [stem for stem in stems if stem not in read]
+            limit = None if limit is None else FURTHER * limit
+        return read
+
+    def _first_limit(self) -> int | None:
+        """How much of a list to read at first: twice what is common, if the scope's memories are spread evenly. `None` if no word can be common."""
+        count = self._scope.count
+        if count <= self._most:
+            return None
+        return 2 * (self._most + 1) * max(len(self._scope.memories), count) // count
+
+    def _newest(self, stem: str) -> tuple[Posting, int]:
+        """Where a common word stands in the newest memories that hold it, and how many do."""
+        held = self._asked.lists.get(stem)
+        if not isinstance(held, Posting):
+            found = self._index.lists(self._session, self._project, [stem], limit=None)
+            (held,) = postings_of(found, self._scope.memories)
+            self._cache.keep({stem: held}, upto=self._asked.upto)
+        inside, newest = held.within(self._scope), self._common.newest
+        return Posting(inside.places[-newest:], inside.frequencies[-newest:]), len(inside.places)

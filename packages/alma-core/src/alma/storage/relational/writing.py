@@ -1,0 +1,358 @@
+"""A write: one call of the façade, one transaction, one journal record that lists every row it changed."""
+
+import json
+import os
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from alma import journal
+from alma.errors import AlmaError, ConflictError, CorruptStoreError, MemoryNotFoundError
+from alma.journal import Change, entity
+from alma.protocols import Entry, Place
+from alma.storage.relational import readback
+from alma.storage.relational.applying import apply_changes, store_vectors
+from alma.storage.relational.evidence import EvidenceReader, put, recount
+from alma.storage.relational.logical import NO_USAGE, TABLES, PartitionKey, View, passages_of
+from alma.storage.relational.lookups import Definitions, Lookups
+from alma.storage.relational.partitions import Partitions
+from alma.storage.relational.purging import Purged, purge
+from alma.storage.relational.rows import (
+    UNREADABLE,
+    Row,
+    content_hash,
+    dump_body,
+    memory_row,
+    passage_key,
+    passage_row,
+    text_hash,
+)
+from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import NotUniqueError, Session
+from alma.storage.relational.text_index import TextIndex
+from alma.types.evidence import Evidence, StoredEvidence
+from alma.types.memories import Memory
+from alma.types.partition import Partition
+from alma.types.passages import Passage
+
+_SILENT = frozenset({"archived_at"})
+"""Columns whose change leaves the content of a memory as it was: `updated_at` stays."""
+
+
+@dataclass(slots=True)
+class Write:
+    """Gathers the changes of one call. Used inside an open transaction and closed by `finish`, which writes the journal record."""
+
+    session: Session
+    project: str
+    row: int
+    seq: int
+    previous: bytes
+    learned_seq: int
+    embedder: int
+    actor: str
+    operation: str
+    at: int
+    seal: Seal
+    text: TextIndex
+    known: Partitions
+    defined: Definitions
+    new_partitions: dict[PartitionKey, int] = field(default_factory=dict)
+    new_by_row: dict[int, Partition] = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
+    places: dict[str, Place] = field(default_factory=dict)
+    """Where memories are that this write looked up, with their counts: it does not read them again to count."""
+    superseded: list[Row] = field(default_factory=list)
+    """Rows of `touched`: the records that rows of memories named before this one."""
+
+    @property
+    def learned(self) -> EvidenceReader:
+        """The evidence as this write sees it."""
+        seen = nullcontext(self._view())
+        return EvidenceReader(lambda: seen)
+
+    @property
+    def stored(self) -> Lookups:
+        """Looks things up by key, as this write sees them."""
+        seen = nullcontext(self._view())
+        return Lookups(self.project, lambda: seen, self._holding, self.defined, found=self.places)
+
+    def add(
+        self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
+    ) -> None:
+        """Stores a memory with its passages; those whose text is in `vectors` get its float16 vector. `ConflictError` if the id is taken."""
+        row = memory_row(memory, evidence=evidence)
+        partition = self._partition((row["is_user"], row["owner"], row["kind"]))
+        memory_number = self._insert_memory(row, partition)
+        self.changes.append(Change("memory", memory.id, None, row))
+        self._insert_passages(memory.id, memory_number, passages, vectors)
+        self.text.put(self.session, self.row, [(memory_number, passages)])
+
+    def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
+        """Adds to the usage counts of memories, or takes from them, never below 0. `MemoryNotFoundError` if there is none of an id."""
+        self.stored.find(memory_id for memory_id in counts if memory_id not in self.places)
+        if missing := next((memory_id for memory_id in counts if memory_id not in self.places), None):
+            raise MemoryNotFoundError(f"project {self.project!r} has no memory {missing!r}")
+        rows = []
+        for memory_id, added in counts.items():
+            place = self.places[memory_id]
+            before = place.usage or NO_USAGE
+            after = {name: max(none, before[name] + added.get(name, 0)) for name, none in NO_USAGE.items()}
+            rows.append({"memory": place.memory, **after})
+            self.places[memory_id] = replace(place, usage=after)
+            names = NO_USAGE if place.usage is None else added
+            was = None if place.usage is None else {name: before[name] for name in names}
+            self.changes.append(Change("usage", memory_id, was, {name: after[name] for name in names}))
+        self.session.run_many("usage_put", rows)
+
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
+        """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now.
+
+        `at` is when it came to be, if not with this write.
+        """
+        since = self.at if at is None else at
+        after = {"version": version + 1, "body": dict(body), "updated_at": since}
+        columns = {"version": version + 1, "body": self._sealed(dump_body(body), "record.body"), "updated_at": since}
+        before = None
+        if version:
+            before = self._record(kind, key, version)
+            self.session.run("record_update", {**columns, **self._record_key(kind, key, version)})
+        else:
+            try:
+                self.session.insert("record_insert", {"project": self.row, "kind": kind, "key": key, **columns})
+            except NotUniqueError as error:
+                raise self._other_version(kind, key, version) from error
+        self.changes.append(Change("record", f"{kind}/{key}", before, after))
+
+    def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
+        """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it is another by now, or gone."""
+        found = list(self.session.all("record_take", self._record_key(kind, key, version)))
+        if not found:
+            raise self._other_version(kind, key, version)
+        ((sealed, since),) = found
+        before = {"version": version, "body": self._opened(sealed), "updated_at": since}
+        if before["body"] != body:
+            given = {"project": self.row, "kind": kind, "key": key, "version": version, "body": sealed, "updated_at": since}
+            self.session.insert("record_insert", given)  # the caller may go on with this write
+            raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is not what was read")
+        self.changes.append(Change("record", f"{kind}/{key}", before, None))
+
+    def _record(self, kind: str, key: str, version: int) -> Row:
+        """The logical row of a small record of this version. `ConflictError` if there is none, or another."""
+        found = next(self.session.all("record_by_key", {"project": self.row, "kind": kind, "key": key}), None)
+        if found is None or found[0] != version:
+            raise self._other_version(kind, key, version)
+        return {"version": version, "body": self._opened(found[1]), "updated_at": found[2]}
+
+    def _record_key(self, kind: str, key: str, version: int) -> Row:
+        return {"of_project": self.row, "of_kind": kind, "of_key": key, "of_version": version}
+
+    def _other_version(self, kind: str, key: str, version: int) -> ConflictError:
+        stored, _ = self.stored.record(kind, [key])[key]
+        return ConflictError(f"{kind} {key!r} was changed meanwhile: it is at version {stored}, not {version}")
+
+    def _opened(self, sealed: bytes) -> Any:
+        return json.loads(self.seal.open(sealed, place="record.body"))
+
+    def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
+        """Makes changes to logical rows, with all that hangs on them: full text, vectors, what indexes have to take in. Each row at most once.
+
+        A text that is embedded and new needs its float16 vector in `vectors`, unless one is stored. `ConflictError`, naming the row, if one is
+        not what its change expects.
+        """
+        given = list(changes)
+        self.places.clear()
+        self.changes += apply_changes(self._view(), self.text, given, vectors or {}, seq=self.seq)
+
+    def put_evidence(self, changes: Iterable[tuple[StoredEvidence | None, Evidence]]) -> None:
+        """Stores evidence, each new or in place of what is given with it, which has to be what is stored."""
+        self.changes += put(self._view(), list(changes))
+
+    def entries(self, *, after: int) -> Iterator[Entry]:
+        """The journal records after a `seq`, oldest first, up to the one before this write."""
+        return readback.entries(self._view(), after=after, keys=None)
+
+    def keep_vectors(self, vectors: Mapping[str, bytes]) -> None:
+        """Keeps the float16 vectors of texts that no passage has, for what is compared with them later. A cache: it is in no journal."""
+        store_vectors(self._view(), {text_hash(text): vector for text, vector in vectors.items()})
+
+    def recount(self, counts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Sets confidence, successes, trials and seen_at of rules, by id. Those that are gone are left out."""
+        made = recount(self._view(), {rule: {**columns, "updated_at": self.at} for rule, columns in counts.items()}, seq=self.seq)
+        self.changes += made.changes
+        self.superseded += made.superseded
+
+    def change_memory(self, memory_id: str, **columns: Any) -> None:
+        """Changes columns of a memory's logical row; of `body` the given fields (`None` takes one out). `MemoryNotFoundError` if there is none.
+
+        Setting `archived_at` takes its passages out of every index, `None` brings them back. `updated_at` follows unless given. What is
+        searched is not made anew: for that see `replace`.
+        """
+        view = self._view()
+        row = self._logical(view, memory_id)
+        given = dict(columns)
+        if "body" in given:
+            body = {**row["body"], **given["body"]}
+            given["body"] = {name: value for name, value in body.items() if value is not None}
+            given["content_hash"] = content_hash(row["kind"], given["body"])
+        passages = []
+        if "archived_at" in given:
+            is_live = given["archived_at"] is None
+            passages = [
+                Change("passage", key, {"is_live": found["is_live"]}, {"is_live": is_live})
+                for key, found in passages_of(view, memory_id).items()
+                if found["is_live"] is not is_live
+            ]
+        self.apply([*self._difference(memory_id, row, {**row, **given}), *passages])
+
+    def replace(
+        self,
+        memory: Memory,
+        passages: Sequence[Passage],
+        vectors: Mapping[str, bytes],
+        *,
+        evidence: str | None = None,
+    ) -> None:
+        """Puts a memory in place of the one with its id, passages and all, as `add` would store it; it keeps its usage, and stays archived if it
+        was. `MemoryNotFoundError` if there is none."""
+        view = self._view()
+        row = self._logical(view, memory.id)
+        wanted = {**memory_row(memory, evidence=evidence), "archived_at": row["archived_at"]}
+        changes = self._difference(memory.id, row, wanted, keep_time=True)
+        stored = passages_of(view, memory.id)
+        wanted = {}
+        for passage in passages:
+            digest = text_hash(passage.text) if passage.text in vectors else None
+            made = {**passage_row(memory.id, passage, digest), "is_live": row["archived_at"] is None}
+            wanted[passage_key(memory.id, passage.position)] = made
+        for key in {**stored, **wanted}:
+            if stored.get(key) != wanted.get(key):
+                changes.append(Change("passage", key, stored.get(key), wanted.get(key)))
+        self.apply(changes, vectors)
+
+    def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Purged | None:
+        """Erases memories and small records for good; this write's journal record says that, and no more. `CorruptStoreError` if one is damaged."""
+        try:
+            made = purge(self._view(), self.text, memory_ids, records, seq=self.seq)
+        except AlmaError:
+            raise
+        except UNREADABLE as error:
+            raise CorruptStoreError(f"what is to be purged is damaged: {error}; nothing was erased, see `alma verify`") from error
+        if made is not None:
+            self.changes += made.changes
+        return made
+
+    def finish(self) -> bytes | None:
+        """Writes the journal record and gives its hash; `None` if nothing was changed."""
+        if not self.changes:
+            return None
+        head = self._journalled()
+        self._touch()
+        if any(map(journal.is_of_evidence, self.changes)):
+            self.learned_seq = self.seq
+        advanced = {
+            "of_row": self.row,
+            "head_seq": self.seq,
+            "head_hash": head,
+            "learned_seq": self.learned_seq,
+        }
+        self.session.run("project_advance", advanced)
+        return head
+
+    def _journalled(self) -> bytes:
+        """Writes the record of all changes, and gives its hash."""
+        payload = journal.encode_payload(self.changes)
+        salt = os.urandom(journal.SALT_BYTES)
+        seq, at, actor, operation = self.seq, self.at, self.actor, self.operation
+        digest = journal.payload_digest(salt, payload)
+        head = journal.record_hash(
+            self.previous, project=self.project, seq=seq, at=at, actor=actor, operation=operation, digest=digest
+        )
+        said = {"project": self.row, "seq": seq, "at": at, "actor": actor, "operation": operation}
+        kept = {"payload": self._sealed(payload, "journal.payload"), "salt": salt, "digest": digest, "hash": head}
+        self.session.run("journal_insert", {**said, **kept})
+        return head
+
+    def _touch(self) -> None:
+        """Notes what the record changed, by which history finds it; of a memory whose row names the record, that is enough."""
+        told_by_row = {change.key: change.after is not None for change in self.changes if change.table == "memory"}
+        keys = dict.fromkeys(entity(change.table, change.key) for change in self.changes)
+        rows = [{"project": self.row, "key": key, "seq": self.seq} for key in keys if not told_by_row.get(key)]
+        self.session.run_many("touched_insert", [*self.superseded, *rows])
+        self.superseded.clear()
+
+    def _view(self) -> View:
+        return View(self.session, self.row, self.seal, self._partition, self.known.by_row)
+
+    def _logical(self, view: View, memory_id: str) -> Row:
+        table = TABLES["memory"]
+        raw = table.raw(view, memory_id)
+        if raw is None:
+            raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
+        return table.decoded(view, raw)
+
+    def _difference(self, memory_id: str, row: Row, wanted: Row, *, keep_time: bool = False) -> list[Change]:
+        """The change that makes a memory's row what is wanted; none, if it is that already."""
+        if unknown := set(wanted) - set(row):
+            raise ValueError(f"a memory has no columns {sorted(unknown)}")
+        changed = {name for name in row if row[name] != wanted[name]}
+        if changed - _SILENT and "updated_at" not in changed and not keep_time and row["updated_at"] != self.at:
+            wanted = {**wanted, "updated_at": self.at}
+            changed = {*changed, "updated_at"}
+        if not changed:
+            return []
+        before, after = ({name: values[name] for name in sorted(changed)} for values in (row, wanted))
+        return [Change("memory", memory_id, before, after)]
+
+    def _insert_memory(self, row: Row, partition: int) -> int:
+        columns = {
+            **row,
+            "project": self.row,
+            "partition": partition,
+            "body": self._sealed(dump_body(row["body"]), "memory.body"),
+            "content_hash": bytes.fromhex(row["content_hash"]),
+            "seq": self.seq,
+        }
+        try:
+            number = self.session.insert("memory_insert", columns)
+        except NotUniqueError as error:
+            raise ConflictError(f"there is a memory {row['id']!r} already; nothing was stored") from error
+        assert number is not None
+        return number
+
+    def _insert_passages(
+        self, memory_id: str, memory_number: int, passages: Sequence[Passage], vectors: Mapping[str, bytes]
+    ) -> None:
+        rows, embedded = [], {}
+        for passage in passages:
+            digest = text_hash(passage.text) if passage.text in vectors else None
+            if digest is not None:
+                embedded[digest] = vectors[passage.text]
+            row = passage_row(memory_id, passage, digest)
+            sealed = {name: self._sealed(row[name].encode(), f"passage.{name}") for name in ("speaker", "text", "keywords")}
+            flags = {name: int(row[name]) for name in ("is_own", "is_live")}
+            rows.append(
+                {**row, **sealed, **flags, "project": self.row, "memory": memory_number, "text_hash": digest, "seq": self.seq}
+            )
+            self.changes.append(Change("passage", passage_key(memory_id, passage.position), None, row))
+        self.session.run_many("passage_insert", rows)
+        store_vectors(self._view(), embedded)
+
+    def _partition(self, key: PartitionKey) -> int:
+        number = self.known.by_key.get(key) or self.new_partitions.get(key)
+        if number is None:
+            is_user, owner, kind = key
+            columns = {"project": self.row, "is_user": int(is_user), "owner": owner, "kind": kind}
+            number = self.session.insert("partition_insert", columns)
+            assert number is not None
+            self.new_partitions[key] = number
+            self.new_by_row[number] = Partition(number, *key)
+        return number
+
+    def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
+        return ChainMap(self.new_by_row, self.known.by_row)  # type: ignore[arg-type] # which is only read
+
+    def _sealed(self, data: bytes, place: str) -> bytes:
+        return self.seal.seal(data, place=place)

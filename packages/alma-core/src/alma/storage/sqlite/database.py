@@ -1,0 +1,287 @@
+"""One open SQLite file: transactions and consistent reads, a connection for each use."""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from alma.errors import ConfigurationError, CorruptStoreError, StorageError
+from alma.forking import renewed_in_children
+from alma.storage.lock_timeout import timeout_here
+from alma.storage.sqlite import driver_errors
+from alma.storage.sqlite.connections import Connections, release, shared_connections
+from alma.storage.sqlite.driver_errors import DriverErrors, locked, storage_errors
+from alma.storage.sqlite.session import Connection
+
+OLDEST_SQLITE = (3, 37, 0)
+
+
+@dataclass(slots=True)
+class _Use:
+    """A connection while a thread uses it, by `blocks` nested `with` blocks."""
+
+    connection: Connection
+    blocks: int = 0
+
+
+class Database:
+    """An open file. All that are open on the same file in a process share its connections, which the last one closes."""
+
+    def __init__(self, path: Path, *, lock_timeout: float | None = None) -> None:
+        """Opens a file that exists. `StorageError` if it cannot be opened, `ConfigurationError` if this Python's SQLite is too old.
+
+        `lock_timeout` is how many seconds calls wait for others that write, unless the caller asks for another time.
+        """
+        if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+            raise ConfigurationError(f"SQLite {sqlite3.sqlite_version} is too old; ALMA needs 3.37 or newer")
+        self.path = path
+        self._lock_timeout = lock_timeout
+        self.errors = DriverErrors(path, self._waits)
+        self._pool = shared_connections(path)
+        self._is_closed = False
+        self.renew_in_child()
+        renewed_in_children(self)
+
+    def renew_in_child(self) -> None:
+        """Forgets which connections the parent's threads were using."""
+        self._mine = threading.local()
+        self._closing = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The path, as messages name it."""
+        return str(self.path)
+
+    @property
+    def connection(self) -> Connection:
+        """The connection that this thread is using, else the one that will be taken next."""
+        use: _Use | None = getattr(self._mine, "use", None)
+        if use is not None:
+            return use.connection
+        self._pool.give_back(found := self._take())
+        return found
+
+    @property
+    def writing(self) -> threading.Lock:
+        """Held by the thread of this process that is writing to the file."""
+        return self._pool.writing
+
+    def _asked(self) -> float | None:
+        """How long calls wait, if anybody asked for that."""
+        here = timeout_here()
+        return self._lock_timeout if here is None else here
+
+    def _waits(self) -> float:
+        asked = self._asked()
+        return driver_errors.BUSY_SECONDS if asked is None else asked
+
+    def _take(self, waits: float | None = None) -> Connection:
+        if self._is_closed:
+            raise StorageError(f"{self.path} was closed; open ALMA again")
+        connection = self._pool.take()
+        try:
+            connection.wait_for(self._waits() if waits is None else waits)
+        except BaseException:
+            self._pool.give_back(connection)
+            raise
+        return connection
+
+    def _turn(self) -> "_Turn":
+        return _Turn(self.path, self._pool.writing, self._asked())
+
+    @contextmanager
+    def _apart(self) -> Iterator[Connection]:
+        """A connection for this use alone: what the thread does meanwhile, in a callback say, gets another."""
+        mine, connection = self._mine, self._take()
+        before, mine.use = getattr(mine, "use", None), None
+        try:
+            yield connection
+        finally:
+            mine.use = before
+            self._pool.give_back(connection)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """One write transaction: all of it lands, or none. Threads of this process queue here, other processes in SQLite.
+
+        What its thread reads meanwhile in another way than `within` is what was there before; a second write of that thread is a `StorageError`.
+        """
+        pool = self._pool
+        if pool.writer == threading.get_ident():
+            raise StorageError(f"{self.path}: this thread is in the middle of a write; it can write again when that has landed")
+        with self._turn() as turn, self.errors:
+            # As `_apart`, without a frame of its own: every call that writes passes here.
+            mine, connection = self._mine, self._take(turn.left())
+            before, mine.use = getattr(mine, "use", None), None
+            pool.writer, pool.writing_by = threading.get_ident(), connection
+            try:
+                pool.check_in_place()
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            finally:
+                pool.writer = pool.writing_by = None
+                mine.use = before
+                pool.give_back(connection)
+
+    @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """A connection outside of any transaction, while no other thread of this process writes: for statements such as VACUUM."""
+        with self._turn(), storage_errors(self.path, self._waits), self._apart() as connection:
+            self._pool.check_in_place()
+            yield connection
+
+    def reading(self) -> "_Reading":
+        """A connection, with driver errors translated: the same in a block inside another."""
+        return _Reading(self, is_snapshot=False)
+
+    @contextmanager
+    def within(self) -> Iterator[Connection]:
+        """As `reading`; in the middle of a write of this thread, that write's connection, whose pages are still at hand.
+
+        Any other connection has to read all pages anew, the roots of the trees first, whenever something was written.
+        """
+        pool = self._pool
+        if pool.writer == threading.get_ident() and pool.writing_by is not None:
+            yield pool.writing_by
+            return
+        with self.reading() as connection:
+            yield connection
+
+    def snapshot(self) -> "_Reading":
+        """A read transaction: a consistent view. Nested in another one of this thread, the view of that."""
+        return _Reading(self, is_snapshot=True)
+
+    @contextmanager
+    def snapshot_apart(self) -> Iterator[Connection]:
+        """As `snapshot`, for long work with callbacks: what this thread does meanwhile sees the present, and may write."""
+        with self.errors, self._apart() as connection:
+            _begin_snapshot(self._pool, connection)
+            try:
+                yield connection
+            finally:
+                _end_snapshot(connection)
+
+    def check_whole(self) -> None:
+        """`CorruptStoreError` if the file is empty or cut short."""
+        with storage_errors(self.path, self._waits), self.reading() as connection:
+            (pages,), (page_size,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+            has_log = _size(Path(f"{self.path}-wal")) > 0
+            size = _size(self.path)
+        if not pages:
+            raise CorruptStoreError(
+                f"{self.path} is not an ALMA database ({size} bytes); move it away or restore it from a backup"
+            )
+        if size < pages * page_size and not has_log:
+            raise CorruptStoreError(
+                f"{self.path} is cut short: {size} of {pages * page_size} bytes are left; restore it from a backup"
+            )
+
+    def close(self) -> None:
+        """Ends the use of the file here. A call that is reading or writing ends first; others that are open on the file go on."""
+        with self._closing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        release(self._pool)
+
+
+class _Turn:
+    """The turn of a thread among those of this process that write to a file. `StorageError` if it does not come in time, if there is a limit.
+
+    A class and no generator, for every call that writes passes here.
+    """
+
+    __slots__ = ("_lock", "_path", "_seconds", "_until")
+
+    def __init__(self, path: Path, lock: threading.Lock, seconds: float | None) -> None:
+        self._path, self._lock, self._seconds = path, lock, seconds
+
+    def left(self) -> float | None:
+        """How many of the seconds are left, for the turn among processes."""
+        return None if self._seconds is None else max(self._until - time.monotonic(), 0.0)
+
+    def __enter__(self) -> Self:
+        if self._seconds is None:
+            self._lock.acquire()
+            return self
+        self._until = time.monotonic() + self._seconds
+        if not self._lock.acquire(timeout=self._seconds):
+            raise locked(self._path, self._seconds)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._lock.release()
+
+
+class _Reading:
+    """Gives its thread a connection for a `with` block, and takes it back after the outermost of nested blocks.
+
+    Generators would be shorter, but every call that reads passes here, most of them several times.
+    """
+
+    __slots__ = ("_database", "_has_begun", "_is_snapshot", "_pool", "_use")
+
+    def __init__(self, database: Database, *, is_snapshot: bool) -> None:
+        self._database = database
+        self._pool = database._pool
+        self._is_snapshot = is_snapshot
+
+    def __enter__(self) -> Connection:
+        pool = self._pool
+        use: _Use | None = getattr(self._database._mine, "use", None)
+        if use is None or not use.blocks:  # or another thread gave it back, which closed a generator of this one
+            use = self._database._mine.use = _Use(self._database._take())
+        self._use, self._has_begun = use, False
+        use.blocks += 1
+        if self._is_snapshot:
+            try:
+                with self._database.errors:
+                    if not use.connection.in_transaction:
+                        _begin_snapshot(pool, use.connection)
+                        self._has_begun = True
+            except BaseException:
+                self._leave()
+                raise
+        return use.connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if self._has_begun:
+                with self._database.errors:
+                    _end_snapshot(self._use.connection)
+        finally:
+            self._leave()
+        if error is not None:
+            self._database.errors.__exit__(kind, error, trace)
+
+    def _leave(self) -> None:
+        use, mine = self._use, self._database._mine
+        use.blocks -= 1
+        if not use.blocks:
+            if getattr(mine, "use", None) is use:
+                mine.use = None
+            self._pool.give_back(use.connection)
+
+
+def _begin_snapshot(pool: Connections, connection: Connection) -> None:
+    pool.check_in_place()
+    connection.execute("BEGIN")
+
+
+def _end_snapshot(connection: Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")  # there is nothing to commit, and a damaged full text would refuse to
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

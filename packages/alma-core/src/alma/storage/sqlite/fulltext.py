@@ -1,0 +1,171 @@
+"""Full text by FTS5: one table a project, a cache in the same transaction as the rows.
+
+A memory has two documents, its own words under twice its row number and the words of others one above, so that a document's number alone says
+whose words they are.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+
+import numpy as np
+
+from alma.storage.relational.session import Session
+from alma.storage.relational.text_index import OTHER_WEIGHT, Integers, Searched, WordLists, own_and_other
+from alma.storage.sqlite.session import connection_of
+from alma.storage.stems import TOKENIZER
+from alma.types.passages import Passage
+
+_COPY, _SEGMENT_BITS = 1, 37
+_TABLES = {"data": ("id", "block"), "idx": ("segid", "term", "pgno"), "docsize": ("id", "sz"), "config": ("k", "v")}
+"""The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
+
+
+class FTS5Index:
+    """The `TextIndex` of a SQLite file."""
+
+    def begin(self, session: Session, project: int, /) -> None:
+        """Makes the tables of a new project."""
+        create(connection_of(session), project)
+
+    def put(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
+        """Makes memories searchable."""
+        insert_all(connection_of(session), project, memories)
+
+    def remove(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
+        """Takes memories out again. The table keeps no text, so it gets the words again."""
+        connection_of(session).executemany(
+            f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES ('delete', ?, ?)",  # noqa: S608 - a number
+            (document for memory, passages in memories for document in documents_of(memory, passages)),
+        )
+
+    def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> WordLists:
+        """Where each stem stands: a limit counts each time that it stands somewhere."""
+        inner = f"SELECT doc FROM words_{project:d} WHERE term = value LIMIT {-1 if limit is None else limit:d}"  # noqa: S608 - numbers
+        query = f"SELECT (SELECT group_concat(doc) FROM ({inner})) FROM json_each(?)"  # noqa: S608 - the query above
+        found = connection_of(session).execute(query, (json.dumps(list(stems)),))
+        return _word_lists([np.fromstring(listed or "", dtype=np.int64, sep=",") for (listed,) in found], limit)
+
+
+def _word_lists(listed: Sequence[Integers], limit: int | None) -> WordLists:
+    """The memories of lists of documents: each ascends, with one entry each time that the word stands there."""
+    documents = np.concatenate([np.empty(0, dtype=np.int64), *listed])
+    ends = np.cumsum([len(each) for each in listed], dtype=np.int64)
+    is_first = np.ones(len(documents), dtype=np.bool_)
+    is_first[1:] = documents[1:] >> 1 != documents[:-1] >> 1
+    is_first[ends[:-1][ends[:-1] < len(documents)]] = True
+    starts = is_first.nonzero()[0]
+    weights = np.where(documents & 1, OTHER_WEIGHT, 1.0)
+    frequencies = (np.add.reduceat(weights, starts) if len(starts) else weights).astype(np.float32)
+    sizes = np.diff(starts.searchsorted(ends), prepend=0).tolist()
+    return WordLists(documents[starts] >> 1, frequencies, sizes, [limit is None or len(each) < limit for each in listed])
+
+
+def create(connection: sqlite3.Connection, project: int) -> None:
+    """Makes the tables of a project: the index, and the view of it that lists where a word stands."""
+    connection.execute(f"CREATE VIRTUAL TABLE text_{project:d} USING fts5(text, content='', {TOKENIZER})")
+    connection.execute(f"CREATE VIRTUAL TABLE words_{project:d} USING fts5vocab('text_{project:d}', 'instance')")
+
+
+def create_anew(connection: sqlite3.Connection, project: int) -> None:
+    """Makes the tables of a project empty, whatever is left of them.
+
+    FTS5 drops no table whose index it cannot read. So the tables behind it get the content of an empty index first.
+    """
+    with closing(sqlite3.connect(":memory:")) as model:
+        create(model, project)
+        for name in (f"text_{project:d}_{table}" for table in _TABLES):
+            (definition,) = model.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+            connection.execute(f"DROP TABLE IF EXISTS {name}")
+            connection.execute(definition)
+            for row in model.execute(f"SELECT * FROM {name}"):  # noqa: S608 - one of our own names
+                connection.execute(f"INSERT INTO {name} VALUES ({', '.join('?' for _ in row)})", row)  # noqa: S608
+    for name in (f"words_{project:d}", f"text_{project:d}"):
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    create(connection, project)
+
+
+def insert_all(connection: sqlite3.Connection, project: int, memories: Iterable[Searched]) -> None:
+    """Makes memories searchable, each with its passages."""
+    connection.executemany(
+        f"INSERT INTO text_{project:d} (rowid, text) VALUES (?, ?)",  # noqa: S608 - a number
+        (document for memory, passages in memories for document in documents_of(memory, passages)),
+    )
+
+
+def optimize(connection: sqlite3.Connection, project: int) -> None:
+    """Merges all segments into one; only then are the words of documents that were taken out gone from the file."""
+    connection.execute(f"INSERT INTO text_{project:d} (text_{project:d}) VALUES ('optimize')")  # noqa: S608 - a number
+
+
+def documents(connection: sqlite3.Connection, project: int) -> set[int]:
+    """The memories that are searchable."""
+    return {document >> 1 for document, _ in sizes(connection, project)}
+
+
+def sizes(connection: sqlite3.Connection, project: int) -> Iterator[tuple[int, int]]:
+    """The documents, each with the number of its words."""
+    for document, size in connection.execute(f"SELECT id, sz FROM text_{project:d}_docsize"):  # noqa: S608 - a number
+        yield document, sum(_numbers(size))
+
+
+def totals(connection: sqlite3.Connection, project: int) -> list[int]:
+    """The number of documents and of words, as the index notes them."""
+    found = connection.execute(f"SELECT block FROM text_{project:d}_data WHERE id = 1").fetchone()  # noqa: S608 - a number
+    return [*_numbers(found[0] if found else b"")]
+
+
+def segments(connection: sqlite3.Connection, project: int) -> tuple[set[int], set[int]]:
+    """The segments that the index has pages of, and those that it has the beginnings of pages of."""
+    pages = connection.execute(f"SELECT DISTINCT id >> {_SEGMENT_BITS} FROM text_{project:d}_data WHERE id > 10")  # noqa: S608 - numbers
+    beginnings = connection.execute(f"SELECT DISTINCT segid FROM text_{project:d}_idx")  # noqa: S608 - a number
+    return {segment for (segment,) in pages}, {segment for (segment,) in beginnings}
+
+
+def settings(connection: sqlite3.Connection, project: int) -> list[tuple[object, object]]:
+    """The settings of the index, its format among them."""
+    return connection.execute(f"SELECT k, v FROM text_{project:d}_config ORDER BY k").fetchall()  # noqa: S608 - a number
+
+
+def check(connection: sqlite3.Connection, project: int) -> None:
+    """Has FTS5 check the index. `sqlite3.DatabaseError` if it finds damage.
+
+    It does so as if it wrote, which a consistent view cannot: so it is given a copy.
+    """
+    with closing(sqlite3.connect("", isolation_level=None)) as copy:  # on disk, if it becomes large
+        copy.execute("PRAGMA journal_mode=OFF")
+        create(copy, _COPY)
+        copy.execute("BEGIN")
+        for table, columns in _TABLES.items():
+            marks = ", ".join("?" for _ in columns)
+            copy.execute(f"DELETE FROM text_{_COPY}_{table}")  # noqa: S608 - our own names, as below
+            copy.executemany(
+                f"INSERT INTO text_{_COPY}_{table} VALUES ({marks})",  # noqa: S608
+                connection.execute(f"SELECT {', '.join(columns)} FROM text_{project:d}_{table}"),  # noqa: S608
+            )
+        copy.execute("COMMIT")
+        copy.execute(f"INSERT INTO text_{_COPY} (text_{_COPY}) VALUES ('integrity-check')")  # noqa: S608
+
+
+def standing(connection: sqlite3.Connection, project: int) -> Iterator[tuple[str, Integers]]:
+    """Every word of the index with the documents that it stands in, ascending, one entry each time. Reads all of it."""
+    query = f"SELECT term, group_concat(doc) FROM words_{project:d} GROUP BY term"  # noqa: S608 - a number
+    for word, listed in connection.execute(query):
+        yield word, np.fromstring(listed, dtype=np.int64, sep=",")
+
+
+def documents_of(memory: int, passages: Sequence[Passage]) -> list[tuple[int, str]]:
+    """The documents of a memory, each with its number."""
+    own, others = own_and_other(passages)
+    return [(2 * memory, own), (2 * memory + 1, others)] if others else [(2 * memory, own)]
+
+
+def _numbers(encoded: bytes) -> Iterator[int]:
+    """The whole numbers of a record of FTS5: groups of seven bits, the greatest first, all but the last with the high bit set."""
+    number = 0
+    for byte in encoded:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            yield number
+            number = 0

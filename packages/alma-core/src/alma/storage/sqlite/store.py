@@ -1,0 +1,111 @@
+"""A store in one SQLite file."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from alma.errors import CorruptStoreError
+from alma.storage.relational.seal import Seal
+from alma.storage.relational.store import RelationalStore
+from alma.storage.sqlite.backup import copy_database
+from alma.storage.sqlite.compacting import compact
+from alma.storage.sqlite.creating import create_database, remove_drafts
+from alma.storage.sqlite.database import Database
+from alma.storage.sqlite.driver_errors import storage_errors
+from alma.storage.sqlite.fulltext import FTS5Index
+from alma.storage.sqlite.migrations import applied_migrations, migrate, missing_migrations
+from alma.storage.sqlite.rebuilding import rebuild, unembedded
+from alma.storage.sqlite.session import Connection
+from alma.storage.sqlite.verifying import verify
+from alma.types.embedding import Fingerprint
+from alma.types.identity import to_micros
+from alma.types.reports import VerifyReport
+from alma.types.stored import Copied, StoreRequest
+
+
+class SQLStorage(RelationalStore):
+    """A store in a SQLite file. Shared by threads and processes."""
+
+    def __init__(self, path: Path, *, at: datetime, seal: Seal | None = None, lock_timeout: float | None = None) -> None:
+        """Opens a database that exists and brings its tables up to date. `StorageError` if it cannot, `CorruptStoreError` if it is damaged.
+
+        `lock_timeout` is how many seconds calls wait for others that write, 30 by default.
+        """
+        self.path = path
+        self.database = Database(path, lock_timeout=lock_timeout)
+        try:
+            self._migrate(to_micros(at))
+            super().__init__(self.database, FTS5Index(), seal=seal)
+            remove_drafts(path)
+        except BaseException:
+            self.database.close()
+            raise
+
+    def _migrate(self, at: int) -> None:
+        self.database.check_whole()
+        with self.database.reading() as connection:
+            if not applied_migrations(connection):
+                raise CorruptStoreError(
+                    f"{self.path} is no database of ALMA; move it away, give another name, or restore it from a backup"
+                )
+            outdated = missing_migrations(connection)
+        if outdated:
+            with self.database.transaction() as connection:
+                migrate(connection, at=at)
+
+    @classmethod
+    def create(cls, path: Path, fingerprint: Fingerprint, *, at: datetime) -> None:
+        """Makes the database if there is none yet: whole, or not at all."""
+
+        def fill(connection: Connection) -> None:
+            migrate(connection, at=to_micros(at))
+            cls.begin(connection, fingerprint)
+
+        create_database(path, fill)
+
+    def size(self) -> int:
+        """Bytes on disk, the write-ahead log included."""
+        with storage_errors(self.path):
+            files = (self.path, Path(f"{self.path}-wal"))
+            return sum(file.stat().st_size for file in files if file.exists())
+
+    def verify(self) -> VerifyReport:
+        """Lists what is wrong with what is stored. Reads only, and lets others write meanwhile."""
+        return verify(self.database, seal=self.seal)
+
+    def unembedded(self) -> Sequence[str]:
+        """The texts that need a vector and have no sound one."""
+        return unembedded(self.database, seal=self.seal)
+
+    def rebuild(self, vectors: Mapping[str, bytes], *, at: int) -> VerifyReport:
+        """Rebuilds what is damaged and follows from the journals, in one transaction, and reports what it could and could not.
+
+        `vectors` are those of texts that have none. Each project that was rebuilt has a journal record of it. Others wait with writes meanwhile.
+        """
+        return rebuild(self.database, seal=self.seal, vectors=vectors, at=at)
+
+    @property
+    def file(self) -> str:
+        """The path of the database file."""
+        return str(self.path)
+
+    def backup(self, target: str, progress: Callable[[int, int], None] | None = None) -> Copied:
+        """Copies the database into an empty file: a consistent view, while others write. `progress` receives how many pages are done, of how many."""
+        return copy_database(self.database, Path(target), seal=self.seal, progress=progress)
+
+    def compact(self) -> bool:
+        """Rewrites the file without what was deleted. Whether that is true of the write-ahead log as well: not while others are reading."""
+        return compact(self.database, seal=self.seal)
+
+    def close(self) -> None:
+        """Closes all connections. Using the store afterwards is a `StorageError`."""
+        self.database.close()
+
+
+def open_file(request: StoreRequest) -> SQLStorage:
+    """Opens the database file of a folder, made if it is not there yet. The `StorageFactory` of `sqlite`."""
+    path = Path(request.folder, request.db_name)
+    if not os.path.exists(path):  # unlike `Path.exists` it does not raise for a folder that may not be entered
+        SQLStorage.create(path, request.fingerprint(), at=request.at)
+    return SQLStorage(path, at=request.at, lock_timeout=request.lock_timeout)

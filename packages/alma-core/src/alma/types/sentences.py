@@ -1,0 +1,95 @@
+"""Parts of a memory's line in a prompt: stored text on one line, counts and ages in words."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from alma.text import one_line, shortened
+from alma.types.kinds import Verdict
+
+ITEM_CHARS = 600
+"""Longest text of an item that is shown."""
+
+ATTEMPT = "of_same_attempt"
+"""Metadata key under which a recalled outcome lists the other outcomes of its attempt. Set by `retrieve`, never stored."""
+
+HITS = "hits"
+"""The metadata key under which a recalled conversation lists what of it is nearest to the question. Set by `retrieve`, never stored."""
+
+VERDICTS = {
+    Verdict.SUCCESS: "Succeeded",
+    Verdict.FAILURE: "Failed",
+    Verdict.PARTIAL: "Partly done",
+    Verdict.UNVERIFIED: "Unverified",
+}
+
+
+def brief(text: str) -> str:
+    """Returns stored text in the form for a note: on one line, at most `ITEM_CHARS` long."""
+    return shortened(one_line(text), ITEM_CHARS)
+
+
+def worked(successes: int, trials: int, last: datetime, now: datetime | None, metadata: Mapping[str, Any]) -> str:
+    """Returns the record of a strategy: "worked 8 of 10 times on 5 tasks, last 3 days ago; likely"."""
+    if not trials:
+        return "no record yet"
+    return f"worked {successes} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
+
+
+def failed(failures: int, successes: int, last: datetime, now: datetime | None, metadata: Mapping[str, Any]) -> str:
+    """Returns the record of an anti-pattern: failures among trials where it was learned, else how often it was seen."""
+    if not metadata.get("learned"):
+        return f"seen {_times(failures)}{_last(last, now)}"
+    return f"failed {failures} of {_times(failures + successes)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
+
+
+def of_attempt(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what failed in an attempt and what worked afterwards, where other outcomes of it record that."""
+    found = metadata.get(ATTEMPT)
+    if isinstance(found, dict):
+        for name, label in (("failed", "Failed on the way"), ("worked", "Then worked")):
+            listed = found.get(name)
+            if isinstance(listed, list) and listed:
+                yield f"{label}: {brief('; '.join(map(str, listed)))}"
+
+
+def hits_of(metadata: Mapping[str, Any]) -> str:
+    """Returns what of a conversation is nearest to the question, "" where that is not known."""
+    found = metadata.get(HITS)
+    return " … ".join(map(str, found)) if isinstance(found, list) else ""
+
+
+def value_of(value: object) -> str:
+    """Returns the value of a field of a user's kind as text."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def age(moment: datetime, now: datetime) -> str:
+    """Returns the time since `moment` in words."""
+    hours = (now - moment).total_seconds() / 3600
+    days = int(hours // 24)
+    if hours < 1:
+        return "just now"
+    for amount, unit in ((days // 365, "year"), (days // 61 and days // 30, "month"), (days, "day"), (int(hours), "hour")):
+        if amount:
+            return f"{amount} {unit}{'' if amount == 1 else 's'} ago"
+    return "just now"
+
+
+def _last(moment: datetime, now: datetime | None) -> str:
+    return "" if now is None else f", last {age(moment, now)}"
+
+
+def _on_tasks(metadata: Mapping[str, Any]) -> str:
+    """Returns the number of tasks that a rule was learned from, where there were several."""
+    tasks = metadata.get("tasks")
+    return f" on {tasks} tasks" if isinstance(tasks, int) and tasks > 1 else ""
+
+
+def _standing(metadata: Mapping[str, Any]) -> str:
+    said = metadata.get("said") or metadata.get("status")
+    return f"; {brief(str(said))}" if said else ""
+
+
+def _times(count: int) -> str:
+    return "1 time" if count == 1 else f"{count} times"

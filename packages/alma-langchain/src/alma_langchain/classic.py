@@ -1,0 +1,82 @@
+"""Connects a memory and a handler with the run of a chain of langchain-classic.
+
+Such a chain passes its memory only its inputs, so the notes among them identify one of several concurrent runs. The chain asks its memory
+first and creates its callbacks afterwards. Between the two, a handler waits in the context of that run, where LangChain looks through a
+hook. The hook is registered when a memory is first asked; for every other run it finds nothing.
+"""
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from functools import cache
+from typing import Any, cast
+
+from langchain_core.documents import Document
+from langchain_core.tracers.context import register_configure_hook
+
+from alma.integration import Run
+
+
+class Notes(str):
+    """The notes as a text, with the run that they were looked up for; `None` if memory could not be read."""
+
+    run: Run | None
+
+    @classmethod
+    def of(cls, text: str, run: Run | None) -> "Notes":
+        """Returns the text with its run."""
+        notes = cls(text)
+        notes.run = run
+        return notes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)  # in other processes it is a plain text
+
+
+class NotedDocuments(list[Document]):
+    """The notes as documents."""
+
+    def __init__(self, documents: Iterable[Document], run: Run | None) -> None:
+        super().__init__(documents)
+        self.run = run
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
+def runs_in(inputs: Any) -> list[Run]:
+    """Returns the runs whose notes are among the inputs of a chain. Does not examine values of other classes."""
+    values = inputs.values() if isinstance(inputs, dict) else ()
+    return [value.run for value in values if isinstance(value, Notes | NotedDocuments) and value.run is not None]
+
+
+class Waiting:
+    """A handler that waits for the next run of this context. It is used once."""
+
+    def __init__(self, handler: Any) -> None:
+        self.handler = handler
+        self.is_taken = False
+
+
+_COMING: ContextVar[Waiting | None] = ContextVar("alma_memory_handler", default=None)
+
+
+class _Here:
+    """Answers LangChain's lookup like a context variable."""
+
+    def get(self) -> Any:
+        """Returns the handler that waits here."""
+        waiting = _COMING.get()
+        return None if waiting is None or waiting.is_taken else waiting.handler
+
+
+@cache
+def _register() -> None:
+    register_configure_hook(cast("ContextVar[Any]", _Here()), inheritable=True)
+
+
+def waits(handler: Any) -> Waiting:
+    """Lets the chains of this context report their runs to this handler, until it is used."""
+    _register()
+    waiting = Waiting(handler)
+    _COMING.set(waiting)
+    return waiting

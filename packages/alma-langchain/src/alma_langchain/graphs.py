@@ -1,0 +1,39 @@
+"""Finds the run of a LangGraph graph from one of its nodes, so that its end can be observed without observing any other run.
+
+LangGraph calls no hook at the end of a run; only the callbacks of that run are called. The loop of the graph holds them, and is reached
+here through a value that LangGraph puts into the configuration of its nodes. This is private: the versions are pinned, and
+`tests/langchain/test_heard.py` checks them. Where it is missing, `graph_run` returns `None`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+_CALL = "__pregel_call"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRun:
+    """One run of a graph. `manager` calls its callbacks; `run_id` is its own id, `root_id` that of the outermost graph around it."""
+
+    manager: Any
+    run_id: UUID
+    root_id: UUID
+
+
+def graph_run(config: Mapping[str, Any]) -> GraphRun | None:
+    """Returns the run whose node has this configuration."""
+    loop = _loop_of(config)
+    manager = getattr(loop, "manager", None)
+    if manager is None:
+        return None
+    outer, root_id = loop, manager.run_id
+    while (outer := _loop_of(getattr(outer, "config", {}))) is not None and getattr(outer, "manager", None) is not None:
+        root_id = outer.manager.run_id
+    return GraphRun(manager, manager.run_id, root_id)
+
+
+def _loop_of(config: Mapping[str, Any]) -> Any:
+    call = (config.get("configurable") or {}).get(_CALL)
+    return getattr((getattr(call, "keywords", None) or {}).get("schedule_task"), "__self__", None)

@@ -1,0 +1,122 @@
+"""State of one handler: the outermost runs, their parts, and the runs that wait in a thread."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from alma.integration import Bounded, Run, RunContext
+from alma_langchain.classic import Waiting
+from alma_langchain.recorder import ToolCall, Tracked
+
+MOST_RUNS = 10_000
+"""Limit on threads, and on runs whose end was never reported; the oldest are evicted."""
+
+
+class Place(NamedTuple):
+    """A thread, distinguished from those with the same id of another tenant, user or graph."""
+
+    project: str
+    user: str | None
+    thread: str
+    namespace: str
+    graph: str
+
+
+@dataclass(slots=True, eq=False)
+class Heard(Tracked):
+    """An outermost run that a handler follows. `refused` are the ids of calls that were refused."""
+
+    run_id: UUID
+    context: RunContext
+    place: Place | None = None
+    is_interrupted: bool = False
+    waiting: Waiting | None = None
+    refused: set[str] = field(default_factory=set)
+    parts: set[UUID] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Part:
+    """A running chain or tool of a run. A part inside a tool, or followed by another handler, `is_apart`, and so is everything inside
+    it."""
+
+    heard: Heard
+    name: str
+    is_outermost: bool
+    is_apart: bool
+    call: ToolCall | None = None
+
+    def set_apart(self) -> None:
+        """Leaves everything inside this part to others, unless it is the outermost run itself."""
+        self.is_apart = self.is_apart or not self.is_outermost
+
+
+class Tree:
+    """The parts of all runs that a handler follows. Threads share it."""
+
+    def __init__(self) -> None:
+        self._parts: dict[UUID, Part] = {}
+        self._heard: dict[UUID, Heard] = {}
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def entered(self, run_id: UUID, told: Mapping[str, Any]) -> Part:
+        """Records the beginning of a chain or a tool, and returns it."""
+        with self._lock:
+            outer = self.part(told.get("parent_run_id"))
+            heard = outer.heard if outer else Heard(run_id, RunContext(metadata=told.get("metadata") or {}))
+            part = Part(heard, str(told.get("name") or ""), outer is None, is_apart=outer is not None and outer.is_apart)
+            self._parts[run_id] = part
+            heard.parts.add(run_id)
+            if outer is None:
+                self._heard[run_id] = heard
+                while len(self._heard) > MOST_RUNS:
+                    self.left(next(iter(self._heard)))
+            return part
+
+    def part(self, run_id: UUID | None) -> Part | None:
+        """Returns the running part of this id."""
+        return None if run_id is None else self._parts.get(run_id)
+
+    def run_at(self, run_id: UUID | None) -> Run | None:
+        """Returns the run that this part belongs to."""
+        part = self.part(run_id)
+        return None if part is None or part.is_apart else part.heard.run
+
+    def left(self, run_id: UUID) -> Part | None:
+        """Records the end of a chain or a tool, and returns it. An outermost run ends all its parts, because the end of some is never
+        reported."""
+        with self._lock:
+            part = self._parts.pop(run_id, None)
+            if part is not None:
+                part.heard.parts.discard(run_id)
+            if part is not None and part.is_outermost:
+                self._heard.pop(run_id, None)
+                for each in part.heard.parts:
+                    self._parts.pop(each, None)
+            return part
+
+
+class Threads:
+    """A handler's state of threads: in `tasks` the last task of each, and the runs in it that wait for a person, as episode and task."""
+
+    def __init__(self) -> None:
+        self.tasks = Bounded[Place, str](MOST_RUNS)
+        self._waiting = Bounded[tuple[Place, str | None], tuple[str | None, str]](MOST_RUNS)
+
+    def interrupted(self, place: Place, checkpoint: str | None, episode_id: str | None, task: str) -> None:
+        """Records that a run waits here, at this checkpoint."""
+        self._waiting[place, checkpoint] = episode_id, task
+
+    def resumed(self, place: Place, checkpoint: str | None) -> tuple[str | None, str] | None:
+        """Returns the run that continues from this checkpoint. If none waits there, as after `update_state`, returns the only one that
+        waits in the thread."""
+        found = self._waiting.pop((place, checkpoint), None)
+        if found is None:
+            here = [key for key in list(self._waiting) if key[0] == place]
+            found = self._waiting.pop(here[0], None) if len(here) == 1 else None
+        return found

@@ -1,0 +1,140 @@
+"""What was learned, on the page: shares with their intervals as pictures."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA
+from alma.types.overview import RunsView
+from alma.types.strategies import Judgement, Range, StrategyRecord
+from alma_cli.report import html_report
+from alma_cli.report.rates import run_chart, scale
+from drawn import drawn
+
+TASK = "Deploy the auth service"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def alma(tmp_path: Path) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as opened:
+        yield opened
+
+
+def numbers(markup: str, element: str, name: str) -> list[float]:
+    """An attribute of every element of a name."""
+    return [
+        float(value) for found in re.findall(rf"<{element} [^>]*>", markup) for value in re.findall(rf'\b{name}="([^"]*)"', found)
+    ]
+
+
+def record(rate: float, interval: Range, *, lift: float, others: float) -> StrategyRecord:
+    return StrategyRecord(
+        strategy="by hand",
+        task=TASK,
+        task_type=None,
+        agent="victor",
+        told="",
+        last_used=START,
+        trials=4,
+        successes=4 * rate,
+        unverified=0,
+        verdict=Judgement.UNDECIDED,
+        rate=rate,
+        interval=interval,
+        recent_rate=rate,
+        recent_interval=interval,
+        lift=lift,
+        lift_interval=Range(lower=-1.0, upper=1.0),
+        others=others,
+    )
+
+
+def test_a_dot_a_bar_and_a_tick_stand_where_the_figures_are() -> None:
+    markup = drawn("draw_scale", scale(record(0.5, Range(lower=0.25, upper=0.75), lift=-0.5, others=4.0)))
+    bar, dot = numbers(markup, "rect", "x")
+    width, size = numbers(markup, "rect", "width")
+
+    assert (bar, bar + width) == (53.5, 146.5)
+    assert dot + size / 2 == 100
+    assert '<line x1="193" x2="193" y1="2" y2="18" class="tick"/>' in markup
+    assert "<title>50%, at 95 % 25% to 75%; everything else 100%</title>" in markup
+
+
+def test_without_others_there_is_no_tick() -> None:
+    assert "tick" not in drawn("draw_scale", scale(record(1.0, Range(lower=0.5, upper=1.0), lift=0.0, others=0.0)))
+
+
+def test_points_over_time_are_joined_and_say_of_how_many_they_are() -> None:
+    interval = Range(lower=0.0, upper=1.0)
+    groups = [RunsView(first=START, last=START, trials=10, successes=2.5 * n, interval=interval) for n in range(5)]
+    markup = drawn("draw", run_chart(groups))
+    heights = numbers(markup.split("<g>")[0].split("end")[-1], "line", "y1")
+
+    assert heights == sorted(heights, reverse=True)
+    assert len(heights) == 4
+    assert "<title>attempts 41 to 50, 1 Jan 2026: 100% of 10 (0% to 100%)</title>" in markup
+
+
+def test_strategies_have_verdict_counts_picture_lift_and_reason(alma: ALMA) -> None:
+    for number in range(24):
+        told = {"agent": "victor", "task": f"Deploy service {number}", "task_type": "deploy"}
+        alma.learn(**told, outcome="success", strategy_used="blue-green deployment")
+        error = f"ImagePullBackOff in run {number}"
+        alma.learn(**told, outcome="failure", strategy_used="rolling update", error_message=error)
+    page = html_report(alma.overview(verify=False))
+
+    for words in (
+        ">works<",
+        ">fails<",
+        "24 of 24",
+        "0 of 24",
+        "Why: ImagePullBackOff in run",
+        "+100%",
+        "100%, at 95 % ",
+        "everything else 0%",
+    ):
+        assert words in page, words
+    assert page.count('class="tick"') == 2
+    assert "Success over runs" in page
+    assert ">2</span>" in page.split("<h2>Rules</h2>")[1], "one heuristic and one anti-pattern were formed"
+
+
+def test_a_strategy_without_company_has_no_lift_and_one_that_nobody_judged_no_picture(alma: ALMA) -> None:
+    alma.learn("victor", TASK, "success", "blue-green deployment")
+    alma.learn("victor", "Write the invoice", "unverified", "by hand")
+    page = html_report(alma.overview(verify=False))
+
+    assert page.count('class="tick"') == 0
+    assert page.count('aria-label="100%, at 95 % ') == 1
+    assert "1 more not judged" in page
+
+
+def test_the_classes_that_are_not_shown_are_counted(alma: ALMA) -> None:
+    for number in range(10):
+        alma.learn("victor", f"{'abcdefghij'[number] * 8} {'klmnopqrst'[number] * 8}", "success", "by hand")
+
+    assert "2 more classes of tasks with less evidence" in html_report(alma.overview(verify=False))
+
+
+def test_a_project_without_outcomes_says_so_and_draws_nothing(alma: ALMA) -> None:
+    page = html_report(alma.overview(verify=False))
+
+    assert "No outcome that names a strategy has been judged yet." in page
+    assert "Success over runs" not in page
+    assert "<h2>Rules</h2>" not in page
+
+
+@pytest.mark.parametrize(
+    "attack", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</svg></title><h1>owned</h1>"]
+)
+def test_hostile_strategies_tasks_types_and_reasons_are_text(alma: ALMA, attack: str) -> None:
+    for _ in range(4):
+        alma.learn(attack, attack, "failure", attack, task_type=attack, error_message=attack)
+    page = html_report(alma.overview(verify=False))
+
+    assert attack not in page
+    assert "&lt;" in page

@@ -1,0 +1,174 @@
+"""Runs that are shown memories in two places, wait for somebody, or end where nobody can judge."""
+
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from alma import ALMA
+from alma.integration import Integration, Options, RunView, tool_use
+
+TASK = "Deploy the auth service"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as alma:
+        yield alma
+
+
+def integration_of(store: ALMA, **options: Any) -> Integration:
+    return Integration(store, agent="dev", options=Options(**options))
+
+
+def test_an_adapted_integration_has_the_same_background_and_errors(store: ALMA) -> None:
+    first = integration_of(store)
+    other = first.adapted(agent="ops", options=Options(evaluator=lambda run: True))
+    other.run(TASK).end_soon("done")
+    assert first.flush()
+    assert [(record.agent, record.outcome) for record in store.recent_episodes()] == [("ops", "success")]
+    assert first.last_run is other.last_run is not None
+    with other.guard("it failed"):
+        raise LookupError
+    assert [type(error) for error in first.errors] == [LookupError]
+
+
+def test_what_is_shown_beside_the_notes_can_be_cited_and_is_not_in_the_notes(store: ALMA) -> None:
+    rule = store.add_heuristic("dev", TASK, "blue-green")
+    other = store.add_heuristic("dev", TASK, "ask the team first")
+    found = store.retrieve(TASK, "dev")
+    beside = found.model_copy(update={"recalled": tuple(item for item in found.recalled if item.memory.id == rule.id)})
+    run = integration_of(store).run(TASK)
+    run.show_beside(beside.tagged("r"))
+    notes = run.recall()
+    assert "ask the team first" in notes
+    assert "blue-green" not in notes
+    run.model_said("see [rH1]")
+    run.end("done")
+    [record] = store.recent_episodes()
+    assert {exposure.memory_id: exposure.used for exposure in record.shown} == {rule.id: True, other.id: False}
+
+
+def test_a_run_that_goes_on_after_its_suspension_keeps_what_was_shown_and_done(store: ALMA) -> None:
+    store.add_heuristic("dev", TASK, "blue-green")
+    integration = integration_of(store, evaluator=lambda run: True)
+    run = integration.run(TASK)
+    notes = run.recall()
+    run.tool_returned(tool_use("check", {}), "fine")
+    run.suspend_soon()
+    assert integration.flush()
+    run.take_up()
+    run.tool_returned(tool_use("deploy", {}), "live")
+    assert run.recall() == notes
+    run.end("done")
+    [record] = store.recent_episodes()
+    assert (record.outcome, record.strategy, [step.action for step in record.steps]) == (
+        "success",
+        "check, then deploy",
+        ["check", "deploy"],
+    )
+
+
+def test_a_run_that_is_taken_up_by_its_episode_is_shown_what_it_was_shown_with_the_same_tags(store: ALMA) -> None:
+    rule = store.add_heuristic("dev", TASK, "blue-green")
+    integration = integration_of(store)
+    run = integration.run(TASK)
+    run.recall()
+    run.tool_returned(tool_use("check", {}), "fine")
+    run.suspend()
+    store.add_heuristic("dev", TASK, "something newer")
+    again = integration.resumed(str(run.episode_id), TASK)
+    notes = again.recall()
+    assert "[H1] Deploy the auth service: blue-green" in notes
+    assert "something newer" not in notes
+    again.model_said("see [H1]")
+    again.end("done")
+    assert [record.used for record in store.recent_episodes()] == [(rule.id,)]
+
+
+def test_a_run_without_an_answer_is_not_judged(store: ALMA) -> None:
+    judged: list[RunView] = []
+    run = integration_of(store, evaluator=judged.append).run(TASK)
+    run.tool_returned(tool_use("check", {}), "fine")
+    run.end("", is_judged=False)
+    assert judged == []
+    assert [record.outcome for record in store.recent_episodes()] == ["unverified"]
+
+
+def test_notes_that_are_known_do_not_wait_for_a_locked_store(store: ALMA, tmp_path: Path) -> None:
+    store.add_heuristic("dev", TASK, "blue-green")
+    integration = integration_of(store, lock_timeout=2)
+    run = integration.run(TASK)
+    notes = run.recall()
+    holder = sqlite3.connect(tmp_path / "store" / "alma.db", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        run.tool_returned(tool_use("check", {}), "fine")
+        run.settle_soon()
+        started = time.monotonic()
+        assert run.recall() == notes
+        took = time.monotonic() - started
+    finally:
+        holder.execute("ROLLBACK")
+        holder.close()
+    assert integration.flush()
+    assert took < 1
+
+
+def test_an_evaluator_that_leaves_by_system_exit_leaves_the_run_unverified(store: ALMA) -> None:
+    integration = integration_of(store, evaluator=lambda run: sys.exit())
+    run = integration.run(TASK)
+    run.tool_returned(tool_use("check", {}), "fine")
+    run.end_soon("done")
+    assert integration.flush()
+    assert [record.outcome for record in store.recent_episodes()] == ["unverified"]
+    assert ["SystemExit" in str(error) for error in integration.errors] == [True]
+
+
+def test_the_run_of_an_evaluator_that_is_a_coroutine_is_not_judged_in_its_turn(store: ALMA) -> None:
+    judged: list[str] = []
+
+    async def judge(run: RunView) -> bool:
+        judged.append(run.agent)
+        integration.run("Is it done?", agent="judge").end("yes")
+        return True
+
+    integration = integration_of(store, evaluator=judge)
+    integration.run(TASK).end_soon("done")
+    assert integration.flush()
+    assert judged == ["dev"]
+
+
+def test_what_cannot_be_redacted_is_not_stored(store: ALMA) -> None:
+    def redact(text: str) -> str:
+        if "ann" in text:
+            raise LookupError("no words")
+        return text
+
+    run = integration_of(store, redact=redact).run(TASK)
+    run.tool_returned(tool_use("login", {"user": "ann"}), "ann is in")
+    run.end("done")
+    [record] = store.recent_episodes()
+    assert [(step.action, step.output) for step in record.steps] == [("login", None)]
+
+
+def test_a_run_is_not_suspended_when_it_goes_on_first(store: ALMA) -> None:
+    integration = integration_of(store)
+    run = integration.run(TASK)
+    run.tool_returned(tool_use("check", {}), "fine")
+    run.settle()
+    may_go_on = threading.Event()
+    integration._live[str(run.episode_id)]._in_background(lambda: may_go_on.wait(10))
+    run._in_background(lambda: may_go_on.wait(10))  # both writers are busy
+    run.suspend_soon()
+    run.take_up()
+    may_go_on.set()
+    assert integration.flush()
+    run.tool_returned(tool_use("deploy", {}), "live")
+    run.end("done")
+    assert [len(record.steps) for record in store.recent_episodes()] == [2]

@@ -1,0 +1,86 @@
+"""What stands in the place of a secret."""
+
+import re
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alma.redaction import Redactor
+
+PIECES = st.sampled_from(
+    [
+        "password",
+        "token",
+        "=",
+        ": ",
+        " is ",
+        '"',
+        "'",
+        "ghp_" + "aB3" * 12,
+        "hunter2",
+        "Xk29dkslq7Zk2VxT9mLw",
+        "Bearer ",
+        "\n",
+        "://u:",
+        "@host",
+        "[secret:token:",
+        "]",
+        " ",
+    ]
+)
+
+
+@given(st.lists(PIECES | st.text(max_size=8), max_size=12).map("".join))
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    redact = Redactor(b"k", with_personal=True)
+
+    assert redact(redact(text)) == redact(text)
+
+
+def test_equal_secrets_stay_equal_and_others_differ() -> None:
+    redact = Redactor(b"k")
+
+    first, again, other = redact("token=aB3dE6gH9jK2mN5p"), redact("token=aB3dE6gH9jK2mN5p"), redact("token=zY3dE6gH9jK2mN5p")
+
+    assert re.fullmatch(r"token=\[secret:token:[0-9a-f]{6}\]", first)
+    assert first == again != other
+
+
+def test_two_stores_have_nothing_in_common() -> None:
+    assert Redactor(b"one")("password=hunter2") != Redactor(b"two")("password=hunter2")
+
+
+def test_a_value_is_known_by_the_name_that_it_stands_under() -> None:
+    redact = Redactor(b"k")
+
+    assert redact.named("db_password", "hunter2").startswith("[secret:password:")
+    assert redact.named("colour", "hunter2") == "hunter2"
+    assert redact.named("db_password", redact.named("db_password", "hunter2")) == redact.named("db_password", "hunter2")
+
+
+def test_personal_data_stays_unless_it_is_asked_for() -> None:
+    text = "Ann (ann@example.org, +49 30 12345678) paid with 4111 1111 1111 1111 from DE89 3704 0044 0532 0130 00, number 123-45-6789"
+
+    assert Redactor(b"k")(text) == text
+    found = re.findall(r"\[personal:(\w+):", Redactor(b"k", with_personal=True)(text))
+    assert found == ["mail", "phone", "card", "iban", "national_number"]
+
+
+def test_numbers_without_their_checksum_are_no_cards_and_no_accounts() -> None:
+    text = "Order 4111 1111 1111 1112 of DE88 3704 0044 0532 0130 00"
+
+    assert Redactor(b"k", with_personal=True)(text) == text
+
+
+def test_the_time_that_many_secrets_take_grows_with_their_number() -> None:
+    redact = Redactor(b"k")
+
+    def seconds(count: int) -> float:
+        text = 'password="a' * count
+        begun = time.process_time()
+        redact(text)
+        return time.process_time() - begun
+
+    seconds(1_000)
+    assert seconds(16_000) < 5 * seconds(4_000) + 1
