@@ -11,6 +11,7 @@ from alma.types.evidence import NO_STRATEGY, Evidence, Happening, evidence_id, t
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Outcome
+from alma.types.partition import owner_name
 from alma.types.reasons import joined, kept_text, skeleton
 from alma.types.soundness import MOST_REASONS, REASON_CHARS
 
@@ -66,7 +67,8 @@ def only(outcome: Outcome, task: str, *, is_step: bool) -> Evidence:
 def blank_evidence(outcome: Outcome, place: str, task: str) -> Evidence:
     """Returns the evidence that an outcome belongs to, before any count."""
     hashed = text_key(outcome.strategy_used) if outcome.strategy_used else NO_STRATEGY
-    return Evidence(evidence_id(outcome.agent, place, hashed), outcome.agent, place, hashed, outcome.strategy_used, task=task)
+    owner = owner_name(outcome.agent, outcome.user_id)
+    return Evidence(evidence_id(owner, place, hashed), owner, place, hashed, outcome.strategy_used, task=task)
 
 
 def until(evidence: Evidence, now: int) -> Evidence:

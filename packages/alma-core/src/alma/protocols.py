@@ -72,8 +72,11 @@ class Learned(Protocol):
     def upto(self) -> int:
         """The newest record that changed any evidence, 0 if there is none."""
 
-    def newest(self, agents: Iterable[str], *, most: int) -> Mapping[str, Sequence[StoredEvidence]]:
-        """For each agent its newest evidence, newest first, at most `most` that is stored and `most` that single outcomes are."""
+    def newest(self, owners: Iterable[str], *, most: int) -> Mapping[str, Sequence[StoredEvidence]]:
+        """For each owner its newest evidence, newest first, at most `most` that is stored and `most` that single outcomes are.
+
+        A name that ends with the separator of owners (`alma.types.partition`) stands for all users of the agent before it: their stored evidence.
+        """
 
     def of_tasks(self, class_ids: Iterable[str]) -> Sequence[StoredEvidence]:
         """All evidence whose ids begin with one of these (see `class_id`); where none is stored, that of the only outcome, if there is one."""

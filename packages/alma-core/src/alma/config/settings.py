@@ -11,7 +11,7 @@ from alma.config.nearest import suggestion
 from alma.config.paths import check_db_name
 from alma.errors import ConfigurationError
 from alma.scoring import LARGEST_WEIGHT
-from alma.types.scope import MemoryScope
+from alma.types.scope import MemoryScope, UserWall
 
 STORAGES = ("sqlite",)
 STORAGES_OF_PACKAGES = ("file", "postgres", "qdrant", "chroma", "pinecone", "azure")
@@ -152,6 +152,7 @@ class Settings(_Block):
     embedding_dim: Dimension | None = None
     lock_timeout: Annotated[float, Field(ge=0.0, le=3600.0, allow_inf_nan=False)] | None = None
     redact: Literal["on", "off", "personal"] = "on"
+    users: UserWall = UserWall.SEPARATE
     agents: dict[Name, MemoryScope] = {}
     scoring: ScoringSettings = ScoringSettings()
     forgetting: ForgettingSettings = ForgettingSettings()

@@ -10,11 +10,13 @@ from alma.learning.alike import AlikeStrategies
 from alma.learning.experience import Experience, Question, Vectors
 from alma.learning.growing import GrowingArray
 from alma.learning.kernels import Calibration
+from alma.learning.other_users import Held, OtherUsers, stands_for_users, users_of
 from alma.learning.pooling import Nearness
 from alma.learning.task_kernels import TaskKernels
 from alma.protocols import Learned
 from alma.text import matched_text
 from alma.types.evidence import Evidence, StoredEvidence, bare_place, class_in, difficulty_of, type_of
+from alma.types.partition import agent_in, user_in
 
 MOST_CELLS = 4_096
 """The number of cells of an agent that an estimate rests on: those that were used last."""
@@ -29,8 +31,9 @@ StoredVectors = Mapping[str, bytes]
 """Float16 vectors by text."""
 
 VectorsOf = Callable[[Iterable[str]], StoredVectors]
-Agents = tuple[str, ...]
-"""One agent, or all whose memories a reader reads, sorted."""
+Owners = tuple[str, ...]
+"""One owner of evidence, or all whose memories a reader reads, sorted: agents, agents for a user, all users of an
+agent (`users_of`)."""
 
 FirstOutcome = tuple[int, float | None]
 """The row of the first outcome that evidence counts, and how much of a success that was."""
@@ -44,6 +47,8 @@ class Entry:
     stored: StoredEvidence | None
     first: FirstOutcome
     is_due: bool = False
+    is_of_others: bool = False
+    """Whether it is of users for whom the reader does not act. It counts like that of another agent."""
 
     @property
     def is_changed(self) -> bool:
@@ -89,11 +94,11 @@ class Side:
         self.places = GrowingArray(3, dtype=np.intp)
         self.alike = AlikeStrategies(is_calibrated=self.calibration is not None)
 
-    def put(self, entry: Entry, vectors: StoredVectors) -> None:
-        """Takes in a cell that is new, or the same one as it is now."""
+    def put(self, entry: Entry, vectors: StoredVectors, task_vector: bytes | None = None) -> None:
+        """Takes in a cell that is new, or the same one as it is now. `task_vector` is that of its task, if the words of that are held back."""
         cell = self.cells.get(entry.evidence.id)
         if cell is None:
-            self._append(entry, vectors)
+            self._append(entry, vectors, task_vector)
         else:
             self.held[cell] = entry
             self.counts.rows[cell] = _counts(entry)
@@ -157,21 +162,26 @@ class Side:
             weight=np.ones(len(counts)),
         )
 
-    def _append(self, entry: Entry, vectors: StoredVectors) -> None:
+    def _append(self, entry: Entry, vectors: StoredVectors, task_vector: bytes | None) -> None:
         seen = entry.evidence
         self.cells[seen.id] = len(self.cells)
         self.by_place.setdefault(class_in(seen.id), []).append(self.cells[seen.id])
         self.held.append(entry)
-        task, strategy = self._task(seen, vectors), self._strategy(seen, vectors)
-        self.places.append((task, strategy, self.agents.setdefault(seen.agent, len(self.agents))))
+        task, strategy = self._task(seen, vectors, task_vector), self._strategy(seen, vectors)
+        whose = seen.owner if entry.is_of_others else seen.agent
+        self.places.append((task, strategy, self.agents.setdefault(whose, len(self.agents))))
         self.counts.append(_counts(entry))
 
-    def _task(self, seen: Evidence, vectors: StoredVectors) -> int:
-        place = bare_place(seen.task_class)
-        if place not in self.task_numbers:
-            vector = unpacked(vectors.get(matched_text(seen.task or "")), self.dimension)
-            self.task_numbers[place] = self.tasks.add(seen.task or "", type_of(place), vector, difficulty=difficulty_of(place))
-        return self.task_numbers[place]
+    def _task(self, seen: Evidence, vectors: StoredVectors, task_vector: bytes | None) -> int:
+        place, text = bare_place(seen.task_class), seen.task or ""
+        stored = task_vector or vectors.get(matched_text(text))
+        number = self.task_numbers.get(place)
+        if number is None:
+            vector = unpacked(stored, self.dimension)
+            number = self.task_numbers[place] = self.tasks.add(text, type_of(place), vector, difficulty=difficulty_of(place))
+        elif (text or stored) and not self.tasks.texts[number]:
+            self.tasks.complete(number, text, None if stored is None else unpacked(stored, self.dimension))
+        return number
 
     def _strategy(self, seen: Evidence, vectors: StoredVectors) -> int:
         key = seen.strategy_hash
@@ -188,6 +198,8 @@ class Book:
 
     attempts: Side
     steps: Side
+    others: OtherUsers | None = None
+    """Evidence of users whom the reader does not act for, as far as it may be told."""
 
     def side(self, *, is_of_steps: bool) -> Side:
         """The attempts, or the steps of them."""
@@ -196,11 +208,28 @@ class Book:
     def put(self, entry: Entry, vectors: StoredVectors) -> None:
         """Takes in a cell that is new, or the same one as it is now."""
         self.side(is_of_steps=entry.evidence.is_of_steps).put(entry, vectors)
+        if self.others is not None:
+            self._put_told(self.others.note_own(entry.evidence.strategy_hash))
+
+    def put_other(self, entry: Entry, vectors: StoredVectors) -> None:
+        """Takes in a cell of another user. It counts from when it may be told."""
+        seen = entry.evidence
+        if self.others is not None and seen.names_strategy:
+            of_task, of_strategy = (vectors.get(matched_text(text)) for text in (seen.task or "", seen.strategy))
+            self._put_told(self.others.add(Held(seen, entry.first, of_task, of_strategy)))
+
+    def _put_told(self, told: Iterable[Held]) -> None:
+        for cell in told:
+            seen, vector = cell.evidence, cell.strategy_vector
+            vectors = {} if vector is None else {matched_text(seen.strategy): vector}
+            side = self.side(is_of_steps=seen.is_of_steps)
+            side.put(Entry(seen, None, cell.first, is_of_others=True), vectors, cell.task_vector)
 
     @property
     def held(self) -> int:
         """The number of its cells."""
-        return len(self.attempts.cells) + len(self.steps.cells)
+        others = 0 if self.others is None else sum(map(len, self.others.held.values()))
+        return len(self.attempts.cells) + len(self.steps.cells) + others
 
 
 @dataclass(slots=True)
@@ -213,14 +242,40 @@ class Ledger:
     upto: int
     calibration: Calibration | None
     dimension: int
-    books: dict[Agents, Book] = field(default_factory=dict)
+    is_shared: bool = False
+    """Whether users share everything: see `alma.types.scope.UserWall`."""
+    books: dict[Owners, Book] = field(default_factory=dict)
     kept_vectors: set[str] = field(default_factory=set)
     _unswept: int = 0
     """The number of cells that were read or changed since books were last evicted."""
 
-    def read(self, wanted: Iterable[Agents], learned: Learned, vectors_of: VectorsOf) -> None:
+    _of_several: dict[str, set[Owners]] = field(default_factory=dict)
+    """The books of several owners, by owner."""
+
+    def is_held_elsewhere(self, owner: str, known: Owners) -> bool:
+        """Whether other books than that of the `known` owners hold cells of an owner."""
+        return any(owners != known for name in _names(owner) for owners in self._of_several.get(name, ()))
+
+    def spread(self, entries: Iterable[Entry], known: Owners, vectors: StoredVectors) -> None:
+        """Puts cells that changed in one book into the other books that hold their owners."""
+        for entry in entries:
+            holding = {owners for name in _names(entry.evidence.owner) for owners in self._of_several.get(name, ())}
+            for owners in holding - {known}:
+                self._put(owners, entry, vectors)
+
+    def _put(self, owners: Owners, entry: Entry, vectors: StoredVectors) -> None:
+        """Puts a copy of a cell into a book, as one that the reader may read, or as one of other users."""
+        book = self.books.get(owners)
+        if book is None:
+            return
+        if entry.evidence.owner in owners:
+            book.put(replace(entry), vectors)
+        elif users_of(entry.evidence.agent) in owners and entry.evidence.user_id is not None:
+            book.put_other(entry, vectors)
+
+    def read(self, wanted: Iterable[Owners], learned: Learned, vectors_of: VectorsOf) -> None:
         """Has books of these agents, and lets them count as those that were asked for last."""
-        missing: list[Agents] = []
+        missing: list[Owners] = []
         for agents in wanted:
             if (book := self.books.pop(agents, None)) is None:
                 missing.append(agents)
@@ -231,24 +286,33 @@ class Ledger:
         found = learned.newest({agent for agents in missing for agent in agents}, most=MOST_CELLS)
         everything = [stored for some in found.values() for stored in some]
         self._unswept += len(everything)
-        firsts, vectors = learned.first_outcomes(stored.evidence.id for stored in everything), vectors_of(texts_of(everything))
+        firsts, vectors = (
+            learned.first_outcomes(stored.evidence.id for stored in everything),
+            vectors_of(texts_of(stored.evidence for stored in everything)),
+        )
         for agents in missing:
-            book = Book(Side(self.calibration, self.dimension), Side(self.calibration, self.dimension))
-            for entry in _in_order((stored for agent in agents for stored in found[agent]), firsts):
-                book.put(entry, vectors)
+            others = OtherUsers(self.is_shared) if any(map(stands_for_users, agents)) else None
+            book = Book(Side(self.calibration, self.dimension), Side(self.calibration, self.dimension), others)
             self.books[agents] = book
+            for entry in _in_order((stored for agent in agents for stored in found[agent]), firsts):
+                self._put(agents, entry, vectors)
+            if len(agents) > 1:
+                for agent in agents:
+                    self._of_several.setdefault(agent, set()).add(agents)
 
     def take_in(self, found: Sequence[StoredEvidence], learned: Learned, vectors_of: VectorsOf) -> None:
         """Puts what was read into the books of its agents."""
         wanted = {agent for agents in self.books for agent in agents}
-        known = [stored for stored in found if stored.evidence.agent in wanted]
+        known = [stored for stored in found if not wanted.isdisjoint(_names(stored.evidence.owner))]
         if not known:
             return
-        firsts, vectors = learned.first_outcomes(stored.evidence.id for stored in known), vectors_of(texts_of(known))
+        firsts, vectors = (
+            learned.first_outcomes(stored.evidence.id for stored in known),
+            vectors_of(texts_of(stored.evidence for stored in known)),
+        )
         for entry in _in_order(known, firsts):
-            for agents, book in self.books.items():
-                if entry.evidence.agent in agents:
-                    book.put(replace(entry), vectors)
+            for agents in self.books:
+                self._put(agents, entry, vectors)
 
     def shrink(self, changed: int = 0) -> None:
         """Evicts the books that were not asked for lately, where there are too many. `changed` is the number of cells that a write changed."""
@@ -258,27 +322,36 @@ class Ledger:
         if len(self.books) <= MOST_BOOKS and self._unswept < MOST_HELD // 4:
             return
         self._unswept = held = 0
-        kept: list[Agents] = []
+        kept: list[Owners] = []
         for agents in reversed(self.books):
             held += self.books[agents].held
             if kept and (held > MOST_HELD * 3 // 4 or len(kept) == MOST_BOOKS * 3 // 4):
                 break
             kept.append(agents)
         self.books = {agents: self.books[agents] for agents in reversed(kept)}
+        kept_ones = {agents for agents in kept if len(agents) > 1}
+        self._of_several = {owner: left for owner, held in self._of_several.items() if (left := held & kept_ones)}
+
+
+def _names(owner: str) -> Iterator[str]:
+    """The names under which a book may hold evidence of an owner."""
+    yield owner
+    if user_in(owner) is not None:
+        yield users_of(agent_in(owner))
 
 
 def _in_order(found: Iterable[StoredEvidence], firsts: Mapping[str, FirstOutcome]) -> list[Entry]:
-    """Cells in the order of their first outcomes: the same whichever process reads them, and as they come."""
+    """Cells in the order of their first outcomes, empty ones last: the same whichever process reads them, and as they come."""
     entries = (Entry(one.evidence, one if one.is_stored else None, firsts.get(one.evidence.id, (0, None))) for one in found)
-    return sorted(entries, key=lambda entry: (entry.first[0], entry.evidence.id))
+    return sorted(entries, key=lambda entry: (not entry.evidence.observations, entry.first[0], entry.evidence.id))
 
 
-def texts_of(found: Iterable[StoredEvidence]) -> Iterator[str]:
+def texts_of(found: Iterable[Evidence]) -> Iterator[str]:
     """The texts whose vectors a book needs."""
-    for stored in found:
-        yield matched_text(stored.evidence.task or "")
-        if stored.evidence.strategy:
-            yield matched_text(stored.evidence.strategy)
+    for evidence in found:
+        yield matched_text(evidence.task or "")
+        if evidence.strategy:
+            yield matched_text(evidence.strategy)
 
 
 def unpacked(vector: bytes | None, dimension: int) -> Vectors:

@@ -138,7 +138,7 @@ def _table(experience: Experience, weights: Floats) -> _Table:
     counts = np.zeros((4, len(experience.strategies), len(tasks)))
     kept = (experience.trials, experience.successes, experience.recent_trials, experience.recent_successes)
     for count, values in zip(counts, kept, strict=True):
-        count[row, column] = share * values[cells]
+        np.add.at(count, (row, column), share * values[cells])
     return _Table(tasks, weights[tasks], *counts)
 
 
@@ -157,7 +157,7 @@ def _whole(experience: Experience, near: Nearness) -> dict[str, Floats]:
     is_same = (experience.same >= SAME_WAY).astype(np.float64)
     rows, count = experience.cell_strategy[cells], len(experience.strategies)
     tried = np.zeros((count, len(near.weights)))
-    tried[rows, experience.cell_task[cells]] = experience.trials[cells] > 0
+    np.maximum.at(tried, (rows, experience.cell_task[cells]), experience.trials[cells] > 0)
     return {
         "whole_successes": is_same @ np.bincount(rows, experience.successes[cells], count),
         "whole_trials": is_same @ np.bincount(rows, experience.trials[cells], count),

@@ -16,6 +16,8 @@ from alma.types.passages import Passage
 from alma.types.soundness import SHOWN_CHARS as SHOWN_CHARS
 
 NO_ERROR = "no error was recorded"
+OF_USERS = "tasks of several users"
+FAILED_FOR_USERS = "it failed for several users"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,9 @@ class Setting:
 
     @property
     def condition(self) -> str:
-        """The class in words."""
+        """The class in words. The words of the task are held back where only single users told them."""
+        if not self.task:
+            return self.task_type or OF_USERS
         return f"{self.task_type}: {self.task}" if self.task_type else self.task
 
 
@@ -93,18 +97,24 @@ def anti_pattern_counts(of: Evidence) -> dict[str, Any]:
 def metadata(of: Evidence, setting: Setting, standing: Standing, said: Mapping[str, object]) -> dict[str, Any]:
     """What a rule says of itself beside its fields; `said` is how far it is believed (`level_words.said_of`)."""
     marked = flagged({"status": standing.value, "learned": True}, of.strategy, setting.task, *(what for what, _, _ in of.reasons))
-    return {**marked, "task": setting.task, **({"task_type": setting.task_type} if setting.task_type else {}), **said}
+    return {
+        **marked,
+        **({"task": setting.task} if setting.task else {"of_users": True}),
+        **({"task_type": setting.task_type} if setting.task_type else {}),
+        **said,
+    }
 
 
 def passages(first: str, second: str, keywords: Sequence[str | None]) -> tuple[Passage, ...]:
     """The task and the strategy as passages of their own: a rule is found by either. `first` is the one that the rule is about."""
     words = "\n".join(word for word in keywords if word)
-    return (Passage(text=matched_text(first), keywords=words), Passage(text=matched_text(second), position=1))
+    texts = [matched_text(text) for text in (first, second) if text]
+    return tuple(Passage(text=text, keywords="" if place else words, position=place) for place, text in enumerate(texts))
 
 
 def why_bad(of: Evidence) -> str:
-    """The most telling error that was recorded, or honestly that none was."""
-    return most_telling(of.reasons) or NO_ERROR
+    """The most telling error that was recorded, or honestly that none was, or that those of single users are held back."""
+    return most_telling(of.reasons) or (NO_ERROR if of.task else FAILED_FOR_USERS)
 
 
 def shortened_strategy(text: str) -> str:
@@ -133,4 +143,4 @@ def _not_failed(lifetime: Tally) -> int:
 
 
 def _base(of: Evidence, setting: Setting, memory_id: str) -> dict[str, Any]:
-    return {"id": memory_id, "agent": of.agent, "project_id": setting.project}
+    return {"id": memory_id, "agent": of.agent, "user_id": of.user_id, "project_id": setting.project}

@@ -14,6 +14,9 @@ from alma.text import normalised
 FITTED_AT = tuple(int(20 * 1.25**step) for step in range(32))
 """Kernels are fitted on the first of these numbers of tasks, and again at the next one: on the same tasks in every process."""
 
+UNTOLD = "(a task of one user)"
+"""Stands for the words of a task that are held back."""
+
 
 class TaskKernels:
     """Tasks with their vectors and types, and how near each is to a question. Not thread-safe.
@@ -64,12 +67,21 @@ class TaskKernels:
         self._vectors.append(vector)
         self._codes.append(UNTYPED if task_type is None else self._code_of.setdefault(task_type, len(self._code_of)))
         self._strata.append(self._stratum_of.setdefault((task_type, difficulty), len(self._stratum_of)))
-        self._places.setdefault(normalised(text), []).append(number)
+        if text:
+            self._places.setdefault(normalised(text), []).append(number)
         return number
+
+    def complete(self, number: int, text: str, vector: Vectors | None) -> None:
+        """Gives a task whose words were not known its words, or its vector."""
+        if text:
+            self.texts[number] = text
+            self._places.setdefault(normalised(text), []).append(number)
+        if vector is not None:
+            self._vectors.rows[number] = vector
 
     def question(self, number: int) -> Question:
         """The question of a task."""
-        return Question(self.texts[number], self._vectors.rows[number], self.types[number])
+        return Question(self.texts[number] or UNTOLD, self._vectors.rows[number], self.types[number])
 
     def nearness(self, question: Question | None, experience: Callable[[int], Experience], *, first: int = 0) -> Nearness:
         """How near the tasks from number `first` on are: all of them alike to no question, those of the type alone to one without words.

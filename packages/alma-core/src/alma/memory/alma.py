@@ -41,7 +41,7 @@ from alma.types.memories import (
 from alma.types.passages import Draft, Passage
 from alma.types.reports import FeedbackReport, UsageReport
 from alma.types.reviews import ReviewReport
-from alma.types.scope import MemoryScope
+from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyTable
 
@@ -70,6 +70,7 @@ class ALMA(Admin):
         maintenance: Mapping[str, object] | None = None,
         lock_timeout: float | None = None,
         redact: Redact = "on",
+        users: str = UserWall.SEPARATE,
         clock: Clock = utc_now,
     ) -> Self:
         """Opens the memory in a folder, and creates it if necessary; no configuration file needed.
@@ -78,7 +79,8 @@ class ALMA(Admin):
         that is installed. `agents` has the rules of agents; `forgetting` and `maintenance` are as in a configuration file. `lock_timeout`
         is how many seconds, 0 to 3600, a call waits while another process writes, 30 by default; see `alma.lock_timeout`.
         `redact` says what is replaced in each text before it is stored: secrets ("on"), personal data too ("personal"), nothing ("off"), or
-        what a function of yours replaces; see `docs/security.md`.
+        what a function of yours replaces; see `docs/security.md`. `users` says what crosses between users, of what agents recorded for
+        them: counts and strategies without their words ("separate"), nothing ("isolated"), everything ("shared"); see `docs/users.md`.
         """
         name = args.checked_name(project_id, "project_id")
         store = opening.open_store(
@@ -93,6 +95,7 @@ class ALMA(Admin):
             maintenance=maintenance,
             lock_timeout=lock_timeout,
             redact=redact,
+            users=users,
         )
         return cls(lifecycle.recovered(store.room(name)))
 
@@ -113,6 +116,7 @@ class ALMA(Admin):
             maintenance=settings.maintenance,
             lock_timeout=settings.lock_timeout,
             redact=settings.redact,
+            users=settings.users,
             storage=settings.storage,
             options=settings.storage_options,
         )
@@ -196,7 +200,9 @@ class ALMA(Admin):
 
         Learned rules are shown where their evidence is near the task, or of its `task_type`, with the counts that hold there.
 
-        Preferences come with the `user_id` they belong to. `query` is another name for `task`. `profile="recall"` ranks by similarity
+        Preferences, and what else was recorded for a user, come with the `user_id` they belong to.
+
+        `query` is another name for `task`. `profile="recall"` ranks by similarity
         alone, without the record of a memory; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see
         what each contributes. With `explain`, `recalled` has the numbers behind each memory's rank. Writes nothing.
         """
@@ -258,6 +264,7 @@ class ALMA(Admin):
         strategy_used: str | None = None,
         *,
         task_type: str | None = None,
+        user_id: str | None = None,
         task_id: str | None = None,
         difficulty: str | None = None,
         verdict_source: str | VerdictSource = VerdictSource.CALLER,
@@ -269,6 +276,8 @@ class ALMA(Admin):
         idempotency_key: str | None = None,
     ) -> Outcome:
         """Records the outcome of a task. `outcome` is "success", "failure", "partial" or "unverified" in any case, or `True` or `False`.
+
+        What is recorded for a user, with `user_id`, is read only with that `user_id`.
 
         Tasks are distinguished by their words, or by `task_id` where one is given; tasks of a known `difficulty` are compared among
         themselves. `verdict_source` says who judged: "tool", "person", "evaluator", "caller" (the program), "agent" (its own word) or
@@ -284,6 +293,7 @@ class ALMA(Admin):
             outcome=outcome,
             strategy_used=strategy_used,
             task_type=task_type,
+            user_id=user_id,
             task_id=task_id,
             difficulty=difficulty,
             verdict_source=verdict_source,
@@ -322,16 +332,24 @@ class ALMA(Admin):
         fact: str,
         source: str = "user_stated",
         *,
+        user_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         passages: Sequence[Passage] | None = None,
     ) -> DomainKnowledge:
         """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; by default it is split
         automatically.
 
-        `ScopeViolationError` if the agent may not learn in that domain.
+        With a `user_id` it is read only with that `user_id`. `ScopeViolationError` if the agent may not learn in that domain.
         """
         return record.domain_knowledge(
-            self._room, agent=agent, domain=domain, fact=fact, source=source, metadata=metadata, passages=passages
+            self._room,
+            agent=agent,
+            domain=domain,
+            fact=fact,
+            source=source,
+            metadata=metadata,
+            passages=passages,
+            user_id=user_id,
         )
 
     def add_anti_pattern(
@@ -341,11 +359,18 @@ class ALMA(Admin):
         why_bad: str,
         better_alternative: str | None = None,
         *,
+        user_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> AntiPattern:
         """Records a way that fails, why, and what to do instead."""
         return record.anti_pattern(
-            self._room, agent=agent, pattern=pattern, why_bad=why_bad, better_alternative=better_alternative, metadata=metadata
+            self._room,
+            agent=agent,
+            pattern=pattern,
+            why_bad=why_bad,
+            better_alternative=better_alternative,
+            metadata=metadata,
+            user_id=user_id,
         )
 
     def add_conversation(
@@ -355,6 +380,7 @@ class ALMA(Admin):
         session_id: str,
         *,
         at: datetime | None = None,
+        user_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Conversation:
         """Stores a conversation, searched by its sentences. A message is `{"role": …, "content": …}`, as model APIs have it, or (speaker, text).
@@ -364,20 +390,37 @@ class ALMA(Admin):
         `at` is when the conversation took place, now by default. In a slice `metadata["hits"]` lists what of it is nearest to the question.
         """
         return conversations.add_conversation(
-            self._room, messages=messages, agent=agent, session_id=session_id, at=at, metadata=metadata
+            self._room, messages=messages, agent=agent, session_id=session_id, at=at, metadata=metadata, user_id=user_id
         )
 
-    def add_heuristic(self, agent: str, condition: str, strategy: str, *, metadata: Mapping[str, Any] | None = None) -> Heuristic:
+    def add_heuristic(
+        self,
+        agent: str,
+        condition: str,
+        strategy: str,
+        *,
+        user_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Heuristic:
         """Records a strategy that a person or a program states. It has no record of successes yet."""
-        return record.heuristic(self._room, agent=agent, condition=condition, strategy=strategy, metadata=metadata)
+        return record.heuristic(
+            self._room, agent=agent, condition=condition, strategy=strategy, metadata=metadata, user_id=user_id
+        )
 
     def add(
-        self, /, kind: str, agent: str | None = None, *, metadata: Mapping[str, Any] | None = None, **fields: Any
+        self,
+        /,
+        kind: str,
+        agent: str | None = None,
+        *,
+        user_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        **fields: Any,
     ) -> AnyMemory:
         """Records a memory of any kind: of a registered one with the fields of its definition, of a built-in one with the arguments of
         its own method (`learn` for an outcome). `ValidationError` names the field that is wrong, missing or unknown.
         """
-        return adding.add(self._room, kind, agent=agent, metadata=metadata, fields=fields)
+        return adding.add(self._room, kind, agent=agent, user_id=user_id, metadata=metadata, fields=fields)
 
     def register_memory_type(self, kind: CustomMemoryType) -> CustomMemoryType:
         """Registers a kind with this project, permanently and for every process. Returns the definition in force.
@@ -525,6 +568,7 @@ class ALMA(Admin):
         agent: str | None = None,
         *,
         task_type: str | None = None,
+        user_id: str | None = None,
         among: Sequence[str] | None = None,
         explore: bool = False,
         seed: int | None = None,
@@ -544,6 +588,7 @@ class ALMA(Admin):
             task=task,
             agent=agent,
             task_type=task_type,
+            user_id=user_id,
             include_steps=include_steps,
             limit=limit,
             among=among,
@@ -560,22 +605,30 @@ class ALMA(Admin):
         return supporting_outcomes.outcomes_behind(self._room, memory_id=memory_id, limit=limit)
 
     @by_place("action")
-    def check(self, agent: str, action: str, task: str | None = None, *, task_type: str | None = None) -> ActionCheck:
+    def check(
+        self, agent: str, action: str, task: str | None = None, *, task_type: str | None = None, user_id: str | None = None
+    ) -> ActionCheck:
         """Returns the anti-patterns, learned or stated, that an intended action matches. Takes milliseconds, writes nothing, forbids
         nothing.
 
         An action is a call, a command or a sentence: arguments that a pattern does not name do not matter. With a `task` or a
         `task_type`, a learned pattern warns only where it was learned from like tasks; a stated one always does.
         """
-        return check.check(self._room, agent=agent, action=action, task=task, task_type=task_type)
+        return check.check(self._room, agent=agent, action=action, task=task, task_type=task_type, user_id=user_id)
 
     @by_place("context")
     def assess(
-        self, strategy: str | None = None, context: str = "", agent: str = "", *, task_type: str | None = None
+        self,
+        strategy: str | None = None,
+        context: str = "",
+        agent: str = "",
+        *,
+        task_type: str | None = None,
+        user_id: str | None = None,
     ) -> Assessment:
         """Returns how likely a strategy is to succeed in a context, from the record of like tasks and of those of the same `task_type`;
         without a strategy, how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
-        return assess.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type)
+        return assess.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type, user_id=user_id)
 
     def get_episode(self, episode_id: str) -> EpisodeRecord:
         """Returns the record of an episode: memories shown, steps, ending. `MemoryNotFoundError` if there is none of that id.

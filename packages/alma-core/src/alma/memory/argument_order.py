@@ -82,7 +82,7 @@ def _known_agents(room: Room, partitions: Collection[Partition]) -> Iterator[str
     """Yields the agents that the configuration names or that have memories in the project."""
     for name, rules in room.store.agents.items():
         yield from (name, *(rules.share_with or ()), *rules.inherit_from)
-    yield from (partition.owner for partition in partitions if not partition.is_user)
+    yield from (partition.agent for partition in partitions if partition.agent is not None)
 
 
 def _is_one_word(text: str) -> bool:

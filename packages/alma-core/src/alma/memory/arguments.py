@@ -55,6 +55,11 @@ def checked_name(value: object, name: str) -> str:
     return checked_label(value, name)
 
 
+def optional_name(value: object, name: str) -> str | None:
+    """As `checked_name`; `None` for `None` alone: an empty name is a mistake, not everybody."""
+    return None if value is None else checked_name(value, name)
+
+
 def optional_label(value: object, name: str) -> str | None:
     """As `checked_label`; `None` for `None` and for an empty text."""
     return None if optional_text(value, name, limit=LONGEST_NAME) is None else checked_label(value, name)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from alma.forking import renewed_in_children
 from alma.learning.catching_up import catch_up
-from alma.learning.ledger import Agents, Book, Ledger
+from alma.learning.ledger import Book, Ledger, Owners
 from alma.protocols import Project
 
 
@@ -26,7 +26,7 @@ class Books:
         self._ledger = None
 
     @contextmanager
-    def of(self, agents: Agents) -> Iterator[Book]:
+    def of(self, agents: Owners) -> Iterator[Book]:
         """Yields the newest evidence of some agents, as of now. One thread at a time holds it."""
         with self._lock, self._project.moment():
             learned, ledger = self._project.learned, self._ledger

@@ -30,7 +30,7 @@ from alma.storage.factories import SQLITE, open_named
 from alma.storage.lock_timeout import checked_timeout
 from alma.text import quoted
 from alma.types.embedding import Fingerprint
-from alma.types.scope import MemoryScope
+from alma.types.scope import MemoryScope, UserWall
 
 _LOG = logging.getLogger("alma")
 AUTO = "auto"
@@ -51,6 +51,7 @@ def open_store(
     sizes: SearchSizes | None = None,
     lock_timeout: float | None = None,
     redact: Redact = "on",
+    users: str = UserWall.SEPARATE,
     storage: str = SQLITE,
     options: Mapping[str, object] | None = None,
 ) -> OpenStore:
@@ -63,7 +64,7 @@ def open_store(
         raise ConfigurationError(f"clock must be a function that returns the time, not {quoted(clock)}")
     args.check_embedder(embedder, embedding_dim)
     seconds = _timeout(lock_timeout)
-    redact = checked_redact(redact)
+    redact, wall = checked_redact(redact), _wall(users)
     folder, file = resolve_storage_dir(storage_dir, Path.cwd()), check_db_name(db_name)
     scopes = {args.checked_name(name, "agent"): _scope(name, rules) for name, rules in (agents or {}).items()}
     scoring = scoring or ScoringSettings()
@@ -82,12 +83,19 @@ def open_store(
         raise
     redaction = Redaction.of(redact, opened.id)
     store = OpenStore(
-        opened, folder, texts, clock, scopes, profile, redaction, embedder_options, rules, upkeep, sizes or SearchSizes()
+        opened, folder, texts, clock, scopes, profile, redaction, embedder_options, rules, upkeep, sizes or SearchSizes(), wall
     )
     _relearn(store)
     if upkeep.every is not None:
         Schedule(store).start()
     return store
+
+
+def _wall(users: object) -> UserWall:
+    try:
+        return UserWall(users if isinstance(users, str) else "")
+    except ValueError:
+        raise ConfigurationError(f"users is {quoted(users)}; it must be {', '.join(map(repr, map(str, UserWall)))}") from None
 
 
 def _relearn(store: OpenStore) -> None:

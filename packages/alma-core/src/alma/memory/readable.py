@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from alma.learning.other_users import users_of
 from alma.types.kinds import KINDS, MemoryType
 from alma.types.partition import Partition
 
@@ -30,8 +31,8 @@ Flags = NDArray[np.bool_]
 class ReadableScope:
     """The partitions that a reader may read, of those that are `known`. Iterates over them.
 
-    `rows` and `kinds` have the row of each and its kind by row, `owners` the agents among the owners, `learners` those whose outcomes the
-    reader may read, sorted. `kind_names` are all existing kinds.
+    `rows` and `kinds` have the row of each and its kind by row, `owners` the agents among the owners, `learners` the owners of outcomes
+    that the reader may read, and the names for all users of agents (`users_of`), sorted. `kind_names` are all existing kinds.
     """
 
     known: Mapping[int, Partition]
@@ -45,8 +46,8 @@ class ReadableScope:
     _always_holds: Flags
 
     @classmethod
-    def of(cls, partitions: Iterable[Partition], known: Mapping[int, Partition]) -> "ReadableScope":
-        """Builds the scope of these partitions."""
+    def of(cls, partitions: Iterable[Partition], known: Mapping[int, Partition], told_of: Iterable[str] = ()) -> "ReadableScope":
+        """Builds the scope of these partitions. `told_of` are agents of whose other users the reader is told counts."""
         by_row = {partition.row: partition for partition in partitions}
         kinds = {row: partition.kind for row, partition in by_row.items()}
         numbers = {kind: number for number, kind in enumerate(sorted(set(kinds.values())))}
@@ -57,8 +58,10 @@ class ReadableScope:
             by_row=by_row,
             rows=tuple(by_row),
             kinds=kinds,
-            owners=frozenset(partition.owner for partition in by_row.values() if not partition.is_user),
-            learners=tuple(sorted({one.owner for one in by_row.values() if one.kind == MemoryType.OUTCOME})),
+            owners=frozenset(partition.agent for partition in by_row.values() if partition.agent is not None),
+            learners=tuple(
+                sorted({one.owner for one in by_row.values() if one.kind == MemoryType.OUTCOME} | {*map(users_of, told_of)})
+            ),
             kind_names=frozenset(numbers),
             _kind_numbers=kind_numbers,
             _always_holds=np.array([*(kind in ALWAYS_HOLD for kind in numbers), False], dtype=np.bool_),

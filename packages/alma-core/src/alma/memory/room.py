@@ -17,7 +17,7 @@ from alma.forking import renewed_in_children
 from alma.learning.catching_up import catch_up
 from alma.learning.forecasting import JudgedBag
 from alma.learning.kernels import calibration_of
-from alma.learning.ledger import Agents, Book, Ledger
+from alma.learning.ledger import Book, Ledger, Owners
 from alma.learning.wording import wording
 from alma.memory.arguments import checked_call
 from alma.memory.books import Books
@@ -32,7 +32,8 @@ from alma.protocols import Clock, Project, Store, Write
 from alma.scoring import Profile
 from alma.text import normalised, spelt
 from alma.types.identity import to_micros
-from alma.types.scope import MemoryScope
+from alma.types.partition import Partition
+from alma.types.scope import MemoryScope, UserWall
 from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
 from alma.vectors.index import FAISS_ABOVE
 
@@ -148,6 +149,7 @@ class OpenStore:
     forgetting: ForgettingSettings = field(default_factory=ForgettingSettings)
     maintenance: MaintenanceSettings = field(default_factory=MaintenanceSettings)
     sizes: SearchSizes = field(default_factory=SearchSizes)
+    users: UserWall = UserWall.SEPARATE
     projects: dict[str, "Room"] = field(default_factory=dict)
     successor: "OpenStore | None" = field(default=None, init=False)
     closing: list[Callable[[], object]] = field(default_factory=list, init=False)
@@ -245,11 +247,22 @@ class Room:
     agents: set[str] = field(default_factory=set)
     """Names known to be agents. A name stays one: an agent that has memories has them forever, if only archived ones."""
     scopes: ReadableScopes = field(default_factory=ReadableScopes)
+    _with_users: tuple[Mapping[int, Partition], frozenset[str]] = field(default=({}, frozenset()))
     judged: dict[str, tuple[int, Mapping[str, JudgedBag]]] = field(default_factory=dict)
     """Cache of the judged episodes of agents, each as of a journal record; see `alma.memory.episodes.forecasts`."""
 
     def __post_init__(self) -> None:
         self.books = Books(self.project, self.empty_ledger)
+
+    def has_users(self, agent: str) -> bool:
+        """Returns whether anything was ever recorded for a user of an agent."""
+        known = self.project.partitions()
+        if self._with_users[0] is not known:
+            self._with_users = (
+                known,
+                frozenset(one.agent for one in known.values() if one.agent is not None and one.user_id is not None),
+            )
+        return agent in self._with_users[1]
 
     def take_ledger(self, write: Write) -> Ledger:
         """Takes the cached evidence, updated for a write. No other caller has it until `keep_ledger` returns it."""
@@ -264,7 +277,8 @@ class Room:
     def empty_ledger(self, upto: int) -> Ledger:
         """Returns an empty ledger as of a journal record."""
         fingerprint = self.store.texts.fingerprint
-        return Ledger(upto, calibration_of(fingerprint), fingerprint.dimension)
+        is_shared = self.store.users is UserWall.SHARED
+        return Ledger(upto, calibration_of(fingerprint), fingerprint.dimension, is_shared)
 
     def keep_ledger(self, ledger: Ledger) -> None:
         """Caches the evidence of a committed write. Another write may have committed since; `upto` shows that to the next one. Evidence
@@ -284,7 +298,7 @@ class Room:
         for remembered in (normalised, spelt, wording):
             remembered.cache_clear()
 
-    def book(self, agents: Agents) -> AbstractContextManager[Book]:
+    def book(self, agents: Owners) -> AbstractContextManager[Book]:
         """Yields the newest evidence of some agents, for questions, as of now. One thread at a time holds it."""
         return self.books.of(agents)
 

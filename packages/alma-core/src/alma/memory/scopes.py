@@ -12,7 +12,7 @@ from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
 from alma.text import normalised
 from alma.types.partition import Partition
-from alma.types.scope import Access, access
+from alma.types.scope import Access, UserWall, access
 
 _LOG = logging.getLogger("alma")
 
@@ -30,7 +30,7 @@ def readable(
     include_shared: bool = True,
     partitions: Mapping[int, Partition] | None = None,
 ) -> ReadableScope:
-    """Returns the partitions that an agent may read: its own, those shared with it, and the preferences of the user it works for.
+    """Returns the partitions that an agent may read: its own, those shared with it, and what is of the user it works for.
 
     They are chosen from `partitions`, or from all. The choice is cached for recent readers: partitions are added, and never change.
     """
@@ -45,18 +45,33 @@ def readable(
         for row, partition in known.items()
         if row not in former and access_to(room, partition, agent=agent, user_id=user_id, include_shared=include_shared).is_open
     ]
-    scope = ReadableScope.of([*(before or ()), *added], known)
+    scope = ReadableScope.of(
+        [*(before or ()), *added], known, _told_of(room, known, agent, user_id, include_shared=include_shared)
+    )
     room.scopes.keep(key, scope)
     return scope
 
 
+def _told_of(
+    room: Room, known: Mapping[int, Partition], agent: str, user_id: str | None, *, include_shared: bool
+) -> frozenset[str]:
+    """Returns the agents of whose other users a reader is told counts: those that it may read, unless users are isolated."""
+    if room.store.users is not UserWall.SEPARATE:
+        return frozenset()
+    of_others = {one.agent for one in known.values() if one.agent is not None and one.user_id not in (None, user_id)}
+    ways = {owner: access(agent, owner, room.store.agents) for owner in of_others}
+    return frozenset(owner for owner, way in ways.items() if way is Access.OWN or (way.is_open and include_shared))
+
+
 def access_to(room: Room, partition: Partition, *, agent: str, user_id: str | None, include_shared: bool = True) -> Access:
     """Returns the rule between an agent, working for a user, and a partition."""
-    if partition.is_user:
+    if partition.agent is None:
         if user_id is None:
             return Access.NO_USER
         return Access.OWN_PREFERENCE if partition.owner == user_id else Access.OTHER_USER
-    found = access(agent, partition.owner, room.store.agents)
+    if partition.user_id not in (None, user_id) and room.store.users is not UserWall.SHARED:
+        return Access.NO_USER if user_id is None else Access.OTHER_USER
+    found = access(agent, partition.agent, room.store.agents)
     return found if include_shared or found is Access.OWN or not found.is_open else Access.SHARED_EXCLUDED
 
 
@@ -94,7 +109,7 @@ def nearest_category(room: Room, agent: str, text: str, vectors: Mapping[str, by
 def unknown_agent_hint(partitions: Mapping[int, Partition], agent: str, task: str) -> str | None:
     """Returns a hint where nothing is stored for an agent: that a known agent has a similar name, or that the task is one. Logs it,
     too."""
-    known = {partition.owner for partition in partitions.values() if not partition.is_user}
+    known = {partition.agent for partition in partitions.values() if partition.agent is not None}
     if agent in known:
         return None
     by_case = {name.casefold(): name for name in known}

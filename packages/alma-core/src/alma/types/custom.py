@@ -27,7 +27,7 @@ _FACTORS = ("similarity", "recency", "success", "confidence")
 _BUILT_IN = frozenset(kind.value for kind in MemoryType)
 _TAKEN = frozenset(
     """
-    kind id agent project_id metadata confidence created_at updated_at text keywords seen_at successes trials fields definition described
+    kind id agent user_id project_id metadata confidence created_at updated_at text keywords seen_at successes trials fields definition described
     self construct copy dict from_orm json parse_file parse_obj parse_raw schema schema_json update_forward_refs validate
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )

@@ -1,10 +1,11 @@
 """The counts behind rules, as values: one for each agent, class of task, and strategy."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from alma.evidence import Tally
 from alma.text import spelt
+from alma.types.partition import agent_in, user_in
 
 NO_STRATEGY = ""
 """Strategy hash of the evidence on attempts that named no strategy."""
@@ -21,7 +22,7 @@ _APART = "  "
 Happening = tuple[str, int, int]
 """A repeated event: its text, its count, and when it began or was last seen, in microseconds."""
 TaskPlace = tuple[str, str]
-"""An agent, and the place of one of its tasks: see `task_place`."""
+"""An owner, and the place of one of its tasks: see `task_place`."""
 
 Told = tuple[str, str | None]
 """Text of an anti-pattern: why it is bad, and what to do instead."""
@@ -29,15 +30,16 @@ Told = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One cell of the ledger: the counts of a strategy for a task of an agent. Without a strategy it is about attempts that named none.
+    """One cell of the ledger: the counts of a strategy for a task of an owner. Without a strategy it is about attempts that named none.
 
+    `owner` is an agent, or an agent for one of its users (see `alma.types.partition.owner_name`).
     `lifetime` counts are shown, `operative` ones are discounted, as of `observed_at` (microseconds). Unjudged outcomes are only counted.
     `recent` is the last run of equal events, `reasons` the recorded errors. A rule that this cell formed is named by its memory's id,
     with its standing.
     """
 
     id: str
-    agent: str
+    owner: str
     task_class: str
     strategy_hash: str
     strategy: str
@@ -52,6 +54,29 @@ class Evidence:
     anti_pattern: str | None = None
     anti_pattern_status: str | None = None
     task: str | None = None
+
+    @property
+    def agent(self) -> str:
+        """The agent that tried it."""
+        return agent_in(self.owner)
+
+    @property
+    def user_id(self) -> str | None:
+        """The user for whom it was tried, if it was for one."""
+        return user_in(self.owner)
+
+    def without_rules(self, *, task: str, reasons: tuple[Happening, ...]) -> "Evidence":
+        """Returns the counts alone, with other words for the task and the errors."""
+        return replace(
+            self,
+            task=task,
+            reasons=reasons,
+            recent=(),
+            heuristic=None,
+            heuristic_status=None,
+            anti_pattern=None,
+            anti_pattern_status=None,
+        )
 
     @property
     def observations(self) -> float:
@@ -115,20 +140,20 @@ def difficulty_of(place: str) -> str | None:
     return bare_place(place).rpartition(":")[0].partition(_APART)[2] or None
 
 
-def tasks_id(agent: str, task_class: str) -> str:
-    """Returns the prefix of the ids of all evidence on a task of an agent and on steps of it: 16 hexadecimal digits."""
-    return sha256(f"{agent}\0{task_class.removeprefix(STEP)}".encode()).hexdigest()[:_DIGITS]
+def tasks_id(owner: str, task_class: str) -> str:
+    """Returns the prefix of the ids of all evidence on a task of an owner and on steps of it: 16 hexadecimal digits."""
+    return sha256(f"{owner}\0{task_class.removeprefix(STEP)}".encode()).hexdigest()[:_DIGITS]
 
 
-def class_id(agent: str, task_class: str) -> str:
-    """Returns the prefix of the ids of all evidence on a task of an agent. It is the whole id of evidence on attempts without a
+def class_id(owner: str, task_class: str) -> str:
+    """Returns the prefix of the ids of all evidence on a task of an owner. It is the whole id of evidence on attempts without a
     strategy."""
-    return tasks_id(agent, task_class) + (_OF_STEPS if task_class.startswith(STEP) else _OF_TASKS)
+    return tasks_id(owner, task_class) + (_OF_STEPS if task_class.startswith(STEP) else _OF_TASKS)
 
 
-def evidence_id(agent: str, task_class: str, strategy_hash: str) -> str:
+def evidence_id(owner: str, task_class: str, strategy_hash: str) -> str:
     """Returns the id of evidence. It depends only on the arguments, so it is known before the evidence exists."""
-    return class_id(agent, task_class) + strategy_hash
+    return class_id(owner, task_class) + strategy_hash
 
 
 def class_in(evidence: str) -> str:

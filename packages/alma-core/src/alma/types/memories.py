@@ -24,13 +24,17 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Memory(BaseModel, ABC):
-    """Fields that all kinds share. `id` is a UUIDv7; times are aware UTC; `confidence` is in [0, 1]."""
+    """Fields that all kinds share. `id` is a UUIDv7; times are aware UTC; `confidence` is in [0, 1].
+
+    What was recorded for a user has their `user_id`, and is read only with it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: str
     id: str = Field(default_factory=new_id)
     agent: str = ""
+    user_id: Name | None = None
     project_id: str = ""
     metadata: dict[str, Any] = Field(default_factory=dict)
     confidence: Share = 1.0

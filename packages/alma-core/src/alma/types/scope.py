@@ -49,6 +49,17 @@ class MemoryScope(BaseModel):
         return [*filter(None, [self.agent_name]), *self.inherit_from]
 
 
+class UserWall(StrEnum):
+    """What crosses from one user to others, of what an agent recorded for them. Preferences never do.
+
+    `separate`: counts, and strategies that at least two users or no user brought. `isolated`: nothing. `shared`: everything.
+    """
+
+    SEPARATE = "separate"
+    ISOLATED = "isolated"
+    SHARED = "shared"
+
+
 class Access(StrEnum):
     """The rule that lets a reader see an owner's memories, or the one that hides them."""
 
@@ -84,8 +95,8 @@ _TOLD = {
     Access.NOT_SHARED: "its owner shares nothing with the reader, and the reader does not inherit from its owner",
     Access.LEFT_OUT: "its owner's share_with leaves the reader out, which inherit_from does not overrule",
     Access.SHARED_EXCLUDED: "shared memories were not asked for (include_shared=False)",
-    Access.NO_USER: "it is a preference, and no user_id was given",
-    Access.OTHER_USER: "it is a preference of another user",
+    Access.NO_USER: "it belongs to a user, and no user_id was given",
+    Access.OTHER_USER: "it belongs to another user",
 }
 
 

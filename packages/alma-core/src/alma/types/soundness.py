@@ -31,9 +31,9 @@ def _faults(seen: Evidence) -> Iterator[str]:
         yield f"the counts that decide, {seen.operative.successes} of {seen.operative.trials}, are none"
     if seen.strategy_hash != (text_key(seen.strategy) if seen.strategy else NO_STRATEGY):
         yield "its hash is not that of its strategy"
-    if seen.id != evidence_id(seen.agent, seen.task_class, seen.strategy_hash):
+    if seen.id != evidence_id(seen.owner, seen.task_class, seen.strategy_hash):
         yield "its id is not that of its agent, class and strategy"
-    if not seen.agent or not seen.task_class:
+    if not seen.owner or not seen.task_class:
         yield "it is of no agent or of no class"
     for rule, status in ((seen.heuristic, seen.heuristic_status), (seen.anti_pattern, seen.anti_pattern_status)):
         if status is None and rule is not None:

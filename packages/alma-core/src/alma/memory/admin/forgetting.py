@@ -17,7 +17,7 @@ from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
 from alma.types.kinds import KINDS
-from alma.types.partition import Partition
+from alma.types.partition import Partition, agent_in
 
 LONGEST_AGE = 365_000.0
 
@@ -93,7 +93,7 @@ def _named(room: Room, ids: Sequence[str], owner: str | None, *, with_former: bo
 
 
 def _owns(partition: Partition, owner: str | None) -> bool:
-    return owner is None or (partition.owner == owner and not partition.is_user)
+    return owner is None or partition.agent == owner
 
 
 def _former_kinds(room: Room, ids: Collection[str], owner: str | None) -> dict[str, str]:
@@ -106,7 +106,7 @@ def _former_kinds(room: Room, ids: Collection[str], owner: str | None) -> dict[s
     return {
         memory_id: str(row["kind"])
         for memory_id, row in first.items()
-        if owner is None or (row["owner"] == owner and not row["is_user"])
+        if owner is None or (agent_in(row["owner"]) == owner and not row["is_user"])
     }
 
 

@@ -46,7 +46,7 @@ def unknown_kinds(room: Room, settings: ForgettingSettings, registered: Mapping[
 
 def _of_partition(room: Room, settings: ForgettingSettings, partition: Partition) -> Iterator[Choice]:
     rule = settings.rule_of(partition.kind)
-    owner = f"user:{partition.owner}" if partition.is_user else partition.owner
+    owner = f"user:{partition.owner}" if partition.agent is None else partition.agent
     gone: set[str] = set()
     for name, choose in _RULES.items():
         limit = getattr(rule, name, None)

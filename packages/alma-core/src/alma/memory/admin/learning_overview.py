@@ -37,7 +37,7 @@ _EVENTS = {"made": "formed", "archived": "demoted", "brought back": "brought bac
 
 def taught(room: Room) -> LearningView:
     """Returns what was learned, of all agents."""
-    agents = sorted({partition.owner for partition in room.project.partitions().values() if not partition.is_user})
+    agents = sorted({partition.agent for partition in room.project.partitions().values() if partition.agent is not None})
     found = [_views(room, agent) for agent in agents]
     views = sorted((view for some, _ in found for view in some), key=lambda view: (-view.trials, view.agent, view.task))
     return LearningView(

@@ -23,7 +23,7 @@ def list_memories(
     """Returns memories by the time they were made: all, or those of a kind, of an agent, of a user."""
     wanted_kind = None if kind is None else checked_kind(room, kind)
     owner = None if agent is None else args.checked_name(agent, "agent")
-    user = None if user_id is None else args.checked_name(user_id, "user_id")
+    user = args.optional_name(user_id, "user_id")
     moment = args.checked_time(since, "since")
     most = args.checked_count(limit, "limit", largest=LARGEST_LIST)
 
@@ -32,7 +32,9 @@ def list_memories(
             return False
         if owner is None and user is None:
             return True
-        return partition.owner == (user if partition.is_user else owner)
+        if owner is None or partition.agent is None:
+            return partition.user_id == user
+        return partition.agent == owner and partition.user_id in (None, user)
 
     rows = room.project.listed(
         [row for row, partition in room.project.partitions().items() if is_wanted(partition)],

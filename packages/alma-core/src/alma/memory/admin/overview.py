@@ -70,7 +70,9 @@ def _owners(room: Room) -> Iterable[OwnerView]:
     held: dict[tuple[bool, str], dict[str, int]] = {(False, name): {} for name in room.store.agents}
     for count in room.project.counts():
         partition = count.partition
-        held.setdefault((partition.is_user, partition.owner), {})[partition.kind] = count.count
+        owner = (True, partition.owner) if partition.agent is None else (False, partition.agent)
+        of_owner = held.setdefault(owner, {})
+        of_owner[partition.kind] = of_owner.get(partition.kind, 0) + count.count
     agents = [name for is_user, name in held if not is_user]
     for (is_user, name), by_kind in sorted(held.items()):
         rules = None if is_user else room.store.agents.get(name)

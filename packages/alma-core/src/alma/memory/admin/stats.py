@@ -11,16 +11,13 @@ from alma.types.reports import Stats
 def get_stats(room: Room, *, agent: object = None) -> Stats:
     """Returns the content of the project, or of one agent in it, in numbers."""
     owner = None if agent is None else args.checked_name(agent, "agent")
-    counts = [
-        count
-        for count in room.project.counts()
-        if owner is None or (count.partition.owner == owner and not count.partition.is_user)
-    ]
+    counts = [count for count in room.project.counts() if owner is None or count.partition.agent == owner]
     by_kind: Counter[str] = Counter()
     by_agent: dict[str, dict[str, int]] = {}
     for count in counts:
         by_kind[count.partition.kind] += count.count
-        by_agent.setdefault(_owner(count.partition), {})[count.partition.kind] = count.count
+        of_owner = by_agent.setdefault(_owner(count.partition), {})
+        of_owner[count.partition.kind] = of_owner.get(count.partition.kind, 0) + count.count
     return Stats(
         project_id=room.name,
         total=by_kind.total(),
@@ -35,4 +32,4 @@ def get_stats(room: Room, *, agent: object = None) -> Stats:
 
 
 def _owner(partition: Partition) -> str:
-    return f"user:{partition.owner}" if partition.is_user else partition.owner
+    return f"user:{partition.owner}" if partition.agent is None else partition.agent

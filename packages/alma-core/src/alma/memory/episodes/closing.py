@@ -115,6 +115,7 @@ def _outcome(room: Room, closing: Closing, at: datetime) -> tuple[Outcome | None
             return None, None
         request = LearnRequest(
             agent=ended.agent,
+            user_id=ended.user_id,
             task=ended.task,
             task_type=ended.task_type,
             outcome=ended.outcome,

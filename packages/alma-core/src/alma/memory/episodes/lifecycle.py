@@ -63,7 +63,7 @@ def begin(
     kind = redaction.value(args.optional_label(task_type, "task_type"))
     if name in room.store.agents:
         record.outcome_from(room, now, LearnRequest(agent=name, task=asked, task_type=kind, outcome=Verdict.UNVERIFIED))
-    user = None if user_id is None else args.checked_name(user_id, "user_id")
+    user = args.optional_name(user_id, "user_id")
     key = new_id(now) if episode_id is None else args.checked_label(episode_id, "episode_id")
     shown = (
         retrieve.retrieve(room, task=asked, agent=name, top_k=top_k, user_id=user)
@@ -314,6 +314,7 @@ class RoomRecorder:
     def _lesson(self, step: Step) -> Outcome:
         request = LearnRequest(
             agent=self.opened.agent,
+            user_id=self.opened.user_id,
             task=self.opened.task,
             task_type=self.opened.task_type,
             outcome=bool(step.ok),

@@ -38,7 +38,7 @@ def record_usage(room: Room, *, retrieved: object, used: object, agent: object, 
     """Counts the memories used; the others shown count as ignored, unless the usage is unknown (`used` is `None`)."""
     reader = args.checked_name(agent, "agent")
     shown = args.checked_ids(retrieved, "retrieved_memory_ids")
-    user = _checked_user(user_id)
+    user = args.optional_name(user_id, "user_id")
     if used is None:
         return judged(room, room.project, shown, None, agent=reader, user_id=user)
     used_ids = args.checked_ids(used, "used_memory_ids")
@@ -71,7 +71,7 @@ def record_feedback(room: Room, *, memory_id: object, signal: object, agent: obj
     reader = args.checked_name(agent, "agent")
     column = _COLUMNS[_checked_signal(signal)]
     (wanted,) = args.checked_ids([memory_id], "memory_id")
-    user = _checked_user(user_id)
+    user = args.optional_name(user_id, "user_id")
     with room.project.write(actor=reader, operation="record_feedback", at=room.now()) as write:
         found = _visible(room, write.stored, [wanted], reader, user, preferences=True)
         write.count_usage({memory: {column: 1} for memory in found.known})
@@ -90,10 +90,10 @@ def get(room: Room, memory_id: object, *, agent: object = None, user_id: object 
     """Returns a memory by id: any of the project, or with `agent` only one that this agent can see. `MemoryNotFoundError` otherwise."""
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     if user_id is not None and agent is None:
-        raise ValidationError("user_id says whose preferences an agent may see, so it needs an agent")
+        raise ValidationError("user_id says what an agent may see, so it needs an agent")
     found = room.project.find([wanted]).get(wanted)
     if found is not None and agent is not None:
-        found = found if _sees(room, found, args.checked_name(agent, "agent"), _checked_user(user_id)) else None
+        found = found if _sees(room, found, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id")) else None
     memory = None if found is None or found.is_archived else room.project.memories([found.memory]).get(found.memory)
     if memory is None:  # also if it was purged just now
         raise MemoryNotFoundError(
@@ -109,10 +109,6 @@ def _checked_signal(signal: Any) -> FeedbackSignal:
     return FeedbackSignal(signal)
 
 
-def _checked_user(user_id: object) -> str | None:
-    return None if user_id is None else args.checked_name(user_id, "user_id")
-
-
 def _visible(
     room: Room, stored: Lookups, ids: Iterable[str], agent: str, user: str | None, *, preferences: bool = False
 ) -> _Sorted:
@@ -126,7 +122,10 @@ def _visible(
         is_seen = (
             place is not None
             and not place.is_archived
-            and (_sees(room, place, agent, user) or (preferences and user is None and place.partition.is_user))
+            and (
+                _sees(room, place, agent, user)
+                or (preferences and user is None and _sees(room, place, agent, place.partition.user_id))
+            )
         )
         (result.known if is_seen else result.unknown).append(memory_id)
     return result

@@ -15,19 +15,20 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory
 
 
-def add(room: Room, kind: object, *, agent: object, metadata: Any, fields: Mapping[str, Any]) -> AnyMemory:
+def add(room: Room, kind: object, *, agent: object, user_id: object, metadata: Any, fields: Mapping[str, Any]) -> AnyMemory:
     """A memory of any kind, stored: of a built-in one with the arguments of its own method, else with the fields of its definition."""
     name = args.checked_label(kind, "kind")
     if name in _METHODS:
-        return _METHODS[MemoryType(name)](room, {"agent": agent, "metadata": metadata, **fields})
+        return _METHODS[MemoryType(name)](room, {"agent": agent, "user_id": user_id, "metadata": metadata, **fields})
     if name in MEMORY_CLASSES:
-        return record.stated(room, MEMORY_CLASSES[name], agent=agent, metadata=metadata, fields=fields)
+        return record.stated(room, MEMORY_CLASSES[name], agent=agent, user_id=user_id, metadata=metadata, fields=fields)
     definition = definition_of(room, name)
     now = room.store.clock()
     memory = CustomMemory(
         kind=definition.name,
         id=new_id(now),
         agent=args.checked_name(agent, "agent"),
+        user_id=args.optional_name(user_id, "user_id"),
         project_id=room.name,
         metadata=args.checked_metadata(metadata),
         created_at=now,
@@ -75,11 +76,11 @@ def _arguments(
     kind: str, given: Mapping[str, Any], *, needed: Iterable[str], optional: Iterable[str] = (), **defaults: Any
 ) -> dict[str, Any]:
     """The arguments for a built-in kind, with defaults. `ValidationError` for one that is missing or unknown."""
-    known = [*needed, *defaults, "agent", "metadata", *optional]
+    known = [*needed, *defaults, "agent", "user_id", "metadata", *optional]
     for name in given:
         if name not in known:
             raise ValidationError(f"{kind} has no field {quoted(name)}; it has {', '.join(dict.fromkeys(known))}")
     for name in needed:
-        if name not in given:
+        if given.get(name) is None:
             raise ValidationError(f"{kind}.{name} is missing")
     return {**defaults, **given}

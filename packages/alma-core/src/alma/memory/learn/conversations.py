@@ -18,13 +18,14 @@ MOST_CHARACTERS = 2_000_000
 
 
 def add_conversation(
-    room: Room, *, messages: object, agent: object, session_id: object, at: object, metadata: Any
+    room: Room, *, messages: object, agent: object, session_id: object, at: object, metadata: Any, user_id: object = None
 ) -> Conversation:
     """Stores a conversation with its sentences as passages."""
     now = room.store.clock()
     memory = Conversation(
         id=new_id(now),
         agent=args.checked_name(agent, "agent"),
+        user_id=args.optional_name(user_id, "user_id"),
         project_id=room.name,
         metadata=args.checked_metadata(metadata),
         created_at=now,

@@ -109,7 +109,8 @@ def _check_same(key: str, said: Mapping[str, Any], outcome: Outcome) -> None:
 
 def _said(outcome: Outcome) -> dict[str, str]:
     """What has to be equal under one key. Of the task only a digest, so that its words are in no record but its own."""
-    return {"agent": outcome.agent, "task": _digest(outcome.task_description), "outcome": outcome.outcome.value}
+    said = {"agent": outcome.agent, "task": _digest(outcome.task_description), "outcome": outcome.outcome.value}
+    return said if outcome.user_id is None else {**said, "user": outcome.user_id}
 
 
 def _digest(text: str) -> str:

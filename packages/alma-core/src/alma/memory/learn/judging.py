@@ -23,6 +23,7 @@ from alma.text import matched_text, spelt
 from alma.types.evidence import NO_STRATEGY, Evidence, Told, type_of
 from alma.types.identity import from_micros, new_id
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic, Memory
+from alma.types.partition import agent_in
 from alma.types.passages import Passage
 
 Counts = Mapping[str, Any]
@@ -57,7 +58,8 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
 
     Tasks that are near each other are one question. Returns the new counts of the rules, by id, of which nothing else has changed.
     """
-    needed = needed_by(room, touched[0].entry.evidence.agent)
+    owner = touched[0].entry.evidence.owner
+    needed = needed_by(room, agent_in(owner))
     recounted: dict[str, Counts] = {}
     left, asked = list(touched), 0
     while left and asked < MOST_QUESTIONS:
@@ -74,7 +76,7 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
             left = [one for one in left if one not in near]
         changed_here = {one.entry.evidence.strategy_hash: one for one in here}
         proofs = proven_rows(known, among=changed_here)
-        for entry, row, is_touched in _to_judge(known, changed_here, needed):
+        for entry, row, is_touched in _to_judge(known, changed_here, needed, owner):
             kind = changed_here.get(entry.evidence.strategy_hash, last).task_type
             if is_touched and _has_other_home(side, entry, last.entry):
                 _at_home(room, write, side, entry, kind, at, recounted, needed)
@@ -109,14 +111,14 @@ def _at_home(
         _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched=True).settle(needed)
 
 
-def _to_judge(known: Consulted, touched: Mapping[str, Touched], needed: Needed) -> Iterator[tuple[Entry, int, bool]]:
+def _to_judge(known: Consulted, touched: Mapping[str, Touched], needed: Needed, owner: str) -> Iterator[tuple[Entry, int, bool]]:
     """The cells that a rule rests on, and those that one may rest on from now on, each with its row of the advice and whether that was changed.
 
-    Where other strategies come to do worse or better, one may rest on a cell that was not touched.
+    Where other strategies come to do worse or better, one may rest on a cell that was not touched. Cells of other owners have rules of their own.
     """
     changed_rows = [row for key in touched if key != NO_STRATEGY and (row := known.row_of(key)) is not None]
     had: set[int] = set()
-    for entry in known.rules_near()[:MOST_RULES]:
+    for entry in [one for one in known.rules_near() if one.evidence.owner == owner][:MOST_RULES]:
         row = known.row_of(entry.evidence.strategy_hash)
         if row is not None and row not in had:
             had.add(row)
@@ -129,7 +131,9 @@ def _to_judge(known: Consulted, touched: Mapping[str, Touched], needed: Needed) 
     for row in _with_enough(known, needed):
         if known.strategies[row] >= 0 and known.texts[row] and all(known.same[row, other] < SAME_WAY for other in had):
             had.add(row)
-            yield max(known.entries(row), key=lambda found: (found[1], found[0].evidence.observed_at))[0], row, False
+            own = [found for found in known.entries(row) if found[0].evidence.owner == owner]
+            if own:
+                yield max(own, key=lambda found: (found[1], found[0].evidence.observed_at))[0], row, False
 
 
 def _with_enough(known: Consulted, needed: Needed) -> list[int]:
@@ -288,7 +292,8 @@ class _Judged:
 
     def _vectors(self) -> Mapping[str, bytes]:
         """The vectors of the strategy and of the task: both were kept when they were first seen."""
-        return self.write.stored.vectors([matched_text(self.entry.evidence.strategy), self._setting().task])
+        texts = [matched_text(self.entry.evidence.strategy), self._setting().task]
+        return self.write.stored.vectors([text for text in texts if text])
 
     def _new_id(self) -> str:
         return new_id(from_micros(self.at))

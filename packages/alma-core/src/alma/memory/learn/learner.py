@@ -2,21 +2,24 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from alma.learning.ledger import Book, Entry, Ledger
+from alma.learning.ledger import Book, Entry, Ledger, Owners, texts_of
+from alma.learning.other_users import users_of
 from alma.memory.learn.judging import Touched, judge
 from alma.memory.quarantine import needs_quarantine, put_in, take_out
 from alma.memory.room import Room
 from alma.observing import Observation, blank_evidence, place_of, recounted, retold, until, with_observation
 from alma.protocols import Learned, StoredEvidence, Write
 from alma.text import matched_text
-from alma.types.evidence import STEP, TaskPlace, class_id, class_in, type_of
+from alma.types.evidence import STEP, Evidence, TaskPlace, class_id, class_in, evidence_id, type_of
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Memory, Outcome
+from alma.types.partition import agent_in, owner_name, user_in
 from alma.types.passages import Passage
+from alma.types.scope import UserWall
 
 UNKNOWN_ROW = -1
 """The row of an outcome that is about to be stored."""
@@ -28,6 +31,11 @@ NEWEST_OUTCOMES = 100
 def strategy_texts(outcome: Outcome) -> list[str]:
     """What has to be embedded for an outcome to be learned from, beside its passages."""
     return [matched_text(outcome.strategy_used)] if outcome.strategy_used else []
+
+
+def outcome_owner(outcome: Outcome) -> str:
+    """The owner of an outcome and of the evidence it belongs to."""
+    return owner_name(outcome.agent, outcome.user_id)
 
 
 @contextmanager
@@ -44,7 +52,8 @@ def writing(room: Room, *, actor: str, operation: str, at: int) -> "Iterator[Lea
 class Learner:
     """What one write observes. `ledger` is its alone while it lasts.
 
-    The first outcome of a task is all there is to know of it, so nothing is written but the outcome; with the second one, both are counted.
+    The first outcome of a task is all there is to know of it, so nothing is written but the outcome; with the second one, both are counted. What is
+    recorded for users is counted at once, so that the evidence of all of them is found together.
     """
 
     room: Room
@@ -55,6 +64,8 @@ class Learner:
     touched: dict[str, Touched] = field(default_factory=dict)
     """The cells near which rules have to be judged."""
     _has_observed: bool = False
+    _with_users: set[str] = field(default_factory=set)
+    """The agents of which this write records something for a user."""
     _looked_up: set[str] = field(default_factory=set)
     """The tasks that were looked up in this write, by the beginnings of the ids of their evidence."""
 
@@ -64,8 +75,10 @@ class Learner:
     def expect(self, outcomes: Iterable[tuple[Outcome, Sequence[Passage]]]) -> None:
         """Reads what is known of the agents of outcomes that are about to be added, in one go for all."""
         given = list(outcomes)
-        self._read_books({outcome.agent for outcome, _ in given})
-        self._read_tasks((outcome.agent, place_of(outcome, _task(passages), is_step=False)) for outcome, passages in given)
+        self._read_books({outcome_owner(outcome) for outcome, _ in given})
+        self._read_tasks(
+            (outcome_owner(outcome), place_of(outcome, _task(passages), is_step=False)) for outcome, passages in given
+        )
 
     def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, is_step: bool = False) -> None:
         """Stores a memory; an outcome, of an attempt or of a step of one, is counted for its task and strategy."""
@@ -78,7 +91,8 @@ class Learner:
         """Counts an outcome of a task, and returns the id of the evidence that it belongs to."""
         self._has_observed = True
         place = place_of(outcome, task, is_step=is_step)
-        book = self._book(outcome.agent, place)
+        owner = outcome_owner(outcome)
+        book = self._book(owner, place)
         side = book.side(is_of_steps=is_step)
         blank = blank_evidence(outcome, place, task)
         others = side.of_task(class_in(blank.id))
@@ -87,7 +101,9 @@ class Learner:
             side.change(other, vectors)
         entry = side.entry(blank.id)
         if entry is None:
-            entry = Entry(blank, None, (UNKNOWN_ROW, outcome.successes), is_due=bool(others))
+            entry = Entry(blank, None, (UNKNOWN_ROW, outcome.successes), is_due=bool(others) or outcome.user_id is not None)
+        elif not entry.evidence.observations:  # a rule of several users rests on it
+            entry.evidence = replace(entry.evidence, task=task)
         seen = Observation.of(outcome, told=self.at)
         entry.evidence = with_observation(until(entry.evidence, self.at), seen)
         if entry.first[1] is None and outcome.successes is not None and entry.evidence.lifetime.trials == 1:
@@ -96,6 +112,7 @@ class Learner:
         if strategy:
             self._keep_vectors({strategy: vectors.get(strategy)})
         side.change(entry, vectors)
+        self._spread([*others, entry], owner, vectors)
         self._touch(entry, outcome.task_type)
         return entry.evidence.id
 
@@ -103,7 +120,7 @@ class Learner:
         """Notes that rules near a task may change. Of a type, the last task stands for all."""
         seen = entry.evidence
         kind = type_of(seen.task_class)
-        name = seen.id if kind is None else f"{seen.agent}\0{seen.is_of_steps}\0{kind}\0{seen.strategy_hash}"
+        name = seen.id if kind is None else f"{seen.owner}\0{seen.is_of_steps}\0{kind}\0{seen.strategy_hash}"
         self.touched.pop(name, None)
         self.touched[name] = Touched(entry, task_type)
 
@@ -127,7 +144,8 @@ class Learner:
         stored = self.learned.behind([kept.memory]).get(kept.memory)
         if stored is None:
             return
-        book = self._book(stored.evidence.agent, stored.evidence.task_class)
+        owner = stored.evidence.owner
+        book = self._book(owner, stored.evidence.task_class)
         side = book.side(is_of_steps=stored.evidence.is_of_steps)
         entry = side.entry(stored.evidence.id)
         assert entry is not None  # its task was read
@@ -138,6 +156,7 @@ class Learner:
             entry.evidence = retold(recount, self._newest(stored.evidence.id, outcome))
         entry.first = self.learned.first_outcomes([stored.evidence.id]).get(stored.evidence.id, entry.first)
         side.change(entry, vectors)
+        self._spread([entry], owner, vectors)
         self._touch(entry, outcome.task_type)
 
     def _newest(self, evidence_id: str, changed: Outcome) -> Iterator[Observation]:
@@ -152,41 +171,93 @@ class Learner:
     def settled(self) -> Ledger:
         """Writes the evidence and the rules that follow from it, and returns the ledger as it is when this write has landed."""
         counts: dict[str, Mapping[str, Any]] = {}
-        by_side: dict[tuple[str, bool], list[Touched]] = {}
-        for touched in self.touched.values():
-            by_side.setdefault((touched.entry.evidence.agent, touched.entry.evidence.is_of_steps), []).append(touched)
-        sides = {place: self.ledger.books[(place[0],)].side(is_of_steps=place[1]) for place in by_side}
+        touched = self._touched_by_owner()
+        sides = {place: self.ledger.books[self._readers(place[0])].side(is_of_steps=place[1]) for place in touched}
         for place, side in sides.items():
-            counts |= judge(self.room, self.write, side, by_side[place], at=self.at)
+            counts |= judge(self.room, self.write, side, touched[place], at=self.at)
         self.write.recount(counts)
-        changed = [entry for side in sides.values() for entry in side.taken_changes()]
+        taken = {owner: side.taken_changes() for (owner, _), side in sides.items()}
+        changed = [entry for entries in taken.values() for entry in entries]
         self._store_evidence(changed)
+        for owner, entries in taken.items():
+            self._spread(entries, owner, {})
         if self._has_observed:
             self.ledger.upto = self.write.seq
         self.ledger.shrink(len(changed))
         return self.ledger
+
+    def _spread(self, entries: Sequence[Entry], owner: str, vectors: Mapping[str, bytes]) -> None:
+        """Has the evidence that counts for others, too, follow cells that changed in that of their owner."""
+        known = self._readers(owner)
+        if self.ledger.is_held_elsewhere(owner, known):
+            missing = [text for text in texts_of(entry.evidence for entry in entries) if text not in vectors]
+            self.ledger.spread(entries, known, {**self.write.stored.vectors(missing), **vectors})
 
     def _store_evidence(self, entries: Sequence[Entry]) -> None:
         self.write.put_evidence([(entry.stored, entry.evidence) for entry in entries])
         for entry in entries:
             entry.stored = StoredEvidence(True, entry.evidence)
 
-    def _book(self, agent: str, place: str) -> Book:
-        """The evidence of an agent, that on a task of its among it."""
-        self._read_books([agent])
-        self._read_tasks([(agent, place)])
-        return self.ledger.books[(agent,)]
+    def _touched_by_owner(self) -> dict[tuple[str, bool], list[Touched]]:
+        """The cells near which rules have to be judged, by their owner and whether they are of steps.
 
-    def _read_books(self, agents: Iterable[str]) -> None:
-        """Has the newest evidence of the agents in the ledger, these as those that were asked for last."""
-        self.ledger.read([(agent,) for agent in agents], self.learned, self.write.stored.vectors)
+        For a cell of a user whose strategy others used, too, there is one of all users.
+        """
+        found: dict[tuple[str, bool], list[Touched]] = {}
+        for touched in self.touched.values():
+            found.setdefault((touched.entry.evidence.owner, touched.entry.evidence.is_of_steps), []).append(touched)
+        for touched in list(self.touched.values()):
+            seen = touched.entry.evidence
+            entry = self._of_all_users(seen)
+            if entry is not None:
+                found.setdefault((seen.agent, seen.is_of_steps), []).append(Touched(entry, touched.task_type))
+        return found
+
+    def _of_all_users(self, seen: Evidence) -> Entry | None:
+        """The cell on which a rule of all users rests, empty where nobody tried it without a user; `None` where single users' words were all."""
+        others = None if seen.user_id is None else self.ledger.books[self._readers(seen.agent)].others
+        if others is None or not seen.names_strategy or not others.is_common(seen.strategy_hash):
+            return None
+        side = self.ledger.books[self._readers(seen.agent)].side(is_of_steps=seen.is_of_steps)
+        cell = evidence_id(seen.agent, seen.task_class, seen.strategy_hash)
+        entry = side.entry(cell)
+        if entry is None:
+            task = others.told_task(seen)
+            empty = Evidence(cell, seen.agent, seen.task_class, seen.strategy_hash, seen.strategy, observed_at=self.at, task=task)
+            entry = Entry(empty, None, (UNKNOWN_ROW, None))
+            side.put(entry, {})
+        return entry
+
+    def _readers(self, owner: str) -> Owners:
+        """Whose evidence counts for the rules of an owner: for a user of an agent, also what the agent recorded for none; for an agent, also what
+        its users have in common, unless they are isolated."""
+        agent = agent_in(owner)
+        if agent != owner:
+            return agent, owner
+        has_users = self.room.store.users is not UserWall.ISOLATED and (agent in self._with_users or self.room.has_users(agent))
+        return (agent, users_of(agent)) if has_users else (agent,)
+
+    def _book(self, owner: str, place: str) -> Book:
+        """The evidence that counts for an owner, that on a task of its among it."""
+        self._read_books([owner])
+        self._read_tasks([(owner, place)])
+        return self.ledger.books[self._readers(owner)]
+
+    def _read_books(self, owners: Iterable[str]) -> None:
+        """Has the newest evidence of the owners in the ledger, these as those that were asked for last."""
+        wanted = list(owners)
+        of_users = [agent_in(owner) for owner in wanted if user_in(owner) is not None]
+        self._with_users |= set(of_users)
+        self.ledger.read(map(self._readers, [*of_users, *wanted]), self.learned, self.write.stored.vectors)
 
     def _read_tasks(self, places: Iterable[TaskPlace]) -> None:
         """Has the evidence on tasks of which the ledger knows nothing, as far as there is any: it has the newest alone, without what is damaged."""
         missing = {
-            class_id(agent, place)
-            for agent, place in places
-            if not self.ledger.books[(agent,)].side(is_of_steps=place.startswith(STEP)).of_task(class_id(agent, place))
+            class_id(owner, place)
+            for owner, place in places
+            if not self.ledger.books[self._readers(owner)]
+            .side(is_of_steps=place.startswith(STEP))
+            .of_task(class_id(owner, place))
         } - self._looked_up
         if missing:
             self._looked_up |= missing

@@ -69,6 +69,7 @@ def _outcome(room: Room, now: datetime, request: LearnRequest) -> Outcome:
     outcome = Outcome(
         id=new_id(now),
         agent=agent,
+        user_id=args.optional_name(request.user_id, "user_id"),
         project_id=room.name,
         metadata=_metadata(room, request),
         created_at=now,
@@ -87,6 +88,7 @@ def _outcome(room: Room, now: datetime, request: LearnRequest) -> Outcome:
     )
     redaction = room.store.redaction
     redaction.check_name(agent, "agent")
+    redaction.check_name(outcome.user_id or "", "user_id")
     outcome = redaction.value(outcome)
     if outcome.task_type is not None:
         check_may_learn(room, agent, outcome.task_type)
@@ -204,8 +206,13 @@ def user_preference(
     """A user's preference, stored."""
     source = args.checked_label(source, "source")
     memory = UserPreference(
-        **_base(room, "" if agent is None else args.checked_name(agent, "agent"), metadata, source),
-        user_id=args.checked_name(user_id, "user_id"),
+        **_base(
+            room,
+            "" if agent is None else args.checked_name(agent, "agent"),
+            args.checked_name(user_id, "user_id"),
+            metadata,
+            source,
+        ),
         category=args.checked_label(category, "category"),
         preference=args.checked_text(preference, "preference"),
         source=source,
@@ -215,12 +222,20 @@ def user_preference(
 
 
 def domain_knowledge(
-    room: Room, *, agent: str, domain: str, fact: str, source: str, metadata: Any, passages: Sequence[Passage] | None
+    room: Room,
+    *,
+    agent: str,
+    domain: str,
+    fact: str,
+    source: str,
+    metadata: Any,
+    passages: Sequence[Passage] | None,
+    user_id: str | None = None,
 ) -> DomainKnowledge:
     """A fact, stored."""
     source = args.checked_label(source, "source")
     memory = DomainKnowledge(
-        **_base(room, args.checked_name(agent, "agent"), metadata, source),
+        **_base(room, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id"), metadata, source),
         domain=args.checked_label(domain, "domain"),
         fact=args.checked_text(fact, "fact"),
         source=source,
@@ -230,11 +245,18 @@ def domain_knowledge(
 
 
 def anti_pattern(
-    room: Room, *, agent: str, pattern: str, why_bad: str, better_alternative: str | None, metadata: Any
+    room: Room,
+    *,
+    agent: str,
+    pattern: str,
+    why_bad: str,
+    better_alternative: str | None,
+    metadata: Any,
+    user_id: str | None = None,
 ) -> AntiPattern:
     """A warning, stored."""
     memory = AntiPattern(
-        **_base(room, args.checked_name(agent, "agent"), metadata, "user_stated"),
+        **_base(room, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id"), metadata, "user_stated"),
         pattern=args.checked_text(pattern, "pattern"),
         why_bad=args.checked_text(why_bad, "why_bad"),
         better_alternative=args.optional_text(better_alternative, "better_alternative"),
@@ -243,10 +265,10 @@ def anti_pattern(
     return add(room, memory, operation="add_anti_pattern")
 
 
-def heuristic(room: Room, *, agent: str, condition: str, strategy: str, metadata: Any) -> Heuristic:
+def heuristic(room: Room, *, agent: str, condition: str, strategy: str, metadata: Any, user_id: str | None = None) -> Heuristic:
     """A strategy that somebody states, stored without a record."""
     memory = Heuristic(
-        **_base(room, args.checked_name(agent, "agent"), metadata, "user_stated"),
+        **_base(room, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id"), metadata, "user_stated"),
         condition=args.checked_text(condition, "condition"),
         strategy=args.checked_text(strategy, "strategy"),
         last_validated=room.store.clock(),
@@ -254,9 +276,11 @@ def heuristic(room: Room, *, agent: str, condition: str, strategy: str, metadata
     return add(room, memory, operation="add_heuristic")
 
 
-def stated(room: Room, cls: type[Memory], *, agent: object, metadata: Any, fields: Mapping[str, Any]) -> AnyMemory:
+def stated(
+    room: Room, cls: type[Memory], *, agent: object, user_id: object, metadata: Any, fields: Mapping[str, Any]
+) -> AnyMemory:
     """Stores a memory of a built-in kind that has no method of its own. `ValidationError` names the field that is wrong."""
-    base = _base(room, args.checked_name(agent, "agent"), metadata, "user_stated")
+    base = _base(room, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id"), metadata, "user_stated")
     for name in base.keys() & fields:
         raise ValidationError(f"{cls.model_fields['kind'].default}.{name} is set by the memory itself")
     try:
@@ -296,11 +320,12 @@ def _store(room: Room, entries: Sequence[_Entry], vectors: Mapping[str, bytes], 
                 idempotency.note(learner.write, entry.key, entry.memory)
 
 
-def _base(room: Room, agent: str, metadata: Any, source: str) -> dict[str, Any]:
+def _base(room: Room, agent: str, user: str | None, metadata: Any, source: str) -> dict[str, Any]:
     now = room.store.clock()
     return {
         "id": new_id(now),
         "agent": agent,
+        "user_id": user,
         "project_id": room.name,
         "metadata": args.checked_metadata(metadata),
         "confidence": STATED_CONFIDENCE if source in STATED_SOURCES else GUESSED_CONFIDENCE,
@@ -332,7 +357,7 @@ def _checked_entry(room: Room, item: object) -> _Entry:
         raise ValidationError(f"memory {quoted(memory.id)} belongs to project {quoted(memory.project_id)}, not to {room.name!r}")
     redaction = room.store.redaction
     for name in ("agent", "user_id", "id", "session_id"):
-        redaction.check_name(getattr(memory, name, ""), name)
+        redaction.check_name(getattr(memory, name, None) or "", name)
     placed = redaction.value(memory.model_copy(update={"project_id": room.name, **checked_fields(memory)}))
     if isinstance(placed, DomainKnowledge):
         check_may_learn(room, placed.agent, placed.domain)
@@ -349,7 +374,7 @@ def checked_fields(memory: Memory) -> dict[str, Any]:
     fields: dict[str, Any] = {"metadata": flagged(args.checked_metadata(memory.metadata), memory.text, memory.keywords)}
     if isinstance(memory, Conversation):
         check_turns(memory)
-    if isinstance(memory, UserPreference):
+    if memory.user_id is not None:
         fields["user_id"] = args.checked_name(memory.user_id, "user_id")
     if memory.agent or not isinstance(memory, UserPreference):
         fields["agent"] = args.checked_name(memory.agent, "agent")

@@ -16,6 +16,7 @@ class LearnRequest:
     task: object
     outcome: object
     strategy_used: object = None
+    user_id: object = None
     task_type: object = None
     task_id: object = None
     difficulty: object = None

@@ -90,7 +90,7 @@ def asked(
     text = room.store.redaction.text(args.checked_text(task, "task"))
     reader = args.checked_name(agent, "agent")
     limit = args.checked_count(top_k, "top_k")
-    user = args.checked_name(user_id, "user_id") if user_id is not None else None
+    user = args.optional_name(user_id, "user_id")
     partitions = room.project.partitions()
     check_order(room, agent, partitions.values())
     scope = readable(room, agent=reader, user_id=user, include_shared=include_shared, partitions=partitions)

@@ -53,14 +53,17 @@ class _Known:
     records: tuple[StrategyRecord, ...] = ()
 
 
-def assess(room: Room, *, strategy: object, context: object, agent: object, task_type: object = None) -> Assessment:
+def assess(
+    room: Room, *, strategy: object, context: object, agent: object, task_type: object = None, user_id: object = None
+) -> Assessment:
     """How likely a strategy is to succeed in a context, or a task whatever is tried."""
     reader = args.checked_name(agent, "agent")
     check_order(room, agent)
     redacted = room.store.redaction.value
     task = redacted(args.checked_text(context, "context"))
     way = redacted(args.optional_text(strategy, "strategy"))
-    asked = asking(room, reader=reader, task=task, task_type=redacted(args.optional_label(task_type, "task_type")))
+    kind, user = redacted(args.optional_label(task_type, "task_type")), args.optional_name(user_id, "user_id")
+    asked = asking(room, reader=reader, task=task, task_type=kind, user_id=user)
     also = [] if way is None else [(way, room.store.texts.query(matched_text(way), room.project))]
     with advised(room, asked, also=also) as consulted:
         known = _of_task(consulted) if way is None else _of_strategy(room, consulted, reader, way)

@@ -33,7 +33,9 @@ MOST = 8
 TOLD_CHARS = 200
 
 
-def check(room: Room, *, agent: object, action: object, task: object = None, task_type: object = None) -> ActionCheck:
+def check(
+    room: Room, *, agent: object, action: object, task: object = None, task_type: object = None, user_id: object = None
+) -> ActionCheck:
     """The anti-patterns that an action matches, the nearest first. Writes nothing, and forbids nothing.
 
     With a task, or its type, those that were learned warn only where they were learned from like tasks; those that were stated always do.
@@ -43,9 +45,10 @@ def check(room: Room, *, agent: object, action: object, task: object = None, tas
     redacted = room.store.redaction.value
     text = redacted(args.checked_text(action, "action"))
     asked = redacted(args.optional_text(task, "task")), redacted(args.optional_label(task_type, "task_type"))
-    matching = _matching(room, reader, text)
+    user = args.optional_name(user_id, "user_id")
+    matching = _matching(room, reader, user, text)
     behind = room.project.learned.behind(list(matching))
-    told = _told_for(room, reader, list(matching), *asked)
+    told = _told_for(room, reader, user, list(matching), *asked)
     matching = {
         row: (told.as_warning(row, pattern), cosine) for row, (pattern, cosine) in matching.items() if row not in told.hidden
     }
@@ -60,11 +63,11 @@ def check(room: Room, *, agent: object, action: object, task: object = None, tas
     return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]))
 
 
-def _matching(room: Room, reader: str, text: str) -> dict[int, tuple[AntiPattern, float]]:
+def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int, tuple[AntiPattern, float]]:
     """The anti-patterns that match and that the reader does not know better, by row, each with the cosine of the pattern alone."""
     action, beginning = read_action(text), matched_text(text)
-    near_ones = near(room, reader=reader, text=beginning, kinds=ANTI_PATTERNS, least=LEAST)
-    naming = holding(room, reader=reader, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING)
+    near_ones = near(room, reader=reader, user_id=user, text=beginning, kinds=ANTI_PATTERNS, least=LEAST)
+    naming = holding(room, reader=reader, user_id=user, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING)
     cosines = _cosines(room, beginning, [*{item.memory for item in near_ones} | {*naming}])
     cosines = {row: cosine for row, cosine in cosines.items() if cosine >= LEAST or row in naming}
     patterns = {row: memory for row, memory in room.project.memories(list(cosines)).items() if isinstance(memory, AntiPattern)}
@@ -76,14 +79,16 @@ def _matching(room: Room, reader: str, text: str) -> dict[int, tuple[AntiPattern
     }
 
 
-def _told_for(room: Room, reader: str, rows: list[int], task: str | None, task_type: str | None) -> RelevantRules:
+def _told_for(
+    room: Room, reader: str, user: str | None, rows: list[int], task: str | None, task_type: str | None
+) -> RelevantRules:
     """Which of the learned patterns hold for a task. Without one, all of the reader's own do, and of others' those on what it did not try."""
     kinds = dict.fromkeys(rows, MemoryType.ANTI_PATTERN.value)
     if task is None and task_type is None:
         found = room.project.candidates(rows)
         partitions = room.project.partitions()
         kinds = {one.memory: kinds[one.memory] for one in found if is_shared_rule(partitions[one.partition], reader)}
-    return relevant_rules(room, kinds, lambda: asking(room, reader=reader, task=task, task_type=task_type))
+    return relevant_rules(room, kinds, lambda: asking(room, reader=reader, task=task, task_type=task_type, user_id=user))
 
 
 def _cosines(room: Room, action: str, rows: Sequence[int]) -> dict[int, float]:

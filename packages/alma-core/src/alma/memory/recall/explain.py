@@ -64,7 +64,9 @@ def explain_retrieval(
         room, place.partition, agent=question.reader, user_id=question.user, include_shared=question.include_shared
     )
     if not access.is_open:
-        return told.left_out(Reason.SCOPE, _closed(access, place.partition.owner, question.reader), access=access)
+        return told.left_out(
+            Reason.SCOPE, _closed(access, place.partition.agent or place.partition.owner, question.reader), access=access
+        )
     if place.is_archived:
         doubt = reason_of(room, told.memory_id)
         gone = f"it is in quarantine: it {doubt}" if doubt else "it was forgotten: it is archived, and no search looks at it"
@@ -92,11 +94,9 @@ def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, objec
     """Who asks where nobody is named: the memory's own owner; for a preference, whoever wrote it down, for its user."""
     if place is None:
         return _NOBODY, user_id
-    owner = place.partition.owner
-    if not place.partition.is_user:
-        return owner, user_id
-    memory = _memory(room, place.memory)
-    return memory.agent or owner, owner if user_id is None else user_id
+    partition = place.partition
+    user = partition.user_id if user_id is None else user_id
+    return partition.agent or _memory(room, place.memory).agent or partition.owner, user
 
 
 def _memory(room: Room, row: int) -> AnyMemory:

@@ -14,16 +14,17 @@ from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.retrieval.query import without_names
 from alma.text import matched_text, spelt
+from alma.types.partition import agent_in
 
 Vector = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A question of a reader: the task, if one is given, with its vector, the type, and whose evidence counts."""
+    """A question of a reader: the task, if one is given, with its vector, the type, and the owners whose evidence counts."""
 
     reader: str
-    agents: tuple[str, ...]
+    owners: tuple[str, ...]
     question: Question | None
 
 
@@ -33,24 +34,20 @@ def asking(
     reader: str,
     task: str | None,
     task_type: str | None,
+    user_id: str | None = None,
     vector: Vector | None = None,
     scope: ReadableScope | None = None,
 ) -> Asking:
     """The question about a task, about a type, or about all that was tried. `vector` is that of the task where it is known."""
-    agents = owners(room, reader, scope)
+    found = readable(room, agent=reader, user_id=user_id) if scope is None else scope
     kind = None if task_type is None else spelt(task_type)
     if task is None:
         blank = np.zeros(room.store.texts.fingerprint.dimension, np.float32)
-        return Asking(reader, agents, None if kind is None else Question("", blank, kind))
+        return Asking(reader, found.learners, None if kind is None else Question("", blank, kind))
     if vector is None:
-        vector = room.store.texts.query(without_names(task, frozenset({*agents, reader})), room.project)
-    return Asking(reader, agents, Question(matched_text(task), vector, kind))
-
-
-def owners(room: Room, reader: str, scope: ReadableScope | None = None) -> tuple[str, ...]:
-    """The agents whose outcomes a reader may read, sorted."""
-    found = readable(room, agent=reader, user_id=None) if scope is None else scope
-    return found.learners
+        names = frozenset({*map(agent_in, found.learners), reader})
+        vector = room.store.texts.query(without_names(task, names), room.project)
+    return Asking(reader, found.learners, Question(matched_text(task), vector, kind))
 
 
 @contextmanager
@@ -63,5 +60,5 @@ def advised(
     wanted: Iterable[str] = (),
 ) -> Iterator[Consulted]:
     """The advice on a question, as of now; see `consulted`. What it gives is valid inside."""
-    with room.book(asked.agents) as book:
+    with room.book(asked.owners) as book:
         yield consulted(book.side(is_of_steps=is_of_steps), asked.question, reader=asked.reader, also=also, wanted=wanted)

@@ -23,13 +23,13 @@ class Near:
     tie: int
 
 
-def near(room: Room, *, reader: str, text: str, kinds: Collection[str], least: float) -> list[Near]:
+def near(room: Room, *, reader: str, user_id: str | None, text: str, kinds: Collection[str], least: float) -> list[Near]:
     """The memories of these kinds that a reader sees, nearest first."""
-    scope = readable(room, agent=reader, user_id=None)
+    scope = readable(room, agent=reader, user_id=user_id)
     partitions = [row for row, kind in scope.kinds.items() if kind in kinds]
     if not partitions:
         return []
-    names = frozenset({scope.by_row[row].owner for row in partitions} | {reader})
+    names = scope.owners | {reader}
     vector = room.store.texts.query(without_names(text, names), room.project)
     found = room.index.current().search(vector, partitions=partitions, limit=NEAREST)
     best: dict[int, tuple[float, int]] = {}
@@ -41,9 +41,11 @@ def near(room: Room, *, reader: str, text: str, kinds: Collection[str], least: f
     return [Near(memory, -negative, tie) for memory, (negative, tie) in ordered]
 
 
-def holding(room: Room, *, reader: str, words: Sequence[str], kinds: Collection[str], most: int) -> list[int]:
+def holding(
+    room: Room, *, reader: str, user_id: str | None, words: Sequence[str], kinds: Collection[str], most: int
+) -> list[int]:
     """The rows of the memories of these kinds that a reader sees and that hold most of the words, by their weight."""
-    partitions = [row for row, kind in readable(room, agent=reader, user_id=None).kinds.items() if kind in kinds]
+    partitions = [row for row, kind in readable(room, agent=reader, user_id=user_id).kinds.items() if kind in kinds]
     if not partitions or not words:
         return []
     found = bm25.scored(room.project.text_lists(words, partitions=partitions, common=room.store.sizes.common))

@@ -19,7 +19,7 @@ def near_rules(room: Room, asked: Asking, scope: ReadableScope) -> NDArray[np.in
     """The rows of the rules of a scope that began on near tasks, ascending; none that is archived."""
     if not RULES & scope.kind_names:
         return NONE
-    with room.book(asked.agents) as book:
+    with room.book(asked.owners) as book:
         ids = [
             memory_id
             for is_of_steps in (False, True)

@@ -180,7 +180,7 @@ def _judge(
         if near.product < RELEVANT:
             found.hidden[row] = FAR
             continue
-        if not _is_enough(known, place, near, is_shared=learned[row].evidence.agent != asked.reader):
+        if not _is_enough(known, place, near, is_shared=_is_of_others(learned[row], asked.reader)):
             found.hidden[row] = TOO_LITTLE
             continue
         level = (standings.heuristics if kind == MemoryType.HEURISTIC else standings.anti_patterns)[place]
@@ -221,11 +221,16 @@ def _is_enough(known: Consulted, row: int, near: Near, *, is_shared: bool) -> bo
     return bool(known.advice.trials[row] >= (least * OTHERS if is_shared else least))
 
 
+def _is_of_others(stored: StoredEvidence, reader: str) -> bool:
+    """Whether a rule was learned by another agent, or from several users alone."""
+    return stored.evidence.agent != reader or not stored.evidence.observations
+
+
 def _preference(known: Consulted, stored: StoredEvidence, reader: str, row: int) -> tuple[bool, float, int]:
     """Which of several rules about the same strategy is shown: the reader's own, then the nearest, then the oldest."""
-    return stored.evidence.agent != reader, -(known.nearness_of(stored.evidence.id) or 0.0), row
+    return _is_of_others(stored, reader), -(known.nearness_of(stored.evidence.id) or 0.0), row
 
 
 def is_shared_rule(partition: Partition, reader: str) -> bool:
     """Whether these are another agent's heuristics or anti-patterns."""
-    return partition.kind in RULES and partition.owner != reader
+    return partition.kind in RULES and partition.agent != reader

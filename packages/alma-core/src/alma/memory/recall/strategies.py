@@ -33,6 +33,7 @@ def strategies(
     task_type: object,
     include_steps: object,
     limit: object,
+    user_id: object = None,
     among: object = None,
     explore: object = False,
     seed: object = None,
@@ -46,7 +47,7 @@ def strategies(
     most = args.checked_count(limit, "limit")
     given = redacted(_checked_among(among))
     draw = None if seed is None else Random(args.checked_count(seed, "seed"))  # noqa: S311 - it breaks ties
-    asked = asking(room, reader=reader, task=text, task_type=kind)
+    asked = asking(room, reader=reader, task=text, task_type=kind, user_id=args.optional_name(user_id, "user_id"))
     also = [(way, _vector(room, way)) for way in given]
     sides = (False, True) if include_steps and not given else (False,)
     rows = [row for is_of_steps in sides for row in _rows(room, asked, is_of_steps, also)]

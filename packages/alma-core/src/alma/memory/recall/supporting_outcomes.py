@@ -28,7 +28,7 @@ def outcomes_behind(room: Room, *, memory_id: object, limit: object) -> list[Out
 
 def _resting_on(room: Room, seen: Evidence) -> list[str]:
     """The ids of the evidence that a rule rests on: that of near tasks on strategies that are the same."""
-    with room.book((seen.agent,)) as book:
+    with room.book((seen.owner,)) as book:
         side = book.side(is_of_steps=seen.is_of_steps)
         entry = side.entry(seen.id)
         if entry is None:

@@ -13,6 +13,7 @@ from alma.types.exported import ExportedEvidence, ExportedMemory
 from alma.types.identity import to_micros
 from alma.types.kinds import MemoryType
 from alma.types.memories import Memory, Outcome
+from alma.types.partition import owner_name
 from alma.types.soundness import fault_in_evidence
 
 CLOCKS_DIFFER = 86_400_000_000
@@ -27,7 +28,7 @@ class Resting:
     """A memory that refers to evidence."""
 
     kind: str
-    agent: str
+    owner: str
     evidence: str
 
     @property
@@ -53,12 +54,12 @@ class Links:
         """Notes a memory, as a line and as a value."""
         if line.evidence is None:
             return
-        self.memories[line.id] = Resting(line.kind, line.agent, line.evidence)
+        self.memories[line.id] = Resting(line.kind, owner_name(line.agent, memory.user_id), line.evidence)
         if isinstance(memory, Outcome):
             first = min(line.passages, key=lambda passage: passage.position)
             seen = only(memory, first.text, is_step=is_of_steps(line.evidence))
             if seen.id == line.evidence:
-                self.alone[line.id] = seen.agent, seen.task_class
+                self.alone[line.id] = seen.owner, seen.task_class
 
     def take_evidence(self, line: ExportedEvidence) -> None:
         """Notes evidence. `ValidationError` if two name one rule."""
@@ -78,8 +79,8 @@ class Links:
             elif memory_id in self.alone and class_in(memory.evidence) not in classes:
                 classes.add(class_in(memory.evidence))
                 continue
-            if self.agents.get(memory.evidence) != memory.agent:
-                raise ValidationError(f"memory {quoted(memory_id)} rests on evidence that is not there or of another agent")
+            if self.agents.get(memory.evidence) != memory.owner:
+                raise ValidationError(f"memory {quoted(memory_id)} rests on evidence that is not there or of another owner")
         for rule, (evidence, kind) in self.rules.items():
             known = self.memories.get(rule)
             if known is not None and (known.evidence, known.kind) != (evidence, kind):

@@ -19,6 +19,7 @@ from alma.text import PASSAGE_CHARS, matched_text
 from alma.types.evidence import Evidence, StoredEvidence, class_id, class_in, is_of_steps
 from alma.types.kinds import MemoryType
 from alma.types.memories import Outcome
+from alma.types.partition import SEPARATOR
 
 LOOKED_AT = 4
 """Outcomes that are alone in their classes are looked for among this many newest ones for each class that is wanted."""
@@ -29,7 +30,7 @@ RECOUNTED = ("confidence", "successes", "trials", "seen_at", "updated_at")
 SUBJECT = ("id", "agent", "task_class", "strategy_hash", "strategy", "task")
 """The columns of evidence that say what it is about. They stay, so that the indexes over them are not written again with each count."""
 
-_SAME = ("id", "agent", "task_class", "strategy_hash", "strategy", "unverified", "observed_at", "task")
+_SAME = ("id", "task_class", "strategy_hash", "strategy", "unverified", "observed_at", "task")
 _RULES = ("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status")
 
 
@@ -37,6 +38,7 @@ def evidence_row(evidence: Evidence) -> Row:
     """The logical row of evidence."""
     return {
         **{name: getattr(evidence, name) for name in (*_SAME, *_RULES)},
+        "agent": evidence.owner,
         "successes": evidence.lifetime.successes,
         "trials": evidence.lifetime.trials,
         "operative_successes": evidence.operative.successes,
@@ -50,6 +52,7 @@ def evidence_from(row: Mapping[str, Any]) -> Evidence:
     """The evidence of a logical row."""
     return Evidence(
         **{name: row[name] for name in (*_SAME, *_RULES)},
+        owner=row["agent"],
         lifetime=Tally(row["successes"], row["trials"]),
         operative=Tally(row["operative_successes"], row["operative_trials"]),
         recent=tuple((what, count, at) for what, count, at in row["recent"]),
@@ -200,18 +203,25 @@ class EvidenceReader:
         with self._opened() as view:
             return 0 if view is None else view.ends()[2]
 
-    def newest(self, agents: Iterable[str], *, most: int) -> dict[str, list[StoredEvidence]]:
-        """For each agent the evidence that was used last, that first, at most `most` that is stored and `most` that single outcomes are.
+    def newest(self, owners: Iterable[str], *, most: int) -> dict[str, list[StoredEvidence]]:
+        """For each owner the evidence that was used last, that first, at most `most` that is stored and `most` that single outcomes are.
+
+        A name that ends with the separator of owners stands for all users of the agent before it; of them, stored evidence alone is read.
 
         Single outcomes are looked for among the newest outcomes alone. A damaged one is left out, for others are learned from all the same.
         """
-        wanted = list(dict.fromkeys(agents))
+        everything = list(dict.fromkeys(owners))
+        wanted = [owner for owner in everything if not owner.endswith(SEPARATOR)]
         given = {"agents": json.dumps(wanted), "most": most}
         counted = self._read("evidence_newest", **given)
         firsts = self._firsts("evidence_newest_firsts", _first_if_sound, looked_at=LOOKED_AT * most, **given)
         found: dict[str, list[StoredEvidence]] = {agent: [] for agent in wanted}
         for stored in [*counted, *firsts.values()]:
-            found[stored.evidence.agent].append(stored)
+            found[stored.evidence.owner].append(stored)
+        for users in everything:
+            if users.endswith(SEPARATOR):
+                beyond = f"{users.removesuffix(SEPARATOR)}{chr(ord(SEPARATOR) + 1)}"
+                found[users] = self._read("evidence_of_users", first=users, last=beyond, most=most)
         return found
 
     def of_tasks(self, class_ids: Iterable[str]) -> list[StoredEvidence]:

@@ -14,6 +14,7 @@ from alma.types.custom import CustomMemoryType, unknown_type
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import KINDS, MemoryType, VerdictSource
 from alma.types.memories import MEMORY_CLASSES, AnyMemory, CustomMemory, Memory, UserPreference
+from alma.types.partition import owner_name
 from alma.types.passages import Passage
 
 Row = dict[str, Any]
@@ -26,7 +27,7 @@ UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError
 
 _CONTENT = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _BODY = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False)
-_COLUMNS = frozenset(Memory.model_fields)
+_COLUMNS = frozenset(Memory.model_fields) - {"user_id"}
 _TIMES = {kind.value: spec.time_field for kind, spec in KINDS.items()}
 _CIRCUMSTANCES = frozenset({"metadata", "duration_ms", "source"})
 _COUNTS: Mapping[str, Mapping[str, str]] = {kind.value: spec.counts for kind, spec in KINDS.items()}
@@ -43,7 +44,9 @@ _USUAL: Mapping[str, Any] = {"verdict_source": VerdictSource.CALLER}
 
 def owner_of(memory: Memory) -> tuple[bool, str]:
     """Whose memory it is: whether the owner is a user, and the name."""
-    return (True, memory.user_id) if isinstance(memory, UserPreference) else (False, memory.agent)
+    if isinstance(memory, UserPreference):
+        return True, memory.user_id
+    return False, owner_name(memory.agent, memory.user_id)
 
 
 def memory_row(memory: Memory, *, evidence: str | None = None) -> Row:
@@ -72,7 +75,8 @@ def memory_row(memory: Memory, *, evidence: str | None = None) -> Row:
 def _body(memory: Memory) -> Row:
     if isinstance(memory, CustomMemory):
         fields = {"fields": memory.definition.plain(memory.fields)}
-        return {**fields, "metadata": memory.metadata} if memory.metadata else fields
+        rest = {"metadata": memory.metadata, "user_id": memory.user_id}
+        return {**fields, **{name: value for name, value in rest.items() if value}}
     said = {name: value for name in _BODY_FIELDS[memory.kind] if (value := getattr(memory, name)) not in (None, {})}
     return {name: value for name, value in said.items() if name not in _USUAL or value != _USUAL[name]}
 

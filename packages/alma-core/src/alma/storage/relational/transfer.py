@@ -27,6 +27,7 @@ from alma.types.exported import (
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
 from alma.types.maintenance import MAINTENANCE
+from alma.types.partition import owner_name
 
 _TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
@@ -151,7 +152,7 @@ def _memory_changes(line: ExportedMemory) -> list[Change]:
         **plain,
         **{name: _micros(getattr(line, name)) for name in _TIMES},
         "is_user": is_user,
-        "owner": line.body["user_id"] if is_user else line.agent,
+        "owner": line.body["user_id"] if is_user else owner_name(line.agent, line.body.get("user_id")),
         "content_hash": content_hash(line.kind, line.body),
     }
     changes = [Change("memory", line.id, None, row)]

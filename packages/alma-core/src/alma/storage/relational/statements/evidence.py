@@ -118,6 +118,11 @@ def evidence_statements() -> dict[str, ClauseElement]:
         "evidence_newest": select(EVIDENCE)
         .select_from(agents.join(EVIDENCE, _e.row.in_(newest_cells)))
         .order_by(_e.observed_at.desc(), _e.row.desc()),
+        "evidence_of_users": select(EVIDENCE)
+        .where(_e.project == given("project"), *begins(_e.agent), _e.task.is_not(None))
+        .order_by(_e.observed_at.desc(), _e.row.desc())
+        .limit(number("most"))
+        .offset(ZERO),
         "evidence_of_tasks": select(EVIDENCE).join(ids, and_(_e.project == ids.c.project, *between(_e.id, ids))).order_by(_e.row),
         "evidence_first_outcomes": select(_m.evidence, func.min(_m.row).label("row"))
         .select_from(outcomes)
