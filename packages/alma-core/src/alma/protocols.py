@@ -322,8 +322,8 @@ class Snapshot(Protocol):
 class Portable(Protocol):
     """What a project holds, for lists and for taking it elsewhere."""
 
-    def snapshot(self, *, owner: str | None = None) -> AbstractContextManager[Snapshot]:
-        """Everything, or what belongs to one agent. What this thread does meanwhile is of the present; it may write, too."""
+    def snapshot(self, *, agent: str | None = None, user: str | None = None) -> AbstractContextManager[Snapshot]:
+        """Everything, or what belongs to one agent, or to one user. What this thread does meanwhile is of the present; it may write, too."""
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> Sequence[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""

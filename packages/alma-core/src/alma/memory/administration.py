@@ -7,7 +7,7 @@ from datetime import datetime
 from alma.flags import checks_flags
 from alma.memory import quarantine
 from alma.memory.admin import backup as backing_up
-from alma.memory.admin import forgetting, listing, maintaining, overview, rebuilding, reindexing, stats
+from alma.memory.admin import forgetting, forgetting_users, listing, maintaining, overview, rebuilding, reindexing, stats
 from alma.memory.admin import history as past
 from alma.memory.admin.reindexing import Progress
 from alma.memory.room import OpenStore, Room
@@ -111,6 +111,20 @@ class Admin:
             purge=True,
         )
 
+    def forget_user(self, user_id: str, *, dry_run: bool = False) -> ForgetReport:
+        """Erases all that was recorded for a user, irrevocably: memories of every agent, preferences, episodes, what was learned from them alone,
+        and the payload of every journal record about them.
+
+        The receipt lists every surface, as that of `purge` does. A rule of several users goes, too, if it would rest on the words of a single one.
+        Counts that other users' outcomes made stay. `compact` then removes the last bytes from the files. A user of whom nothing is known is an
+        empty report.
+        """
+        return forgetting_users.forget_user(self._room, user_id=user_id, dry_run=dry_run)
+
+    def users(self) -> list[str]:
+        """Returns the users for whom anything was recorded in the project, by name."""
+        return list(forgetting_users.users(self._room))
+
     def redact_existing(self, *, dry_run: bool = False) -> RedactReport:
         """Replaces the secrets that this project holds from before it redacted, everywhere, in one transaction.
 
@@ -175,16 +189,22 @@ class Admin:
         return quarantine.release(self._room, memory_ids=memory_ids)
 
     def export(
-        self, target: Target, *, agent: str | None = None, vectors: bool = False, progress: Progress | None = None
+        self,
+        target: Target,
+        *,
+        agent: str | None = None,
+        user_id: str | None = None,
+        vectors: bool = False,
+        progress: Progress | None = None,
     ) -> ExportReport:
-        """Writes the content of the project, or of one agent in it, to a path or an open file: JSON lines, lossless, from one consistent
+        """Writes the content of the project, or of one agent or one user in it, to a path or an open file: JSON lines, lossless, from one consistent
         snapshot.
 
         A file appears under its name when it is whole, and replaces an older one. `ValidationError` for a path that is a folder, a link
         or a device, or a file of a store, which would be lost. `vectors` adds the vectors, which saves an import with the same embedder
         the work of the model. `progress` is called with the number of memories done and their total.
         """
-        return exporting.export(self._room, target, agent=agent, vectors=vectors, progress=progress)
+        return exporting.export(self._room, target, agent=agent, user_id=user_id, vectors=vectors, progress=progress)
 
     def import_from(self, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
         """Stores the content of an export in this project, in one transaction, after checking the whole file.

@@ -292,8 +292,9 @@ class Room:
         self.judged.clear()
 
     def forget_texts(self) -> None:
-        """Lets go of all texts that this process remembers: what was purged may be among them."""
+        """Lets go of all texts and names that this process remembers: what was purged may be among them."""
         self.store.texts.forget()
+        self.scopes = ReadableScopes()
         self.drop_ledger()
         for remembered in (normalised, spelt, wording):
             remembered.cache_clear()

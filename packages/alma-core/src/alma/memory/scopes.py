@@ -39,6 +39,8 @@ def readable(
     before = room.scopes.get(key)
     if before is not None and before.known is known:
         return before
+    if before is not None and any(row not in known for row in before.by_row):
+        before = None  # a user was forgotten
     former = {} if before is None else before.known
     added = [
         partition

@@ -32,13 +32,17 @@ class ExportedCounts(_Line):
 
 
 class ExportHeader(_Line):
-    """First line: the format and the source of the file. `seq` and `head` are the journal's at the time of export."""
+    """First line: the format and the source of the file, with the agent or the user whose content it holds, if not all.
+
+    `seq` and `head` are the journal's at the time of export.
+    """
 
     format: Literal["alma-export"] = "alma-export"
     version: int = VERSION
     alma: str
     project: str
     agent: str | None = None
+    user_id: str | None = None
     exported_at: UtcDatetime
     embedder: Fingerprint
     has_vectors: bool = False

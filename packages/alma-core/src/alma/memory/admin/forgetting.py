@@ -1,7 +1,7 @@
 """Forgetting: archives stale or unwanted memories, and erases irrevocably."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -61,7 +61,8 @@ def forget(
     if dry_run or not ids:
         return report
     if purge:
-        return _purged(room, chosen, report, actor=owner or "")
+        records = list(dict.fromkeys(small_records(room, ids)))
+        return purged_report(room, chosen.kinds, records, report, actor=owner or "")
     return report.model_copy(update={"seq": _archive(room, ids, owner or "")})
 
 
@@ -147,16 +148,17 @@ def _archive(room: Room, ids: Sequence[str], actor: str) -> int:
         return write.seq
 
 
-def _purged(room: Room, chosen: _Chosen, report: ForgetReport, *, actor: str) -> ForgetReport:
-    """Purges the chosen memories and reports it. Those that another caller purged meanwhile are reported as unknown."""
-    ids = list(chosen.kinds)
-    records = list(dict.fromkeys(_small_records(room, ids)))
+def purged_report(
+    room: Room, kinds: Mapping[str, str], records: Sequence[str], report: ForgetReport, *, actor: str
+) -> ForgetReport:
+    """Purges memories, given with their kinds, and small records, and reports it. Those that another caller purged meanwhile are unknown."""
+    ids = list(kinds)
     erased = room.project.purge(ids, records=records, actor=actor, at=room.now())
     known = () if erased is None else tuple(erased.known)
     purged = set(known)
     purged_fields = {
         "memory_ids": known,
-        "by_kind": dict(sorted(Counter(chosen.kinds[memory_id] for memory_id in known).items())),
+        "by_kind": dict(sorted(Counter(kinds[memory_id] for memory_id in known).items())),
         "unknown": (*report.unknown, *(memory_id for memory_id in ids if memory_id not in purged)),
     }
     if erased is None:
@@ -193,7 +195,7 @@ _UNCOUNTED = (
 )
 
 
-def _small_records(room: Room, ids: Sequence[str]) -> Iterator[str]:
+def small_records(room: Room, ids: Sequence[str]) -> Iterator[str]:
     """Yields the keys of small records that repeat the memories: those of their ended episodes (an open one still needs them), and the
     idempotency keys that they were learned under."""
     origins = {(change.key, *_origin(change)): None for change in _memory_changes(room, ids)}

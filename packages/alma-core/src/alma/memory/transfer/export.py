@@ -55,18 +55,35 @@ class _Lines:
 
 
 def export(
-    room: Room, target: Target, *, agent: object = None, vectors: bool = False, progress: Progress | None = None
+    room: Room,
+    target: Target,
+    *,
+    agent: object = None,
+    user_id: object = None,
+    vectors: bool = False,
+    progress: Progress | None = None,
 ) -> ExportReport:
-    """Writes the project, or what belongs to one agent, to a file that appears whole or not at all, or to an open one."""
-    owner = None if agent is None else args.checked_name(agent, "agent")
-    return with_progress(progress, lambda on_progress: _exported(room, target, owner, on_progress, has_vectors=vectors))
+    """Writes the project, or what belongs to one agent or to one user, to a file that appears whole or not at all, or to an open one."""
+    owner, user = args.optional_name(agent, "agent"), args.optional_name(user_id, "user_id")
+    if owner is not None and user is not None:
+        raise ValidationError("export takes an agent or a user_id, not both: what is of a user is exported for all agents")
+    wanted = owner, user
+    return with_progress(progress, lambda on_progress: _exported(room, target, wanted, on_progress, has_vectors=vectors))
 
 
-def _exported(room: Room, target: Target, owner: str | None, on_progress: Progress | None, *, has_vectors: bool) -> ExportReport:
-    with _opened(target, room) as sink, room.project.snapshot(owner=owner) as stored:
+def _exported(
+    room: Room,
+    target: Target,
+    wanted: tuple[str | None, str | None],
+    on_progress: Progress | None,
+    *,
+    has_vectors: bool,
+) -> ExportReport:
+    agent, user = wanted
+    with _opened(target, room) as sink, room.project.snapshot(agent=agent, user=user) as stored:
         counts = stored.counts()
         lines = _Lines(sink)
-        lines.put(_header(room, stored, counts, owner, has_vectors=has_vectors))
+        lines.put(_header(room, stored, counts, wanted, has_vectors=has_vectors))
         for record in _definitions_first(stored):
             lines.put(record)
         for done, memory in enumerate(stored.memories(vectors=has_vectors), start=1):
@@ -80,12 +97,15 @@ def _exported(room: Room, target: Target, owner: str | None, on_progress: Progre
     return ExportReport(counts=counts, size=lines.size, sha256=digest)
 
 
-def _header(room: Room, stored: Snapshot, counts: ExportedCounts, owner: str | None, *, has_vectors: bool) -> ExportHeader:
+def _header(
+    room: Room, stored: Snapshot, counts: ExportedCounts, wanted: tuple[str | None, str | None], *, has_vectors: bool
+) -> ExportHeader:
     seq, head = stored.head()
     return ExportHeader(
         alma=__version__,
         project=room.name,
-        agent=owner,
+        agent=wanted[0],
+        user_id=wanted[1],
         exported_at=room.store.clock(),
         embedder=room.store.texts.fingerprint,
         has_vectors=has_vectors,

@@ -273,13 +273,13 @@ class SQLProject(Lookups):
         return replace(made.erased, left=list(dict.fromkeys([*made.erased.left, *found])))
 
     @contextmanager
-    def snapshot(self, *, owner: str | None = None) -> Iterator[Snapshot]:
-        """Everything that the project, or one agent in it, holds, in a consistent read. What this thread does meanwhile sees the present."""
+    def snapshot(self, *, agent: str | None = None, user: str | None = None) -> Iterator[Snapshot]:
+        """All that the project, or one agent or one user in it, holds, in a consistent read. What this thread does meanwhile sees the present."""
         with self._database.snapshot_apart() as session:
             project = self._find(session)
             if project is not None:
                 self._head(session, project)  # vectors of another embedder than ours would go by a wrong name
-            yield Snapshot(View(session, project or 0, self._seal), owner)
+            yield Snapshot(View(session, project or 0, self._seal), agent, user)
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
         """Rows of the memories of some partitions, by the time they were made; archived ones are left out."""
@@ -370,7 +370,9 @@ class SQLProject(Lookups):
         rows = list(session.all("partitions", {"project": project, "after": known.upto}))
         upto = newest or max((row for row, *_ in rows), default=known.upto)
         if upto > known.upto:
-            made = [Partition(row, bool(is_user), owner, kind) for row, is_user, owner, kind in rows]
+            if not all(kind for *_, kind in rows):  # some were dropped: see `purging.drop_partitions`
+                known, rows = Partitions({}, {}, 0), list(session.all("partitions", {"project": project, "after": 0}))
+            made = [Partition(row, bool(is_user), owner, kind) for row, is_user, owner, kind in rows if kind]
             by_row = {partition.row: partition for partition in made}
             by_key = {(partition.is_user, partition.owner, partition.kind): partition.row for partition in made}
             known = self._known = Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key}, upto)

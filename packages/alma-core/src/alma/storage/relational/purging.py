@@ -21,6 +21,7 @@ from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.unlearning import EVIDENCE, Log, unlearned
 from alma.text import matched_text
 from alma.types.evidence import text_key
+from alma.types.partition import user_in
 
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""
@@ -65,6 +66,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     kept = _erase_payloads(log, made, doomed, {seq for seqs in touched.values() for seq in seqs}, texts, hashes, found)
     _delete_rows(view, text, doomed, seq, found)
     _drop_vectors(view, hashes, found)
+    drop_partitions(view, found)
     for name in doomed:
         view.session.run("touched_delete", {"of_project": view.project, "of_key": name})
     found.add("history index", sum(map(len, touched.values())))
@@ -182,6 +184,19 @@ def _drop_vectors(view: View, hashes: Mapping[bytes, str], found: _Counts) -> No
         place = {"of_project": view.project, "of_text_hash": digest}
         found.add("vectors", view.session.run("vector_drop", place))
     found.add("vectors", 0)
+
+
+def drop_partitions(view: View, found: _Counts) -> None:
+    """Deletes the partitions of users in which nothing is left, for they name the user. A nameless new one has other processes read all anew."""
+    unused = list(view.all("partitions_unused"))
+    former = [row["row"] for row in unused if not row["kind"]]
+    of_users = [row["row"] for row in unused if row["kind"] and (row["is_user"] or user_in(row["owner"]) is not None)]
+    found.add("names of users", len(of_users))
+    if not of_users:
+        return
+    for number in (*former, *of_users):
+        view.session.run("partition_delete", {"of_row": number})
+    view.session.insert("partition_insert", {"project": view.project, "is_user": 0, "owner": "", "kind": ""})
 
 
 def _numbered(change: Change, seq: int) -> Change:

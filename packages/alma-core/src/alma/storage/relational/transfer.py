@@ -3,7 +3,7 @@
 import base64
 import json
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -27,7 +27,7 @@ from alma.types.exported import (
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
 from alma.types.maintenance import MAINTENANCE
-from alma.types.partition import owner_name
+from alma.types.partition import agent_in, owner_name, user_in
 
 _TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
@@ -36,10 +36,28 @@ _DERIVED = frozenset({"is_user", "owner", "content_hash"})
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A project in an open read transaction. With `owner`, only what belongs to that agent, and the definitions of kinds."""
+    """A project in an open read transaction. With `agent` or `user`, only what belongs to that one, and the definitions of kinds."""
 
     view: View
-    owner: str | None = None
+    agent: str | None = None
+    user: str | None = None
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.agent is None and self.user is None
+
+    def _is_wanted(self, owner: str, *, is_user: bool = False) -> bool:
+        if self._is_whole:
+            return True
+        if self.user is not None:
+            return self.user == (owner if is_user else user_in(owner))
+        return not is_user and agent_in(owner) == self.agent
+
+    def _selection(self) -> Mapping[str, object]:
+        """The partitions that are wanted, as the statements take them."""
+        found = self.view.all("partitions", after=0)
+        wanted = [row["row"] for row in found if self._is_wanted(row["owner"], is_user=bool(row["is_user"]))]
+        return {"is_of_all": int(self._is_whole), "partitions": json.dumps(wanted)}
 
     def head(self) -> tuple[int, str]:
         """Number and hash of the newest journal record."""
@@ -48,13 +66,16 @@ class Snapshot:
 
     def counts(self) -> ExportedCounts:
         """How much there is to read."""
-        row = self.view.one("export_counts", owner=self.owner, left_out=json.dumps([LEASE, MAINTENANCE]))
+        row = self.view.one("export_counts", **self._selection(), left_out=json.dumps([LEASE, MAINTENANCE]))
         counts = ExportedCounts(**(row or {}))
-        return counts if self.owner is None else counts.model_copy(update={"records": sum(1 for _ in self.records())})
+        if self._is_whole:
+            return counts
+        own = {"records": sum(1 for _ in self.records()), "evidence": sum(1 for _ in self.evidence())}
+        return counts.model_copy(update=own)
 
     def records(self) -> Iterator[ExportedRecord]:
         """The small records by kind and key, but for what is of this store alone: who holds which episode, when maintenance ran."""
-        episodes = None if self.owner is None else {key for kind, key, row in self._records() if self._began(kind, row)}
+        episodes = None if self._is_whole else {key for kind, key, row in self._records() if self._began(kind, row)}
         for kind, key, row in self._records():
             if kind not in (LEASE, MAINTENANCE) and (
                 episodes is None or kind == DEFINITIONS or _episode_of(kind, key) in episodes
@@ -69,7 +90,10 @@ class Snapshot:
             yield kind, key, whole(stored)
 
     def _began(self, kind: str, row: Row) -> bool:
-        return kind == EPISODE and row["body"].get("agent") == self.owner
+        if kind != EPISODE:
+            return False
+        body = row["body"]
+        return bool(body.get("user_id") == self.user if self.user is not None else body.get("agent") == self.agent)
 
     def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
         """Each memory in the order they were made, archived ones too, with its passages by position and its usage."""
@@ -87,7 +111,7 @@ class Snapshot:
 
     def _numbers(self) -> "array[int]":
         """The rows of the memories, ascending. Eight bytes each: the rows themselves are read one at a time, never sorted."""
-        return array("q", (row["row"] for row in self.view.all("export_numbers", owner=self.owner)))
+        return array("q", (row["row"] for row in self.view.all("export_numbers", **self._selection())))
 
     def _memory(self, number: int) -> Row:
         raw = self.view.one("memory_by_row", row=number) or {}
@@ -104,7 +128,7 @@ class Snapshot:
         """The counts behind rules."""
         for stored in TABLES["evidence"].rows(self.view):
             row = whole(stored)
-            if self.owner is None or row["agent"] == self.owner:
+            if self._is_wanted(row["agent"]):
                 yield ExportedEvidence(**_with_times(row, ("observed_at",)))
 
     def _passage(self, row: Row, vectors: bool) -> ExportedPassage:

@@ -115,12 +115,12 @@ class PortableContract(WithStore):
         change(project, archived, archived_at=AT)
         kept = {name: evidence_of(name) for name in ("ann", "bob")}
         keep(project, *kept.values())
-        head, counts, records, lines, evidence = read(project, owner="ann")
+        head, counts, records, lines, evidence = read(project, agent="ann")
         assert {line.id for line in lines} == {mine.id, archived.id}
         assert evidence == [kept["ann"]]
         assert counts == ExportedCounts(memories=2, archived=1, records=len(records), evidence=1)
         assert head == (3, project.head_at(3))
-        nobody = read(project, owner="nobody")
+        nobody = read(project, agent="nobody")
         assert (nobody[1].memories, nobody[1].archived, nobody[1].evidence, nobody[3], nobody[4]) == (0, 0, 0, [], [])
 
     def test_a_snapshot_of_an_agent_has_its_episodes_and_the_definitions_of_kinds(self, project: Project) -> None:
@@ -131,7 +131,7 @@ class PortableContract(WithStore):
             put(project, LEASE, f"e{number}", {}, version=0)
         put(project, DEFINITIONS, "recipe", {}, version=0)
         put(project, "session", "e0", {}, version=0)
-        of_all, of_ann = read(project), read(project, owner="ann")
+        of_all, of_ann = read(project), read(project, agent="ann")
         told = {(record.kind, record.key) for record in of_ann[2]}
         assert told == {(EPISODE, "e0"), (STEP, "e0/1"), (END, "e0"), (DEFINITIONS, "recipe")}
         assert (of_all[1].records, len(of_all[2]), of_ann[1].records) == (8, 8, 4)
@@ -253,9 +253,9 @@ def lines_of(stored: Snapshot) -> Lines:
     return stored.head(), stored.counts(), list(stored.records()), memories, list(stored.evidence())
 
 
-def read(project: Project, *, owner: str | None = None) -> Lines:
+def read(project: Project, *, agent: str | None = None) -> Lines:
     """Returns all content of a new snapshot."""
-    with project.snapshot(owner=owner) as stored:
+    with project.snapshot(agent=agent) as stored:
         return lines_of(stored)
 
 

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Integer, LargeBinary, Select, Text, and_, cast, delete, exists, func, or_, select
+from sqlalchemy import BigInteger, Integer, LargeBinary, Select, and_, cast, delete, exists, func, or_, select
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage.relational.statements.pieces import (
     EVIDENCE,
     JOURNAL,
     MEMORY,
+    ONE,
     PARTITION,
     PASSAGE,
     PROJECT,
@@ -48,18 +49,14 @@ def _values() -> dict[str, ClauseElement]:
 
 
 def _exported() -> dict[str, ClauseElement]:
-    is_of_all = optional("owner", Text()).is_(None)
-    of_owner = select(PARTITION.c.row).where(
-        PARTITION.c.project == number("project"), PARTITION.c.is_user == ZERO, PARTITION.c.owner == given("owner")
-    )
-    mine = and_(_m.project == number("project"), or_(is_of_all, _m.partition.in_(of_owner)))
-    by_agent = and_(_e.project == number("project"), or_(is_of_all, _e.agent == given("owner")))
+    is_of_all = number("is_of_all") == ONE
+    mine = and_(_m.project == number("project"), or_(is_of_all, _m.partition.in_(rows_given("partitions"))))
     records = and_(RECORD.c.project == number("project"), RECORD.c.kind.not_in(given_in("left_out")))
     counted = {
         "memories": select(func.count()).select_from(MEMORY).where(mine),
         "archived": select(func.count()).select_from(MEMORY).where(mine, _m.archived_at.is_not(None)),
         "records": select(func.count()).select_from(RECORD).where(records),
-        "evidence": select(func.count()).select_from(EVIDENCE).where(by_agent),
+        "evidence": select(func.count()).select_from(EVIDENCE).where(_e.project == number("project")),
     }
     return {
         "export_counts": select(*(count.scalar_subquery().label(name) for name, count in counted.items())),
@@ -86,6 +83,11 @@ def _verified() -> dict[str, ClauseElement]:
         "removed_counts": select(REMOVED.c.seq, func.count())
         .where(REMOVED.c.project == number("project"))
         .group_by(REMOVED.c.seq),
+        "partitions_unused": select(PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind).where(
+            PARTITION.c.project == number("project"),
+            PARTITION.c.row.not_in(select(_m.partition).where(_m.project == number("project"))),
+        ),
+        "partition_delete": delete(PARTITION).where(PARTITION.c.row == number("of_row")),
         "partitions_used": select(
             PARTITION.c.row, PARTITION.c.is_user, PARTITION.c.owner, PARTITION.c.kind, is_used.label("is_used")
         ).where(PARTITION.c.project == number("project")),
