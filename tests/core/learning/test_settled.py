@@ -17,7 +17,7 @@ def attempt(alma: ALMA, key: str, verdict: str | None, error: str | None = None,
 
 def plain(seen: Evidence) -> Evidence:
     """The evidence without what tells it from that of another agent."""
-    return replace(seen, id="", agent="", heuristic=None, anti_pattern=None)
+    return replace(seen, id="", owner="", heuristic=None, anti_pattern=None)
 
 
 def test_errors_of_what_turned_out_to_be_no_failure_are_not_told(alma: ALMA, clock: ManualClock) -> None:

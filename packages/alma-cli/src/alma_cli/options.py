@@ -14,6 +14,7 @@ ConfigOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 AgentOption = Annotated[str, typer.Option("--agent", "-a", help="Whose memory.")]
+UserOption = Annotated[str | None, typer.Option("--user-id", "-u", help="The user for whom the agent works.")]
 
 
 def asks_for_json(arguments: Sequence[str]) -> bool:

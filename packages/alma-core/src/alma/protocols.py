@@ -103,6 +103,9 @@ class Learned(Protocol):
 class Lookups(Protocol):
     """Looks things up by their keys, any number of them at once."""
 
+    def partitions(self) -> Mapping[int, Partition]:
+        """All partitions by row, those that other processes made too; in a write, those that were there when it began."""
+
     def find(self, memory_ids: Iterable[str]) -> Mapping[str, Place]:
         """Where memories are kept, by id, in the order of the ids. Ids that this project does not have are left out."""
 
@@ -189,9 +192,6 @@ NextWrite = Callable[[], AbstractContextManager[Write]]
 
 class Memories(Protocol):
     """What a project holds, as a whole."""
-
-    def partitions(self) -> Mapping[int, Partition]:
-        """All partitions by row, those that other processes made too."""
 
     def counts(self) -> Sequence[PartitionCount]:
         """How many memories each partition holds, archived ones left out."""

@@ -76,7 +76,9 @@ class ALMAStorage:
         kept = {**record.metadata, **filed(record)}
         if PREFERENCE not in record.categories:
             domain = (record.categories or [NOTES])[0]
-            return self.project().add_domain_knowledge(agent, domain, record.content, source="crewai", metadata=kept)
+            return self.project().add_domain_knowledge(
+                agent, domain, record.content, source="crewai", metadata=kept, user_id=user_id
+            )
         if user_id is None:
             raise ValidationError(
                 "whose preference is it? Give the ALMAMemory a user_id: what has no user, all users of an agent share"

@@ -8,7 +8,7 @@ import typer
 
 from alma.errors import ValidationError
 from alma.text import quoted
-from alma_cli.options import ConfigOption, JsonOption, config_path
+from alma_cli.options import ConfigOption, JsonOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable
 
 
@@ -18,6 +18,7 @@ def add(
         list[str], typer.Argument(metavar="FIELD=VALUE...", help="Its fields; a list repeats the field, or is JSON.")
     ],
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Whose memory.")] = None,
+    user_id: UserOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -34,6 +35,8 @@ def add(
     with ALMA.from_config(config_path(config)) as alma:
         known = alma.memory_types()
         given = parsed(fields, known[kind].fields if kind in known else {})
+        if user_id is not None and given.setdefault("user_id", user_id) != user_id:
+            raise ValidationError("user_id and --user-id name two users")
         added = alma.add(kind, agent, **given)
     if json:
         print_json(added.model_dump(mode="json"))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from alma_cli.intervals import marks, picture
-from alma_cli.options import AgentOption, ConfigOption, JsonOption, config_path
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable
 from alma_cli.records import records_table
 
@@ -17,6 +17,7 @@ def assess(
     agent: AgentOption,
     context: Annotated[str, typer.Option("--context", "-t", help="The task.")],
     strategy: Annotated[str | None, typer.Argument(help="What may be tried.", show_default="whatever is tried")] = None,
+    user_id: UserOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -33,7 +34,7 @@ def assess(
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        found = alma.assess(strategy=strategy, context=context, agent=agent)
+        found = alma.assess(strategy=strategy, context=context, agent=agent, user_id=user_id)
     if json:
         print_json({"is_known": found.is_known, **found.model_dump(mode="json")})
     else:

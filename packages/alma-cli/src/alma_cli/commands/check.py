@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from alma_cli.exits import Exit
-from alma_cli.options import AgentOption, ConfigOption, JsonOption, config_path
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable
 
 
@@ -16,6 +16,7 @@ def check(
         str | None, typer.Option("--task", "-t", help="What it is done for: what was learned from other tasks is silent.")
     ] = None,
     task_type: Annotated[str | None, typer.Option("--task-type", help="The type of that task.")] = None,
+    user_id: UserOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -33,7 +34,7 @@ def check(
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        found = alma.check(agent=agent, action=action, task=task, task_type=task_type)
+        found = alma.check(agent=agent, action=action, task=task, task_type=task_type, user_id=user_id)
     if json:
         print_json({"is_clear": found.is_clear, **found.model_dump(mode="json")})
     elif found.is_clear:

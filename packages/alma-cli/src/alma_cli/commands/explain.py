@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from alma_cli.exits import Exit
-from alma_cli.options import ConfigOption, JsonOption, config_path
+from alma_cli.options import ConfigOption, JsonOption, UserOption, config_path
 from alma_cli.output import print_json, printable, tell
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ def explain(
     query: Annotated[str, typer.Argument(help="What is asked, as for `alma retrieve`.")],
     memory_id: Annotated[str, typer.Argument(help="The memory in question.")],
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Who asks.", show_default="the memory's own owner")] = None,
-    user_id: Annotated[str | None, typer.Option(help="Whose preferences to respect.")] = None,
+    user_id: UserOption = None,
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="At most so many of each kind.")] = 5,
     config: ConfigOption = None,
     json: JsonOption = False,

@@ -15,6 +15,7 @@ from alma_cli.writing import checked_output
 def export(
     file: Annotated[str, typer.Argument(help="Where to write; - is standard output.")],
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Only what belongs to this agent.")] = None,
+    user_id: Annotated[str | None, typer.Option("--user-id", "-u", help="Only what belongs to this user.")] = None,
     vectors: Annotated[bool, typer.Option("--vectors", help="With the vectors, so that importing needs no model.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
     config: ConfigOption = None,
@@ -26,6 +27,7 @@ def export(
     Examples:
       alma export backup.jsonl
       alma export helena.jsonl --agent helena --vectors
+      alma export ann.jsonl --user-id ann
       alma export - > backup.jsonl
     """
     from alma import ALMA
@@ -36,7 +38,7 @@ def export(
     settings = config_path(config)
     target = sys.stdout.buffer if is_piped else checked_output(file, settings, may_replace=force)
     with ALMA.from_config(settings) as alma, bar("Exporting", is_hidden=json) as progress:
-        report = alma.export(target, agent=agent, vectors=vectors, progress=progress)
+        report = alma.export(target, agent=agent, user_id=user_id, vectors=vectors, progress=progress)
     if is_piped:
         sys.stdout.flush()
     if json:

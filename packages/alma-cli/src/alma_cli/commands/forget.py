@@ -4,18 +4,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from alma.errors import ConfigurationError
 from alma_cli.confirming import YesOption, confirm
 from alma_cli.exits import Exit
 from alma_cli.options import ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, printable, table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from alma.types.history import ForgetReport
 
 
 def forget(
     memory_ids: Annotated[list[str] | None, typer.Argument(help="Exactly these memories; without, the policy decides.")] = None,
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Only this agent's own memories.")] = None,
+    user_id: Annotated[
+        str | None, typer.Option("--user-id", "-u", help="All that was recorded for this user, erased for good.")
+    ] = None,
     older_than_days: Annotated[float, typer.Option(help="Outcomes older than this go.")] = 90,
     below_confidence: Annotated[
         float, typer.Option(help="Heuristics, anti-patterns, knowledge and own kinds of less confidence go.")
@@ -34,10 +40,14 @@ def forget(
     Examples:
       alma forget --dry-run
       alma forget --agent helena --older-than-days 30 --yes
+      alma forget --user-id ann && alma compact
       alma forget 019b2f0e-7c1a-7d5e-9b1a-2f4d5e6f7a8b --purge && alma compact
     """
     from alma import ALMA
 
+    if user_id is not None:
+        _forget_user(user_id, bool(memory_ids or agent), dry_run=dry_run, yes=yes, config=config, json=json)
+        return
     given: dict[str, Any] = {
         "older_than_days": older_than_days,
         "below_confidence": below_confidence,
@@ -60,6 +70,25 @@ def forget(
         _tell(report)
     if memory_ids and not report.memory_ids:
         raise typer.Exit(Exit.REFUSED)
+
+
+def _forget_user(user_id: str, has_others: bool, *, dry_run: bool, yes: bool, config: "Path | None", json: bool) -> None:
+    from alma import ALMA
+
+    if has_others:
+        raise ConfigurationError("--user-id erases all of a user; leave the agent and the ids out")
+    with ALMA.from_config(config_path(config)) as alma:
+        report = alma.forget_user(user_id, dry_run=True)
+        if not json:
+            _show(report)
+        if not dry_run and not json:
+            confirm(f"Erase all of {user_id!r} for good?", yes=yes)
+        if not dry_run and (yes or not json):
+            report = alma.forget_user(user_id)
+    if json:
+        print_json(report.model_dump(mode="json"))
+    elif report.seq is not None:
+        _tell(report)
 
 
 def _show(report: "ForgetReport") -> None:

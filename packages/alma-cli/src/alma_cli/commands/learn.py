@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from alma_cli.options import AgentOption, ConfigOption, JsonOption, config_path
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable
 
 
@@ -17,6 +17,7 @@ def learn(
     duration_ms: Annotated[int | None, typer.Option(help="How long it took, in milliseconds.")] = None,
     error: Annotated[str | None, typer.Option(help="What went wrong.")] = None,
     feedback: Annotated[str | None, typer.Option(help="What a person said about it.")] = None,
+    user_id: UserOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -39,6 +40,7 @@ def learn(
             duration_ms=duration_ms,
             error_message=error,
             feedback=feedback,
+            user_id=user_id,
         )
     if json:
         print_json(learned.model_dump(mode="json"))

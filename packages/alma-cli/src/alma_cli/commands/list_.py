@@ -13,7 +13,7 @@ from alma_cli.slices import told
 def list_(
     kind: Annotated[str | None, typer.Option("--kind", "-k", help="Only memories of this kind.")] = None,
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Only what belongs to this agent.")] = None,
-    user_id: Annotated[str | None, typer.Option(help="Only this user's preferences.")] = None,
+    user_id: Annotated[str | None, typer.Option("--user-id", "-u", help="Only what is this user's.")] = None,
     since: Annotated[
         datetime | None, typer.Option(help="Only what was made since then (UTC).", formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
     ] = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from alma_cli.options import AgentOption, ConfigOption, JsonOption, config_path
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable, tell
 from alma_cli.slices import slice_table
 
@@ -19,7 +19,7 @@ def retrieve(
     task: Annotated[str, typer.Argument(help="What is about to be done.")],
     agent: AgentOption,
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="At most so many of each kind.")] = 5,
-    user_id: Annotated[str | None, typer.Option(help="Whose preferences to respect.")] = None,
+    user_id: UserOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Tell the numbers behind each memory.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the text for a prompt instead of a table.")] = False,
     max_tokens: Annotated[int, typer.Option(min=0, help="Budget of that text.")] = 2000,

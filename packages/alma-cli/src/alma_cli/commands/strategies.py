@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from alma_cli.options import AgentOption, ConfigOption, JsonOption, config_path
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable
 from alma_cli.records import records_table
 
@@ -15,6 +15,7 @@ def strategies(
     task_type: Annotated[str | None, typer.Option(help="Only tasks of this type.")] = None,
     steps: Annotated[bool, typer.Option("--steps", help="Also what single steps of episodes tried.")] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 20,
+    user_id: UserOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -32,7 +33,7 @@ def strategies(
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        found = alma.strategies(task=task, agent=agent, task_type=task_type, include_steps=steps, limit=limit)
+        found = alma.strategies(task=task, agent=agent, task_type=task_type, user_id=user_id, include_steps=steps, limit=limit)
     if json:
         print_json(found.model_dump(mode="json"))
     elif found.rows:

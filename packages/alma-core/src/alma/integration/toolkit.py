@@ -124,13 +124,13 @@ class Toolkit:
 
     def check(self, action: str) -> str:
         """Returns whether an action matches an anti-pattern."""
-        project, agent, _ = self._where()
-        return str(project.check(agent=agent, action=action))
+        project, agent, user = self._where()
+        return str(project.check(agent=agent, action=action, user_id=user))
 
     def save_fact(self, topic: str, fact: str) -> str:
-        """Saves a fact of this agent."""
-        project, agent, _ = self._where()
-        project.add_domain_knowledge(agent, topic, fact, source=NOTED_BY_AGENT)
+        """Saves a fact of this agent: for the user that it works for, if there is one."""
+        project, agent, user = self._where()
+        project.add_domain_knowledge(agent, topic, fact, source=NOTED_BY_AGENT, user_id=user)
         return "Saved."
 
     def save_preference(self, topic: str, preference: str) -> str:

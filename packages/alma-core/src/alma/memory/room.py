@@ -254,9 +254,8 @@ class Room:
     def __post_init__(self) -> None:
         self.books = Books(self.project, self.empty_ledger)
 
-    def has_users(self, agent: str) -> bool:
-        """Returns whether anything was ever recorded for a user of an agent."""
-        known = self.project.partitions()
+    def has_users(self, agent: str, known: Mapping[int, Partition]) -> bool:
+        """Returns whether anything was recorded for a user of an agent, given all partitions."""
         if self._with_users[0] is not known:
             self._with_users = (
                 known,

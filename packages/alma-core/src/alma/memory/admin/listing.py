@@ -33,8 +33,8 @@ def list_memories(
         if owner is None and user is None:
             return True
         if owner is None or partition.agent is None:
-            return partition.user_id == user
-        return partition.agent == owner and partition.user_id in (None, user)
+            return user is not None and partition.user_id == user
+        return partition.agent == owner and (user is None or partition.user_id in (None, user))
 
     rows = room.project.listed(
         [row for row, partition in room.project.partitions().items() if is_wanted(partition)],

@@ -17,7 +17,7 @@ from alma.types.evidence import STEP, Evidence, TaskPlace, class_id, class_in, e
 from alma.types.identity import to_micros
 from alma.types.kinds import Verdict
 from alma.types.memories import Memory, Outcome
-from alma.types.partition import agent_in, owner_name, user_in
+from alma.types.partition import Partition, agent_in, owner_name, user_in
 from alma.types.passages import Passage
 from alma.types.scope import UserWall
 
@@ -69,8 +69,11 @@ class Learner:
     _looked_up: set[str] = field(default_factory=set)
     """The tasks that were looked up in this write, by the beginnings of the ids of their evidence."""
 
+    _partitions: Mapping[int, Partition] = field(init=False)
+
     def __post_init__(self) -> None:
         self.learned = self.write.learned
+        self._partitions = self.write.stored.partitions()
 
     def expect(self, outcomes: Iterable[tuple[Outcome, Sequence[Passage]]]) -> None:
         """Reads what is known of the agents of outcomes that are about to be added, in one go for all."""
@@ -234,7 +237,9 @@ class Learner:
         agent = agent_in(owner)
         if agent != owner:
             return agent, owner
-        has_users = self.room.store.users is not UserWall.ISOLATED and (agent in self._with_users or self.room.has_users(agent))
+        has_users = self.room.store.users is not UserWall.ISOLATED and (
+            agent in self._with_users or self.room.has_users(agent, self._partitions)
+        )
         return (agent, users_of(agent)) if has_users else (agent,)
 
     def _book(self, owner: str, place: str) -> Book:

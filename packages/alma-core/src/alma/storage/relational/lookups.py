@@ -35,6 +35,10 @@ class Lookups:
         self._defined = defined
         self._found = found
 
+    def partitions(self) -> Mapping[int, Partition]:
+        """All partitions by row that are known without looking."""
+        return self._holding(())
+
     def find(self, memory_ids: Iterable[str]) -> dict[str, Place]:
         """Where memories are kept, by id, in the order of the ids. Ids that this project does not have are left out."""
         ids = _distinct(memory_ids)

@@ -352,6 +352,8 @@ class Write:
         return number
 
     def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
+        if not self.new_by_row:
+            return self.known.by_row
         return ChainMap(self.new_by_row, self.known.by_row)  # type: ignore[arg-type] # which is only read
 
     def _sealed(self, data: bytes, place: str) -> bytes:
