@@ -92,6 +92,7 @@ def _arguments(flag: Flag, alma: ALMA, folder: Path) -> dict[str, Any]:
     (memory,) = alma.list_memories(limit=1)
     needed: dict[str, dict[str, Any]] = {
         "forget": {"memory_ids": [memory.id]},
+        "forget_user": {"user_id": "ann"},
         "purge": {"memory_ids": [memory.id]},
         "undo": {"to": 0},
         "retrieve": {"task": "Deploy", "agent": "helena"},

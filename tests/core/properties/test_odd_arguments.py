@@ -150,6 +150,7 @@ class Shop:
             "undo": {"to": alma.get_stats().journal_records},
             "undo_preview": {"to": 0},
             "forget": {"agent": "nobody"},
+            "forget_user": {"user_id": "u"},
             "purge": {"memory_ids": []},
             "quarantined": {},
             "release_quarantined": {"memory_ids": []},
