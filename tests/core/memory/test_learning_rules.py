@@ -158,3 +158,14 @@ def test_one_item_near_a_forbidden_category_stores_none_and_is_named(alma: ALMA,
             alma.learn_many({"agent": "helena", "task": task, "outcome": True} for task in tasks)
         else:
             alma.add_many(Outcome(agent="helena", task_description=task) for task in tasks)
+
+
+def test_what_was_proven_stays_so_while_other_strategies_are_tried(alma: ALMA) -> None:
+    seen = set()
+    for number in range(40):
+        alma.learn("dev", f"Deploy service {number}", True, "blue-green", task_type="deploying")
+        alma.learn("dev", f"Deploy thing {number}", number % 4 == 0, "all at once", task_type="deploying")
+        if number > 30:
+            seen |= {rule.metadata["status"] for rule in alma.list_memories("heuristic")}
+
+    assert seen == {"proven"}

@@ -167,11 +167,16 @@ class _Judged:
         works = heuristic_level(self.row, needed) if self._is_corroborated() else None
         fails = anti_pattern_level(self.row, needed)
         works_now = changed(seen.heuristic_status, works.standing if works else None)
-        if works_now and (self.is_touched or works_now != seen.heuristic_status):
+        if works_now and self._is_due(works_now, seen.heuristic_status):
             self._settle_heuristic(works_now, works)
         fails_now = changed(seen.anti_pattern_status, fails.standing if fails else None)
-        if fails_now and (self.is_touched or fails_now != seen.anti_pattern_status):
+        if fails_now and self._is_due(fails_now, seen.anti_pattern_status):
             self._settle_anti_pattern(fails_now, fails)
+
+    def _is_due(self, now: Standing, before: str | None) -> bool:
+        """Whether a standing has to be settled. Only what was touched is proven anew, so what else is likely now may still be proven."""
+        is_kept = before == Standing.PROVEN and now is Standing.LIKELY
+        return self.is_touched or (now != before and not is_kept)
 
     def _is_corroborated(self) -> bool:
         """Whether more speaks for the strategy than one voice that repeats itself: a success that others judged, or own words of several tasks."""
