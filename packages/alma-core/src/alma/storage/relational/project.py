@@ -370,7 +370,7 @@ class SQLProject(Lookups):
         rows = list(session.all("partitions", {"project": project, "after": known.upto}))
         upto = newest or max((row for row, *_ in rows), default=known.upto)
         if upto > known.upto:
-            if not all(kind for *_, kind in rows):  # some were dropped: see `purging.drop_partitions`
+            if not all(kind for *_, kind in rows):  # some were dropped: see `purging`
                 known, rows = Partitions({}, {}, 0), list(session.all("partitions", {"project": project, "after": 0}))
             made = [Partition(row, bool(is_user), owner, kind) for row, is_user, owner, kind in rows if kind]
             by_row = {partition.row: partition for partition in made}

@@ -6,7 +6,7 @@ history, undo and `verify` read it. When a purge record itself names what is pur
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from alma import journal
@@ -31,11 +31,13 @@ _SURFACES = {"memory rows": "memory", "passages": "passage", "usage": "usage", "
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """The result of a purge: the changes of its record, what it erased, and the ids and texts by which to look for what it left."""
+    """The result of a purge: the changes of its record, what it erased, the ids and texts by which to look for what it left, and the rows of the
+    partitions that are gone."""
 
     changes: Sequence[Change]
     erased: Erased
     signs: Sequence[str]
+    partitions: Collection[int]
 
 
 @dataclass(slots=True)
@@ -66,7 +68,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     kept = _erase_payloads(log, made, doomed, {seq for seqs in touched.values() for seq in seqs}, texts, hashes, found)
     _delete_rows(view, text, doomed, seq, found)
     _drop_vectors(view, hashes, found)
-    drop_partitions(view, found)
+    dropped = _drop_partitions(view, found)
     for name in doomed:
         view.session.run("touched_delete", {"of_project": view.project, "of_key": name})
     found.add("history index", sum(map(len, touched.values())))
@@ -75,7 +77,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     changes = [*kept, _numbered(journal.tombstones(sorted(doomed), salt), seq), _numbered(count, seq)]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
     signs = [*known, *with_them.rules, *(text for text in texts if len(text) >= LONG_ENOUGH)]
-    return Purged(changes, Erased(seq, known, found.counts, with_them.left), signs)
+    return Purged(changes, Erased(seq, known, found.counts, with_them.left), signs, dropped)
 
 
 def _names(view: View, records: Sequence[str]) -> Iterator[str]:
@@ -186,17 +188,18 @@ def _drop_vectors(view: View, hashes: Mapping[bytes, str], found: _Counts) -> No
     found.add("vectors", 0)
 
 
-def drop_partitions(view: View, found: _Counts) -> None:
+def _drop_partitions(view: View, found: _Counts) -> list[int]:
     """Deletes the partitions of users in which nothing is left, for they name the user. A nameless new one has other processes read all anew."""
     unused = list(view.all("partitions_unused"))
     former = [row["row"] for row in unused if not row["kind"]]
     of_users = [row["row"] for row in unused if row["kind"] and (row["is_user"] or user_in(row["owner"]) is not None)]
     found.add("names of users", len(of_users))
     if not of_users:
-        return
+        return []
     for number in (*former, *of_users):
         view.session.run("partition_delete", {"of_row": number})
     view.session.insert("partition_insert", {"project": view.project, "is_user": 0, "owner": "", "kind": ""})
+    return of_users
 
 
 def _numbered(change: Change, seq: int) -> Change:

@@ -242,6 +242,7 @@ class Write:
             raise CorruptStoreError(f"what is to be purged is damaged: {error}; nothing was erased, see `alma verify`") from error
         if made is not None:
             self.changes += made.changes
+            self.known = self.known.without(made.partitions)
         return made
 
     def finish(self) -> bytes | None:
