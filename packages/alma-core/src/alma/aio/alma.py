@@ -74,6 +74,8 @@ class AsyncAdmin:
     content_hash = _mirrored(ALMA.content_hash)
     forget = _mirrored(ALMA.forget)
     purge = _mirrored(ALMA.purge)
+    forget_user = _mirrored(ALMA.forget_user)
+    users = _mirrored(ALMA.users)
     redact_existing = _mirrored(ALMA.redact_existing)
     maintain = _mirrored(ALMA.maintain)
     compact = _mirrored(ALMA.compact)
