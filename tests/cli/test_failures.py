@@ -42,6 +42,10 @@ FAILING: dict[str, list[str]] = {
     "add": ["nonsense", "a=b", "-a", "helena"],
     "export": ["no-folder/backup.jsonl"],
     "import": ["none.jsonl"],
+    "keygen": ["no-folder.txt/alma.key"],
+    "encrypt": [],
+    "decrypt": ["--key-file", "none.key"],
+    "rotate-key": ["--to", "none.key"],
 }
 """Arguments that are well formed and fail, in a folder with a project."""
 

@@ -21,6 +21,16 @@ class TestSQLStorage(StoreContract, FileStoreContract, ReembeddableContract):
         return open_it
 
 
+class TestEncryptedStorage(StoreContract, FileStoreContract, ReembeddableContract):
+    @pytest.fixture
+    def open_store(self) -> OpenStore:
+        def open_it(folder: Path) -> SQLStorage:
+            SQLStorage.create(folder / "alma.db", MockEmbedder(16).fingerprint, at=START, key=bytes(32))
+            return SQLStorage(folder / "alma.db", at=START, key=bytes(32))
+
+        return open_it
+
+
 class TestMockStorage(StoreContract, FileStoreContract, ReembeddableContract):
     @pytest.fixture
     def open_store(self) -> OpenStore:

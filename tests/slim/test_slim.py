@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA
+from alma.errors import MissingDependencyError
 
 TASK = "Deploy the authentication service"
 
@@ -22,7 +23,7 @@ def learn_once(store: Path) -> None:
         alma.learn(agent="dev", task=TASK, outcome="success", strategy_used="Blue-green deployment with health checks")
 
 
-@pytest.mark.parametrize("module", ["alma_minilm", "onnxruntime", "tokenizers", "typer"])
+@pytest.mark.parametrize("module", ["alma_minilm", "cryptography", "onnxruntime", "tokenizers", "typer"])
 def test_no_extra_is_installed(module: str) -> None:
     assert importlib.util.find_spec(module) is None
 
@@ -32,6 +33,12 @@ def test_what_was_learned_is_found_without_a_model(store: Path) -> None:
     with ALMA.open(store, project_id="shop") as alma:
         memories = alma.retrieve(task=TASK, agent="dev")
     assert [outcome.strategy_used for outcome in memories.outcomes] == ["Blue-green deployment with health checks"]
+
+
+def test_a_key_says_which_extra_it_needs_and_makes_no_store(store: Path) -> None:
+    with pytest.raises(MissingDependencyError, match=r"alma-core\[encryption\]"):
+        ALMA.open(store, project_id="shop", encryption_key=bytes(32))
+    assert list(store.iterdir()) == []
 
 
 def test_another_agent_is_shown_nothing(store: Path) -> None:

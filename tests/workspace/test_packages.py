@@ -17,6 +17,7 @@ PUBLIC = {
     "alma.config",
     "alma.embedding",
     "alma.errors",
+    "alma.encryption",
     "alma.files",
     "alma.integration",
     "alma.protocols",

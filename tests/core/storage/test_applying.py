@@ -12,6 +12,7 @@ from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, S
 from alma.journal import Change
 from alma.protocols import Write
 from alma.storage.relational.logical import NO_USAGE
+from alma.storage.relational.seal import OpenSeal
 from alma.testing.contracts.stored import found_by_words
 from alma.types import Heuristic, Passage
 from alma.types.evidence import evidence_id, text_key
@@ -269,7 +270,7 @@ def test_a_damaged_row_is_not_changed(shop: ALMA, tmp_path: Path) -> None:
         write.apply([change])
 
 
-class Scrambling:
+class Scrambling(OpenSeal):
     """A seal that turns every byte around, so that what passes it by shows."""
 
     def seal(self, data: bytes, /, *, place: str) -> bytes:
@@ -279,6 +280,12 @@ class Scrambling:
         plain = bytes(255 - byte for byte in data)
         assert plain.startswith(place.encode()), place
         return plain.removeprefix(place.encode())
+
+    def hide(self, data: bytes, /, *, place: str) -> bytes:
+        return self.seal(data, place=place)
+
+    def reveal(self, data: bytes, /, *, place: str) -> bytes:
+        return self.open(data, place=place)
 
 
 def test_changes_history_and_purging_pass_the_seal(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ OLDEST_PYTHON = (3, 11)
 EXTRAS = {
     "local": ("alma-minilm", "onnxruntime", "tokenizers"),
     "cli": ("typer", "rich"),
+    "encryption": ("cryptography",),
     "openai": ("httpx",),
     "sentence-transformers": ("sentence-transformers", "torch"),
 }

@@ -18,6 +18,8 @@ alma:
   # openai, azure and sentence-transformers need a block, say openai: {api_key: "${OPENAI_API_KEY}"}; `alma reindex` changes over
 """
 _UPKEEP = """
+  # Encryption at rest. `alma keygen FILE` makes a key, `alma encrypt` encrypts a store that is there already.
+  # encryption: {key_file: ~/.config/alma.key}
   # What `alma maintain` archives, and how often a process that stays open does so by itself. What goes can be brought back.
   # forgetting: {outcome: {window: 10000}, heuristic: {min_confidence: 0.2}}
   # maintenance: {every: 1d}

@@ -389,6 +389,15 @@ class Relearnable(Protocol):
         """Notes that this was done for a project."""
 
 
+@runtime_checkable
+class Encryptable(Protocol):
+    """A store that can encrypt what it holds."""
+
+    @property
+    def is_encrypted(self) -> bool:
+        """True when nothing readable may be written to a file, caches included."""
+
+
 class NextVectors(Protocol):
     """The vectors that a store will have under another embedder, kept as they are made, so that who was interrupted goes on."""
 

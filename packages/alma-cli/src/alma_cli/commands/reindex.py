@@ -34,6 +34,7 @@ def reindex(
     from alma import ALMA
     from alma.config import load_settings
     from alma.embedding import create_embedder
+    from alma.encryption import configured_key
 
     path = config_path(config)
     settings = load_settings(path)
@@ -42,7 +43,12 @@ def reindex(
     wanted = dimension or (settings.embedding_dim if is_configured else None)
     chosen = create_embedder(name, dimension=wanted, options=settings.embedder_options)
     with (
-        ALMA.open(settings.storage_dir, project_id=settings.project_id, db_name=settings.db_name) as alma,
+        ALMA.open(
+            settings.storage_dir,
+            project_id=settings.project_id,
+            db_name=settings.db_name,
+            encryption_key=configured_key(settings),
+        ) as alma,
         _bar(json) as progress,
     ):
         report = alma.reindex(chosen, progress)

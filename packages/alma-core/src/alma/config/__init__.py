@@ -6,6 +6,7 @@ from alma.config.paths import CONFIG_FILE, check_db_name, project_folder, resolv
 from alma.config.settings import (
     AzureOpenAISettings,
     ChromaSettings,
+    EncryptionSettings,
     OpenAISettings,
     PineconeSettings,
     PostgresSettings,
@@ -20,6 +21,7 @@ __all__ = [
     "CONFIG_FILE",
     "AzureOpenAISettings",
     "ChromaSettings",
+    "EncryptionSettings",
     "ForgettingRule",
     "ForgettingSettings",
     "MaintenanceSettings",

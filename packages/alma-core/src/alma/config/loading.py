@@ -10,11 +10,12 @@ from pydantic_core import ErrorDetails
 
 from alma.config.forgetting import ForgettingRule, ForgettingSettings, MaintenanceSettings, OutcomeRule
 from alma.config.nearest import suggestion
-from alma.config.paths import project_folder, resolve_storage_dir
+from alma.config.paths import project_folder, resolve_key_file, resolve_storage_dir
 from alma.config.reading import Plain, read_yaml
 from alma.config.settings import (
     AzureOpenAISettings,
     ChromaSettings,
+    EncryptionSettings,
     OpenAISettings,
     PineconeSettings,
     PostgresSettings,
@@ -100,7 +101,10 @@ def _settings(block: Block, prefix: str, file: Path, environ: Mapping[str, str])
     storage_dir = filled.get("storage_dir", DEFAULT_STORAGE_DIR)
     if not isinstance(storage_dir, str):
         raise ConfigurationError(f"{prefix}storage_dir: must be text; put it in quotes")
-    folder = resolve_storage_dir(storage_dir, project_folder(file, storage_dir))
+    base = project_folder(file, storage_dir)
+    folder = resolve_storage_dir(storage_dir, base)
+    if isinstance(encryption := filled.get("encryption"), dict) and isinstance(key_file := encryption.get("key_file"), str):
+        encryption["key_file"] = str(resolve_key_file(key_file, base))
     try:
         return Settings.model_validate(filled | {"storage_dir": folder})
     except ValidationError as error:
@@ -142,7 +146,18 @@ def _check_maintenance(maintenance: Block, prefix: str) -> None:
     _check_block(maintenance, prefix, _keys(MaintenanceSettings))
 
 
-_CHECKS = {"scoring": _check_scoring, "forgetting": _check_forgetting, "maintenance": _check_maintenance}
+def _check_encryption(encryption: Block, prefix: str) -> None:
+    if "key" in encryption:
+        raise ConfigurationError(f"{prefix}key: a key is never in a configuration; name its place by key_file or key_env")
+    _check_block(encryption, prefix, _keys(EncryptionSettings))
+
+
+_CHECKS = {
+    "encryption": _check_encryption,
+    "scoring": _check_scoring,
+    "forgetting": _check_forgetting,
+    "maintenance": _check_maintenance,
+}
 
 Checked = TypeVar("Checked", bound=BaseModel)
 

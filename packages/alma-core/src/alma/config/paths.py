@@ -55,6 +55,17 @@ def resolve_storage_dir(value: str | Path, project_folder: Path) -> Path:
     return path
 
 
+def resolve_key_file(value: str, project_folder: Path) -> Path:
+    """Returns the path of a key file, absolute. `~` is the home folder, a relative path starts at `project_folder`."""
+    if not value.strip():
+        raise ConfigurationError("encryption.key_file is empty; give the path that `alma keygen` wrote a key to")
+    _refuse_control_characters("encryption.key_file", value)
+    try:
+        return Path(os.path.abspath(project_folder / Path(value).expanduser()))
+    except RuntimeError as error:
+        raise ConfigurationError(f"encryption.key_file {quoted(value, _LONGEST)} cannot be used: {error}") from error
+
+
 def check_db_name(value: str) -> str:
     """Returns `value` itself. Raises `ConfigurationError` unless it is a plain file name of at most 100 characters that stays inside its
     folder."""

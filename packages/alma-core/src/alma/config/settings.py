@@ -1,5 +1,7 @@
 """All configuration settings, as frozen values."""
 
+import os
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -61,6 +63,37 @@ class ScoringSettings(_Block):
 
     weights: ScoringWeights = ScoringWeights()
     half_life_days: Annotated[float, Field(gt=0.0, le=36_500.0, allow_inf_nan=False)] | None = None
+
+
+class EncryptionSettings(_Block):
+    """Where the key of an encrypted store is: a file, or a variable of the environment. The key itself is never in a configuration."""
+
+    key_file: Path | None = None
+    key_env: Text | None = None
+
+    def key(self, environ: Mapping[str, str] = os.environ) -> Path | bytes:
+        """Returns the path of the key file, or the key as the variable holds it. `ConfigurationError` if that is not set."""
+        if self.key_file is not None:
+            return self.key_file
+        name = self.key_env or ""
+        if not environ.get(name):
+            raise ConfigurationError(
+                f"encryption.key_env: the variable {name!r} is not set; it should hold a key, as `alma keygen` writes one"
+            )
+        return environ[name].encode("utf-8", "replace")
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.key_file is None) is (self.key_env is None):
+            raise ValueError("name one place of the key: key_file or key_env")
+        return self
+
+    @field_validator("key_file")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.is_absolute():
+            raise ValueError("must be an absolute path")
+        return value
 
 
 class PostgresSettings(_Block):
@@ -153,6 +186,7 @@ class Settings(_Block):
     lock_timeout: Annotated[float, Field(ge=0.0, le=3600.0, allow_inf_nan=False)] | None = None
     redact: Literal["on", "off", "personal"] = "on"
     users: UserWall = UserWall.SEPARATE
+    encryption: EncryptionSettings | None = None
     agents: dict[Name, MemoryScope] = {}
     scoring: ScoringSettings = ScoringSettings()
     forgetting: ForgettingSettings = ForgettingSettings()

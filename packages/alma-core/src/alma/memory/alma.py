@@ -23,6 +23,7 @@ from alma.memory.recall import strategies as tried
 from alma.memory.recall.search import ARMS
 from alma.memory.redacting import Redact
 from alma.protocols import Clock, Embedder, Store
+from alma.storage.encryption.keys import EncryptionKey
 from alma.types.custom import CustomMemoryType
 from alma.types.episodes import EpisodeRecord
 from alma.types.explanation import RetrievalExplanation
@@ -71,6 +72,7 @@ class ALMA(Admin):
         lock_timeout: float | None = None,
         redact: Redact = "on",
         users: str = UserWall.SEPARATE,
+        encryption_key: EncryptionKey | None = None,
         clock: Clock = utc_now,
     ) -> Self:
         """Opens the memory in a folder, and creates it if necessary; no configuration file needed.
@@ -81,6 +83,7 @@ class ALMA(Admin):
         `redact` says what is replaced in each text before it is stored: secrets ("on"), personal data too ("personal"), nothing ("off"), or
         what a function of yours replaces; see `docs/security.md`. `users` says what crosses between users, of what agents recorded for
         them: counts and strategies without their words ("separate"), nothing ("isolated"), everything ("shared"); see `docs/users.md`.
+        `encryption_key` encrypts a new store and opens an encrypted one: 32 bytes, the path of a key file, or a function that returns a key.
         """
         name = args.checked_name(project_id, "project_id")
         store = opening.open_store(
@@ -96,6 +99,7 @@ class ALMA(Admin):
             lock_timeout=lock_timeout,
             redact=redact,
             users=users,
+            encryption_key=encryption_key,
         )
         return cls(lifecycle.recovered(store.room(name)))
 
@@ -117,6 +121,7 @@ class ALMA(Admin):
             lock_timeout=settings.lock_timeout,
             redact=settings.redact,
             users=settings.users,
+            encryption_key=opening.configured_key(settings),
             storage=settings.storage,
             options=settings.storage_options,
         )

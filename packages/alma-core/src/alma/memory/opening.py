@@ -11,6 +11,7 @@ from alma.config import (
     ForgettingSettings,
     MaintenanceSettings,
     ScoringSettings,
+    Settings,
     check_db_name,
     resolve_storage_dir,
     settings_block,
@@ -26,6 +27,7 @@ from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Embedder, Relearnable, Store, StoreRequest
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
+from alma.storage.encryption.keys import EncryptionKey, read_key
 from alma.storage.factories import SQLITE, open_named
 from alma.storage.lock_timeout import checked_timeout
 from alma.text import quoted
@@ -52,6 +54,7 @@ def open_store(
     lock_timeout: float | None = None,
     redact: Redact = "on",
     users: str = UserWall.SEPARATE,
+    encryption_key: EncryptionKey | None = None,
     storage: str = SQLITE,
     options: Mapping[str, object] | None = None,
 ) -> OpenStore:
@@ -65,6 +68,9 @@ def open_store(
     args.check_embedder(embedder, embedding_dim)
     seconds = _timeout(lock_timeout)
     redact, wall = checked_redact(redact), _wall(users)
+    key = None if encryption_key is None else read_key(encryption_key)
+    if key is not None and storage != SQLITE:
+        raise ConfigurationError(f"encryption: the store {quoted(storage)} does not encrypt; remove the key, or use {SQLITE}")
     folder, file = resolve_storage_dir(storage_dir, Path.cwd()), check_db_name(db_name)
     scopes = {args.checked_name(name, "agent"): _scope(name, rules) for name, rules in (agents or {}).items()}
     scoring = scoring or ScoringSettings()
@@ -73,7 +79,13 @@ def open_store(
     upkeep = settings_block(MaintenanceSettings, {} if maintenance is None else maintenance, "maintenance")
     at = f"{folder / file}" if storage == SQLITE else f"the {storage} store of {folder}"
     made = StoreRequest(
-        str(folder), file, clock(), seconds, options or {}, lambda: _fingerprint(at, embedder, embedding_dim, embedder_options)
+        str(folder),
+        file,
+        clock(),
+        seconds,
+        options or {},
+        lambda: _fingerprint(at, embedder, embedding_dim, embedder_options),
+        key,
     )
     opened = open_named(storage, made)
     try:
@@ -85,6 +97,8 @@ def open_store(
     store = OpenStore(
         opened, folder, texts, clock, scopes, profile, redaction, embedder_options, rules, upkeep, sizes or SearchSizes(), wall
     )
+    if store.is_encrypted:
+        store.drop_snapshots()
     _relearn(store)
     if upkeep.every is not None:
         Schedule(store).start()
@@ -96,6 +110,12 @@ def _wall(users: object) -> UserWall:
         return UserWall(users if isinstance(users, str) else "")
     except ValueError:
         raise ConfigurationError(f"users is {quoted(users)}; it must be {', '.join(map(repr, map(str, UserWall)))}") from None
+
+
+def configured_key(settings: Settings) -> bytes | None:
+    """Returns the key that a configuration names, `None` if it names none. `ConfigurationError` if there is none at that place."""
+    place = settings.encryption
+    return None if place is None else read_key(place.key(), name=f"the variable {place.key_env!r}")
 
 
 def _relearn(store: OpenStore) -> None:

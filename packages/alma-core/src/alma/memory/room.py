@@ -2,13 +2,16 @@
 
 import contextlib
 import hashlib
+import io
 import logging
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
@@ -28,7 +31,7 @@ from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
-from alma.protocols import Clock, Project, Store, Write
+from alma.protocols import Clock, Encryptable, Project, Store, Write
 from alma.scoring import Profile
 from alma.text import normalised, spelt
 from alma.types.identity import to_micros
@@ -66,12 +69,14 @@ class IndexCache:
         path: Path,
         snapshot_from: int = SNAPSHOT_FROM,
         faiss_above: int = FAISS_ABOVE,
+        keeps_snapshot: bool = True,
     ) -> None:
         self._project = project
         self._identity = identity
         self._path = path
         self._snapshot_from = snapshot_from
         self._faiss_above = faiss_above
+        self._keeps_snapshot = keeps_snapshot
         self._index: ProjectIndex | None = None
         self._saved_upto = 0
         self._lock = threading.Lock()
@@ -98,6 +103,8 @@ class IndexCache:
         return ProjectIndex(self._identity.fingerprint.dimension, faiss_above=self._faiss_above)
 
     def _loaded(self, head: int) -> ProjectIndex | None:
+        if not self._keeps_snapshot:
+            return None
         index = load(self._path, self._identity, newest=head, head_at=self._project.head_at)
         self._saved_upto = index.upto if index else 0
         return index
@@ -105,7 +112,7 @@ class IndexCache:
     def save(self) -> None:
         """Writes the snapshot of the current content, without purged memories, if that saves the next process much time."""
         index = self._index
-        if index is None or len(index) < self._snapshot_from or index.upto == self._saved_upto:
+        if not self._keeps_snapshot or index is None or len(index) < self._snapshot_from or index.upto == self._saved_upto:
             return
         try:
             index = self.current()
@@ -164,6 +171,15 @@ class OpenStore:
         self.openings = Openings()
         self.beside = Pool("alma-search", closed=f"the store in {self.folder} was closed; open ALMA again")
 
+    @property
+    def is_encrypted(self) -> bool:
+        """True when nothing readable may be written to a file."""
+        return isinstance(self.storage, Encryptable) and self.storage.is_encrypted
+
+    def spool(self) -> BinaryIO:
+        """Returns an unnamed temporary file; one in memory if the store is encrypted, because a file on disk would be readable."""
+        return io.BytesIO() if self.is_encrypted else tempfile.TemporaryFile()
+
     def room(self, name: str) -> "Room":
         """Returns the project of that name, the same object for every caller."""
         return self.projects.setdefault(name, self._room(name)) if name not in self.projects else self.projects[name]
@@ -171,7 +187,13 @@ class OpenStore:
     def _room(self, name: str) -> "Room":
         project = self.storage.project(name)
         identity = SnapshotIdentity(self.storage.id, name, self.texts.fingerprint)
-        index = IndexCache(project, identity=identity, path=self._snapshot_path(name), faiss_above=self.sizes.faiss_above)
+        index = IndexCache(
+            project,
+            identity=identity,
+            path=self._snapshot_path(name),
+            faiss_above=self.sizes.faiss_above,
+            keeps_snapshot=not self.is_encrypted,
+        )
         return Room(self, project, index)
 
     def _snapshot_path(self, name: str) -> Path:

@@ -1,7 +1,7 @@
 """Content of a store, as plain values. Row numbers are handles of one database, as in `alma.protocols`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
@@ -155,6 +155,7 @@ class StoreRequest:
 
     `folder` is absolute, and for files of this machine: a database file, or caches beside a database elsewhere. `options` is the block of the
     configuration that bears the store's name. `fingerprint` is called only where a store is made, and may load a model.
+    With an `encryption_key` nothing readable may be stored.
     """
 
     folder: str
@@ -163,3 +164,4 @@ class StoreRequest:
     lock_timeout: float | None
     options: Mapping[str, object]
     fingerprint: Callable[[], Fingerprint]
+    encryption_key: bytes | None = field(default=None, repr=False)

@@ -86,7 +86,7 @@ def import_from(room: Room, source: Target, *, on_conflict: str = "error", progr
 
 
 def _imported(room: Room, source: Target, on_progress: Progress | None, *, is_strict: bool) -> ImportReport:
-    with _opened(source) as given, tempfile.TemporaryFile() as spool, tempfile.TemporaryFile() as clean:
+    with _opened(source) as given, room.store.spool() as spool, room.store.spool() as clean:
         file = redacted_export(given, room.store.redaction, clean) if room.store.redaction.given != "off" else given
         try:
             contents = checked_file(file)

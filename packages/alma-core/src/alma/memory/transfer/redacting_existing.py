@@ -4,7 +4,6 @@ A secret may be in any record of the journal, and evidence and rules are named b
 and imported in one transaction. What no record can be redacted in, it loses: history begins anew.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, BinaryIO
@@ -33,7 +32,7 @@ def redact_existing(room: Room, *, dry_run: bool) -> RedactReport:
         raise ValidationError(
             'the store was opened with redact="off"; open it with "on", "personal" or a function to redact what it holds'
         )
-    with tempfile.TemporaryFile() as spool, tempfile.TemporaryFile() as clean, tempfile.TemporaryFile() as numbers:
+    with room.store.spool() as spool, room.store.spool() as clean, room.store.spool() as numbers:
         export(room, spool)
         found = _found(room, redaction, spool)
         if dry_run or not (found.rows or found.history):

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from alma.errors import ConflictError, CorruptStoreError, StorageError
 from alma.journal import Change, entity
 from alma.storage.relational.logical import TABLES, View, passage_from, passages_of
-from alma.storage.relational.rows import Row, compared_text, text_hash, vector_checksum
+from alma.storage.relational.rows import TEXT, Row, compared_text, text_hash, vector_checksum
+from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import NotUniqueError
 from alma.storage.relational.text_index import Searched, TextIndex
 
@@ -141,22 +142,20 @@ def store_vector(view: View, text: str, vector: bytes | None) -> None:
     digest = text_hash(text)
     if vector is not None:
         store_vectors(view, {digest: vector})
-    elif view.one("vector_exists", text_hash=digest) is None:
+    elif view.one("vector_exists", text_hash=view.seal.hide(digest, place=TEXT)) is None:
         raise StorageError(f"there is no vector for a passage that has to be found by one: {text[:60]!r}")
 
 
 def store_vectors(view: View, vectors: Mapping[bytes, bytes]) -> None:
     """Keeps the vectors of texts, by the hashes of these; not in place of one that is there."""
-    rows = [
-        {
-            "project": view.project,
-            "text_hash": digest,
-            "vector": view.seal.seal(vector, place="vector.vector"),
-            "checksum": vector_checksum(digest, vector),
-        }
-        for digest, vector in vectors.items()
-    ]
+    rows = [{"project": view.project, **sealed_vector(view.seal, digest, vector)} for digest, vector in vectors.items()]
     view.session.run_many("vector_insert", rows)
+
+
+def sealed_vector(seal: Seal, digest: bytes, vector: bytes) -> Row:
+    """The columns of a vector, given the hash of its text."""
+    hidden, sealed = seal.hide(digest, place=TEXT), seal.seal(vector, place="vector.vector")
+    return {"text_hash": hidden, "vector": sealed, "checksum": vector_checksum(hidden, sealed)}
 
 
 def _remove_from_indexes(view: View, change: Change, raw: Row, columns: Row | None, seq: int) -> None:

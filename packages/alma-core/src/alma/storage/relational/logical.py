@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma.protocols import StoredRow
-from alma.storage.relational.rows import UNREADABLE, Row, dump_body, passage_key, text_hash
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_body, passage_key, text_hash
+from alma.storage.relational.seal import Seal, hidden_text, opened_text, revealed_text, sealed_text
 from alma.storage.relational.session import Session
 from alma.types.identity import from_micros
 from alma.types.partition import Partition
@@ -29,7 +29,7 @@ NO_USAGE: Mapping[str, float] = {
 }
 """The counts of a memory of which nothing was counted yet. Whole numbers stay whole, the others never look like them, for content hashes differ."""
 _EVIDENCE = (
-    *("id", "agent", "task_class", "successes", "trials", "operative_successes", "operative_trials", "unverified", "observed_at"),
+    *("id", "agent", "successes", "trials", "operative_successes", "operative_trials", "unverified", "observed_at"),
     *("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status"),
 )
 
@@ -145,7 +145,7 @@ class _Memories(LogicalTable):
             "is_user": is_user,
             "owner": owner,
             "body": json.loads(view.seal.open(raw["body"], place="memory.body")),
-            "content_hash": raw["content_hash"].hex(),
+            "content_hash": view.seal.reveal(raw["content_hash"], place=CONTENT).hex(),
         }
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
@@ -153,7 +153,7 @@ class _Memories(LogicalTable):
             **{name: row[name] for name in _PLAIN},
             "partition": view.partition((row["is_user"], row["owner"], row["kind"])),
             "body": view.seal.seal(dump_body(row["body"]), place="memory.body"),
-            "content_hash": bytes.fromhex(row["content_hash"]),
+            "content_hash": view.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
         }
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
@@ -177,7 +177,8 @@ class _Passages(LogicalTable):
 
     def decoded(self, view: View, raw: Row) -> Row:
         texts = {name: view.seal.open(raw[name], place=f"passage.{name}").decode() for name in ("speaker", "text", "keywords")}
-        if raw["text_hash"] is not None and raw["text_hash"] != text_hash(texts["text"]):
+        digest = None if raw["text_hash"] is None else view.seal.reveal(raw["text_hash"], place=TEXT)
+        if digest is not None and digest != text_hash(texts["text"]):
             raise ValueError("its text is not the one that was embedded")
         return {
             **texts,
@@ -185,7 +186,7 @@ class _Passages(LogicalTable):
             "position": raw["position"],
             "time": raw["time"],
             "is_own": flag(raw["is_own"], "is_own"),
-            "text_hash": raw["text_hash"].hex() if raw["text_hash"] else None,
+            "text_hash": digest.hex() if digest else None,
             "is_live": flag(raw["is_live"], "is_live"),
         }
 
@@ -196,7 +197,7 @@ class _Passages(LogicalTable):
             **{name: int(row[name]) for name in ("is_own", "is_live")},
             **texts,
             "memory": _number(view, row["memory"]),
-            "text_hash": bytes.fromhex(row["text_hash"]) if row["text_hash"] else None,
+            "text_hash": view.seal.hide(bytes.fromhex(row["text_hash"]), place=TEXT) if row["text_hash"] else None,
         }
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
@@ -274,7 +275,8 @@ class _Evidence(LogicalTable):
             **{name: raw[name] for name in _EVIDENCE},
             "strategy": strategy,
             "strategy_hash": raw["strategy_hash"].hex(),
-            "recent": json.loads(raw["recent"]),
+            "task_class": revealed_text(view.seal, raw["task_class"], place="evidence.task_class"),
+            "recent": json.loads(opened_text(view.seal, raw["recent"], place="evidence.recent")),
             "reasons": json.loads(view.seal.open(raw["reasons"], place="evidence.reasons")),
             "task": None if raw["task"] is None else view.seal.open(raw["task"], place="evidence.task").decode(),
         }
@@ -284,7 +286,8 @@ class _Evidence(LogicalTable):
             **{name: row[name] for name in _EVIDENCE},
             "strategy": view.seal.seal(row["strategy"].encode(), place="evidence.strategy"),
             "strategy_hash": bytes.fromhex(row["strategy_hash"]),
-            "recent": dump_body(row["recent"]).decode(),
+            "task_class": hidden_text(view.seal, row["task_class"], place="evidence.task_class"),
+            "recent": sealed_text(view.seal, dump_body(row["recent"]).decode(), place="evidence.recent"),
             "reasons": view.seal.seal(dump_body(row["reasons"]), place="evidence.reasons"),
             "task": None if row["task"] is None else view.seal.seal(row["task"].encode(), place="evidence.task"),
         }

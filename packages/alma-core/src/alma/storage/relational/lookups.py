@@ -7,7 +7,7 @@ from typing import Any
 
 from alma.protocols import Place
 from alma.storage.relational.logical import NO_USAGE, View
-from alma.storage.relational.rows import memory_from, text_hash
+from alma.storage.relational.rows import TEXT, memory_from, text_hash
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.memories import MEMORY_CLASSES, AnyMemory
 from alma.types.partition import Partition
@@ -67,10 +67,10 @@ class Lookups:
 
     def vectors(self, texts: Iterable[str]) -> dict[str, bytes]:
         """The stored float16 vectors of those of the texts that have one."""
-        hashes = {text_hash(text): text for text in texts}
         with self._opened() as view:
             if view is None:
                 return {}
+            hashes = {view.seal.hide(text_hash(text), place=TEXT): text for text in texts}
             wanted = [{"project": view.project, "text_hash": digest} for digest in hashes]
             found = view.session.many("vectors", wanted)
             return {hashes[row["text_hash"]]: view.seal.open(row["vector"], place="vector.vector") for row in found}

@@ -33,7 +33,8 @@ from alma.storage.relational.evidence import EvidenceReader
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.lookups import Lookups
 from alma.storage.relational.partitions import Partitions
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.rows import CONTENT
+from alma.storage.relational.seal import Seal, revealed_hash
 from alma.storage.relational.session import Database, Session
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.traces import traces
@@ -146,7 +147,10 @@ class SQLProject(Lookups):
         """Returns the columns that ranking needs, of the memories that are not archived, in no order."""
         with self._database.reading() as session:
             found = list(session.all("candidates", {"rows": json.dumps(memories)}))
-        return list(map(Candidate._make, found))
+        made = map(Candidate._make, found)
+        if not self._seal.is_secret:
+            return list(made)
+        return [each._replace(content_hash=revealed_hash(self._seal, each.content_hash, place=CONTENT)) for each in made]
 
     def counts(self) -> list[PartitionCount]:
         """How many memories each partition holds, archived ones left out, with the times of the oldest and the newest."""
@@ -392,10 +396,13 @@ class SQLProject(Lookups):
             memories=_integers(row[2] for row in live),
             partitions=_integers(row[3] for row in live),
             is_own=np.array([bool(row[4]) for row in live], dtype=np.bool_),
-            ties=_integers(int.from_bytes(row[5][:8], "big", signed=True) for row in live),
+            ties=_integers(int.from_bytes(self._content_hash(row)[:8], "big", signed=True) for row in live),
             vectors=np.frombuffer(vectors, dtype="<f2").reshape(len(live), self._dimension),
             removed=_integers(iter([*gone, *(row[1] for row in rows if not row[6])])),
         )
+
+    def _content_hash(self, row: ChangeRow) -> bytes:
+        return revealed_hash(self._seal, row[5], place=CONTENT)
 
     def _vector(self, row: ChangeRow) -> bytes:
         if row[7] is None:

@@ -16,7 +16,7 @@ from alma.storage.relational.applying import apply_changes
 from alma.storage.relational.evidence import counted_strategies, tried, tried_in_part
 from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.readback import purges
-from alma.storage.relational.rows import text_hash
+from alma.storage.relational.rows import TEXT, text_hash
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.unlearning import EVIDENCE, Log, unlearned
 from alma.text import matched_text
@@ -178,12 +178,13 @@ def _deletions(view: View, name: str) -> list[Change]:
 
 def _drop_vectors(view: View, hashes: Mapping[bytes, str], found: _Counts) -> None:
     """Deletes the vectors of the texts, where no other memory says the same and no strategy is compared by it."""
-    used = {digest for (digest,) in view.session.all("hashes", {"project": view.project})}
+    stored = view.session.all("hashes", {"project": view.project})
+    used = {view.seal.reveal(digest, place=TEXT) for (digest,) in stored}
     used |= {text_hash(text) for project, text in counted_strategies(view.session, view.seal) if project == view.project}
     used |= set(tried_in_part(view))
     strategies = tried(view)
     for digest in [digest for digest, key in hashes.items() if digest not in used and key not in strategies]:
-        place = {"of_project": view.project, "of_text_hash": digest}
+        place = {"of_project": view.project, "of_text_hash": view.seal.hide(digest, place=TEXT)}
         found.add("vectors", view.session.run("vector_drop", place))
     found.add("vectors", 0)
 

@@ -18,6 +18,7 @@ def record_from(values: Sequence[Any], view: View, name: str) -> JournalRecord:
     """The record of a row of the journal."""
     _, seq, at, actor, operation, payload, salt, digest, head = values
     opened = None if payload is None else view.seal.open(payload, place="journal.payload")
+    salt = None if salt is None else view.seal.open(salt, place="journal.salt")
     return JournalRecord(name, seq, at, actor, operation, opened, salt, digest, head)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from alma.errors import ConflictError, CorruptStoreError
 from alma.protocols import Unembedded
+from alma.storage.relational.applying import sealed_vector
 from alma.storage.relational.evidence import strategies
-from alma.storage.relational.rows import text_hash, vector_checksum
+from alma.storage.relational.rows import TEXT, text_hash
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Database, Session
 from alma.storage.relational.store_values import check_whole, note_checksum
@@ -63,7 +64,7 @@ class NextVectors:
     def _text(self, row: int, sealed: bytes, digest: bytes) -> str:
         """The text of a passage. `CorruptStoreError` if it is not the one that was stored: its vector would be of no use."""
         text = self.seal.open(sealed, place="passage.text").decode(errors="replace")
-        if text_hash(text) != digest:
+        if text_hash(text) != self.seal.reveal(digest, place=TEXT):
             raise CorruptStoreError(f"the text of passage {row} is damaged; see `alma verify`")
         return text
 
@@ -75,10 +76,8 @@ class NextVectors:
         rows = [
             {
                 "row": passage.row,
-                "text_hash": (digest := text_hash(passage.text)),
                 "embedder": self.number,
-                "vector": self.seal.seal(vector, place="vector.vector"),
-                "checksum": vector_checksum(digest, vector),
+                **sealed_vector(self.seal, text_hash(passage.text), vector),
             }
             for passage, vector in vectors.items()
         ]
@@ -93,7 +92,8 @@ class NextVectors:
 
     def _uncompared(self, session: Session) -> Iterator[tuple[int, str]]:
         for project, text in sorted(set(strategies(session, self.seal))):
-            given = {"project": project, "text_hash": text_hash(text), "embedder": self.number}
+            digest = self.seal.hide(text_hash(text), place=TEXT)
+            given = {"project": project, "text_hash": digest, "embedder": self.number}
             if next(session.all("vector_known", given), None) is None:
                 yield project, text
 
@@ -102,10 +102,8 @@ class NextVectors:
         rows = [
             {
                 "project": project,
-                "text_hash": (digest := text_hash(text)),
                 "embedder": self.number,
-                "vector": self.seal.seal(vector, place="vector.vector"),
-                "checksum": vector_checksum(digest, vector),
+                **sealed_vector(self.seal, text_hash(text), vector),
             }
             for (project, text), vector in vectors.items()
         ]

@@ -22,6 +22,9 @@ Row = dict[str, Any]
 PLACES = 1 << 32
 """The number of records that a project's journal has room for: a record's place is its project's row times this, plus its `seq`."""
 
+TEXT, CONTENT = "text_hash", "content_hash"
+"""The places of hashes in the seal: that of a text is the same in passages and vectors, which are joined by it."""
+
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """Errors that a damaged row raises where it is decoded."""
 
@@ -151,7 +154,7 @@ def text_hash(text: str) -> bytes:
 
 
 def vector_checksum(text_hash: bytes, vector: bytes) -> bytes:
-    """8 bytes by which a vector shows that is damaged, or is that of another text."""
+    """8 bytes by which a vector shows that is damaged, or is that of another text. Both as they are stored."""
     return hashlib.blake2b(text_hash + vector, digest_size=8).digest()
 
 

@@ -1,10 +1,19 @@
 """The one seam through which text, payloads and vectors enter and leave the database file."""
 
+from base64 import b64decode, b64encode
 from typing import Protocol
 
 
 class Seal(Protocol):
     """Protects bytes at rest. `place` names the table and column that the bytes belong to, so that they cannot be moved elsewhere."""
+
+    @property
+    def is_secret(self) -> bool:
+        """True when nothing readable may be stored: full text and vector snapshots then stay in memory."""
+
+    @property
+    def overhead(self) -> int:
+        """Number of bytes that `seal` adds to any data."""
 
     def seal(self, data: bytes, /, *, place: str) -> bytes:
         """Returns the bytes that are stored."""
@@ -12,9 +21,18 @@ class Seal(Protocol):
     def open(self, data: bytes, /, *, place: str) -> bytes:
         """Returns the bytes that `seal` was given. `CorruptStoreError` if it was changed since."""
 
+    def hide(self, data: bytes, /, *, place: str) -> bytes:
+        """Returns the bytes that are stored of data that rows are found by: equal for equal data and place."""
+
+    def reveal(self, data: bytes, /, *, place: str) -> bytes:
+        """Returns the bytes that `hide` was given. `CorruptStoreError` if it was changed since."""
+
 
 class OpenSeal:
     """No protection beyond the file's own permissions."""
+
+    is_secret = False
+    overhead = 0
 
     def seal(self, data: bytes, /, *, place: str) -> bytes:
         """The data as they are."""
@@ -23,3 +41,39 @@ class OpenSeal:
     def open(self, data: bytes, /, *, place: str) -> bytes:
         """The data as they are."""
         return data
+
+    def hide(self, data: bytes, /, *, place: str) -> bytes:
+        """The data as they are."""
+        return data
+
+    def reveal(self, data: bytes, /, *, place: str) -> bytes:
+        """The data as they are."""
+        return data
+
+
+def revealed_hash(seal: Seal, stored: bytes, *, place: str) -> bytes:
+    """Returns the hash that `hide` was given; a damaged one as it is stored, for it only orders and is compared. `verify` reports it."""
+    try:
+        return seal.reveal(stored, place=place)
+    except ValueError:
+        return stored
+
+
+def sealed_text(seal: Seal, text: str, *, place: str) -> str:
+    """Returns what a column of texts stores of a text."""
+    return b64encode(seal.seal(text.encode(), place=place)).decode() if seal.is_secret else text
+
+
+def opened_text(seal: Seal, stored: str, *, place: str) -> str:
+    """Returns the text that `sealed_text` was given."""
+    return seal.open(b64decode(stored), place=place).decode() if seal.is_secret else stored
+
+
+def hidden_text(seal: Seal, text: str, *, place: str) -> str:
+    """Returns what a column of texts stores of a text that rows are found by: equal for equal texts."""
+    return b64encode(seal.hide(text.encode(), place=place)).decode() if seal.is_secret else text
+
+
+def revealed_text(seal: Seal, stored: str, *, place: str) -> str:
+    """Returns the text that `hidden_text` was given."""
+    return seal.reveal(b64decode(stored), place=place).decode() if seal.is_secret else stored

@@ -11,7 +11,7 @@ from typing import Any
 from alma.errors import CorruptStoreError
 from alma.protocols import StoredRow
 from alma.storage.relational.logical import TABLES, View, passages_of
-from alma.storage.relational.rows import Row, content_hash, passage_key, text_hash
+from alma.storage.relational.rows import TEXT, Row, content_hash, passage_key, text_hash
 from alma.storage.relational.session import Session
 from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS
@@ -140,7 +140,8 @@ class Snapshot:
         )
 
     def _vector(self, text: str) -> str:
-        wanted = {"project": self.view.project, "text_hash": text_hash(text)}
+        digest = self.view.seal.hide(text_hash(text), place=TEXT)
+        wanted = {"project": self.view.project, "text_hash": digest}
         found = next(self.view.many("vectors", [wanted]), None)
         if found is None:
             raise CorruptStoreError(f"the vector of {text[:60]!r} is missing; see `alma verify`")

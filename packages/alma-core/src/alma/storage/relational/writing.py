@@ -20,6 +20,8 @@ from alma.storage.relational.lookups import Definitions, Lookups
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.purging import Purged, purge
 from alma.storage.relational.rows import (
+    CONTENT,
+    TEXT,
     UNREADABLE,
     Row,
     content_hash,
@@ -272,7 +274,12 @@ class Write:
             self.previous, project=self.project, seq=seq, at=at, actor=actor, operation=operation, digest=digest
         )
         said = {"project": self.row, "seq": seq, "at": at, "actor": actor, "operation": operation}
-        kept = {"payload": self._sealed(payload, "journal.payload"), "salt": salt, "digest": digest, "hash": head}
+        kept = {
+            "payload": self._sealed(payload, "journal.payload"),
+            "salt": self._sealed(salt, "journal.salt"),
+            "digest": digest,
+            "hash": head,
+        }
         self.session.run("journal_insert", {**said, **kept})
         return head
 
@@ -313,7 +320,7 @@ class Write:
             "project": self.row,
             "partition": partition,
             "body": self._sealed(dump_body(row["body"]), "memory.body"),
-            "content_hash": bytes.fromhex(row["content_hash"]),
+            "content_hash": self.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
             "seq": self.seq,
         }
         try:
@@ -334,8 +341,9 @@ class Write:
             row = passage_row(memory_id, passage, digest)
             sealed = {name: self._sealed(row[name].encode(), f"passage.{name}") for name in ("speaker", "text", "keywords")}
             flags = {name: int(row[name]) for name in ("is_own", "is_live")}
+            hidden = None if digest is None else self.seal.hide(digest, place=TEXT)
             rows.append(
-                {**row, **sealed, **flags, "project": self.row, "memory": memory_number, "text_hash": digest, "seq": self.seq}
+                {**row, **sealed, **flags, "project": self.row, "memory": memory_number, "text_hash": hidden, "seq": self.seq}
             )
             self.changes.append(Change("passage", passage_key(memory_id, passage.position), None, row))
         self.session.run_many("passage_insert", rows)

@@ -4,6 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from alma.storage.relational.evidence import compared
+from alma.storage.relational.rows import TEXT
 from alma.storage.relational.seal import Seal
 from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.database import Database
@@ -24,10 +25,13 @@ def compact(database: Database, *, seal: Seal) -> bool:
     Others wait with their writes meanwhile.
     """
     with database.transaction() as connection:
-        for (project,) in connection.execute("SELECT row FROM project").fetchall():
+        for (project,) in connection.execute("SELECT row FROM project").fetchall() if not seal.is_secret else ():
             fulltext.optimize(connection, project)
         connection.execute("CREATE TEMP TABLE compared (project INTEGER, text_hash BLOB, PRIMARY KEY (project, text_hash))")
-        connection.executemany("INSERT OR IGNORE INTO compared VALUES (?, ?)", compared(connection, seal))
+        connection.executemany(
+            "INSERT OR IGNORE INTO compared VALUES (?, ?)",
+            ((project, seal.hide(digest, place=TEXT)) for project, digest in compared(connection, seal)),
+        )
         connection.execute(_VECTORS_UNUSED)
         connection.execute("DROP TABLE compared")
     with database.alone() as connection:

@@ -11,6 +11,8 @@ from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.session import Connection
 from alma.types.passages import Passage
 
+# Texts in a file that may be encrypted cannot be read here: migrations run before the key is known. All encrypted files have had those up to
+# m006. A later migration that needs texts notes it in `store`, as m005 does, for the store to do when it is open.
 Migration = Callable[[Connection], None]
 
 

@@ -47,7 +47,7 @@ _ROWS_OF = (
 )
 _PASSAGES = "SELECT row FROM passage UNION SELECT passage FROM removed"
 _NAMED_BY = {"passage": "is_live", "evidence": "id", "record": "version"}
-_LIVE = "SELECT row FROM memory WHERE project = ? AND archived_at IS NULL ORDER BY row"
+LIVE = "SELECT row FROM memory WHERE project = ? AND archived_at IS NULL ORDER BY row"
 
 
 def unembedded(database: Database, *, seal: Seal) -> Sequence[str]:
@@ -83,7 +83,7 @@ class _Rebuild:
     def run(self) -> None:
         """Repairs the file first, then project by project."""
         restore_project_rows(self.connection)
-        restore_definitions(self.connection, [row for row, *_ in self._projects()])
+        restore_definitions(self.connection, [] if self.seal.is_secret else [row for row, *_ in self._projects()])
         restore_places(self.connection, self._faults)
         for row, name, seq, head in self._projects():
             if _replayed(view := View(self.connection, row, self.seal), name)[1]:
@@ -149,10 +149,12 @@ def _embedder_is_known(connection: Connection) -> bool:
 
 
 def _fill_full_text(view: View) -> None:
-    """Makes the full text of a project anew from its passages."""
+    """Makes the full text of a project anew from its passages; that of an encrypted store is in memory alone."""
+    if view.seal.is_secret:
+        return
     connection = connection_of(view.session)
     fulltext.create_anew(connection, view.project)
-    live = [row for (row,) in connection.execute(_LIVE, (view.project,))]
+    live = [row for (row,) in connection.execute(LIVE, (view.project,))]
     fulltext.insert_all(connection, view.project, passages_by_memory(view, live))
 
 

@@ -1,19 +1,24 @@
 """A store in one SQLite file."""
 
 import os
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from alma.errors import CorruptStoreError
+from alma.storage.encryption.envelope import ENCRYPTION, new_envelope, opened_seal
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.store import RelationalStore
+from alma.storage.relational.store_values import check_whole, note_checksum
 from alma.storage.sqlite.backup import copy_database
 from alma.storage.sqlite.compacting import compact
 from alma.storage.sqlite.creating import create_database, remove_drafts
 from alma.storage.sqlite.database import Database
 from alma.storage.sqlite.driver_errors import storage_errors
 from alma.storage.sqlite.fulltext import FTS5Index
+from alma.storage.sqlite.memory_text import MemoryText
 from alma.storage.sqlite.migrations import applied_migrations, migrate, missing_migrations
 from alma.storage.sqlite.rebuilding import rebuild, unembedded
 from alma.storage.sqlite.session import Connection
@@ -27,8 +32,17 @@ from alma.types.stored import Copied, StoreRequest
 class SQLStorage(RelationalStore):
     """A store in a SQLite file. Shared by threads and processes."""
 
-    def __init__(self, path: Path, *, at: datetime, seal: Seal | None = None, lock_timeout: float | None = None) -> None:
-        """Opens a database that exists and brings its tables up to date. `StorageError` if it cannot, `CorruptStoreError` if it is damaged.
+    def __init__(
+        self,
+        path: Path,
+        *,
+        at: datetime,
+        key: bytes | None = None,
+        seal: Seal | None = None,
+        lock_timeout: float | None = None,
+    ) -> None:
+        """Opens a database that exists and brings its tables up to date. `StorageError` if it cannot, `CorruptStoreError` if it is damaged,
+        `ConfigurationError` if it is encrypted and `key` is not its key, or if it is not and there is one.
 
         `lock_timeout` is how many seconds calls wait for others that write, 30 by default.
         """
@@ -36,7 +50,9 @@ class SQLStorage(RelationalStore):
         self.database = Database(path, lock_timeout=lock_timeout)
         try:
             self._migrate(to_micros(at))
-            super().__init__(self.database, FTS5Index(), seal=seal)
+            self._restore_log()
+            seal = seal or self._opened_seal(key)
+            super().__init__(self.database, MemoryText(seal) if seal.is_secret else FTS5Index(), seal=seal)
             remove_drafts(path)
         except BaseException:
             self.database.close()
@@ -54,13 +70,36 @@ class SQLStorage(RelationalStore):
             with self.database.transaction() as connection:
                 migrate(connection, at=at)
 
+    def _restore_log(self) -> None:
+        """Turns the write-ahead log on where a process that was killed while it encrypted the file had turned it off."""
+        with self.database.reading() as connection:
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                with suppress(sqlite3.OperationalError):  # another process uses the file; the next one to open it tries again
+                    connection.execute("PRAGMA journal_mode=WAL")
+
+    def _opened_seal(self, key: bytes | None) -> Seal:
+        with self.database.reading() as connection:
+            values = dict(connection.all("store_values"))
+            if ENCRYPTION in values:
+                check_whole(connection)
+        return opened_seal(values, key, name=str(self.path))
+
+    @property
+    def is_encrypted(self) -> bool:
+        """True when nothing readable may be written to a file."""
+        return self.seal.is_secret
+
     @classmethod
-    def create(cls, path: Path, fingerprint: Fingerprint, *, at: datetime) -> None:
-        """Makes the database if there is none yet: whole, or not at all."""
+    def create(cls, path: Path, fingerprint: Fingerprint, *, at: datetime, key: bytes | None = None) -> None:
+        """Makes the database if there is none yet: whole, or not at all. It is encrypted if there is a key."""
 
         def fill(connection: Connection) -> None:
             migrate(connection, at=to_micros(at))
             cls.begin(connection, fingerprint)
+            if key is not None:
+                envelope, _ = new_envelope(key=key, store_id=dict(connection.all("store_values"))["id"])
+                connection.run("store_put", {"key": ENCRYPTION, "value": envelope})
+                note_checksum(connection)
 
         create_database(path, fill)
 
@@ -101,11 +140,13 @@ class SQLStorage(RelationalStore):
     def close(self) -> None:
         """Closes all connections. Using the store afterwards is a `StorageError`."""
         self.database.close()
+        if isinstance(self.text, MemoryText):
+            self.text.drop()
 
 
 def open_file(request: StoreRequest) -> SQLStorage:
     """Opens the database file of a folder, made if it is not there yet. The `StorageFactory` of `sqlite`."""
     path = Path(request.folder, request.db_name)
     if not os.path.exists(path):  # unlike `Path.exists` it does not raise for a folder that may not be entered
-        SQLStorage.create(path, request.fingerprint(), at=request.at)
-    return SQLStorage(path, at=request.at, lock_timeout=request.lock_timeout)
+        SQLStorage.create(path, request.fingerprint(), at=request.at, key=request.encryption_key)
+    return SQLStorage(path, at=request.at, key=request.encryption_key, lock_timeout=request.lock_timeout)

@@ -4,7 +4,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from alma.storage.relational.checks.expected import Report
 from alma.storage.relational.checks.findings import Findings
+from alma.storage.relational.logical import View
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.verifying import examine
 from alma.storage.sqlite.checks.file import check_file
@@ -31,10 +33,14 @@ def examined(connection: Connection, *, seal: Seal) -> Findings:
             connection,
             findings,
             seal=seal,
-            check_store=lambda projects: check_file(connection, projects, findings),
-            check_text=check_full_text,
+            check_store=lambda projects: check_file(connection, [] if seal.is_secret else projects, findings),
+            check_text=_check_nothing if seal.is_secret else check_full_text,
         )
     return findings
+
+
+def _check_nothing(view: View, report: Report) -> None:
+    """The full text of an encrypted store is in memory alone."""
 
 
 @contextmanager

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from alma import journal
+from alma.errors import CorruptStoreError
 from alma.journal import BrokenChainError, Change, JournalRecord, ReplayError, State, entity
 from alma.storage.relational.logical import PartitionKey, View
 from alma.storage.relational.readback import Redactions, record_from
@@ -44,7 +46,7 @@ def replay(found: Expected, view: View, name: str, report: Report) -> None:
     """Follows the journal of a project link by link, and replays it. What is wrong with it is reported, and what can be read of it is taken."""
     kept = _redactions(view)
     for place, *values in view.session.all("journal_of", {"project": view.project}):
-        record = record_from(values, view, name)
+        record = _record(values, view, name, report)
         _check_link(found, record, report)
         if (values[0], place) != (view.project, view.project * PLACES + record.seq):
             report(f"journal record {record.seq}", f"is kept at place {place} as a record of project {values[0]}")
@@ -57,6 +59,16 @@ def replay(found: Expected, view: View, name: str, report: Report) -> None:
             report(f"journal record {record.seq}", f"cannot be replayed: {error}")
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             report(f"journal record {record.seq}", f"its payload is not readable: {error}")
+
+
+def _record(values: Sequence[Any], view: View, name: str, report: Report) -> JournalRecord:
+    """The record of a row; one that cannot be decrypted has nothing in it."""
+    try:
+        return record_from(values, view, name)
+    except CorruptStoreError as error:
+        _, seq, at, actor, operation, _, _, digest, head = values
+        report(f"journal record {seq}", str(error))
+        return JournalRecord(name, seq, at, actor, operation, b"", b"", digest, head)
 
 
 def _check_link(found: Expected, record: JournalRecord, report: Report) -> None:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from alma.storage.relational.checks.expected import Expected, Report
 from alma.storage.relational.logical import View
-from alma.storage.relational.rows import compared_text, text_hash, vector_checksum
+from alma.storage.relational.rows import TEXT, compared_text, text_hash, vector_checksum
+from alma.storage.relational.seal import revealed_hash
 
 _MOST_NAMED = 3
 
@@ -57,15 +58,22 @@ class StoredVector:
 
 def stored_vectors(view: View, dimensions: Mapping[int, int]) -> Iterator[StoredVector]:
     """The vectors of the project. Those of embedders that were given up are left over, and none of them is looked at."""
-    for row, digest, embedder, sealed, checksum in view.session.all("vector_rows", {"project": view.project}):
-        fault = None
+    for row, hidden, embedder, sealed, checksum in view.session.all("vector_rows", {"project": view.project}):
+        fault, digest = None, revealed_hash(view.seal, hidden, place=TEXT)
         if embedder in dimensions:
-            vector = view.seal.open(sealed, place="vector.vector")
-            if vector_checksum(digest, vector) != checksum or len(vector) != 2 * dimensions[embedder]:
+            if vector_checksum(hidden, sealed) != checksum or _size(view, sealed) != 2 * dimensions[embedder]:
                 fault = "was changed"
         elif embedder > max(dimensions):
             fault = f"is of embedder {embedder}, and the newest is {max(dimensions)}"
         yield StoredVector(row, digest, embedder, fault)
+
+
+def _size(view: View, sealed: bytes) -> int | None:
+    """The number of bytes of a vector; `None` if it cannot be opened."""
+    try:
+        return len(view.seal.open(sealed, place="vector.vector"))
+    except ValueError:
+        return None
 
 
 def _needed(wanted: Expected) -> dict[bytes, _Text]:

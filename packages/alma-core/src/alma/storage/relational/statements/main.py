@@ -69,6 +69,7 @@ def main_statements() -> dict[str, ClauseElement]:
     ).subquery("touching")
     named_memories = (_m.project == given("project"), _m.id.in_(given_in("ids")))
     texts = select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
+    searched = select(_p.row, _p.memory, _p.is_own, _p.text, _p.keywords)
     return {
         "store_values": select(STORE.c.key, STORE.c.value),
         "store_insert": inserting(STORE),
@@ -104,6 +105,11 @@ def main_statements() -> dict[str, ClauseElement]:
                 select(_p.memory).where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"))
             )
         ),
+        "texts_searched": searched.where(_p.project == given("project"), _p.is_live == ONE).order_by(_p.memory, _p.position),
+        "texts_searched_of": searched.where(_p.memory.in_(rows_given()), _p.is_live == ONE).order_by(_p.memory, _p.position),
+        "texts_touched": select(_p.memory)
+        .distinct()
+        .where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto")),
         "vector_changes": select(_p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector)
         .select_from(
             PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(
@@ -233,10 +239,11 @@ def main_statements() -> dict[str, ClauseElement]:
 
 
 def _weighted_length() -> Case[Any]:
-    """The part of a passage in the length of its memory's text in full text."""
+    """The part of a passage in the length of its memory's text in full text. `overhead` is what the seal adds to each text."""
     weight: ColumnClause[float] = literal_column(str(OTHER_WEIGHT))
+    text, keywords = (func.length(column) - optional("overhead", BigInteger()) for column in (_p.text, _p.keywords))
     return case(
         (_p.is_live == ZERO, ZERO),
-        (_p.is_own == ONE, func.length(_p.text) + weight * func.length(_p.keywords)),
-        else_=weight * (func.length(_p.text) + func.length(_p.keywords)),
+        (_p.is_own == ONE, text + weight * keywords),
+        else_=weight * (text + keywords),
     )

@@ -31,7 +31,7 @@ _Fault = tuple[str, str]
 
 
 def check_file(connection: Connection, projects: Sequence[int], findings: Findings) -> None:
-    """All checks that are of no single project. `projects` are those that there are, by row."""
+    """All checks that are of no single project. `projects` are those that have their full text in the file, by row."""
     checks: Sequence[tuple[Area, Callable[[], Iterator[_Fault]]]] = (
         (Area.FILE, lambda: _pages(connection)),
         (Area.FILE, lambda: _definitions(connection, projects)),

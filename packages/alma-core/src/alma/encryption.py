@@ -1,0 +1,43 @@
+"""Encryption at rest: making keys, and encrypting, decrypting and re-keying a store that exists. See `docs/security.md`."""
+
+from os import PathLike
+from pathlib import Path
+
+from alma.config import check_db_name, resolve_storage_dir
+from alma.memory.opening import configured_key
+from alma.storage.encryption.keys import EncryptionKey, generate_key, read_key, write_key_file
+from alma.types.identity import utc_now
+
+__all__ = ["EncryptionKey", "configured_key", "decrypt_store", "encrypt_store", "generate_key", "rotate_key", "write_key_file"]
+
+
+def encrypt_store(storage_dir: str | PathLike[str], key: EncryptionKey, *, db_name: str = "alma.db") -> None:
+    """Encrypts the store in a folder, which nothing may have open.
+
+    After a crash the folder holds the former store or the new one, whole. Backups and exports that were made before stay readable.
+    `ConfigurationError` if it is encrypted already, `StorageError` if it is in use, `CorruptStoreError` if it is damaged.
+    """
+    from alma.storage.sqlite.resealing import encrypt_file
+
+    encrypt_file(_file(storage_dir, db_name), key=read_key(key), at=utc_now())
+
+
+def decrypt_store(storage_dir: str | PathLike[str], key: EncryptionKey, *, db_name: str = "alma.db") -> None:
+    """Decrypts the store in a folder, which nothing may have open. Errors and crashes are as with `encrypt_store`."""
+    from alma.storage.sqlite.resealing import decrypt_file
+
+    decrypt_file(_file(storage_dir, db_name), key=read_key(key), at=utc_now())
+
+
+def rotate_key(storage_dir: str | PathLike[str], key: EncryptionKey, new_key: EncryptionKey, *, db_name: str = "alma.db") -> None:
+    """Lets a new key open the store in a folder, and the former one no more. The store may be in use.
+
+    Only the data key is encrypted anew. Copies of the store that were made before open with the former key.
+    """
+    from alma.storage.sqlite.resealing import change_key
+
+    change_key(_file(storage_dir, db_name), key=read_key(key), new_key=read_key(new_key), at=utc_now())
+
+
+def _file(storage_dir: str | PathLike[str], db_name: str) -> Path:
+    return resolve_storage_dir(Path(storage_dir), Path.cwd()) / check_db_name(db_name)

@@ -1,0 +1,1 @@
+"""Encryption at rest: keys, and the seal that uses them. `cryptography` is imported only when a key is used."""

@@ -1,0 +1,68 @@
+"""The data key of a store, which lies in its `store` table, encrypted with the user's key. To change the user's key is to wrap it anew."""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+
+from alma.errors import ConfigurationError, CorruptStoreError
+from alma.storage.relational.seal import OpenSeal, Seal
+
+ENCRYPTION = "encryption"
+"""The key in the `store` table of the cipher and the wrapped data key, as JSON. An open store has none."""
+
+_CIPHER = "AES-256-GCM"
+
+
+def new_envelope(*, key: bytes, store_id: str) -> tuple[str, Seal]:
+    """Returns the value for the `store` table that encrypts a store with a new data key, and the seal of that."""
+    from alma.storage.encryption.cipher import AESSeal, new_data_key
+
+    data_key = new_data_key()
+    return _value(data_key, key, store_id), AESSeal(data_key, store_id)
+
+
+def opened_seal(values: Mapping[str, str], key: bytes | None, *, name: str) -> Seal:
+    """Returns the seal of a store, given the values of its `store` table.
+
+    `ConfigurationError` if it is encrypted and the key is missing or another, and if it is not and a key was given.
+    """
+    if ENCRYPTION not in values:
+        if key is not None:
+            raise ConfigurationError(
+                f"{name} is not encrypted, but a key was given: run `alma encrypt` to encrypt it, or open it without a key"
+            )
+        return OpenSeal()
+    if key is None:
+        raise ConfigurationError(
+            f"{name} is encrypted: give its key as encryption_key=…, or under `encryption:` in the configuration (key_file or key_env)"
+        )
+    from alma.storage.encryption.cipher import AESSeal
+
+    return AESSeal(_data_key(values, key, name), values["id"])
+
+
+def rewrapped(values: Mapping[str, str], *, key: bytes, new_key: bytes, name: str) -> str:
+    """Returns the value for the `store` table by which the new key opens the store instead of the other one."""
+    return _value(_data_key(values, key, name), new_key, values["id"])
+
+
+def _data_key(values: Mapping[str, str], key: bytes, name: str) -> bytes:
+    from alma.storage.encryption.cipher import unwrapped
+
+    try:
+        envelope = json.loads(values[ENCRYPTION])
+        cipher, stored = envelope["cipher"], b64decode(envelope["key"], validate=True)
+    except (ValueError, TypeError, KeyError) as error:
+        raise CorruptStoreError(f"the data key of {name} is damaged; restore the store from a backup") from error
+    if cipher != _CIPHER:
+        raise ConfigurationError(
+            f"{name} is encrypted with {cipher}, which this version of ALMA does not know; upgrade alma-core"
+        )
+    return unwrapped(stored, key=key, store_id=values["id"], name=name)
+
+
+def _value(data_key: bytes, key: bytes, store_id: str) -> str:
+    from alma.storage.encryption.cipher import wrapped
+
+    stored = wrapped(data_key, key=key, store_id=store_id)
+    return json.dumps({"cipher": _CIPHER, "key": b64encode(stored).decode()})

@@ -1,0 +1,127 @@
+"""Full text in memory alone, for encrypted stores: FTS5 over a database that is never written to a disk.
+
+It is brought up to date by the passages' journal numbers, as the vector index is, so it sees what other processes wrote.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from alma.errors import CorruptStoreError
+from alma.forking import renewed_in_children
+from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Session
+from alma.storage.relational.text_index import Searched, WordLists
+from alma.storage.sqlite.fulltext import FTS5Index, insert_all
+from alma.storage.sqlite.session import Connection
+from alma.storage.stems import TOKENIZER
+from alma.types.passages import Passage
+
+_LISTS = FTS5Index()
+
+
+class MemoryText:
+    """A `TextIndex` that writes nothing: a process makes it when it first searches, and it is gone when the store is closed. Thread-safe.
+
+    A search sees all that its session sees, and may name memories that were written later, which callers leave out.
+    """
+
+    def __init__(self, seal: Seal) -> None:
+        self._seal = seal
+        self._start()
+        renewed_in_children(self)
+
+    def begin(self, session: Session, project: int, /) -> None:
+        """Nothing: the tables are made when a project is first searched."""
+
+    def put(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
+        """Nothing: the next search reads what was committed."""
+
+    def remove(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
+        """Nothing: the next search reads what was committed."""
+
+    def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> WordLists:
+        """Where each stem stands: a limit counts each time that it stands somewhere."""
+        ((head, *_),) = session.all("project_ends", {"project": project})
+        with self._lock:
+            if self._upto.get(project, -1) < head:
+                self._catch_up(session, project, head)
+            return _LISTS.lists(self._held, project, stems, limit=limit)
+
+    def drop(self) -> None:
+        """Forgets all texts."""
+        with self._lock:
+            self._held.close()
+            self._begin_empty()
+
+    def renew_in_child(self) -> None:
+        """Begins anew if another thread was using it; the database of that thread is kept, for to close it would wait for the thread."""
+        if self._lock.locked():
+            self._left_open = self._held
+            self._start()
+
+    def _start(self) -> None:
+        self._lock = threading.Lock()
+        self._begin_empty()
+
+    def _begin_empty(self) -> None:
+        self._upto: dict[int, int] = {}
+        self._held = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=Connection)
+        self._held.execute("PRAGMA temp_store=MEMORY")
+
+    def _catch_up(self, session: Session, project: int, head: int) -> None:
+        upto = self._upto.get(project)
+        self._held.execute("BEGIN")
+        try:
+            if upto is None:
+                self._make(project)
+                self._take(project, session.all("texts_searched", {"project": project}))
+            else:
+                self._renew(session, project, {"project": project, "after": upto, "upto": head})
+            self._held.execute("COMMIT")
+        except BaseException:
+            self._held.execute("ROLLBACK")
+            raise
+        self._upto[project] = head
+
+    def _make(self, project: int) -> None:
+        self._held.execute(f"CREATE VIRTUAL TABLE text_{project:d} USING fts5(text, {TOKENIZER})")
+        self._held.execute(f"CREATE VIRTUAL TABLE words_{project:d} USING fts5vocab('text_{project:d}', 'instance')")
+        self._held.execute(f"CREATE TABLE passage_{project:d} (passage INTEGER PRIMARY KEY, memory INTEGER NOT NULL)")
+
+    def _renew(self, session: Session, project: int, span: dict[str, int]) -> None:
+        """Takes in anew the memories that changed, and lets go of those that are gone."""
+        gone = json.dumps([passage for (passage,) in session.all("removed_since", span)])
+        left = f"DELETE FROM passage_{project:d} WHERE passage IN (SELECT value FROM json_each(?)) RETURNING memory"  # noqa: S608 - a number
+        changed = {memory for (memory,) in session.all("texts_touched", span)}
+        changed |= {memory for (memory,) in self._held.execute(left, (gone,)).fetchall()}
+        documents = [(document,) for memory in changed for document in (2 * memory, 2 * memory + 1)]
+        self._held.executemany(f"DELETE FROM text_{project:d} WHERE rowid = ?", documents)  # noqa: S608 - a number
+        self._take(project, session.all("texts_searched_of", {"rows": json.dumps(sorted(changed))}))
+
+    def _take(self, project: int, rows: Iterator[tuple[int, int, int, bytes, bytes]]) -> None:
+        """Takes in passages, given by memory."""
+
+        def searched() -> Iterator[Searched]:
+            for memory, found in groupby(rows, key=lambda row: row[1]):
+                held = list(found)
+                numbers.extend((row, memory) for row, *_ in held)
+                yield memory, [self._passage(is_own, text, keywords) for _, _, is_own, text, keywords in held]
+
+        numbers: list[tuple[int, int]] = []
+        insert_all(self._held, project, searched())
+        self._held.executemany(f"INSERT OR REPLACE INTO passage_{project:d} VALUES (?, ?)", numbers)  # noqa: S608 - a number
+
+    def _passage(self, is_own: int, text: bytes, keywords: bytes) -> Passage:
+        return Passage.model_construct(
+            text=self._opened(text, "text"), keywords=self._opened(keywords, "keywords"), is_own=bool(is_own)
+        )
+
+    def _opened(self, sealed: bytes, name: str) -> str:
+        """A text of a passage; nothing if it is damaged, which `verify` reports."""
+        try:
+            return self._seal.open(sealed, place=f"passage.{name}").decode(errors="replace")
+        except CorruptStoreError:
+            return ""
