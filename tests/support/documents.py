@@ -13,7 +13,7 @@ from pathlib import Path
 import run_document
 
 ROOT = Path(__file__).resolve().parents[2]
-ADAPTERS = ("langchain", "llamaindex", "crewai")
+ADAPTERS = ("langchain", "llamaindex", "crewai", "mcp")
 RUNNER = Path(run_document.__file__)
 
 

@@ -61,6 +61,13 @@ def test_when_the_newest_copy_goes_the_one_before_it_stands_for_the_rest(index: 
     assert vectors_held(index) == 4
 
 
+def test_a_memory_that_was_removed_since_it_was_found_represents_no_copies(index: ProjectIndex, make_changes: Make) -> None:
+    index.apply(make_changes(1, np.repeat(same, 4, axis=0), ties=[3] * 4))
+    index.apply(make_changes(2, np.eye(8)[1:2], first=10, removed=[0, 2]))
+    assert index.copies(np.array([0, 1, 2, 3, 10, 11])).tolist() == [0, 0, 0, 2, 1, 0]
+    assert index.copies(np.array([0, 2])).tolist() == [0, 0]
+
+
 def test_copies_stay_together_when_rows_get_other_numbers(index: ProjectIndex, make_changes: Make) -> None:
     index.apply(make_changes(1, np.concatenate([np.repeat(same, 3, axis=0), np.eye(8)[1:5]]), ties=[3, 3, 3, 4, 5, 6, 7]))
     index.apply(make_changes(2, removed=[3, 4]))

@@ -38,6 +38,7 @@ from alma_cli.commands import (
     retrieve,
     review,
     rotate_key,
+    serve,
     show,
     stats,
     strategies,
@@ -162,6 +163,7 @@ _NAMED: dict[str, Callable[..., None]] = {
 }
 for name, named in _NAMED.items():
     app.command(name)(named)
+app.command("serve", context_settings=serve.PASSED_ON)(serve.serve)
 
 
 def run() -> None:

@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from alma.errors import ConfigurationError
+from alma_cli.clients import CLIENTS, Entry, entry_for
+from alma_cli.confirming import YesOption, confirm
 from alma_cli.options import CONFIG_FILE, JsonOption
-from alma_cli.output import console, print_json
+from alma_cli.output import console, print_json, printable
 from alma_cli.template import config_text, hide_from_git, write_config
 
 
@@ -18,17 +20,28 @@ def init(
     agent: Annotated[list[str] | None, typer.Option("--agent", "-a", help="An agent to configure; may be repeated.")] = None,
     embedder: Annotated[str, typer.Option("--embedder", "-e", help="auto, minilm or hash.")] = "auto",
     force: Annotated[bool, typer.Option("--force", help="Write over an existing configuration. Memories are kept.")] = False,
+    client: Annotated[
+        str | None, typer.Option("--client", help=f"Enter the MCP server at a client, after showing how: {', '.join(CLIENTS)}.")
+    ] = None,
+    yes: Annotated[bool, YesOption] = False,
     config: Annotated[Path, typer.Option("--config", "-c", help="Where to write the configuration.")] = CONFIG_FILE,
     json: JsonOption = False,
 ) -> None:
     """Make a memory for this project: .alma/config.yaml and its database.
+
+    With --client, an existing configuration is kept, and the file of that client gets an entry for the MCP server. With one --agent, the server
+    is bound to it. With --json there is no question: without --yes it only reports.
 
     \b
     Examples:
       alma init
       alma init --project-id my-app --agent helena --agent victor
       alma init --embedder hash --force
+      alma init --client claude-code --agent helena
     """
+    if client is not None:
+        _enter(client, config, project_id=project_id, agents=agent or [], embedder=embedder, force=force, yes=yes, json=json)
+        return
     if config.exists() and not force:
         raise ConfigurationError(f"{config} exists already; use --force to write a new one over it (memories are kept)")
     made = make_project(config, project_id=project_id, agents=agent or [], embedder=embedder)
@@ -39,6 +52,44 @@ def init(
     out.print(f"Wrote {made['config']}", soft_wrap=True)
     out.print(f"Database {made['database']}, project {made['project_id']!r}, embedder {made['embedder']}", soft_wrap=True)
     out.print('Next: alma learn --agent helena --task "…" --outcome success --strategy "…"', soft_wrap=True)
+
+
+def _enter(
+    client: str,
+    config: Path,
+    *,
+    project_id: str | None,
+    agents: list[str],
+    embedder: str,
+    force: bool,
+    yes: bool,
+    json: bool,
+) -> None:
+    """Adds the server to a client's file, and makes the project first if there is none."""
+    entry = entry_for(client, config, agent=agents[0] if len(agents) == 1 else None)
+    is_new = force or not config.exists()
+    if not json:
+        _show(entry)
+        if not entry.is_there:
+            confirm(f"Write {entry.file}?", yes=yes)
+    is_written = not entry.is_there and (yes or not json)
+    if is_new and (is_written or entry.is_there):
+        make_project(config, project_id=project_id, agents=agents, embedder=embedder)
+    if is_written:
+        entry.write()
+    if json:
+        print_json({"client": client, "file": str(entry.file), "content": entry.after, "written": is_written})
+    elif is_written:
+        console().print(f"Wrote {entry.file}; restart {CLIENTS[client].title}, or reload its servers", soft_wrap=True)
+
+
+def _show(entry: Entry) -> None:
+    out = console()
+    if entry.is_there:
+        out.print(f"{entry.file} has the server already", soft_wrap=True)
+        return
+    out.print(f"{entry.file}{' as it will be' if entry.before is not None else ', a new file'}:", soft_wrap=True)
+    out.print(printable(entry.after), soft_wrap=True)
 
 
 def make_project(config: Path, *, project_id: str | None, agents: list[str], embedder: str) -> dict[str, str]:

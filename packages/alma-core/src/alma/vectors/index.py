@@ -155,12 +155,13 @@ class ProjectIndex:
 
     def copies(self, memories: Integers, /) -> Integers:
         """Returns the number of copies that each memory represents: all for the newest of its copies, itself included, else 0. The
-        memories ascend and are held."""
+        memories ascend. One that is not held, because it was removed since it was found, represents 0."""
         with self._lock.reading():
             rows = self._contents.first_rows(memories)
-            counts = np.empty(len(rows), dtype=np.int64)
+            counts = np.zeros(len(memories), dtype=np.int64)
+            places = memories.searchsorted(self._table.memory.values[rows])
             for number, chosen in self._contents.by_partition(rows):
-                counts[chosen] = self._contents.partitions[number].shelf.copies(rows[chosen], self._table)
+                counts[places[chosen]] = self._contents.partitions[number].shelf.copies(rows[chosen], self._table)
             return counts
 
     def copies_of(self, memory: int, /) -> Integers:

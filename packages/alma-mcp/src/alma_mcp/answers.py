@@ -1,0 +1,165 @@
+"""What the tools return, as JSON objects without nulls. Field names say what they hold; the schema of each goes to the client."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Found(_Answer):
+    """One memory of an answer, as its tag in the notes cites it."""
+
+    tag: str
+    id: str
+    kind: str
+    score: float
+
+
+class Notes(_Answer):
+    """Fenced notes for a task, and what they consist of."""
+
+    notes: str
+    memories: list[Found]
+    hint: str = ""
+
+
+class Warned(_Answer):
+    """A known reason against an action."""
+
+    id: str
+    told: str
+
+
+class Checked(_Answer):
+    """Known reasons against an action."""
+
+    clear: bool
+    warnings: list[Warned]
+
+
+class Tried(_Answer):
+    """One strategy's record. The expected rate of success is between `lower` and `upper` at 95 %."""
+
+    strategy: str
+    verdict: str
+    expected: float
+    lower: float
+    upper: float
+    told: str
+
+
+class Strategies(_Answer):
+    """Strategies that were tried, best first."""
+
+    rows: list[Tried]
+
+
+class Assessed(_Answer):
+    """How likely a strategy is to succeed: the expected rate, its 95 % interval, a verdict, and all of it in a sentence."""
+
+    verdict: str
+    recommendation: str
+    expected: float
+    lower: float
+    upper: float
+    told: str
+
+
+class Stored(_Answer):
+    """A memory that was stored. A suspicious one is kept in quarantine, where nothing finds it until a person releases it."""
+
+    id: str
+    quarantined: bool = False
+
+
+class Used(_Answer):
+    """Ids by what was counted for them. `unknown` are ids that this agent cannot see."""
+
+    used: list[str]
+    ignored: list[str]
+    unknown: list[str]
+
+
+class Counted(_Answer):
+    """Ids that feedback was counted for, and ids that this agent cannot see."""
+
+    counted: list[str]
+    unknown: list[str]
+
+
+class Settled(_Answer):
+    """Episodes whose verdict was set."""
+
+    episode_ids: list[str]
+    outcome: str
+
+
+class Forgotten(_Answer):
+    """Memories that were archived, or would be. `undo_to` is the journal record that `alma_undo` goes back to; -1 if nothing was done."""
+
+    total: int
+    by_kind: dict[str, int]
+    memory_ids: list[str]
+    unknown: list[str]
+    dry_run: bool
+    undo_to: int = -1
+
+
+class Counts(_Answer):
+    """Content of the memory in numbers."""
+
+    project_id: str
+    total: int
+    by_kind: dict[str, int]
+    by_agent: dict[str, dict[str, int]]
+    journal_records: int
+    embedder: str
+
+
+class Health(_Answer):
+    """State of the server. `opening` until the memory is loaded."""
+
+    status: str
+    version: str
+    project_id: str
+    embedder: str
+    acts_as: str
+
+
+class Explained(_Answer):
+    """Why a memory is returned for a question, or not."""
+
+    selected: bool
+    reason: str
+    told: str
+
+
+class Change(_Answer):
+    """The effect of one call on a memory."""
+
+    seq: int
+    at: str
+    actor: str
+    operation: str
+    what: str
+    changed: list[str]
+
+
+class History(_Answer):
+    """Every call that changed a memory, oldest first."""
+
+    entries: list[Change]
+
+
+class Undone(_Answer):
+    """What an undo reversed, or would reverse: memory ids by what happened to them."""
+
+    records: int
+    dry_run: bool
+    brought_back: list[str]
+    removed: list[str]
+    changed: list[str]
+    seq: Annotated[int, Field(description="Its own journal record, -1 if there was nothing to undo.")] = -1

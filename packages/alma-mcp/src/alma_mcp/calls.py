@@ -1,0 +1,29 @@
+"""What every tool, resource and prompt needs: the memory, and whom the client may speak as."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from alma_mcp.access import Access
+from alma_mcp.opening import Opening
+
+if TYPE_CHECKING:
+    from alma import ALMA
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The memory of a server, and a function that returns the access of the client that is calling."""
+
+    opening: Opening
+    whose: Callable[[], Access]
+
+    @property
+    def alma(self) -> "ALMA":
+        """The memory. Waits until it is open."""
+        return self.opening.alma()
+
+    @property
+    def access(self) -> Access:
+        """Whom the client that is calling may speak as."""
+        return self.whose()

@@ -1,0 +1,82 @@
+"""The server over streamable HTTP: bearer tokens, allowed hosts and origins, a limit on the size of requests."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from alma_mcp.command import MAX_BODY
+from alma_mcp.tokens import Token
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+PATH = "/mcp"
+
+
+def http_app(
+    server: "MCPServer[Any]",
+    tokens: Callable[[], Mapping[str, Token]],
+    *,
+    allowed_hosts: Sequence[str] = (),
+    allowed_origins: Sequence[str] = (),
+    max_body: int = MAX_BODY,
+) -> ASGIApp:
+    """Returns the ASGI application that serves a server at `/mcp` to clients with one of the tokens, which are asked for at each request.
+
+    A request from another origin is refused with 403, one for another host with 421, one without a valid token with 401, one that is too
+    large with 413. Loopback names are always allowed as hosts, and as origins. Each token acts as the agent and the user that it is bound to.
+    """
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[*(f"{name}:*" for name in LOOPBACK), *LOOPBACK, *allowed_hosts],
+        allowed_origins=[*(f"http://{name}:*" for name in LOOPBACK), *(f"http://{name}" for name in LOOPBACK), *allowed_origins],
+    )
+    inner = server.streamable_http_app(
+        streamable_http_path=PATH, max_request_body_size=max_body, transport_security=security, session_idle_timeout=3600.0
+    )
+    authenticated = AuthenticationMiddleware(
+        AuthContextMiddleware(RequireAuthMiddleware(inner, [])), backend=BearerAuthBackend(_Verifier(tokens))
+    )
+    return _Guard(inner, authenticated, security)
+
+
+class _Verifier:
+    """Finds the token that a client sent among those that there are now."""
+
+    def __init__(self, tokens: Callable[[], Mapping[str, Token]]) -> None:
+        self._tokens = tokens
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        found = [each for each in self._tokens().values() if each.matches(token)]
+        if not found:
+            return None
+        access = found[0].access
+        return AccessToken(
+            token=found[0].sha256, client_id=found[0].name, scopes=[], claims={"agent": access.agent, "user_id": access.user_id}
+        )
+
+
+class _Guard:
+    """Refuses foreign hosts and origins before anything else is looked at, and WebSockets. The start and the end of the process pass."""
+
+    def __init__(self, inner: Starlette, authenticated: ASGIApp, security: TransportSecuritySettings) -> None:
+        self._inner = inner
+        self._authenticated = authenticated
+        self._security = TransportSecurityMiddleware(security)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._inner(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        refused = await self._security.validate_request(Request(scope))
+        await (refused or self._authenticated)(scope, receive, send)

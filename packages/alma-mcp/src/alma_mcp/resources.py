@@ -1,0 +1,74 @@
+"""Resources: the configuration, the agents, and single memories."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+
+from alma.errors import AlmaError, MemoryNotFoundError, ValidationError
+from alma_mcp.access import ANY
+from alma_mcp.calls import Calls
+from alma_mcp.tools.upkeep import readable
+
+JSON = "application/json"
+
+
+def add_resources(server: "MCPServer[Any]", calls: Calls) -> None:
+    """Adds `alma://config`, `alma://agents` and `alma://memory/{id}` to a server."""
+
+    @server.resource(
+        "alma://config",
+        name="config",
+        title="Configuration",
+        description="The project, the embedder, and whom this client acts as. No secrets.",
+        mime_type=JSON,
+    )
+    def config() -> str:
+        return _told(lambda: _config(calls))
+
+    @server.resource(
+        "alma://agents",
+        name="agents",
+        title="Agents",
+        description="The configured agents with their rules, and how much each has stored.",
+        mime_type=JSON,
+    )
+    def agents() -> str:
+        return _told(lambda: _agents(calls))
+
+    @server.resource(
+        "alma://memory/{memory_id}",
+        name="memory",
+        title="A memory",
+        description="One memory that this client may read, whole.",
+        mime_type=JSON,
+    )
+    def memory(memory_id: str) -> str:
+        return _told(lambda: readable(calls.alma, memory_id, calls.access))
+
+
+def _config(calls: Calls) -> dict[str, Any]:
+    found = calls.alma.get_stats()
+    return {"project_id": found.project_id, "embedder": found.embedder, "acts_as": str(calls.access)}
+
+
+def _agents(calls: Calls) -> dict[str, Any]:
+    own = calls.access.agent
+    rules, counts = calls.alma.agents, calls.alma.get_stats(None if own == ANY else own).by_agent
+    names = sorted({*rules, *counts} if own == ANY else {own})
+    return {
+        name: {"rules": rules[name].model_dump(mode="json") if name in rules else None, "memories": counts.get(name, {})}
+        for name in names
+        if own != ANY or not name.startswith("user:")
+    }
+
+
+def _told(read: Callable[[], dict[str, Any]]) -> str:
+    try:
+        return json.dumps(read(), ensure_ascii=False)
+    except (MemoryNotFoundError, ValidationError) as error:
+        raise ResourceNotFoundError(str(error)) from error
+    except AlmaError as error:
+        raise ResourceError(str(error)) from error

@@ -1,0 +1,139 @@
+"""Runs a server until its clients are gone, and closes the memory then."""
+
+import functools
+import gc
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import anyio
+
+from alma.errors import ConfigurationError
+from alma_mcp.access import Access
+from alma_mcp.opening import Opening
+from alma_mcp.server import create_server
+
+if TYPE_CHECKING:
+    from alma import ALMA
+    from alma_mcp.tokens import Token, TokenFile
+
+DEFAULT_TOKEN = "default"  # noqa: S105 - a name
+BACKLOG = 128
+GRACE_SECONDS = 5
+"""How long running requests may take when the server is asked to end. A call that was begun ends in any case."""
+
+
+def serve_stdio(config: Path, *, profile: str, access: Access) -> None:
+    """Serves one client on standard input and output, until that is closed."""
+    opening = Opening(functools.partial(_open, config))
+    server = create_server(opening, profile=profile, access=access)
+    _collect_again()
+    for asked in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(asked, lambda *_: Thread(target=_end, args=(opening,)).start())
+    try:
+        anyio.run(server.run_stdio_async)
+    finally:
+        opening.close()
+
+
+def serve_http(
+    config: Path,
+    *,
+    folder: Path,
+    profile: str,
+    access: Access,
+    host: str,
+    port: int,
+    allowed_hosts: Sequence[str],
+    allowed_origins: Sequence[str],
+    max_body: int,
+    token: str | None,
+) -> None:
+    """Serves clients with a token over HTTP, until the process is asked to end. Without any token, makes one and prints it."""
+    import uvicorn
+
+    from alma_mcp.http import LOOPBACK, PATH, http_app
+    from alma_mcp.tokens import TokenFile
+
+    file = TokenFile(folder)
+    tokens = _chosen(file, token, access)
+    listener = _listening(host, port)
+    opening = Opening(functools.partial(_open, config))
+    app = http_app(
+        create_server(opening, profile=profile, access=access),
+        tokens,
+        allowed_hosts=allowed_hosts,
+        allowed_origins=allowed_origins,
+        max_body=max_body,
+    )
+    shown = f"[{host}]" if ":" in host else host
+    _tell(f"listening on http://{shown}:{listener.getsockname()[1]}{PATH}")
+    if shown not in LOOPBACK and not allowed_hosts:
+        _tell("only requests for this machine are answered; name the host that clients use by --allowed-host")
+    settings = uvicorn.Config(
+        app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_SECONDS, server_header=False, ws="none"
+    )
+    opening.start()
+    _collect_again()
+    try:
+        anyio.run(lambda: uvicorn.Server(settings).serve(sockets=[listener]))
+    finally:
+        opening.close()
+
+
+def _collect_again() -> None:
+    """Leaves all that was imported out of garbage collection, and begins with the rest."""
+    gc.freeze()
+    gc.enable()
+
+
+def _open(config: Path) -> "ALMA":
+    """Opens the memory. The core is imported here, beside the server, which answers meanwhile."""
+    from alma import ALMA
+
+    return ALMA.from_config(config)
+
+
+def _chosen(file: "TokenFile", token: str | None, access: Access) -> "Callable[[], Mapping[str, Token]]":
+    """Returns the tokens of the environment, or those of the file, with a first one if it has none."""
+    from alma_mcp.tokens import token_of
+
+    if token is not None:
+        only = token_of(token, access)
+        return lambda: {only.name: only}
+    if not file.tokens():
+        secret = file.add(DEFAULT_TOKEN, access)
+        _tell(f"made a token for {access}; it is shown only now:\n{secret}")
+    elif access != Access():
+        raise ConfigurationError("--agent and --user-id bind a new token; this server has tokens: see --tokens and --new-token")
+    return file.current
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)  # clients may connect from now on, and wait
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise ConfigurationError(f"cannot listen on {host}:{port}: {getattr(error, 'strerror', None) or error}") from error
+    return listener
+
+
+def _end(opening: Opening) -> None:
+    """Closes the memory and ends the process. An orderly end would wait for a line on standard input, which a thread is reading."""
+    try:
+        opening.close()
+    finally:
+        os._exit(0)
+
+
+def _tell(text: str) -> None:
+    print(f"alma: {text}", file=sys.stderr, flush=True)

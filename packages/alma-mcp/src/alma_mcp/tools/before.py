@@ -1,0 +1,128 @@
+"""Tools for the time before a task: what is known, what is dangerous, what was tried."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from alma.types import MemorySlice
+from alma_mcp.answers import Assessed, Checked, Explained, Found, Notes, Strategies, Tried, Warned
+from alma_mcp.calls import Calls
+from alma_mcp.tools.arguments import Agent, MemoryId, Task, TaskType, TopK, UserId
+
+Action = Annotated[str, Field(description="The call, command or step.")]
+Tokens = Annotated[int, Field(description="Budget of the notes.")]
+
+
+def retrieve(
+    calls: Calls,
+    task: Task,
+    agent: Agent = None,
+    user_id: UserId = None,
+    task_type: TaskType = None,
+    top_k: TopK = 5,
+    max_tokens: Tokens = 2000,
+) -> Notes:
+    """Use before each task: what worked, what failed, facts and the user's preferences for such a task. Cite the tags of notes that helped."""
+    who = calls.access
+    found = calls.alma.retrieve(
+        task=task, agent=who.as_agent(agent), user_id=who.as_user(user_id), task_type=task_type, top_k=top_k
+    )
+    return _notes(found, max_tokens)
+
+
+def query_memory(
+    calls: Calls,
+    question: Annotated[str, Field(description="A question, in a sentence.")],
+    agent: Agent = None,
+    user_id: UserId = None,
+    top_k: TopK = 10,
+    max_tokens: Tokens = 2000,
+) -> Notes:
+    """Use to look something up rather than to prepare a task: memories by similarity alone, whatever their record."""
+    who = calls.access
+    found = calls.alma.retrieve(
+        task=question, agent=who.as_agent(agent), user_id=who.as_user(user_id), top_k=top_k, profile="recall"
+    )
+    return _notes(found, max_tokens)
+
+
+def check(
+    calls: Calls,
+    action: Action,
+    agent: Agent = None,
+    task: Annotated[str | None, Field(description="What it is for.")] = None,
+    user_id: UserId = None,
+) -> Checked:
+    """Use before a risky step: says whether the action is known to fail, and what to do instead."""
+    who = calls.access
+    checked = calls.alma.check(agent=who.as_agent(agent), action=action, task=task, user_id=who.as_user(user_id))
+    warnings = [Warned(id=each.anti_pattern.id, told=each.told) for each in checked.warnings]
+    return Checked(clear=checked.is_clear, warnings=warnings)
+
+
+def strategies(
+    calls: Calls,
+    task: Annotated[str | None, Field(description="The task; all tasks if left out.")] = None,
+    agent: Agent = None,
+    task_type: TaskType = None,
+    user_id: UserId = None,
+    limit: Annotated[int, Field(description="Most rows.")] = 5,
+) -> Strategies:
+    """Use to choose between ways: the strategies tried for such tasks, best expected rate of success first."""
+    who = calls.access
+    table = calls.alma.strategies(
+        task=task, agent=who.as_agent(agent), task_type=task_type, user_id=who.as_user(user_id), limit=limit
+    )
+    return Strategies(
+        rows=[
+            Tried(
+                strategy=row.strategy,
+                verdict=row.verdict,
+                expected=round(row.expected, 3),
+                lower=round(row.interval.lower, 3),
+                upper=round(row.interval.upper, 3),
+                told=row.told,
+            )
+            for row in table
+        ]
+    )
+
+
+def assess(
+    calls: Calls,
+    context: Annotated[str, Field(description="The task, in a sentence.")],
+    strategy: Annotated[str | None, Field(description="The way to judge; the task itself if left out.")] = None,
+    agent: Agent = None,
+    task_type: TaskType = None,
+    user_id: UserId = None,
+) -> Assessed:
+    """Use before committing to one way: how likely a strategy is to succeed at a task, and how sure that is."""
+    who = calls.access
+    found = calls.alma.assess(
+        strategy=strategy, context=context, agent=who.as_agent(agent), task_type=task_type, user_id=who.as_user(user_id)
+    )
+    return Assessed(
+        verdict=found.verdict,
+        recommendation=found.recommendation,
+        expected=round(found.confidence_score, 3),
+        lower=round(found.interval.lower, 3),
+        upper=round(found.interval.upper, 3),
+        told=found.told,
+    )
+
+
+def explain(
+    calls: Calls, query: Task, memory_id: MemoryId, agent: Agent = None, user_id: UserId = None, top_k: TopK = 5
+) -> Explained:
+    """Use when a retrieval surprises: why a memory is returned for a task, or the first filter that excludes it."""
+    who = calls.access
+    found = calls.alma.explain_retrieval(query, memory_id, agent=who.as_agent(agent), user_id=who.as_user(user_id), top_k=top_k)
+    return Explained(selected=found.selected, reason=found.reason, told=str(found))
+
+
+def _notes(found: MemorySlice, max_tokens: int) -> Notes:
+    kept, notes = found.fitted(max_tokens)
+    memories = [
+        Found(tag=item.tag, id=item.memory.id, kind=str(item.memory.kind), score=round(item.score, 3)) for item in kept.recalled
+    ]
+    return Notes(notes=notes, memories=memories, hint=found.hint or "")

@@ -1,0 +1,152 @@
+"""Tools for looking after a memory: its size and state, forgetting, history, undoing."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from alma import __version__
+from alma.errors import MemoryNotFoundError, ScopeViolationError, ValidationError
+from alma.types import UserPreference
+from alma.types.history import ForgetReport
+from alma_mcp.access import ANY, Access
+from alma_mcp.answers import Change, Counts, Forgotten, Health, History, Undone
+from alma_mcp.calls import Calls
+from alma_mcp.tools.arguments import Agent, MemoryId, UserId
+
+if TYPE_CHECKING:
+    from alma import ALMA
+
+DryRun = Annotated[bool, Field(description="Only report what would happen.")]
+
+
+def stats(calls: Calls, agent: Agent = None) -> Counts:
+    """Use to see how much is stored, by kind and by agent."""
+    found = calls.alma.get_stats(agent=calls.access.as_any_agent(agent))
+    return Counts(
+        project_id=found.project_id,
+        total=found.total,
+        by_kind=found.by_kind,
+        by_agent=found.by_agent,
+        journal_records=found.journal_records,
+        embedder=found.embedder,
+    )
+
+
+def health(calls: Calls) -> Health:
+    """Use to see whether the memory works and whom you act as."""
+    acts_as = str(calls.access)
+    if not calls.opening.is_open:
+        calls.opening.start()
+        return Health(status="opening", version=__version__, project_id="", embedder="", acts_as=acts_as)
+    found = calls.alma.get_stats()
+    return Health(status="ok", version=__version__, project_id=found.project_id, embedder=found.embedder, acts_as=acts_as)
+
+
+def forget(
+    calls: Calls,
+    agent: Agent = None,
+    memory_ids: Annotated[list[str] | None, Field(description="Exactly these, instead of a policy.")] = None,
+    older_than_days: Annotated[float | None, Field(description="Outcomes older than this.")] = 90,
+    below_confidence: Annotated[float | None, Field(description="Rules and facts below this.")] = 0.3,
+    user_id: UserId = None,
+    dry_run: DryRun = False,
+) -> Forgotten:
+    """Use to archive memories that are wrong, by id, or stale ones, by policy. Nothing finds them then; alma_undo brings them back."""
+    who = calls.access
+    owner, user = who.as_any_agent(agent), who.as_user(user_id)
+    if memory_ids is None:
+        _refuse_for_one_user(who, "forget by policy")
+        return _forgotten(calls.alma.forget(owner, older_than_days, below_confidence, dry_run=dry_run))
+    if owner is None:
+        raise ValidationError("agent is missing: memories are forgotten by id for the agent that they belong to")
+    own = [each for each in memory_ids if _belongs_to(calls.alma, each, owner, user, is_preference=False)]
+    wishes = [each for each in memory_ids if _belongs_to(calls.alma, each, owner, user, is_preference=True)]
+    reports = [calls.alma.forget(owner, memory_ids=own, dry_run=dry_run)] if own else []
+    reports += [calls.alma.forget(memory_ids=wishes, dry_run=dry_run)] if wishes else []
+    unknown = [each for each in memory_ids if each not in {*own, *wishes}]
+    return _forgotten(*reports, unknown=unknown, dry_run=dry_run)
+
+
+def history(calls: Calls, memory_id: MemoryId, agent: Agent = None, user_id: UserId = None) -> History:
+    """Use to see what changed a memory, and when: each call with its number, for alma_undo."""
+    who = calls.access
+    calls.alma.get(memory_id, agent=who.as_agent(agent), user_id=who.as_user(user_id))
+    return History(
+        entries=[
+            Change(
+                seq=entry.seq,
+                at=entry.at.isoformat(),
+                actor=entry.actor,
+                operation=entry.operation,
+                what=entry.what,
+                changed=sorted(entry.changed),
+            )
+            for entry in calls.alma.history(memory_id)
+        ]
+    )
+
+
+def undo(
+    calls: Calls,
+    to: Annotated[int, Field(description="The journal record to go back to.")],
+    agent: Agent = None,
+    dry_run: DryRun = True,
+) -> Undone:
+    """Use to take back your own changes since a journal record. Look first: dry_run is the default."""
+    who = calls.access
+    actor = who.as_agent(agent)
+    _refuse_for_one_user(who, "undo")
+    report = calls.alma.undo(to, actor=actor, dry_run=dry_run)
+    return Undone(
+        records=report.records,
+        dry_run=report.dry_run,
+        brought_back=list(report.brought_back),
+        removed=list(report.removed),
+        changed=list(report.changed),
+        seq=-1 if report.seq is None else report.seq,
+    )
+
+
+def readable(alma: "ALMA", memory_id: str, access: Access) -> dict[str, object]:
+    """Returns a memory that a client may read, as plain values. `MemoryNotFoundError` otherwise."""
+    memory = alma.get(memory_id)
+    user = memory.user_id if access.is_for_all_users else access.as_user(None)
+    if access.agent != ANY:
+        memory = alma.get(memory_id, agent=access.agent, user_id=user)
+    elif memory.user_id not in (None, user):
+        raise MemoryNotFoundError(f"there is no memory {memory_id!r} that this client can see")
+    return memory.model_dump(mode="json")
+
+
+def _refuse_for_one_user(who: Access, what: str) -> None:
+    """Raises `ScopeViolationError` for a client that is bound to a user, or to none: the call would reach what is other users'."""
+    if not who.is_for_all_users:
+        raise ScopeViolationError(f"this client is for one user and cannot {what}, which reaches all users of the agent")
+
+
+def _belongs_to(alma: "ALMA", memory_id: str, agent: str, user: str | None, *, is_preference: bool) -> bool:
+    """True for a memory of this agent that its user may read, and for a preference of this user."""
+    try:
+        memory = alma.get(memory_id, agent=agent, user_id=user)
+    except MemoryNotFoundError:
+        return False
+    if isinstance(memory, UserPreference):
+        return is_preference and memory.user_id == user
+    return not is_preference and memory.agent == agent
+
+
+def _forgotten(*reports: ForgetReport, unknown: Sequence[str] = (), dry_run: bool = False) -> Forgotten:
+    by_kind: Counter[str] = Counter()
+    for report in reports:
+        by_kind.update(report.by_kind)
+    seqs = [report.seq for report in reports if report.seq is not None]
+    return Forgotten(
+        total=sum(report.total for report in reports),
+        by_kind=dict(by_kind),
+        memory_ids=[each for report in reports for each in report.memory_ids],
+        unknown=[*unknown, *(each for report in reports for each in report.unknown)],
+        dry_run=dry_run or any(report.dry_run for report in reports),
+        undo_to=min(seqs) - 1 if seqs else -1,
+    )

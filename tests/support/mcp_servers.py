@@ -1,0 +1,102 @@
+"""MCP servers as processes, and what their clients need."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult
+
+from alma import ALMA
+
+CONFIG = """\
+alma:
+  project_id: shop
+  storage: sqlite
+  storage_dir: .alma
+  embedding_provider: hash
+  agents:
+    junior: {cannot_learn: [payments]}
+"""
+
+
+def make_project(folder: Path) -> Path:
+    """Writes a configuration and makes the database, with the embedder of hashed words."""
+    config = folder / ".alma" / "config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text(CONFIG, encoding="utf-8")
+    ALMA.from_config(config).close()
+    return config
+
+
+def stdio(config: Path, *arguments: str) -> Client:
+    """A client of a server that is a process of its own."""
+    command = ["-m", "alma.mcp", "--config", str(config), *arguments]
+    return Client(stdio_client(StdioServerParameters(command=sys.executable, args=command)))
+
+
+def answer(result: CallToolResult) -> dict[str, Any]:
+    """What a tool answered. Fails if it refused."""
+    assert not result.is_error, result.content[0].text
+    return dict(result.structured_content or {})
+
+
+def refusal(result: CallToolResult) -> str:
+    """What a tool said against a call. Fails if it answered."""
+    assert result.is_error, result.structured_content
+    return str(result.content[0].text)
+
+
+@dataclass
+class HttpServer:
+    """A server over HTTP that runs."""
+
+    process: "subprocess.Popen[str]"
+    url: str
+    told: str
+
+    @property
+    def token(self) -> str:
+        """The token that it printed."""
+        return re.search(r"shown only now:\n(\S+)", self.told)[1]  # type: ignore[index]
+
+    @asynccontextmanager
+    async def client(self, token: str | None = None, mode: str = "auto") -> Any:
+        """A client with a token."""
+        headers = {"Authorization": f"Bearer {token or self.token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
+        ):
+            yield client
+
+
+@contextmanager
+def http_server(config: Path, *arguments: str, token: str | None = None) -> Iterator[HttpServer]:
+    """A server over HTTP as a process, on a free port."""
+    command = [sys.executable, "-m", "alma.mcp", "--config", str(config), "--http", "--port", "0", *arguments]
+    settings = {name: value for name, value in os.environ.items() if name != "ALMA_MCP_TOKEN"}
+    if token is not None:
+        settings["ALMA_MCP_TOKEN"] = token
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=settings)
+    try:
+        told = ""
+        while not (found := re.search(r"listening on (\S+)", told)):
+            line = process.stderr.readline()  # type: ignore[union-attr]
+            assert line, f"the server ended: {told}"
+            told += line
+        yield HttpServer(process, found[1], told)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
