@@ -12,7 +12,13 @@ from alma.protocols import Clock, CommonWords
 from alma.testing import FixedClock
 
 TINY = SearchSizes(
-    all_up_to=6, sample=4, hits=5, beside_above=12, common=CommonWords(number=3, share=0.0, newest=2), faiss_above=150
+    all_up_to=6,
+    sample=4,
+    all_within=8,
+    hits=5,
+    beside_above=12,
+    common=CommonWords(number=3, share=0.0, newest=2),
+    faiss_above=150,
 )
 
 

@@ -135,6 +135,7 @@ class Shop:
             "add": {"kind": "heuristic", "agent": "helena", "condition": "c", "strategy": "s"},
             "register_memory_type": {"kind": CustomMemoryType("note", {"title": str, "count": int | None}, ["title"])},
             "add_many": {"memories": []},
+            "provenance": {"memory_id": memory},
             "record_usage": {"retrieved_memory_ids": [memory], "used_memory_ids": [memory], "agent": "helena"},
             "record_feedback": {"memory_id": memory, "signal": "used", "agent": "helena"},
             "episode": {"agent": "helena", "task": "Deploy"},

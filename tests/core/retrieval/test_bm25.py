@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.protocols import CommonWords, TextLists
-from alma.retrieval.bm25 import COMMON, scored
+from alma.retrieval.bm25 import COMMON, scored, within
 
 Lists = Sequence[Mapping[int, float]]
 """For each word how often it stands in the memories, by number."""
@@ -91,3 +91,17 @@ def test_a_word_is_common_that_more_hold_than_four_thousand_and_than_a_twenty_fi
 
 def test_a_share_of_a_scope_is_rounded_down() -> None:
     assert CommonWords(number=1, share=0.5, newest=1).most(5) == 2
+
+
+@given(words=words, kept=st.sets(memories), length=st.floats(1, 10_000))
+def test_within_some_memories_the_shares_are_those_of_a_scope_that_holds_only_these(
+    words: Lists, kept: set[int], length: float
+) -> None:
+    lengths = dict.fromkeys(range(1, 10), float(np.float32(length)))
+    alone = [{memory: often for memory, often in word.items() if memory in kept} for word in words]
+    limited = within(lists(words, lengths), np.array(sorted(kept), dtype=np.int64))
+
+    found, expected = scored(limited), scored(lists(alone, {memory: lengths[memory] for memory in kept}))
+
+    assert found.memories.tolist() == expected.memories.tolist()
+    assert found.scores == pytest.approx(expected.scores, rel=1e-5)

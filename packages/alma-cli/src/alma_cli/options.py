@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -8,11 +9,18 @@ import typer
 
 CONFIG_FILE = Path(".alma", "config.yaml")
 
+TIME_FORMATS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]
+"""Times on the command line."""
+
 ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", "-c", help="The configuration file.", show_default=".alma/config.yaml, here or in a folder above"),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+SinceOption = Annotated[datetime | None, typer.Option(help="Only what happened since then (UTC).", formats=TIME_FORMATS)]
+UntilOption = Annotated[datetime | None, typer.Option(help="Only what happened until then (UTC).", formats=TIME_FORMATS)]
+AsOfOption = Annotated[datetime | None, typer.Option(help="Only what was known then (UTC).", formats=TIME_FORMATS)]
+VerifiedOption = Annotated[bool, typer.Option("--verified", help="Leave out facts and preferences that better ones contradict.")]
 AgentOption = Annotated[str, typer.Option("--agent", "-a", help="Whose memory.")]
 UserOption = Annotated[str | None, typer.Option("--user-id", "-u", help="The user for whom the agent works.")]
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         MemoryType,
         Outcome,
         Passage,
+        TemporalFilter,
         UserPreference,
         Verdict,
     )
@@ -80,6 +81,7 @@ _HOMES = {
             "MemoryType",
             "Outcome",
             "Passage",
+            "TemporalFilter",
             "UserPreference",
             "Verdict",
         ),
@@ -114,6 +116,7 @@ __all__ = [
     "Passage",
     "ScopeViolationError",
     "StorageError",
+    "TemporalFilter",
     "UserPreference",
     "ValidationError",
     "Verdict",

@@ -217,6 +217,14 @@ class Searchable(Protocol):
     def candidates(self, memories: Sequence[int]) -> Sequence[Candidate]:
         """What ranking needs of the memories that are not archived, in no order."""
 
+    def within(
+        self, partitions: Sequence[int], *, since: int | None = None, until: int | None = None, known_by: int | None = None
+    ) -> Sequence[int]:
+        """Rows of the memories of these partitions, ascending, archived ones left out: last seen from `since` to `until`, made by `known_by`.
+
+        Times are in microseconds since 1970, and are included; `None` is no limit.
+        """
+
     def passages(self, rows: Sequence[int]) -> Mapping[int, Passage]:
         """Passages by row. Unknown rows are left out."""
 

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from alma_cli.exits import Exit
-from alma_cli.options import ConfigOption, JsonOption, UserOption, config_path
+from alma_cli.options import (
+    AsOfOption,
+    ConfigOption,
+    JsonOption,
+    SinceOption,
+    UntilOption,
+    UserOption,
+    VerifiedOption,
+    config_path,
+)
 from alma_cli.output import print_json, printable, tell
 
 if TYPE_CHECKING:
@@ -18,6 +27,10 @@ def explain(
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Who asks.", show_default="the memory's own owner")] = None,
     user_id: UserOption = None,
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="At most so many of each kind.")] = 5,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    as_of: AsOfOption = None,
+    verified: VerifiedOption = False,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -34,7 +47,9 @@ def explain(
     from alma.types.explanation import Reason
 
     with ALMA.from_config(config_path(config)) as alma:
-        told = alma.explain_retrieval(query, memory_id, agent=agent, user_id=user_id, top_k=top_k)
+        told = alma.explain_retrieval(
+            query, memory_id, agent=agent, user_id=user_id, top_k=top_k, since=since, until=until, as_of=as_of, verified=verified
+        )
     if json:
         print_json({"selected": told.selected, **told.model_dump(mode="json")})
     else:

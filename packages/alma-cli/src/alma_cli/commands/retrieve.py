@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from alma_cli.options import AgentOption, ConfigOption, JsonOption, UserOption, config_path
+from alma_cli.options import (
+    AgentOption,
+    AsOfOption,
+    ConfigOption,
+    JsonOption,
+    SinceOption,
+    UntilOption,
+    UserOption,
+    VerifiedOption,
+    config_path,
+)
 from alma_cli.output import console, print_json, printable, tell
 from alma_cli.slices import slice_table
 
@@ -23,6 +33,10 @@ def retrieve(
     explain: Annotated[bool, typer.Option("--explain", help="Tell the numbers behind each memory.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the text for a prompt instead of a table.")] = False,
     max_tokens: Annotated[int, typer.Option(min=0, help="Budget of that text.")] = 2000,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    as_of: AsOfOption = None,
+    verified: VerifiedOption = False,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -34,12 +48,23 @@ def retrieve(
       alma retrieve "Deploy the auth service" -a victor --prompt --max-tokens 500
       alma retrieve "Deploy the auth service" -a victor --json
       alma retrieve "Deploy the auth service" -a victor --explain
+      alma retrieve "Deploy the auth service" -a victor --since 2026-03-01 --verified
     """
     from alma import ALMA
 
     is_hint_told = not prompt
     with ALMA.from_config(config_path(config)) as alma, _log_without_hints() if is_hint_told else nullcontext():
-        memories = alma.retrieve(task=task, agent=agent, top_k=top_k, user_id=user_id, explain=explain)
+        memories = alma.retrieve(
+            task=task,
+            agent=agent,
+            top_k=top_k,
+            user_id=user_id,
+            explain=explain,
+            since=since,
+            until=until,
+            as_of=as_of,
+            verified=verified,
+        )
     if json:
         print_json({**memories.to_dict(), "prompt": memories.to_prompt(max_tokens=max_tokens)})
     elif prompt:
@@ -71,6 +96,9 @@ def _show(memories: "MemorySlice") -> None:
             if item.explanation:
                 told = "\n  ".join(item.explanation.lines())
                 out.print(printable(f"[{item.tag}] {item.memory.id}\n  {told}"), soft_wrap=True)
+        for pair in memories.contradictions:
+            left_out = " (left out)" if pair.is_left_out else ""
+            out.print(printable(f"Contradiction: {pair}{left_out}"), soft_wrap=True)
     else:
         hint = f"; {memories.hint}" if memories.hint else ""
         out.print(printable(f"Nothing is known about that yet{hint}"), soft_wrap=True)

@@ -17,7 +17,7 @@ def show(
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show all that is kept of one memory.
+    """Show all that is kept of one memory, and where it comes from. With --json, the memory alone.
 
     \b
     Examples:
@@ -28,11 +28,12 @@ def show(
 
     with ALMA.from_config(config_path(config)) as alma:
         memory = alma.get(memory_id)
+        provenance = alma.provenance(memory_id)
     if json:
         print_json(memory.model_dump(mode="json"))
         return
     record = {"record": told} if (told := record_of(memory)) else {}
-    fields = {**_fields(memory), **record}
+    fields = {**_fields(memory), **record, "where from": provenance.lines()}
     console().print(table(("field", "value"), ((name, _told(value)) for name, value in fields.items())))
 
 

@@ -3,6 +3,8 @@
 from datetime import datetime
 
 from alma.text import one_line, shortened
+from alma.types.memories import AnyMemory
+from alma.types.provenance import provenance_of
 
 _PLURALS = {"memory": "memories", "anti_pattern": "anti-patterns", "domain_knowledge": "facts", "user_preference": "preferences"}
 _KINDS = {"anti_pattern": "anti-pattern", "domain_knowledge": "fact", "user_preference": "preference"}
@@ -51,6 +53,11 @@ def size(count: int) -> str:
             return f"{value:,.0f} {unit}" if unit == "bytes" or value >= 100 else f"{value:,.1f} {unit}"
         value /= 1000
     return f"{value:,.1f} GB"
+
+
+def origin(memory: AnyMemory) -> str:
+    """Returns where a memory comes from, as far as it says so itself; "" if it does not."""
+    return stored(str(provenance_of(memory)))
 
 
 def moment(at: datetime) -> str:

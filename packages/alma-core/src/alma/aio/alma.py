@@ -170,6 +170,7 @@ class AsyncALMA(AsyncAdmin):
     run_episodes = _mirrored(ALMA.run_episodes)
     review = _mirrored(ALMA.review)
     get = _mirrored(ALMA.get)
+    provenance = _mirrored(ALMA.provenance)
     add_preference = _mirrored(ALMA.add_preference)
     add_knowledge = _mirrored(ALMA.add_knowledge)
     stats = _mirrored(ALMA.stats)

@@ -18,7 +18,7 @@ from alma.memory.damage import names_damage
 from alma.memory.episodes import forecasts, lifecycle, records, review, settling, usage
 from alma.memory.learn import adding, conversations, record
 from alma.memory.learn.request import LearnRequest
-from alma.memory.recall import assess, check, explain, retrieve, supporting_outcomes
+from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
 from alma.memory.recall import strategies as tried
 from alma.memory.recall.search import ARMS
 from alma.memory.redacting import Redact
@@ -40,11 +40,13 @@ from alma.types.memories import (
     UserPreference,
 )
 from alma.types.passages import Draft, Passage
+from alma.types.provenance import MemoryProvenance
 from alma.types.reports import FeedbackReport, UsageReport
 from alma.types.reviews import ReviewReport
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyTable
+from alma.types.temporal import TemporalFilter
 
 
 @names_damage(lambda alma: alma._store.storage)
@@ -200,6 +202,11 @@ class ALMA(Admin):
         weights: Mapping[str, float] | None = None,
         arms: Collection[str] = ARMS,
         explain: bool = False,
+        verified: bool = False,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        temporal_filter: TemporalFilter | None = None,
     ) -> MemorySlice:
         """Returns what matters for a task: at most `top_k` memories of each kind that `agent` may read, best first.
 
@@ -210,6 +217,12 @@ class ALMA(Admin):
         `query` is another name for `task`. `profile="recall"` ranks by similarity
         alone, without the record of a memory; `weights` sets the four factors. `arms` can leave out a search ("dense", "text"), to see
         what each contributes. With `explain`, `recalled` has the numbers behind each memory's rank. Writes nothing.
+
+        Facts of one agent and preferences of the user that contradict each other are listed in `contradictions`; the better-sourced, then newer one
+        comes first, and `verified=True` leaves the other out.
+
+        `since` and `until` limit when what is remembered happened or was last confirmed, or `temporal_filter` does. `as_of` asks from a past
+        moment: what was recorded later is left out. Naive times are taken as UTC.
         """
         return retrieve.retrieve(
             self._room,
@@ -223,6 +236,11 @@ class ALMA(Admin):
             weights=weights,
             arms=arms,
             explain=explain,
+            verified=verified,
+            since=since,
+            until=until,
+            as_of=as_of,
+            temporal_filter=temporal_filter,
         )
 
     @by_place("query")
@@ -239,6 +257,11 @@ class ALMA(Admin):
         profile: str | None = None,
         weights: Mapping[str, float] | None = None,
         arms: Collection[str] = ARMS,
+        verified: bool = False,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        temporal_filter: TemporalFilter | None = None,
     ) -> RetrievalExplanation:
         """Explains why `retrieve` with the same arguments returns a memory, or the first filter that excludes it and what would include
         it.
@@ -258,6 +281,11 @@ class ALMA(Admin):
             profile=profile,
             weights=weights,
             arms=arms,
+            verified=verified,
+            since=since,
+            until=until,
+            as_of=as_of,
+            temporal_filter=temporal_filter,
         )
 
     @by_place("task")
@@ -666,6 +694,13 @@ class ALMA(Admin):
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
         """Returns a memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""
         return usage.get(self._room, memory_id, agent=agent, user_id=user_id)
+
+    def provenance(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> MemoryProvenance:
+        """Returns where a memory comes from: who recorded and who judged it, the session, the tool, the document, the outcomes behind a rule.
+
+        With `agent`, only of one that this agent can see. `MemoryNotFoundError` otherwise. Its `lines()` say it in words.
+        """
+        return provenance.provenance(self._room, usage.get(self._room, memory_id, agent=agent, user_id=user_id))
 
     # Names that alma-memory has for these; docs/migrating.md maps the others.
     add_preference = add_user_preference

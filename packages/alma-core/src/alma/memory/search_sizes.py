@@ -13,12 +13,14 @@ class SearchSizes:
 
     A scope of at most `all_up_to` memories is searched whole, and is its own background. For a larger one, `sample` memories are the
     background, and each arm contributes at least `hits` candidates. A scope of at most `beside_above` is searched faster than another
-    thread can start. `common` defines the words that are left out of a question, and `faiss_above` the number of passages of a project
+    thread can start. Of a scope that is limited by time, up to `all_within` memories are all
+    compared. `common` defines the words that are left out of a question, and `faiss_above` the number of passages of a project
     above which FAISS searches.
     """
 
     all_up_to: int = 2_000
     sample: int = 1_000
+    all_within: int = 20_000
     hits: int = 100
     beside_above: int = 20_000
     common: CommonWords = bm25.COMMON

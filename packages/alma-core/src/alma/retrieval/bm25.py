@@ -38,6 +38,27 @@ def scored(found: TextLists) -> TextScores:
     return TextScores(found.memories[named], total[named] / ((K1 + 1) * sum(idfs)))
 
 
+def within(found: TextLists, memories: "NDArray[np.int64]") -> TextLists:
+    """Returns the lists as if the scope held only these memories, which ascend. Their mean length is taken to be that of the scope."""
+    kept = np.isin(found.memories, memories)
+    new_places = np.cumsum(kept, dtype=np.int32) - 1
+    starts = np.concatenate([[0], np.cumsum(found.sizes)]).astype(np.int64)
+    listed = kept[found.places]
+    before = np.concatenate([[0], np.cumsum(listed)])
+    sizes = (before[starts[1:]] - before[starts[:-1]]).tolist()
+    share = len(memories) / found.count if found.count else 0.0
+    return TextLists(
+        memories=found.memories[kept],
+        lengths=found.lengths[kept],
+        count=len(memories),
+        total_length=found.total_length * share,
+        places=new_places[found.places[listed]].astype(np.int32),
+        frequencies=found.frequencies[listed],
+        sizes=sizes,
+        held_by=sizes,
+    )
+
+
 def _norms(found: TextLists) -> "NDArray[np.float64]":
     """Returns the length norm of each frequency: greater in a memory that is longer than the mean."""
     mean = (found.total_length + PRIOR_LENGTHS * PRIOR_LENGTH) / (found.count + PRIOR_LENGTHS)

@@ -1,5 +1,6 @@
 """The values that ALMA takes and returns."""
 
+from alma.types.contradictions import Contradiction
 from alma.types.custom import CustomMemoryType
 from alma.types.embedding import Fingerprint
 from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Forecast, Step
@@ -22,12 +23,14 @@ from alma.types.memories import (
 )
 from alma.types.migrated import MigratedKind, MigrationReport, Remark
 from alma.types.passages import Draft, Passage
+from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import Factors, Recalled
 from alma.types.reports import BackupReport, FeedbackReport, Problem, Stats, UsageReport, VerifyReport
 from alma.types.reviews import ReviewItem, ReviewReport
 from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyRecord, StrategyTable
+from alma.types.temporal import TemporalFilter
 
 __all__ = [
     "ActionCheck",
@@ -36,6 +39,7 @@ __all__ = [
     "Assessment",
     "BackupReport",
     "CompactReport",
+    "Contradiction",
     "Conversation",
     "CustomMemory",
     "CustomMemoryType",
@@ -56,6 +60,7 @@ __all__ = [
     "HistoryEntry",
     "ImportReport",
     "Memory",
+    "MemoryProvenance",
     "MemoryScope",
     "MemorySlice",
     "MemoryType",
@@ -77,6 +82,7 @@ __all__ = [
     "StrategyRecord",
     "StrategyTable",
     "Surface",
+    "TemporalFilter",
     "Turn",
     "UndoReport",
     "UsageReport",

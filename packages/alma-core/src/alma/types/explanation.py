@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from alma.text import one_line, shortened
+from alma.types.provenance import MemoryProvenance
 from alma.types.reading import read_json
 from alma.types.scope import Access
 
@@ -80,7 +81,8 @@ class Explanation(_Value):
     products. `cosine` is pooled over the memory's passages, `share` is 0 where no word matched. `words` are the question's words that
     occur in the memory. `folded` are ids of equal memories that this one represents, at most 20; `copies` counts all, itself included.
     `rank` counts from 1 through the whole answer, `rank_of_kind` through its kind; both are `None` for a memory that was not returned.
-    `access` is the rule that lets the reader see it. `evidence` is the nearness of the evidence of a learned rule.
+    `access` is the rule that lets the reader see it. `evidence` is the nearness of the evidence of a learned rule,
+    `provenance` says where the memory comes from.
     """
 
     access: Access
@@ -100,6 +102,7 @@ class Explanation(_Value):
     folded: tuple[str, ...]
     evidence: EvidencePart | None = None
     time: Number = 0.0
+    provenance: MemoryProvenance | None = None
 
     def __str__(self) -> str:
         """Returns a few lines for a person."""
@@ -127,6 +130,8 @@ class Explanation(_Value):
         if self.evidence:
             lines.append(f"evidence: {self.evidence} (at least {self.evidence.least:.2f})")
         lines.append(f"readable because: {self.access.told}")
+        if self.provenance and (source := str(self.provenance)):
+            lines.append(f"where from: {source}")
         if self.copies > 1:
             lines.append(f"stands for {self.copies} equal memories: itself and {', '.join(self.folded)}")
         return lines
@@ -140,11 +145,13 @@ class Reason(StrEnum):
     OTHER_PROJECT = "other_project"
     SCOPE = "scope"
     ARCHIVED = "archived"
+    OUTSIDE_TIMES = "outside_times"
     OVERRULED = "overruled"
     BELOW_FLOOR = "below_floor"
     NOT_A_CANDIDATE = "not_a_candidate"
     FOLDED = "folded"
     NOT_A_CONTENDER = "not_a_contender"
+    CONTRADICTED = "contradicted"
     BELOW_LAST = "below_last"
 
 
@@ -154,7 +161,8 @@ class RetrievalExplanation(_Value):
     `reason` names the first filter that excluded it; `text` says so with its numbers and with what would include it. `access` is the rule
     between the reader and the memory (`None` where there is no memory). `explanation` has the numbers where the memory could be scored.
     `score_needed` is the score of the last one of its kind; `top_k_needed` is a `top_k` that returns it (the least, in a scope of at most
-    2,000 memories), `None` where none does. `stands_for_it` is the id of the memory of equal content that it was folded into. `agent` is
+    2,000 memories), `None` where none does. `stands_for_it` is the id of the memory of equal content that it was folded into, or of the one that
+    contradicts it. `agent` is
     the reader; `is_owners_view` says that none was named, so that the memory's own owner was taken.
     """
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from alma.errors import ValidationError
 from alma.text import quoted
+from alma.types.contradictions import CONTRADICTED, WHY_PREFERRED
 from alma.types.kinds import CUSTOM_LETTER, CUSTOM_SECTION, KINDS
 from alma.types.memories import Memory
 from alma.types.recalled import Recalled
@@ -88,7 +89,14 @@ def note(memory: Memory, now: datetime | None, prefix: str = "") -> str:
     """
     shared = memory.metadata.get("shared_from")
     origin = f" (from {brief(str(shared))})" if shared else ""
-    return defused(memory.described(now) + origin, prefix) + _doubt(memory)
+    return defused(memory.described(now) + origin, prefix) + _contradicted(memory) + _doubt(memory)
+
+
+def _contradicted(memory: Memory) -> str:
+    """That another memory of the slice contradicts this one, in our words alone."""
+    said = memory.metadata.get(CONTRADICTED)
+    why = said.get("why") if isinstance(said, dict) else None
+    return f" ({WHY_PREFERRED[why]})" if isinstance(why, str) and why in WHY_PREFERRED else ""
 
 
 def _doubt(memory: Memory) -> str:

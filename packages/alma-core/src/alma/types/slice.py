@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from alma.errors import ValidationError
 from alma.flags import checked
 from alma.text import estimate_tokens, quoted
+from alma.types.contradictions import Contradiction
 from alma.types.identity import UtcDatetime, utc_now
 from alma.types.kinds import KINDS
 from alma.types.memories import (
@@ -37,6 +38,8 @@ class MemorySlice(BaseModel):
     the slice is empty for a reason that a person can fix. A slice can also be made of lists of memories: `MemorySlice(heuristics=[…],
     outcomes=[…])`.
 
+    `contradictions` are pairs of facts of one agent, or of preferences of one user, that contradict each other, with the reason.
+
     `retrieval_time_ms` is the duration of the retrieval, 0.0 for a slice that was not retrieved; it is not part of the slice's content.
     """
 
@@ -47,6 +50,7 @@ class MemorySlice(BaseModel):
     project_id: str = ""
     retrieved_at: UtcDatetime = Field(default_factory=utc_now)
     recalled: tuple[Recalled, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
     hint: str | None = None
     retrieval_time_ms: float = Field(default=0.0, ge=0.0, exclude=True, repr=False)
 

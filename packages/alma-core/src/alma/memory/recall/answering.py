@@ -12,6 +12,7 @@ from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.kinds import profile_for
 from alma.memory.readable import ReadableScope
+from alma.memory.recall.contradictions import Disputed, disputed
 from alma.memory.recall.equal_rules import folded
 from alma.memory.recall.knowledge import Asking, asking
 from alma.memory.recall.named_speakers import named_speakers, search_named
@@ -20,6 +21,7 @@ from alma.memory.recall.one_attempt import Folds, attempts_folded, refilled, tel
 from alma.memory.recall.own_word import hide_the_rest, no_newer_than_others, rests_on_own_word
 from alma.memory.recall.relevant_rules import RelevantRules, relevant_rules
 from alma.memory.recall.search import ARMS, DENSE, Found, Question
+from alma.memory.recall.times import Times, checked_times, rows_within
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.retrieval.named_time import named_time
@@ -39,7 +41,8 @@ from alma.vectors import ProjectIndex
 class Asked:
     """What is asked, by whom and for whom, how much of each kind, and how it is weighed: all checked.
 
-    `partitions` are all that there were when it was asked, `scope` those of them that the reader may read.
+    `partitions` are all that there were when it was asked, `scope` those of them that the reader may read. `verified` leaves out what a better
+    memory contradicts. `times` limit which memories count, and `now` is the moment that they are seen from.
     """
 
     task: str
@@ -53,6 +56,8 @@ class Asked:
     now: int
     partitions: Mapping[int, Partition]
     scope: ReadableScope
+    verified: bool = False
+    times: Times | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,7 @@ class Answer:
     """What is given back, best first, and what it was chosen from.
 
     `folded` are rules and outcomes for which another one stands, `near` the rows of rules that contend because they began on near tasks.
+    `disputed` are the contradictions among what is given back.
     """
 
     question: Question
@@ -71,6 +77,7 @@ class Answer:
     folded: Mapping[int, int]
     rules: RelevantRules
     near: frozenset[int]
+    disputed: Disputed
 
 
 def asked(
@@ -85,6 +92,11 @@ def asked(
     profile: str | None = None,
     weights: Mapping[str, float] | None = None,
     arms: Collection[str] = ARMS,
+    verified: bool = False,
+    since: object = None,
+    until: object = None,
+    as_of: object = None,
+    temporal_filter: object = None,
 ) -> Asked:
     """The question, checked. `ValidationError` or `ScopeViolationError` says what is wrong with it."""
     text = room.store.redaction.text(args.checked_text(task, "task"))
@@ -96,7 +108,22 @@ def asked(
     scope = readable(room, agent=reader, user_id=user, include_shared=include_shared, partitions=partitions)
     weighing = _profile(room, profile, weights, scope)
     kind = room.store.redaction.value(args.optional_label(task_type, "task_type"))
-    return Asked(text, kind, reader, user, limit, include_shared, weighing, _checked_arms(arms), room.now(), partitions, scope)
+    times, now = checked_times(since=since, until=until, as_of=as_of, temporal_filter=temporal_filter, now=room.now())
+    return Asked(
+        text,
+        kind,
+        reader,
+        user,
+        limit,
+        include_shared,
+        weighing,
+        _checked_arms(arms),
+        now,
+        partitions,
+        scope,
+        verified=verified,
+        times=times,
+    )
 
 
 def _checked_arms(arms: object) -> tuple[str, ...]:
@@ -128,8 +155,12 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     time = named_time(asked.task, from_micros(asked.now))
     question = Question(vector, query_words(asked.task), asked.arms, time)
     with room.project.moment():
+        if asked.times is not None:
+            question = replace(question, within=rows_within(room, asked.times, scope))
         about = asking_about(room, asked, question)
         near = near_rules(room, about, scope) if DENSE in asked.arms else NONE
+        if question.within is not None:
+            near = np.intersect1d(near, question.within)
         found, chosen = _chosen(room, question, scope, asked.top_k, near)
         if speakers := named_speakers(room, asked.task, found, scope):
             nameless = room.store.texts.query(without_names(asked.task, names | speakers), room.project)
@@ -147,9 +178,9 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     memories |= telling_all(memories, attempts)
     doubles = {**folded(ranking, memories), **attempts}
     order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
-    return Answer(
-        question, scope, found, chosen, _advised_first(order, rules), memories, doubles, rules, frozenset(near.tolist())
-    )
+    found_disputed = disputed(_advised_first(order, rules), memories, verified=asked.verified)
+    near_rows = frozenset(near.tolist())
+    return Answer(question, scope, found, chosen, found_disputed.order, memories, doubles, rules, near_rows, found_disputed)
 
 
 def _cautious(
@@ -232,7 +263,8 @@ def _chosen(
     of_kind = scope.kind_numbers(found.partitions)
     chosen = contenders(found.similarities, memories=found.memories, groups=of_kind, ties=found.ties, limit=wanted)
     chosen += _others_near(found, of_kind, chosen, near)
-    return found, _with_all_copies(index, found, of_kind, chosen) if index.has_copies else chosen
+    has_more = index.has_copies and question.within is None  # of copies some may not count; those that do were all found
+    return found, _with_all_copies(index, found, of_kind, chosen) if has_more else chosen
 
 
 def _others_near(

@@ -39,6 +39,11 @@ def explain_retrieval(
     profile: str | None = None,
     weights: Mapping[str, float] | None = None,
     arms: Collection[str] = ARMS,
+    verified: bool = False,
+    since: object = None,
+    until: object = None,
+    as_of: object = None,
+    temporal_filter: object = None,
 ) -> RetrievalExplanation:
     """What `retrieve` with the same arguments does with one memory, and why."""
     wanted = args.checked_text(memory_id, "memory_id", limit=args.LONGEST_NAME)
@@ -55,6 +60,11 @@ def explain_retrieval(
         profile=profile,
         weights=weights,
         arms=arms,
+        verified=verified,
+        since=since,
+        until=until,
+        as_of=as_of,
+        temporal_filter=temporal_filter,
     )
     reader_told = None if agent is None and place is None else question.reader
     told = _Teller(question, wanted, reader_told, is_owners_view=agent is None and place is not None)
@@ -71,6 +81,8 @@ def explain_retrieval(
         doubt = reason_of(room, told.memory_id)
         gone = f"it is in quarantine: it {doubt}" if doubt else "it was forgotten: it is archived, and no search looks at it"
         return told.left_out(Reason.ARCHIVED, gone, access=access)
+    if question.times is not None and (why := question.times.why_not(_memory(room, place.memory))):
+        return told.left_out(Reason.OUTSIDE_TIMES, why, access=access)
     answer = answered(room, question)
     assert answer is not None
     why = _hidden(room, question, place, answer)
@@ -172,6 +184,11 @@ def _closed(access: Access, owner: str, reader: str) -> str:
 def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller) -> RetrievalExplanation:
     if any(item.memory == memory for item in answer.order):
         return told.selected(explanations(room, asked, answer)[memory])
+    if asked.verified and memory in answer.disputed.dispreferred:
+        why, by = answer.disputed.dispreferred[memory]
+        return told.left_out(
+            Reason.CONTRADICTED, f"{by} contradicts it and is {why}; verified=False would return it", stands_for_it=by
+        )
     if memory in answer.folded:
         standing = answer.memories[answer.folded[memory]]
         says = "is of the same attempt" if isinstance(standing, Outcome) else "says the same of the same tasks"

@@ -1,6 +1,5 @@
 """The numbers behind an answer, gathered only where they are asked for."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -8,17 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.memory.recall.answering import Answer, Asked, factors_of
-from alma.memory.recall.search import Evidence
+from alma.memory.recall.provenance import provenance
+from alma.memory.recall.search import NEVER_COMMON, Evidence
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
-from alma.protocols import CommonWords
 from alma.retrieval.ranking import Ranked
 from alma.text import PASSAGE_CHARS, shortened
 from alma.types.explanation import ArmPart, Explanation, FactorPart, PassagePart
+from alma.types.provenance import MemoryProvenance
 from alma.types.recalled import Factors
 from alma.vectors.table import ascending
-
-NEVER_COMMON = CommonWords(number=sys.maxsize, share=1.0, newest=0)
 
 MOST_FOLDED = 20
 """So many of the memories that one stands for are named; all are counted."""
@@ -73,7 +71,13 @@ def explained(
         folded=_folded(room, answer, item) if item.copies > 1 else (),
         evidence=near.as_part() if near else None,
         time=float(evidence.gains[at]) / sum(arm.weight for arm in evidence.arms),
+        provenance=_provenance(room, answer, item.memory),
     )
+
+
+def _provenance(room: Room, answer: Answer, row: int) -> MemoryProvenance | None:
+    memory = answer.memories.get(row) or room.project.memories([row]).get(row)
+    return None if memory is None else provenance(room, memory, counts=False)
 
 
 def place_in(memories: NDArray[np.int64], memory: int) -> int | None:
@@ -103,7 +107,9 @@ def equal_ones(room: Room, answer: Answer, memory: int) -> list[int]:
     first = int(found.memories[equal[np.lexsort((-found.memories[equal], -found.similarities[equal]))[0]]])
     memories = found.memories[equal]
     newest = memories[index.copies(memories) > 0].tolist()
-    others: list[int] = ascending(np.concatenate([memories, *map(index.copies_of, newest)]))[::-1].tolist()
+    equal_memories = ascending(np.concatenate([memories, *map(index.copies_of, newest)]))[::-1]
+    within = answer.question.within
+    others: list[int] = (equal_memories if within is None else equal_memories[np.isin(equal_memories, within)]).tolist()
     return list(dict.fromkeys([first, *others]))
 
 

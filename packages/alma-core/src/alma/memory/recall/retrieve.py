@@ -9,6 +9,7 @@ from alma.memory.recall.hits import hits
 from alma.memory.recall.search import ARMS
 from alma.memory.room import Room
 from alma.memory.scopes import unknown_agent_hint
+from alma.types.contradictions import CONTRADICTED
 from alma.types.identity import from_micros
 from alma.types.memories import AnyMemory
 from alma.types.recalled import Recalled
@@ -33,6 +34,11 @@ def retrieve(
     weights: Mapping[str, float] | None = None,
     arms: Collection[str] = ARMS,
     explain: bool = False,
+    verified: bool = False,
+    since: object = None,
+    until: object = None,
+    as_of: object = None,
+    temporal_filter: object = None,
 ) -> MemorySlice:
     """The memories that matter for a task, at most `top_k` of each kind, best first; with every number behind them if `explain`."""
     begun = perf_counter()
@@ -47,6 +53,11 @@ def retrieve(
         profile=profile,
         weights=weights,
         arms=arms,
+        verified=verified,
+        since=since,
+        until=until,
+        as_of=as_of,
+        temporal_filter=temporal_filter,
     )
     answer = answered(room, question)
     recalled = _recalled(room, question, answer, explain) if answer else ()
@@ -56,6 +67,7 @@ def retrieve(
         project_id=room.name,
         retrieved_at=from_micros(question.now),
         recalled=recalled,
+        contradictions=tuple(answer.disputed.pairs) if answer else (),
         hint=None if recalled else unknown_agent_hint(question.partitions, question.reader, question.task),
         retrieval_time_ms=(perf_counter() - begun) * 1000,
     )
@@ -69,6 +81,7 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
         for item in answer.order
     ]
     pairs = [(item, _with(memory, HITS, near[item.memory]) if item.memory in near else memory) for item, memory in pairs]
+    pairs = [(item, _contradicted(memory, answer.disputed.dispreferred.get(item.memory))) for item, memory in pairs]
     tags = tags_for([memory for _, memory in pairs])
     explained = explanations(room, question, answer) if explain else {}
     return tuple(
@@ -86,9 +99,18 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
 
 def _as_stored_unless(tells: bool, memory: AnyMemory) -> AnyMemory:
     """Of an attempt only that outcome tells which stands for it, whatever was stored under the key."""
-    if tells or ATTEMPT not in memory.metadata:
-        return memory
-    return memory.model_copy(update={"metadata": {name: value for name, value in memory.metadata.items() if name != ATTEMPT}})
+    return memory if tells or ATTEMPT not in memory.metadata else _without(memory, ATTEMPT)
+
+
+def _contradicted(memory: AnyMemory, by: tuple[str, str] | None) -> AnyMemory:
+    """Only what another memory of the slice contradicts says so, whatever was stored under the key."""
+    if by is not None:
+        return _with(memory, CONTRADICTED, {"by": by[1], "why": by[0]})
+    return _without(memory, CONTRADICTED) if CONTRADICTED in memory.metadata else memory
+
+
+def _without(memory: AnyMemory, name: str) -> AnyMemory:
+    return memory.model_copy(update={"metadata": {key: value for key, value in memory.metadata.items() if key != name}})
 
 
 def _with(memory: AnyMemory, name: str, value: object) -> AnyMemory:
@@ -99,6 +121,4 @@ def _told_apart(memory: AnyMemory, reader: str) -> AnyMemory:
     """A shared memory says whose it is; no other may say that it is shared."""
     if memory.kind != "user_preference" and memory.agent != reader:
         return _with(memory, SHARED_FROM, memory.agent)
-    if SHARED_FROM not in memory.metadata:
-        return memory
-    return memory.model_copy(update={"metadata": {name: value for name, value in memory.metadata.items() if name != SHARED_FROM}})
+    return _without(memory, SHARED_FROM) if SHARED_FROM in memory.metadata else memory

@@ -1,6 +1,7 @@
 """Two searches, each candidate of one scored exactly in the other, and the background that both are judged against."""
 
-from collections import deque
+import sys
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from alma.memory.readable import ReadableScope
 from alma.memory.room import Room
-from alma.protocols import PassageScores, TextScores
+from alma.protocols import CommonWords, PassageScores, TextScores
 from alma.retrieval import bm25, fusion
 from alma.retrieval.named_time import Interval
 from alma.types.identity import to_micros
@@ -28,6 +29,8 @@ DATED = frozenset({MemoryType.CONVERSATION.value, MemoryType.OUTCOME.value})
 MOST_DATED = 300
 """Memories whose times are read for a question that names one: reading those of a whole sample would take longer than the search."""
 
+NEVER_COMMON = CommonWords(number=sys.maxsize, share=1.0, newest=0)
+
 _USUAL = {DENSE: fusion.DENSE, TEXT: fusion.TEXT}
 
 Integers = NDArray[np.int64]
@@ -42,6 +45,8 @@ class Question:
     words: Sequence[str]
     arms: Collection[str] = ARMS
     time: Interval | None = None
+    within: Integers | None = None
+    """The memories that count by their times, ascending; `None` where all of the scope do."""
     nameless: NDArray[np.float32] | None = None
     """The vector for conversations, where the question names speakers: see `alma.memory.recall.named_speakers`."""
 
@@ -129,9 +134,11 @@ def search(
 ) -> Found:
     """The memories of the scope that say something on the question. Each search contributes at least `hits` candidates, or as many as is usual. Those
     of `also` are judged even where neither finds them, and those of `always`, which ascend, are relevant whatever they say."""
-    also = np.concatenate([also, always])
     sizes = room.store.sizes
     hits = max(hits, sizes.hits)
+    if question.within is not None:
+        return _found_within(room, index, question, scope, question.within, hits=hits, also=also, always=always)
+    also = np.concatenate([also, always])
     partitions = scope.rows
     sample, population = index.sample(partitions=partitions, all_up_to=sizes.all_up_to, otherwise=sizes.sample)
     is_all = population <= sizes.all_up_to
@@ -199,10 +206,57 @@ def _found_by_one_scan(
     )
 
 
+def _found_within(
+    room: Room,
+    index: ProjectIndex,
+    question: Question,
+    scope: ReadableScope,
+    within: Integers,
+    *,
+    hits: int,
+    also: Integers,
+    always: Integers,
+) -> Found:
+    """What `search` finds among these memories alone, which are their own background. Up to `all_within` of them are all compared."""
+    sizes = room.store.sizes
+    text = _by_words(room, question, scope.rows)
+    also, always = also[_are_among(also, within)], always[_are_among(always, within)]
+    if len(within) <= sizes.all_within:
+        scored = _scored(index.score(question.vector, memories=within), text)
+        return _judged(room, question, scored, _backgrounds(question, scored), scope, always, is_all=True)
+    held, ties = index.ties(within)
+    sample = np.sort(held[np.argpartition(ties, sizes.sample)[: sizes.sample]]) if len(held) > sizes.sample else held
+    near = _nearest_within(index, question, scope.rows, within, hits) if DENSE in question.arms else _NO_MEMORIES
+    memories = ascending(np.concatenate([sample, near, _best(text, index, 2 * hits), also, always]))
+    scored = _scored(index.score(question.vector, memories=memories), text)
+    places = _places(sample, scored.memories)
+    return _judged(room, question, scored, _backgrounds(question, scored, places), scope, always, is_all=False)
+
+
+def _nearest_within(index: ProjectIndex, question: Question, partitions: Sequence[int], within: Integers, limit: int) -> Integers:
+    """The memories of the `limit` nearest passages of each partition that belong to memories that count.
+
+    A search cannot leave out the others; so each partition is searched for twice as many until enough of them count or it has no more.
+    """
+    found, left, wanted = [], list(partitions), 4 * limit
+    while left:
+        near = index.search(question.vector, partitions=left, limit=wanted)
+        counts = _are_among(near.memories, within)
+        found.append(near.memories[counts])
+        searched, inside = near.partitions.tolist(), near.partitions[counts].tolist()
+        of_each, of_those = Counter(searched), Counter(inside)
+        left = [row for row in left if of_each[row] >= wanted and of_those[row] < limit]
+        wanted *= 4
+    return np.concatenate(found) if found else _NO_MEMORIES
+
+
 def _by_words(room: Room, question: Question, partitions: Sequence[int]) -> TextScores:
     """What the words of the question find; nothing if it is asked without them."""
     words = question.words if TEXT in question.arms else ()
-    return bm25.scored(room.project.text_lists(words, partitions=partitions, common=room.store.sizes.common))
+    if question.within is None:
+        return bm25.scored(room.project.text_lists(words, partitions=partitions, common=room.store.sizes.common))
+    # a word that is common in the scope may be listed for its newest memories only, of which none may count
+    return bm25.scored(bm25.within(room.project.text_lists(words, partitions=partitions, common=NEVER_COMMON), question.within))
 
 
 def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:

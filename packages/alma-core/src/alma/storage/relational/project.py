@@ -251,6 +251,14 @@ class SQLProject(Lookups):
             rows = list(session.all("stale", {"project": self._find(session), **given}))
         return [memory_id for (memory_id,) in rows]
 
+    def within(
+        self, partitions: Sequence[int], *, since: int | None = None, until: int | None = None, known_by: int | None = None
+    ) -> list[int]:
+        """Rows of the memories of these partitions that were seen and made within these times, ascending; archived ones are left out."""
+        given = {"rows": json.dumps(list(partitions)), "since": since, "until": until, "known_by": known_by}
+        with self._database.reading() as session:
+            return [row for (row,) in session.all("within", {"project": self._find(session), **given})]
+
     def purge(
         self,
         memory_ids: Sequence[str],

@@ -55,6 +55,7 @@ STATEMENTS = {
     'touched_drop': 'DELETE FROM touched WHERE touched.project = :of_project AND touched."key" = :of_key AND touched.seq = :of_seq',
     'touched_under': 'SELECT DISTINCT touched."key" FROM touched WHERE touched.project = :project AND touched."key" > :first AND touched."key" < :last',
     'stale': 'SELECT memory.id FROM memory WHERE memory.project = :project AND memory.archived_at IS NULL AND memory.partition IN (SELECT anon_1.value AS value FROM json_each(:rows) AS anon_1) AND (:seen_before IS NULL OR memory.seen_at < :seen_before) AND (:below IS NULL OR memory.confidence < :below) ORDER BY memory."row"',
+    'within': 'SELECT memory."row" FROM memory WHERE memory.project = :project AND memory.archived_at IS NULL AND memory.partition IN (SELECT anon_1.value AS value FROM json_each(:rows) AS anon_1) AND (:since IS NULL OR memory.seen_at >= :since) AND (:until IS NULL OR memory.seen_at <= :until) AND (:known_by IS NULL OR memory.created_at <= :known_by) ORDER BY memory."row"',
     'hashes': 'SELECT DISTINCT passage.text_hash FROM passage WHERE passage.project = :project AND passage.text_hash IS NOT NULL',
     'vector_drop': 'DELETE FROM vector WHERE vector.project = :of_project AND vector.text_hash = :of_text_hash',
     'touched_insert': 'INSERT INTO touched (project, "key", seq) VALUES (:project, :key, :seq) ON CONFLICT DO NOTHING',

@@ -56,6 +56,25 @@ class StoreRemembers(WithStore):
         assert list(project.stale(partitions, seen_before=before, below=0.5)) == [both.id]
         assert list(project.stale([], seen_before=None, below=None)) == []
 
+    def test_memories_within_times_were_seen_and_made_then_and_are_not_archived(self, store: Store, project: Project) -> None:
+        days = [START - timedelta(days=number) for number in range(6)]
+        early = make_outcome(created_at=days[4], timestamp=days[5])
+        late = make_outcome(created_at=days[2], timestamp=days[3])
+        told_later = make_outcome(created_at=days[0], timestamp=days[5])
+        archived = make_outcome(created_at=days[4], timestamp=days[3])
+        add(store, project, early, late, told_later, archived, make_heuristic())
+        change(project, archived, archived_at=AT)
+        place = project.find([early.id]).get(early.id)
+        assert place is not None
+        at, partitions = [to_micros(day) for day in days], [place.partition.row]
+        one, two, three = (row_of(project, memory) for memory in (early, late, told_later))
+        assert list(project.within(partitions)) == [one, two, three]
+        assert list(project.within(partitions, since=at[3])) == list(project.within(partitions, since=at[4])) == [two]
+        assert list(project.within(partitions, until=at[5])) == list(project.within(partitions, until=at[4])) == [one, three]
+        assert list(project.within(partitions, known_by=at[4])) == [one]
+        assert list(project.within(partitions, since=at[5], until=at[3], known_by=at[2])) == [one, two]
+        assert list(project.within(partitions, since=at[2])) == list(project.within([])) == []
+
     def test_a_purged_memory_is_gone_and_the_rest_is_as_it_was(self, store: Store, project: Project) -> None:
         secret, other = make_outcome(task_description=TELLTALE, strategy_used=""), make_heuristic()
         add(store, project, secret, other)

@@ -219,6 +219,16 @@ def main_statements() -> dict[str, ClauseElement]:
             or_(optional("below", Float()).is_(None), _m.confidence < given("below")),
         )
         .order_by(_m.row),
+        "within": select(_m.row)
+        .where(
+            _m.project == given("project"),
+            _m.archived_at.is_(None),
+            _m.partition.in_(rows_given()),
+            or_(optional("since", BigInteger()).is_(None), _m.seen_at >= number("since")),
+            or_(optional("until", BigInteger()).is_(None), _m.seen_at <= number("until")),
+            or_(optional("known_by", BigInteger()).is_(None), _m.created_at <= number("known_by")),
+        )
+        .order_by(_m.row),
         "hashes": select(_p.text_hash).distinct().where(_p.project == given("project"), _p.text_hash.is_not(None)),
         "vector_drop": delete(VECTOR).where(_v.project == given("of_project"), _v.text_hash == given("of_text_hash")),
         "touched_insert": ignoring(TOUCHED),
