@@ -16,6 +16,16 @@ nox.options.default_venv_backend = "none"
 ENVIRONMENTS = Path(".nox")
 UV = os.environ.get("UV") or shutil.which("uv") or "uv"
 MAX_SLIM_PACKAGES = 15
+ON_ANY_STORE = [
+    f"tests/core/memory/test_{name}.py"
+    for name in (
+        *("calls", "conversations", "crediting", "episodes", "explaining", "isolation", "listing", "near_rules", "quarantine"),
+        *("redacting_existing", "repeating", "settling", "sharing", "taught", "texts", "transfer_rules", "undone_episodes"),
+        *("usefulness", "verdict_sources", "why_not"),
+    )
+]
+"""Façade tests that need no file of the store: they run on PostgreSQL, too."""
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -146,6 +156,14 @@ def llamaindex_lowest(session: nox.Session) -> None:
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/llamaindex")
+
+
+@nox.session
+def backends(session: nox.Session) -> None:
+    """The store on PostgreSQL, against a real server from a wheel, and façade tests of the core on it."""
+    sync(session, "--package", "alma-postgres", "--group", "test")
+    run_suites(session, "tests/postgres", "--numprocesses=2")
+    run(session, "python", "-m", "pytest", "--store=postgres", "--numprocesses=2", "-m", "not slow", *ON_ANY_STORE)
 
 
 @nox.session

@@ -37,6 +37,9 @@ class SuiteWatch:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--every-suite-runs", action="store_true", help="fail unless every path given ran a test")
+    parser.addoption(
+        "--store", choices=("sqlite", "postgres"), default="sqlite", help="the store of façade tests; see store_fixtures"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -100,7 +100,7 @@ class AlchemyDatabase:
             yield AlchemySession(connection)
 
     @contextmanager
-    def transaction(self) -> Iterator[AlchemySession]:
+    def transaction(self, project: str | None = None) -> Iterator[AlchemySession]:
         me = threading.get_ident()
         if self._writers.get(self.name, (None,))[0] == me:
             raise StorageError("this thread is in the middle of a write")

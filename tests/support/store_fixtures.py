@@ -1,7 +1,11 @@
 """Fixtures for stores in folders of their own, with a hash embedder and a fixed clock. Property tests have no deadline per example,
-because machines may be busy."""
+because machines may be busy.
 
-from collections.abc import Iterator
+With `--store=postgres` the stores are on a server, each in a schema that stands for its folder.
+"""
+
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +24,33 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
+def schema_of(folder: Path | str) -> str:
+    """The name of the schema that stands for a folder."""
+    return f"s{blake2b(str(folder).encode(), digest_size=8).hexdigest()}"
+
+
+@pytest.fixture(scope="session")
+def stored_in(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], dict[str, Any]]]:
+    """Gives the options by which the store of a folder is opened."""
+    if request.config.getoption("--store") == "sqlite":
+        yield lambda folder: {}
+        return
+    from postgres_server import PostgresServer
+
+    server = PostgresServer()
+    server.start()
+    yield lambda folder: {"storage": f"{server.url}?schema={schema_of(folder)}"}
+    server.stop()
+
+
 @pytest.fixture
-def open_store(tmp_path: Path, clock: ManualClock) -> Iterator[OpenStore]:
+def open_store(tmp_path: Path, clock: ManualClock, stored_in: Callable[[Path], dict[str, Any]]) -> Iterator[OpenStore]:
     """Opens the project `shop` in the folder of this test by default; closed at the end."""
     opened: list[ALMA] = []
 
     def open_it(folder: str | Path = "store", **given: Any) -> ALMA:
         options: dict[str, Any] = {"project_id": "shop", "embedding_provider": "hash", "clock": clock, **given}
-        opened.append(ALMA.open(tmp_path / folder, **options))
+        opened.append(ALMA.open(tmp_path / folder, **{**stored_in(tmp_path / folder), **options}))
         return opened[-1]
 
     yield open_it

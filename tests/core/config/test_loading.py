@@ -68,8 +68,17 @@ def test_the_documented_file_loads_whole(write: Write, tmp_path: Path) -> None:
     assert settings.qdrant.api_key == SecretStr("")
 
 
-def test_the_documented_file_needs_its_variables(write: Write) -> None:
-    assert "alma.postgres.password: the environment variable POSTGRES_PASSWORD is not set" in problem(write(DOCUMENTED))
+def test_the_documented_file_loads_without_the_variables_of_its_stores(write: Write) -> None:
+    settings = load(write(DOCUMENTED))
+    assert settings.postgres is not None
+    assert settings.postgres.password is None
+
+
+def test_a_variable_that_is_not_set_is_an_error_elsewhere(write: Write) -> None:
+    told = problem(write("project_id: '${PROJECT}'"))
+    assert "project_id: the environment variable PROJECT is not set" in told
+    told = problem(write("project_id: p\npostgres: {host: 'db.${PLACE}'}"))
+    assert "postgres.host: the environment variable PLACE is not set" in told
 
 
 def test_settings_may_stand_at_the_top_level(write: Write) -> None:

@@ -157,6 +157,7 @@ class Shop:
             "release_quarantined": {"memory_ids": []},
             "export": {"target": io.BytesIO()},
             "backup": {"path": self.folder / "backup.db", "force": True},
+            "migrate": {"to": str(self.folder / f"moved-{len(list(self.folder.iterdir()))}.db")},
             "import_from": {"source": io.BytesIO(kept.getvalue()), "on_conflict": "skip"},
             "import_alma_memory": {"source": OLD_MEMORY, "project": "blog"},
             "reindex": {"embedder": "hash"},

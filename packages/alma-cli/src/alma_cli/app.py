@@ -31,6 +31,8 @@ from alma_cli.commands import (
     learn,
     list_,
     maintain,
+    migrate,
+    pg_setup,
     quarantine,
     redact,
     reindex,
@@ -149,6 +151,7 @@ for command in (
     encrypt.encrypt,
     decrypt.decrypt,
     rotate_key.rotate_key,
+    migrate.migrate,
     report.report,
     verify.verify,
     doctor.doctor,
@@ -160,6 +163,7 @@ _NAMED: dict[str, Callable[..., None]] = {
     "add": add.add,
     "export": export.export,
     "import": import_.import_,
+    "pg-setup": pg_setup.pg_setup,
 }
 for name, named in _NAMED.items():
     app.command(name)(named)

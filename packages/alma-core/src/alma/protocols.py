@@ -30,6 +30,7 @@ from alma.types.stored import DayCount as DayCount
 from alma.types.stored import Entry as Entry
 from alma.types.stored import Erased as Erased
 from alma.types.stored import JournalEntry as JournalEntry
+from alma.types.stored import Moved as Moved
 from alma.types.stored import PartitionCount as PartitionCount
 from alma.types.stored import PartitionDay as PartitionDay
 from alma.types.stored import Place as Place
@@ -384,6 +385,49 @@ class Store(Protocol):
 
 StorageFactory = Callable[[StoreRequest], Store]
 """Opens a store, made if it is not there yet; of two that make it at once, both get the same. An entry point of the group `alma.storage`."""
+
+
+class Holders(Protocol):
+    """Tells which of the open stores that hold episodes still run. Thread-safe."""
+
+    @property
+    def id(self) -> str:
+        """The name under which this store holds episodes, from the first read until `leave`."""
+
+    def is_there(self, holder: object) -> bool:
+        """Whether that holder still runs. `CorruptStoreError` for an invalid name."""
+
+    def sweep(self) -> None:
+        """Forgets holders that no longer run."""
+
+    def leave(self) -> None:
+        """Releases everything that this store holds. Twice is harmless."""
+
+
+@runtime_checkable
+class KnowsHolders(Protocol):
+    """A store that several machines share. Without this ability, holders are known by files in the store's folder."""
+
+    @property
+    def holders(self) -> Holders:
+        """The holders of episodes, on all machines."""
+
+
+@runtime_checkable
+class Movable(Protocol):
+    """A store that can be copied into another one of this sort, whatever database either stands on."""
+
+    def copy_from(self, source: Any, progress: Callable[[int, int], None] | None = None) -> Moved:
+        """Makes this new store what the source, a `Movable` too, is. What an earlier call copied stays. `StorageError` if they differ then."""
+
+    def is_copy_of_another(self, source: Any) -> bool:
+        """Whether a copy of something else than what the source holds now was begun here."""
+
+    def take_place(self) -> None:
+        """Closes a draft and gives it the place that it was made for. `ConflictError` if there is a store meanwhile."""
+
+    def discard(self) -> None:
+        """Closes a draft and deletes it."""
 
 
 @runtime_checkable

@@ -48,6 +48,8 @@ def reindex(
             project_id=settings.project_id,
             db_name=settings.db_name,
             encryption_key=configured_key(settings),
+            storage=settings.storage,
+            storage_options=settings.storage_options,
         ) as alma,
         _bar(json) as progress,
     ):

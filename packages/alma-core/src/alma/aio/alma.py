@@ -80,6 +80,7 @@ class AsyncAdmin:
     maintain = _mirrored(ALMA.maintain)
     compact = _mirrored(ALMA.compact)
     backup = _mirrored(ALMA.backup)
+    migrate = _mirrored(ALMA.migrate)
     reindex = _mirrored(ALMA.reindex)
     get_stats = _mirrored(ALMA.get_stats)
     overview = _mirrored(ALMA.overview)

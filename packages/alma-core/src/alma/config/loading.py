@@ -25,7 +25,7 @@ from alma.config.settings import (
     SentenceTransformersSettings,
     Settings,
 )
-from alma.config.variables import expand
+from alma.config.variables import expand, is_unset
 from alma.errors import ConfigurationError
 from alma.text import quoted, shortened
 from alma.types.scope import MemoryScope
@@ -44,7 +44,8 @@ _BLOCKS: Mapping[str, type[BaseModel]] = {
     "azure_openai": AzureOpenAISettings,
     "sentence_transformers": SentenceTransformersSettings,
 }
-_SECRETS = ("password", "api_key")
+_STORES = ("postgres", "qdrant", "pinecone", "chroma")
+_SECRETS = ("password", "api_key", "postgres.url")
 _NESTED_OF_SQLITE = ("storage_dir", "db_name", "lock_timeout")
 _PLAINER = {
     "missing": "is missing",
@@ -93,7 +94,7 @@ def _settings_block(content: Plain) -> tuple[Block, str]:
 def _settings(block: Block, prefix: str, file: Path, environ: Mapping[str, str]) -> Settings:
     _check_keys(block, prefix)
     block = _lift_sqlite(block, prefix)
-    filled = expand(block, environ, prefix.rstrip("."))
+    filled = expand(_without_unset(block, environ), environ, prefix.rstrip("."))
     assert isinstance(filled, dict)
     if isinstance(filled.get("redact"), bool):  # `on` and `off` are flags to YAML
         filled["redact"] = "on" if filled["redact"] else "off"
@@ -109,6 +110,16 @@ def _settings(block: Block, prefix: str, file: Path, environ: Mapping[str, str])
         return Settings.model_validate(filled | {"storage_dir": folder})
     except ValidationError as error:
         raise ConfigurationError(_in_plain_words(error.errors()[0], prefix)) from error
+
+
+def _without_unset(block: Block, environ: Mapping[str, str]) -> Block:
+    """Leaves out the settings of stores that are a variable which is not set: all of them have a default."""
+    kept = {
+        name: {key: value for key, value in part.items() if not is_unset(value, environ)}
+        for name, part in block.items()
+        if name in _STORES and isinstance(part, dict)
+    }
+    return {**block, **kept}
 
 
 def _check_keys(block: Block, prefix: str) -> None:

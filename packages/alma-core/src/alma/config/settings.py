@@ -97,16 +97,18 @@ class EncryptionSettings(_Block):
 
 
 class PostgresSettings(_Block):
-    """A PostgreSQL server with pgvector."""
+    """A PostgreSQL server. With a `url`, the other settings of the connection say what differs from it."""
 
-    host: Text = "localhost"
-    port: Port = 5432
-    database: Text = "alma"
+    url: SecretStr | None = None
+    host: Text | None = None
+    port: Port | None = None
+    database: Text | None = None
     user: Text | None = None
     password: SecretStr | None = None
     pool_size: Annotated[int, Field(ge=1)] | None = None
     schema_: Text | None = Field(default=None, alias="schema")
     ssl_mode: Text | None = None
+    prepare_threshold: Annotated[int, Field(ge=0)] | None = None
     vector_index_type: Literal["hnsw", "ivfflat"] = "hnsw"
 
 
@@ -209,7 +211,7 @@ class Settings(_Block):
     def storage_options(self) -> dict[str, object]:
         """The block that bears the name of the storage, if there is one. Passwords stay hidden in `SecretStr`."""
         block = getattr(self, self.storage, None)
-        return block.model_dump(exclude_none=True) if isinstance(block, _Block) else {}
+        return block.model_dump(exclude_none=True, by_alias=True) if isinstance(block, _Block) else {}
 
     @field_validator("storage")
     @classmethod

@@ -23,6 +23,12 @@ def expand(value: Plain, environ: Mapping[str, str], key: str = "") -> Plain:
     return value
 
 
+def is_unset(value: Plain, environ: Mapping[str, str]) -> bool:
+    """Whether a value is one variable, `${NAME}`, that the environment does not have."""
+    match = _VARIABLE.fullmatch(value) if isinstance(value, str) else None
+    return match is not None and match["name"] is not None and match["default"] is None and match["name"] not in environ
+
+
 def _filled(match: re.Match[str], environ: Mapping[str, str], key: str) -> str:
     if match[0] == "$${":
         return "${"

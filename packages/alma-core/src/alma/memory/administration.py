@@ -1,13 +1,13 @@
 """`Admin`: history, forgetting, export, backup, verification. `ALMA` has every method of it, too."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from alma.flags import checks_flags
 from alma.memory import quarantine
 from alma.memory.admin import backup as backing_up
-from alma.memory.admin import forgetting, forgetting_users, listing, maintaining, overview, rebuilding, reindexing, stats
+from alma.memory.admin import forgetting, forgetting_users, listing, maintaining, moving, overview, rebuilding, reindexing, stats
 from alma.memory.admin import history as past
 from alma.memory.admin.reindexing import Progress
 from alma.memory.room import OpenStore, Room
@@ -22,7 +22,7 @@ from alma.types.maintenance import MaintenanceReport
 from alma.types.memories import AnyMemory
 from alma.types.migrated import MigrationReport
 from alma.types.overview import Overview
-from alma.types.reports import BackupReport, RedactReport, ReindexReport, Stats, VerifyReport
+from alma.types.reports import BackupReport, MoveReport, RedactReport, ReindexReport, Stats, VerifyReport
 
 
 @checks_flags
@@ -156,6 +156,16 @@ class Admin:
         called with the number of pages done and their total. `StorageError` if the target cannot be written; then nothing is left there.
         """
         return backing_up.backup(self._store, path, force=force, progress=progress)
+
+    def migrate(self, to: str, *, options: Mapping[str, object] | None = None, progress: Progress | None = None) -> MoveReport:
+        """Copies the whole store, all its projects with their journals, to another database, and leaves this one as it is.
+
+        `to` is a URL, `postgres://user:password@host/database`, or the path of a new SQLite file; `options` are the settings of the block of
+        that store in a configuration. The copy has its name only when every content hash is that of the original. Interrupted, another call
+        goes on where it stopped, unless the original has changed: then it begins again. What others write meanwhile is not in the copy.
+        `ConflictError` if there is a store already, `ValidationError` for a file that exists.
+        """
+        return moving.move(self._store, to, options, progress=progress)
 
     def list_memories(
         self,

@@ -24,6 +24,7 @@ from alma.memory.recall.search import ARMS
 from alma.memory.redacting import Redact
 from alma.protocols import Clock, Embedder, Store
 from alma.storage.encryption.keys import EncryptionKey
+from alma.storage.factories import SQLITE
 from alma.types.custom import CustomMemoryType
 from alma.types.episodes import EpisodeRecord
 from alma.types.explanation import RetrievalExplanation
@@ -75,6 +76,8 @@ class ALMA(Admin):
         redact: Redact = "on",
         users: str = UserWall.SEPARATE,
         encryption_key: EncryptionKey | None = None,
+        storage: str = SQLITE,
+        storage_options: Mapping[str, object] | None = None,
         clock: Clock = utc_now,
     ) -> Self:
         """Opens the memory in a folder, and creates it if necessary; no configuration file needed.
@@ -86,6 +89,8 @@ class ALMA(Admin):
         what a function of yours replaces; see `docs/security.md`. `users` says what crosses between users, of what agents recorded for
         them: counts and strategies without their words ("separate"), nothing ("isolated"), everything ("shared"); see `docs/users.md`.
         `encryption_key` encrypts a new store and opens an encrypted one: 32 bytes, the path of a key file, or a function that returns a key.
+        `storage` is the kind of store, or a URL such as `postgres://host/database`,
+        with the settings of its block in a configuration; the folder then holds caches alone. See `docs/backends.md`.
         """
         name = args.checked_name(project_id, "project_id")
         store = opening.open_store(
@@ -102,6 +107,8 @@ class ALMA(Admin):
             redact=redact,
             users=users,
             encryption_key=encryption_key,
+            storage=storage,
+            options=storage_options,
         )
         return cls(lifecycle.recovered(store.room(name)))
 

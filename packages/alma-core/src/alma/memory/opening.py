@@ -28,7 +28,7 @@ from alma.memory.texts import TextVectors
 from alma.protocols import Clock, Embedder, Relearnable, Store, StoreRequest
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
 from alma.storage.encryption.keys import EncryptionKey, read_key
-from alma.storage.factories import SQLITE, open_named
+from alma.storage.factories import SQLITE, addressed, open_named
 from alma.storage.lock_timeout import checked_timeout
 from alma.text import quoted
 from alma.types.embedding import Fingerprint
@@ -60,9 +60,10 @@ def open_store(
 ) -> OpenStore:
     """The store in a folder, made if it is not there yet. A relative folder is relative to the current one.
 
-    `storage` is the name of a kind of store (see `alma.storage.factories`), `options` its own block of the configuration.
+    `storage` is the name of a kind of store (see `alma.storage.factories`) or a URL, `options` its own block of the configuration.
     """
-    _check_types(storage_dir=storage_dir, db_name=db_name, agents=agents)
+    _check_types(storage_dir=storage_dir, db_name=db_name, agents=agents, storage=storage, storage_options=options)
+    storage, options = addressed(storage, options or {})
     if not callable(clock):
         raise ConfigurationError(f"clock must be a function that returns the time, not {quoted(clock)}")
     args.check_embedder(embedder, embedding_dim)
@@ -83,7 +84,7 @@ def open_store(
         file,
         clock(),
         seconds,
-        options or {},
+        options,
         lambda: _fingerprint(at, embedder, embedding_dim, embedder_options),
         key,
     )
@@ -142,6 +143,8 @@ def _check_types(**given: object) -> None:
         "storage_dir": (str, os.PathLike),
         "db_name": (str,),
         "agents": (Mapping, type(None)),
+        "storage": (str,),
+        "storage_options": (Mapping, type(None)),
     }
     for name, value in given.items():
         if not isinstance(value, wanted[name]) or isinstance(value, bool):

@@ -31,7 +31,7 @@ from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
-from alma.protocols import Clock, Encryptable, Project, Store, Write
+from alma.protocols import Clock, Encryptable, Holders, KnowsHolders, Project, Store, Write
 from alma.scoring import Profile
 from alma.text import normalised, spelt
 from alma.types.identity import to_micros
@@ -161,13 +161,13 @@ class OpenStore:
     successor: "OpenStore | None" = field(default=None, init=False)
     closing: list[Callable[[], object]] = field(default_factory=list, init=False)
     is_closed: bool = field(default=False, init=False)
-    presence: Presence = field(init=False)
+    presence: Holders = field(init=False)
     openings: Openings = field(init=False)
     beside: Pool = field(init=False)
     """Threads for the second search of a large scope."""
 
     def __post_init__(self) -> None:
-        self.presence = Presence(self.folder)
+        self.presence = self.storage.holders if isinstance(self.storage, KnowsHolders) else Presence(self.folder)
         self.openings = Openings()
         self.beside = Pool("alma-search", closed=f"the store in {self.folder} was closed; open ALMA again")
 

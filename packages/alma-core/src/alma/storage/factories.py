@@ -1,5 +1,6 @@
 """Stores by name: SQLite, and those of other packages."""
 
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
 from alma.errors import ConfigurationError
@@ -9,6 +10,14 @@ ENTRY_POINTS = "alma.storage"
 """Group of the entry points of other packages: name -> a `StorageFactory`."""
 
 SQLITE = "sqlite"
+
+_OTHER_SCHEMES = {"postgresql": "postgres"}
+
+
+def addressed(storage: str, options: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
+    """Name and options of a store that is given by its name, or by a URL whose scheme is the name: `postgres://host/database`."""
+    scheme, mark, _ = storage.partition("://")
+    return (_OTHER_SCHEMES.get(scheme, scheme), {**options, "url": storage}) if mark else (storage, options)
 
 
 def open_named(name: str, request: StoreRequest) -> Store:

@@ -101,6 +101,18 @@ class BackupReport(_Report):
     content_hashes: dict[str, str | None]
 
 
+class MoveReport(_Report):
+    """Result of `ALMA.migrate`: for each project the newest journal record and the content hash, equal in both stores.
+
+    `rows` were copied in all; `kept` of them had been copied by an earlier call.
+    """
+
+    rows: int
+    kept: int
+    heads: dict[str, int]
+    content_hashes: dict[str, str]
+
+
 class Problem(_Report):
     """One fault: where it is, what it is, and how to fix it if that is known."""
 

@@ -150,12 +150,31 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedProject:
+    """A project that was copied to another store, with the end of its journal and the hash of its content, equal in both."""
+
+    name: str
+    seq: int
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What was copied to another store: all rows, of which an interrupted copy had left `kept` there."""
+
+    rows: int
+    kept: int
+    projects: Sequence[MovedProject]
+
+
+@dataclass(frozen=True, slots=True)
 class StoreRequest:
     """What a store is opened with.
 
     `folder` is absolute, and for files of this machine: a database file, or caches beside a database elsewhere. `options` is the block of the
-    configuration that bears the store's name. `fingerprint` is called only where a store is made, and may load a model.
-    With an `encryption_key` nothing readable may be stored.
+    configuration that bears the store's name. `fingerprint` is called only where a store is made, and may load a model. A draft stands beside
+    the place of a store that is not there yet, until it is given that place; see `alma.protocols.Movable`. With an
+    `encryption_key` nothing readable may be stored.
     """
 
     folder: str
@@ -165,3 +184,4 @@ class StoreRequest:
     options: Mapping[str, object]
     fingerprint: Callable[[], Fingerprint]
     encryption_key: bytes | None = field(default=None, repr=False)
+    is_draft: bool = False

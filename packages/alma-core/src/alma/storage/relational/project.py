@@ -302,7 +302,7 @@ class SQLProject(Lookups):
     @contextmanager
     def write(self, *, actor: str, operation: str, at: int) -> Iterator[Write]:
         """One call's write: everything done to it lands together with its journal record, or nothing does."""
-        with suppress(_NothingWrittenError), self._database.transaction() as session:
+        with suppress(_NothingWrittenError), self._database.transaction(self.name) as session:
             write = self._begin(session, actor, operation, at)
             yield write
             if write.finish() is None and write.seq == 1:
@@ -311,7 +311,7 @@ class SQLProject(Lookups):
     @contextmanager
     def writes(self, *, actor: str, operation: str, at: int) -> Iterator[Callable[[], AbstractContextManager[Write]]]:
         """As `write`, for a call too large for one journal record: each write begun has a record of its own, and all land or none."""
-        with self._database.transaction() as session:
+        with self._database.transaction(self.name) as session:
             write = self._begin(session, actor, operation, at)
             ended: bytes | None = None
 

@@ -57,5 +57,8 @@ class Database(Protocol):
     def snapshot_apart(self) -> AbstractContextManager[Session]:
         """As `snapshot`, for long work with callbacks: what this thread does meanwhile sees the present, and may write."""
 
-    def transaction(self) -> AbstractContextManager[Session]:
-        """A write transaction: all of it lands, or none. Writes to one project follow each other. `StorageError` for a second one of this thread."""
+    def transaction(self, project: str | None = None) -> AbstractContextManager[Session]:
+        """A write transaction: all of it lands, or none. Writes to one project follow each other; without a project it is that of the whole store.
+
+        `StorageError` for a second one of this thread. A database that has one writer at a time need not look at the project.
+        """

@@ -2,12 +2,13 @@
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Self
 
 from alma.errors import CorruptStoreError
 from alma.storage.relational.checks.findings import Area, Findings
+from alma.storage.relational.copying import Copying, is_copy_of_another_state
 from alma.storage.relational.project import SQLProject
 from alma.storage.relational.reembedding import NextVectors, drop_left_over
 from alma.storage.relational.seal import OpenSeal, Seal
@@ -17,6 +18,7 @@ from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.verifying import examine
 from alma.types.embedding import Fingerprint
 from alma.types.reports import VerifyReport
+from alma.types.stored import Moved
 
 
 class RelationalStore:
@@ -77,6 +79,18 @@ class RelationalStore:
     def next_vectors(self, fingerprint: Fingerprint) -> NextVectors:
         """The vectors of another embedder, to be made while those of the present one serve; what was made of them before is still there."""
         return NextVectors.begin(self._sessions, self.seal, fingerprint)
+
+    def copy_from(self, source: "RelationalStore", progress: Callable[[int, int], None] | None = None) -> Moved:
+        """Makes this new store what the source is: all projects, journals included. What an earlier call copied stays."""
+        copying = Copying(source._sessions, self._sessions, self.text, self.seal, self.continue_numbers, progress)
+        return copying.run()
+
+    def is_copy_of_another(self, source: "RelationalStore") -> bool:
+        """Whether a copy of something else than what the source holds now was begun here."""
+        return is_copy_of_another_state(source._sessions, self._sessions)
+
+    def continue_numbers(self, session: Session) -> None:
+        """Has row numbers go on after all that were copied, also after those of passages that are gone. Each dialect does so in its own way."""
 
     def drop_left_over(self) -> int:
         """Deletes the vectors of embedders that are gone, and returns how many. Others may write meanwhile."""

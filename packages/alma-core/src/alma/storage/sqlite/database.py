@@ -106,7 +106,7 @@ class Database:
             self._pool.give_back(connection)
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self, project: str | None = None) -> Iterator[Connection]:
         """One write transaction: all of it lands, or none. Threads of this process queue here, other processes in SQLite.
 
         What its thread reads meanwhile in another way than `within` is what was there before; a second write of that thread is a `StorageError`.

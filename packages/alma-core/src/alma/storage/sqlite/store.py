@@ -7,9 +7,10 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from alma.errors import CorruptStoreError
+from alma.errors import ConflictError, CorruptStoreError
 from alma.storage.encryption.envelope import ENCRYPTION, new_envelope, opened_seal
 from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Session
 from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.store_values import check_whole, note_checksum
 from alma.storage.sqlite.backup import copy_database
@@ -21,7 +22,7 @@ from alma.storage.sqlite.fulltext import FTS5Index
 from alma.storage.sqlite.memory_text import MemoryText
 from alma.storage.sqlite.migrations import applied_migrations, migrate, missing_migrations
 from alma.storage.sqlite.rebuilding import rebuild, unembedded
-from alma.storage.sqlite.session import Connection
+from alma.storage.sqlite.session import Connection, connection_of
 from alma.storage.sqlite.verifying import verify
 from alma.types.embedding import Fingerprint
 from alma.types.identity import to_micros
@@ -137,6 +138,27 @@ class SQLStorage(RelationalStore):
         """Rewrites the file without what was deleted. Whether that is true of the write-ahead log as well: not while others are reading."""
         return compact(self.database, seal=self.seal)
 
+    def continue_numbers(self, session: Session) -> None:
+        """Has row numbers go on after all that were copied. Of passages that are gone, those of the newest rows may be among them."""
+        connection = connection_of(session)
+        ((gone,),) = connection.execute("SELECT coalesce(max(passage), 0) FROM removed")
+        if not connection.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'passage'", (gone,)).rowcount:
+            connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('passage', ?)", (gone,))
+
+    def take_place(self) -> None:
+        """Closes a draft and gives it the name that it was made for."""
+        self.close()
+        target = self.path.with_name(self.path.name.removesuffix(DRAFT))
+        _check_free(target)
+        with storage_errors(self.path):
+            os.replace(self.path, target)
+
+    def discard(self) -> None:
+        """Closes a draft and deletes it."""
+        self.close()
+        with storage_errors(self.path):
+            self.path.unlink()
+
     def close(self) -> None:
         """Closes all connections. Using the store afterwards is a `StorageError`."""
         self.database.close()
@@ -144,9 +166,20 @@ class SQLStorage(RelationalStore):
             self.text.drop()
 
 
+DRAFT = ".moving"
+
+
 def open_file(request: StoreRequest) -> SQLStorage:
     """Opens the database file of a folder, made if it is not there yet. The `StorageFactory` of `sqlite`."""
     path = Path(request.folder, request.db_name)
+    if request.is_draft:
+        _check_free(path)
+        path = path.with_name(f"{path.name}{DRAFT}")
     if not os.path.exists(path):  # unlike `Path.exists` it does not raise for a folder that may not be entered
         SQLStorage.create(path, request.fingerprint(), at=request.at, key=request.encryption_key)
     return SQLStorage(path, at=request.at, key=request.encryption_key, lock_timeout=request.lock_timeout)
+
+
+def _check_free(path: Path) -> None:
+    if path.exists():
+        raise ConflictError(f"there is a store in {path} already")

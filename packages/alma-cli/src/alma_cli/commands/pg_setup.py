@@ -1,0 +1,34 @@
+"""`alma pg-setup`."""
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from alma.errors import ConfigurationError, MissingDependencyError
+
+
+def pg_setup(
+    print_sql: Annotated[bool, typer.Option("--print-sql", help="Print the script. ALMA runs nothing by itself.")] = False,
+    schema: Annotated[str, typer.Option("--schema", help="The schema of the tables.")] = "alma",
+    role: Annotated[str, typer.Option("--role", help="The role that ALMA connects as.")] = "alma_app",
+    project: Annotated[
+        list[str] | None, typer.Option("--project", help="Leave the role this project alone, by row-level security. Repeatable.")
+    ] = None,
+) -> None:
+    """Print the SQL that prepares a PostgreSQL database: the tables, and a role with the rights that ALMA needs and no others.
+
+    \b
+    Examples:
+      alma pg-setup --print-sql | psql alma
+      alma pg-setup --print-sql --role shop_agents --project shop
+    """
+    if not print_sql:
+        raise ConfigurationError(
+            "ALMA changes no roles by itself; give --print-sql, and run the script as the owner of the database"
+        )
+    try:
+        setup = import_module("alma_postgres.setup")
+    except ImportError as error:
+        raise MissingDependencyError('needs alma-postgres: pip install "alma-core[postgres]"') from error
+    typer.echo(setup.setup_sql(schema, role, project or ()), nl=False)

@@ -1,0 +1,148 @@
+"""Copies a whole store into a new one of any dialect: every row as it is, the journal included, then the full text.
+
+What is copied is committed portion by portion, so a copy that was interrupted goes on. The values of the store are written last: until then the
+new one has no content of its own.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby, islice
+
+from alma import journal
+from alma.errors import StorageError
+from alma.storage.relational.logical import View, read_rows
+from alma.storage.relational.seal import Seal
+from alma.storage.relational.session import Database, Session
+from alma.storage.relational.statements.copying import COPIED
+from alma.storage.relational.store_values import check_whole, note_checksum
+from alma.storage.relational.text_index import Searched, TextIndex
+from alma.types.passages import Passage
+from alma.types.stored import Moved, MovedProject
+
+ROWS_AT_ONCE = 2_000
+MARK, TEXTS = "copy_of", "copied_texts"
+"""Keys of the `store` table while a copy is under way: of which state it is one, and the projects whose full text is done."""
+
+Progress = Callable[[int, int], None]
+
+
+def mark_of(session: Session) -> str:
+    """Names the state of a store: its id, and where each journal ends."""
+    values = dict(session.all("store_values"))
+    ends = [(name, *_end(session, row)) for row, name in session.all("projects")]
+    return hashlib.sha256(json.dumps([values.get("id"), sorted(ends)]).encode()).hexdigest()
+
+
+def is_copy_of_another_state(source: Database, target: Database) -> bool:
+    """Whether the target has begun to be a copy of something else than what the source holds now."""
+    with source.reading() as session:
+        mark = mark_of(session)
+    with target.reading() as session:
+        return bool(dict(session.all("store_values")).get(MARK, mark) != mark)
+
+
+@dataclass(slots=True)
+class Copying:
+    """A copy under way. `finish` continues the numbers of rows where the source's end."""
+
+    source: Database
+    target: Database
+    text: TextIndex
+    seal: Seal
+    finish: Callable[[Session], None]
+    progress: Progress | None = None
+
+    def run(self) -> Moved:
+        """Copies what is missing, compares both, and makes the target what the source is. `StorageError` if they differ."""
+        with self.source.snapshot_apart() as view:
+            check_whole(view)
+            self._begin(mark_of(view))
+            total = sum(self._count(view, name) for name in COPIED)
+            kept = done = 0
+            for name in COPIED:
+                there = self._there(name)
+                kept, done = kept + there, done + there
+                for rows in self._missing(view, name, there):
+                    with self.target.transaction() as session:
+                        session.run_many(f"copied_{name}", rows)
+                    done += len(rows)
+                    if self.progress is not None:
+                        self.progress(done, total)
+            projects = [(int(row), str(name)) for row, name in view.all("projects")]
+            for row, name in projects:
+                self._copy_text(view, row, name)
+            moved = [self._compared(view, row, name) for row, name in projects]
+            self._end(view)
+        return Moved(rows=total, kept=kept, projects=moved)
+
+    def _begin(self, mark: str) -> None:
+        with self.target.transaction() as session:
+            values = dict(session.all("store_values"))
+            if MARK not in values and self._count(session, "project"):
+                raise StorageError(f"{self.target.name} holds projects of its own; copy into a new store")
+            session.run("store_put", {"key": MARK, "value": mark})
+            note_checksum(session)
+
+    def _there(self, name: str) -> int:
+        with self.target.reading() as session:
+            return self._count(session, name)
+
+    def _missing(self, view: Session, name: str, there: int) -> Iterator[list[dict[str, object]]]:
+        rows = islice(view.each(f"copy_{name}"), there, None)
+        while portion := list(islice(rows, ROWS_AT_ONCE)):
+            yield portion
+
+    def _copy_text(self, view: Session, row: int, name: str) -> None:
+        """The full text of a project, in one transaction: it follows from its passages."""
+        with self.target.transaction() as session:
+            done = json.loads(dict(session.all("store_values")).get(TEXTS, "[]"))
+            if name in done:
+                return
+            self.text.begin(session, row)
+            searched = self._searched(view, row)
+            while portion := list(islice(searched, ROWS_AT_ONCE)):
+                self.text.put(session, row, portion)
+            session.run("store_put", {"key": TEXTS, "value": json.dumps([*done, name])})
+            note_checksum(session)
+
+    def _searched(self, view: Session, row: int) -> Iterator[Searched]:
+        for memory, found in groupby(view.all("copy_searched", {"project": row}), key=lambda values: int(values[0])):
+            yield memory, [self._passage(*values) for _, *values in found]
+
+    def _passage(self, is_own: int, text: bytes, keywords: bytes) -> Passage:
+        opened = self.seal.open(text, place="passage.text"), self.seal.open(keywords, place="passage.keywords")
+        return Passage.model_construct(text=opened[0].decode(), keywords=opened[1].decode(), is_own=bool(is_own))
+
+    def _compared(self, view: Session, row: int, name: str) -> MovedProject:
+        with self.target.snapshot_apart() as copied:
+            sides = [(_end(session, row), _content(View(session, row, self.seal))) for session in (view, copied)]
+        if sides[0] != sides[1]:
+            raise StorageError(f"project {name!r} in {self.target.name} is not what it is in {self.source.name}; verify both")
+        (seq, _), content = sides[0]
+        return MovedProject(name, seq, content)
+
+    def _end(self, view: Session) -> None:
+        given = dict(view.all("store_values"))
+        with self.target.transaction() as session:
+            for key in dict(session.all("store_values")).keys() - given.keys():
+                session.run("store_delete", {"of_key": key})
+            for key, value in given.items():
+                session.run("store_put", {"key": key, "value": value})
+            note_checksum(session)
+            self.finish(session)
+
+    @staticmethod
+    def _count(session: Session, name: str) -> int:
+        ((count,),) = session.all(f"copied_count_{name}")
+        return int(count)
+
+
+def _end(session: Session, row: int) -> tuple[int, str]:
+    ((seq, digest, _),) = session.all("project_ends", {"project": row})
+    return int(seq), digest.hex()
+
+
+def _content(view: View) -> str:
+    return journal.content_hash((stored.table, stored.key, stored.row or {"fault": stored.fault}) for stored in read_rows(view))

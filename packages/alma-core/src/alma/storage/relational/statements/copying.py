@@ -1,0 +1,27 @@
+"""The statements of `copying.py`: every table as it is."""
+
+from sqlalchemy import func, select
+from sqlalchemy.sql import ClauseElement
+
+from alma.storage.relational import tables
+from alma.storage.relational.statements.pieces import MEMORY, PASSAGE, inserting, number
+
+COPIED = tuple(table.name for table in tables.metadata.sorted_tables if table.name not in ("store", "migration"))
+"""The tables whose rows go along, by name. The values of the store go last, in another way."""
+
+
+def copying_statements() -> dict[str, ClauseElement]:
+    """All of them, by name."""
+    found: dict[str, ClauseElement] = {}
+    for name in COPIED:
+        table = tables.metadata.tables[name]
+        found[f"copy_{name}"] = select(table).order_by(*table.primary_key.columns)
+        found[f"copied_{name}"] = inserting(table)
+        found[f"copied_count_{name}"] = select(func.count()).select_from(table)
+    found["copy_searched"] = (
+        select(MEMORY.c.row, PASSAGE.c.is_own, PASSAGE.c.text, PASSAGE.c.keywords)
+        .select_from(PASSAGE.join(MEMORY, MEMORY.c.row == PASSAGE.c.memory))
+        .where(MEMORY.c.project == number("project"), MEMORY.c.archived_at.is_(None))
+        .order_by(MEMORY.c.row, PASSAGE.c.position)
+    )
+    return found

@@ -1,0 +1,53 @@
+"""ALMA on the server, as a program uses it."""
+
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA
+from alma.errors import ConfigurationError, StorageError
+from facade import ManualClock
+from postgres_server import PostgresServer
+from store_fixtures import schema_of
+
+
+def test_what_one_program_learns_another_finds(alma: ALMA, configured: Path, clock: ManualClock) -> None:
+    alma.learn("helena", "Test the login form", "success", "Tested empty fields")
+    with ALMA.from_config(configured, clock=clock) as other:
+        assert [item.memory.text for item in other.retrieve("Test the login form", "helena").recalled]
+        other.learn("helena", "Test the logout", "failure", error_message="timeout")
+    assert alma.get_stats().total == 2
+    assert alma.verify().ok
+
+
+def test_a_url_opens_it_as_well(server: PostgresServer, tmp_path: Path) -> None:
+    url = f"{server.url}?schema={schema_of(tmp_path)}&pool_size=4"
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage=url) as alma:
+        alma.learn("helena", "Test the login form", "success")
+        assert alma.retrieve("Test the login form", "helena").total_items == 1
+        assert alma.get_stats().database_bytes > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_learned_can_be_undone_purged_and_compacted(alma: ALMA) -> None:
+    kept = alma.learn("helena", "Test the login form", "success", "Tested empty fields")
+    gone = alma.learn("helena", "Test the logout", "success", "Waited")
+    before = alma.content_hash()
+    alma.learn("helena", "Test the sign-up form", "success")
+    alma.undo(to=2)
+    assert alma.content_hash() == before
+    alma.purge([gone.id])
+    assert [item.memory.id for item in alma.retrieve("Test the logout", "helena").recalled] == [kept.id]
+    assert alma.compact().is_whole
+    assert alma.verify().ok
+
+
+def test_an_address_without_a_server_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"127\.0\.0\.1:1/"):
+        ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage="postgres://alma:hush@127.0.0.1:1/alma")
+
+
+def test_a_database_that_is_not_there_is_a_wrong_configuration(server: PostgresServer, tmp_path: Path) -> None:
+    url = server.url.replace("/postgres", "/nowhere").replace("postgres:", "postgresql:")
+    with pytest.raises(ConfigurationError, match='database "nowhere" does not exist'):
+        ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage=f"{url}")
