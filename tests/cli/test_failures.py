@@ -46,6 +46,9 @@ FAILING: dict[str, list[str]] = {
     "encrypt": [],
     "decrypt": ["--key-file", "none.key"],
     "rotate-key": ["--to", "none.key"],
+    "migrate": ["--to", " "],
+    "pg-setup": [],
+    "serve": ["nothing"],
 }
 """Arguments that are well formed and fail, in a folder with a project."""
 
@@ -88,7 +91,7 @@ def test_what_the_doctor_finds_wrong_is_json_of_its_own(spoilt: Any) -> None:
     assert ended.json["failed"] == ["configuration"]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "serve"])  # which passes its options on
 @pytest.mark.parametrize("arguments", [["--bogus", "--json"], ["--json", "--bogus"], ["--json", "--config"]])
 def test_wrong_usage_is_json_as_well(alma: Any, command: str, arguments: list[str]) -> None:
     ended = alma(command, *arguments, code=2)

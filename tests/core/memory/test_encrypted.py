@@ -206,3 +206,11 @@ def test_a_forked_child_searches_on(tmp_path: Path) -> None:
             os._exit(2)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert alma.retrieve("Zanzibar", "dev").total_items > 0
+
+
+def test_an_encrypted_store_is_not_moved_as_it_is(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", encryption_key=b"k" * 32) as alma:
+        alma.learn("dev", "Deploy", True)
+        with pytest.raises(ConfigurationError, match="alma decrypt"):
+            alma.migrate(str(tmp_path / "other.db"))
+        assert not (tmp_path / "other.db").exists()

@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from alma.errors import ConfigurationError, MissingDependencyError
+from alma_cli.options import JsonOption
+from alma_cli.output import print_json
 
 
 def pg_setup(
@@ -15,6 +17,7 @@ def pg_setup(
     project: Annotated[
         list[str] | None, typer.Option("--project", help="Leave the role this project alone, by row-level security. Repeatable.")
     ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Print the SQL that prepares a PostgreSQL database: the tables, and a role with the rights that ALMA needs and no others.
 
@@ -31,4 +34,8 @@ def pg_setup(
         setup = import_module("alma_postgres.setup")
     except ImportError as error:
         raise MissingDependencyError('needs alma-postgres: pip install "alma-core[postgres]"') from error
-    typer.echo(setup.setup_sql(schema, role, project or ()), nl=False)
+    sql = setup.setup_sql(schema, role, project or ())
+    if json:
+        print_json({"sql": sql})
+    else:
+        typer.echo(sql, nl=False)

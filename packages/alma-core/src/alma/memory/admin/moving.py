@@ -22,6 +22,8 @@ def move(
     source = store.storage
     if not isinstance(source, Movable):
         raise ConfigurationError("this storage cannot be moved; export it and import it into a new one")
+    if store.is_encrypted:
+        raise ConfigurationError("an encrypted store is not moved as it is; `alma decrypt` it, move it, and encrypt the new one")
     if not isinstance(to, str) or not to.strip():
         raise ValidationError(f"a store moves to a URL or to the path of a new file, not to {quoted(to)}")
 
