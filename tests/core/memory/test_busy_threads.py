@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -73,3 +74,25 @@ def test_a_scope_finds_the_same_however_large_it_is_taken_to_be(works: ALMA, que
         by_one = other.retrieve(question, "ann", top_k=20)
     assert by_one.recalled == by_two.recalled
     assert len(by_one.recalled) > 20
+
+
+def test_a_reader_of_the_past_leaves_the_evidence_of_others_in_the_cache(alma: ALMA) -> None:
+    room = alma._room
+
+    def learn_and_ask() -> None:
+        alma.learn("dev", "Deploy the shop", True, "canary")
+        alma.strategies("Deploy the shop", "dev")
+
+    learn_and_ask()
+    with room.project.moment():
+        before = room.project.learned.upto()
+        with ThreadPoolExecutor(1) as others:
+            others.submit(learn_and_ask).result()
+        cached = room.books._ledger
+        with room.book(("dev",)) as book:
+            counts = [entry.evidence.lifetime.trials for entry in book.attempts.held]
+
+    assert cached is not None
+    assert cached.upto > before
+    assert counts == [1]
+    assert room.books._ledger is cached

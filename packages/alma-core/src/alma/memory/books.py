@@ -31,6 +31,11 @@ class Books:
         with self._lock, self._project.moment():
             learned, ledger = self._project.learned, self._ledger
             upto = learned.upto()
+            if ledger is not None and ledger.upto > upto:  # what this thread reads is of before: the cache is for others
+                past = self._empty(upto)
+                past.read([agents], learned, self._project.vectors)
+                yield past.books[agents]
+                return
             self._ledger = None  # a failed update must not be used again
             if ledger is not None and ledger.upto < upto:
                 entries = self._project.entries(after=ledger.upto)
