@@ -129,7 +129,7 @@ def test_a_crowd_of_thousands_changes_nothing_of_what_others_see(
 
 
 def told(item: Recalled) -> Any:
-    return item.model_dump(exclude={"memory": {"id"}, "explanation": {"folded"}})
+    return item.model_dump(exclude={"memory": {"id"}, "explanation": {"folded": True, "provenance": {"memory_id"}}})
 
 
 @pytest.mark.slow
