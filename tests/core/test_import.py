@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +67,14 @@ def test_the_types_that_users_import_are_in_alma_types() -> None:
         alma.MemorySlice,
         alma.MemoryType,
     )
+
+
+@pytest.mark.slow
+def test_a_store_is_opened_and_used_without_sqlalchemy(tmp_path: Path) -> None:
+    code = (
+        "import sys; from alma import ALMA\n"
+        f"alma = ALMA.open({str(tmp_path)!r}, project_id='p', embedding_provider='hash')\n"
+        "alma.learn('dev', 'Deploy', True, 'canary'); alma.retrieve('Deploy', 'dev')\n"
+        "print(*[name for name in ('sqlmodel', 'sqlalchemy', 'cryptography') if name in sys.modules])"
+    )
+    assert _printed(code) == []

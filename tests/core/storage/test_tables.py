@@ -16,8 +16,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from alma.errors import ConfigurationError, StorageError
 from alma.storage import relational
 from alma.storage.relational import tables
+from alma.storage.relational.copying import COPIED
 from alma.storage.relational.statements import statements
-from alma.storage.relational.statements.copying import COPIED
 from alma.storage.relational.statements.text import text_metadata, text_statements
 from alma.storage.sqlite import compiled, migrations
 from alma.storage.sqlite.compiled import STATEMENTS
@@ -235,3 +235,7 @@ def test_memories_that_wait_for_the_full_text_in_an_older_database_are_found_by_
 def test_small_records_under_a_key_are_found_by_the_key(connection: Connection) -> None:
     plan = connection.execute(f"EXPLAIN QUERY PLAN {STATEMENTS['records_under']}", AnyValue()).fetchall()
     assert [("SEARCH record" in step[3], "key>? AND key<?" in step[3]) for step in plan] == [(True, True)]
+
+
+def test_a_copy_takes_every_table_along() -> None:
+    assert set(COPIED) == {table.name for table in tables.metadata.sorted_tables} - {"store", "migration"}

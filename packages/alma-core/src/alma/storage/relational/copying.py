@@ -15,11 +15,13 @@ from alma.errors import StorageError
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Database, Session
-from alma.storage.relational.statements.copying import COPIED
 from alma.storage.relational.store_values import check_whole, note_checksum
 from alma.storage.relational.text_index import Searched, TextIndex
 from alma.types.passages import Passage
 from alma.types.stored import Moved, MovedProject
+
+COPIED = ("evidence", "journal", "memory", "partition", "passage", "project", "record", "removed", "touched", "usage", "vector")
+"""The tables whose rows go along, by name; `store` goes last, in another way. Named here, since opening a store loads no SQLAlchemy."""
 
 ROWS_AT_ONCE = 2_000
 MARK, TEXTS = "copy_of", "copied_texts"

@@ -4,10 +4,8 @@ from sqlalchemy import func, select
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage.relational import tables
+from alma.storage.relational.copying import COPIED
 from alma.storage.relational.statements.pieces import MEMORY, PASSAGE, inserting, number
-
-COPIED = tuple(table.name for table in tables.metadata.sorted_tables if table.name not in ("store", "migration"))
-"""The tables whose rows go along, by name. The values of the store go last, in another way."""
 
 
 def copying_statements() -> dict[str, ClauseElement]:
