@@ -179,10 +179,10 @@ class Learner:
         for place, side in sides.items():
             counts |= judge(self.room, self.write, side, touched[place], at=self.at)
         self.write.recount(counts)
-        taken = {owner: side.taken_changes() for (owner, _), side in sides.items()}
-        changed = [entry for entries in taken.values() for entry in entries]
+        taken = [(owner, side.taken_changes()) for (owner, _), side in sides.items()]
+        changed = [entry for _, entries in taken for entry in entries]
         self._store_evidence(changed)
-        for owner, entries in taken.items():
+        for owner, entries in taken:
             self._spread(entries, owner, {})
         if self._has_observed:
             self.ledger.upto = self.write.seq
