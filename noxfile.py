@@ -38,6 +38,7 @@ def core(session: nox.Session) -> None:
         "tests/core",
         "tests/cli",
         "tests/contracts",
+        "tests/harness",
         "tests/minilm",
         "tests/workspace",
         "tests/benchmarks",

@@ -48,6 +48,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "ALMA": "alma.memory.alma",
     "AsyncALMA": "alma.aio",
+    "Context": "alma.harness",
+    "create_harness": "alma.harness",
     "Episode": "alma.episode",
     "lock_timeout": "alma.storage.lock_timeout",
     **dict.fromkeys(

@@ -26,9 +26,11 @@ from alma.integration.scope import Scope
 from alma.integration.toolkit import Tool, Toolkit
 from alma.integration.views import RunReport, RunView, tools_succeeded
 from alma.integration.work import in_event_loop
-from alma.memory.alma import checked_alma
+from alma.memory.alma import checked_alma, open_records
 from alma.memory.arguments import checked_count, checked_items, checked_name, checked_time
+from alma.memory.package_records import Records
 from alma.types.kinds import Verdict, VerdictSource
+from alma.types.package_records import Record
 
 __all__ = [
     "MOST_TOKENS",
@@ -42,6 +44,8 @@ __all__ = [
     "OnError",
     "OptionArguments",
     "Options",
+    "Record",
+    "Records",
     "Run",
     "RunContext",
     "RunReport",
@@ -72,6 +76,7 @@ __all__ = [
     "in_event_loop",
     "named_call",
     "noted_on",
+    "open_records",
     "required",
     "strategy_of",
     "tool_use",

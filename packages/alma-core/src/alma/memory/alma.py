@@ -14,10 +14,13 @@ from alma.memory import arguments as args
 from alma.memory import kinds, opening
 from alma.memory.administration import Admin
 from alma.memory.argument_order import by_place
+from alma.memory.around import Around
 from alma.memory.damage import names_damage
 from alma.memory.episodes import forecasts, lifecycle, records, review, settling, usage
 from alma.memory.learn import adding, conversations, record
 from alma.memory.learn.request import LearnRequest
+from alma.memory.observed import Observed
+from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
 from alma.memory.recall import strategies as tried
 from alma.memory.recall.search import ARMS
@@ -52,7 +55,7 @@ from alma.types.temporal import TemporalFilter
 
 @names_damage(lambda alma: alma._store.storage)
 @checks_flags
-class ALMA(Admin):
+class ALMA(Admin, Around, Observed):
     """A project's memory: retrieve before a task, learn after it.
 
     Open one with `ALMA.open` or `ALMA.from_config`. Threads may share it, and processes may share its folder. Every method that takes an
@@ -726,6 +729,11 @@ def checked_alma(alma: object) -> ALMA:
 def redacted(alma: ALMA, text: str) -> str:
     """Returns a text as the store of a project would keep it: to be asked for before a text is cut, for half a secret is not found."""
     return alma._store.redaction.text(text)
+
+
+def open_records(alma: ALMA, kind: str) -> Records:
+    """Returns the small records of one kind in a project, for packages that stand on ALMA. `kind` is two words, as `workflow.checkpoint`."""
+    return Records(checked_alma(alma)._room, checked_kind(kind))
 
 
 def place_of(alma: ALMA) -> str:

@@ -125,20 +125,23 @@ def checked_time(value: object, name: str) -> datetime | None:
 
 def checked_metadata(value: object) -> dict[str, Any]:
     """Returns a JSON-compatible mapping as plain values, at most 100,000 characters as JSON and 100 levels deep."""
-    if value is None:
-        return {}
+    return {} if value is None else checked_json(value, "metadata", largest=LARGEST_METADATA)
+
+
+def checked_json(value: object, name: str, *, largest: int) -> dict[str, Any]:
+    """Returns a JSON-compatible mapping as plain values, at most `largest` characters as JSON and 100 levels deep."""
     if not isinstance(value, Mapping):
-        raise ValidationError(f"metadata must be a mapping, not {quoted(value)}")
+        raise ValidationError(f"{name} must be a mapping, not {quoted(value)}")
     try:
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValidationError(f"metadata must hold what JSON can carry: {error}") from error
-    if len(text) > LARGEST_METADATA:
-        raise ValidationError(f"metadata has {len(text):,} characters as JSON; at most {LARGEST_METADATA:,} are kept")
+        raise ValidationError(f"{name} must hold what JSON can carry: {error}") from error
+    if len(text) > largest:
+        raise ValidationError(f"{name} has {len(text):,} characters as JSON; at most {largest:,} are kept")
     if fault := fault_in(text) or ("it holds a NUL character" if _JSON_NUL.search(text) else None):
-        raise ValidationError(f"metadata cannot be stored: {fault}")
+        raise ValidationError(f"{name} cannot be stored: {fault}")
     if (depth := _depth(text)) > DEEPEST_METADATA:
-        raise ValidationError(f"metadata is nested {depth} levels deep; at most {DEEPEST_METADATA} are kept")
+        raise ValidationError(f"{name} is nested {depth} levels deep; at most {DEEPEST_METADATA} are kept")
     plain: dict[str, Any] = json.loads(text)
     return plain
 

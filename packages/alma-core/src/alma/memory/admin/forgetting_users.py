@@ -12,6 +12,7 @@ from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key
 from alma.memory.room import Room
 from alma.types.history import ForgetReport
 from alma.types.kinds import MemoryType
+from alma.types.package_records import is_of_package
 from alma.types.partition import agent_in, user_in
 
 _RULES = {"heuristic": MemoryType.HEURISTIC.value, "anti_pattern": MemoryType.ANTI_PATTERN.value}
@@ -35,8 +36,11 @@ class _Found:
         if table == "memory" and "owner" in row:
             if self.user == (row["owner"] if row["is_user"] else user_in(row["owner"])):
                 self.kinds[key] = str(row["kind"])
-        elif table == "record" and key.startswith(f"{EPISODE}/") and (row.get("body") or {}).get("user_id") == self.user:
-            self._take_episode(key.partition("/")[2], row["body"].get("run_id"))
+        elif table == "record" and (row.get("body") or {}).get("user_id") == self.user:
+            if key.startswith(f"{EPISODE}/"):
+                self._take_episode(key.partition("/")[2], row["body"].get("run_id"))
+            elif is_of_package(key.partition("/")[0]):
+                self.records[key] = None
 
     def _take_episode(self, key: str, run_id: object) -> None:
         runs = [f"{RUN}/{run_key(run_id, key)}"] if isinstance(run_id, str) else []

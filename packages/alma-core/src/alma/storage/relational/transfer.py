@@ -27,6 +27,7 @@ from alma.types.exported import (
 from alma.types.identity import from_micros, to_micros
 from alma.types.kinds import MemoryType
 from alma.types.maintenance import MAINTENANCE
+from alma.types.package_records import is_of_package
 from alma.types.partition import agent_in, owner_name, user_in
 
 _TIMES = ("seen_at", "created_at", "updated_at", "archived_at")
@@ -78,7 +79,7 @@ class Snapshot:
         episodes = None if self._is_whole else {key for kind, key, row in self._records() if self._began(kind, row)}
         for kind, key, row in self._records():
             if kind not in (LEASE, MAINTENANCE) and (
-                episodes is None or kind == DEFINITIONS or _episode_of(kind, key) in episodes
+                episodes is None or kind == DEFINITIONS or _episode_of(kind, key) in episodes or self._is_own(kind, row)
             ):
                 yield ExportedRecord(
                     kind=kind, key=key, version=row["version"], updated_at=from_micros(row["updated_at"]), body=row["body"]
@@ -90,9 +91,12 @@ class Snapshot:
             yield kind, key, whole(stored)
 
     def _began(self, kind: str, row: Row) -> bool:
-        if kind != EPISODE:
-            return False
-        body = row["body"]
+        return kind == EPISODE and self._belongs(row["body"])
+
+    def _is_own(self, kind: str, row: Row) -> bool:
+        return is_of_package(kind) and self._belongs(row["body"])
+
+    def _belongs(self, body: Row) -> bool:
         return bool(body.get("user_id") == self.user if self.user is not None else body.get("agent") == self.agent)
 
     def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:

@@ -1,0 +1,23 @@
+"""Small records of packages that stand on ALMA. A dot in their kind, as in `workflow.checkpoint`, sets them apart from the core's own."""
+
+import re
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+KIND = re.compile(r"[a-z][a-z_]{0,39}\.[a-z][a-z_]{0,39}")
+
+
+def is_of_package(kind: str) -> bool:
+    """Returns True for a kind of a package, False for one of the core."""
+    return "." in kind
+
+
+class Record(BaseModel):
+    """A small record as it is stored. Each change raises its version by one; the first is 1."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: str
+    version: int
+    body: dict[str, Any]

@@ -1,0 +1,1 @@
+"""Around a task: harness, domains, workflows, sessions, progress and wake-up, on `alma`."""
