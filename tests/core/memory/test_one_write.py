@@ -1,0 +1,34 @@
+"""What one write changes for attempts and for single steps of one agent is stored whole."""
+
+import pytest
+
+from alma import ALMA
+
+AGENT, TASK = "dev", "Deploy the auth service to staging"
+
+
+def attempt(alma, *, deferred: bool) -> None:
+    with alma.episode(agent=AGENT, task=TASK, deferred=deferred) as episode:
+        episode.step("kubectl apply", ok=False, error="ImagePullBackOff")
+        episode.step("kubectl apply", ok=True)
+        episode.succeed(strategy="push the image, then kubectl apply")
+
+
+def counted(alma) -> list[tuple[str, float, int]]:
+    rows = alma.strategies(task=TASK, agent=AGENT, include_steps=True).rows
+    return sorted((row.strategy, row.successes, row.trials) for row in rows)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_steps_and_the_attempt_of_one_write_count_as_those_of_several_writes_do(tmp_path, times):
+    found = {}
+    for deferred in (False, True):
+        folder = tmp_path / str(deferred)
+        with ALMA.open(folder, project_id="p", embedding_provider="hash") as alma:
+            for _ in range(times):
+                attempt(alma, deferred=deferred)
+        with ALMA.open(folder, project_id="p") as reopened:
+            assert reopened.verify().ok
+            found[deferred] = counted(reopened)
+    assert len(found[False]) >= 2
+    assert found[True] == found[False]
