@@ -29,24 +29,23 @@ ON_ANY_STORE = [
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
+PARALLEL = "--numprocesses=auto"
+
+OF_THE_CORE = [f"tests/{name}" for name in ("core", "cli", "contracts", "harness", "minilm", "workspace", "benchmarks")]
+
+
 @nox.session
 def core(session: nox.Session) -> None:
-    """The core, the command line, the built-in model and the workspace itself, with coverage."""
+    """The core, the command line, the harness, the built-in model and the workspace itself."""
     sync(session, "--group", "dev")
-    run_suites(
-        session,
-        "tests/core",
-        "tests/cli",
-        "tests/contracts",
-        "tests/harness",
-        "tests/minilm",
-        "tests/workspace",
-        "tests/benchmarks",
-        "--numprocesses=auto",
-        "--dist=worksteal",
-        "--cov",
-        "--cov-report=term",
-    )
+    run_suites(session, *OF_THE_CORE, PARALLEL, "--dist=worksteal")
+
+
+@nox.session(default=False)
+def coverage(session: nox.Session) -> None:
+    """The same suites with coverage, which doubles their time. Not run by default."""
+    sync(session, "--group", "dev")
+    run_suites(session, *OF_THE_CORE, PARALLEL, "--dist=worksteal", "--cov", "--cov-report=term")
 
 
 @nox.session
@@ -130,7 +129,7 @@ def langchain_lowest(session: nox.Session) -> None:
     group = ["--group", "packages/alma-langchain/pyproject.toml:test", "mypy>=1.18"]
     install_langchain(session, "packages/alma-langchain[agents,classic]", "--resolution", "lowest-direct", *group)
     run(session, "mypy", "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
-    run_suites(session, "tests/langchain")
+    run_suites(session, "tests/langchain", PARALLEL)
 
 
 def install_langchain(session: nox.Session, package: str, *options: str) -> None:
@@ -156,7 +155,7 @@ def llamaindex_lowest(session: nox.Session) -> None:
     fresh = ["--reinstall-package", "alma-core", "--reinstall-package", "alma-llamaindex"]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/llamaindex")
+    run_suites(session, "tests/llamaindex", PARALLEL)
 
 
 @nox.session
@@ -182,7 +181,7 @@ def crewai_lowest(session: nox.Session) -> None:
     ours = ["packages/alma-core", "packages/alma-crewai", "--no-sources", "--reinstall-package", "alma-crewai"]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, "--group", group)
-    run_suites(session, "tests/crewai")
+    run_suites(session, "tests/crewai", PARALLEL)
 
 
 @nox.session
@@ -200,7 +199,7 @@ def mcp_lowest(session: nox.Session) -> None:
     uv(session, "venv", "--clear", environment)
     fresh = [option for name in ("core", "cli", "minilm", "mcp") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/mcp")
+    run_suites(session, "tests/mcp", PARALLEL)
 
 
 @nox.session(name="mcp-conformance", default=False)
@@ -242,7 +241,7 @@ def pip(session: nox.Session, *arguments: str) -> None:
 
 def test_adapter(session: nox.Session, name: str) -> None:
     sync(session, "--package", f"alma-{name}", "--group", "test")
-    run_suites(session, f"tests/{name}")
+    run_suites(session, f"tests/{name}", PARALLEL)
 
 
 def sync(session: nox.Session, *options: str) -> None:
