@@ -14,6 +14,7 @@ from alma_mcp.tools import CORE, TOOLS, in_profile
 MOST_TOOLS = 7
 MOST_TOKENS = 1500
 ISSUED = (
+    "get_self_model update_self_model "
     "alma_retrieve alma_learn alma_add_preference alma_add_knowledge alma_forget alma_stats alma_health alma_record_usage "
     "alma_record_feedback alma_add_anti_pattern alma_check alma_strategies alma_assess alma_explain alma_settle alma_history alma_undo query_memory"
 )
@@ -72,7 +73,7 @@ def test_a_near_name_is_suggested() -> None:
         in_profile("alma_retreive")
 
 
-@pytest.mark.parametrize("profile", ["self", "workflow"])
+@pytest.mark.parametrize("profile", ["workflow"])
 def test_a_profile_of_later_says_so(profile: str) -> None:
     with pytest.raises(ConfigurationError, match="not built yet"):
         in_profile(profile)

@@ -259,6 +259,8 @@ ALL_CALLS: dict[str, dict[str, Any]] = {
     "alma_add_knowledge": {"domain": "d", "fact": "f"},
     "alma_add_preference": {"user_id": "maria", "category": "c", "preference": "p"},
     "alma_add_anti_pattern": {"pattern": "p", "why_bad": "w"},
+    "get_self_model": {},
+    "update_self_model": {"nodes": [{"type": "Goal", "name": "ship"}]},
     "alma_stats": {},
     "alma_forget": {},
     "alma_history": {"memory_id": "x"},

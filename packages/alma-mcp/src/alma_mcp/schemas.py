@@ -1,5 +1,6 @@
 """JSON schemas without what a model does not need: titles, nulls, defaults that are null."""
 
+from collections.abc import Callable
 from typing import Any
 
 from alma_mcp.tools.arguments import HIDDEN
@@ -7,8 +8,13 @@ from alma_mcp.tools.arguments import HIDDEN
 
 def input_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Returns the schema of a tool's arguments, short. An argument that may be left out may also be null; that is not listed."""
+    named = schema.get("$defs", {})
     short = _short(schema)
-    properties = {name: value for name, value in short.get("properties", {}).items() if not value.get(HIDDEN)}
+    properties = {
+        name: _with_refs_inlined(value, named, input_schema)
+        for name, value in short.get("properties", {}).items()
+        if not value.get(HIDDEN)
+    }
     return {"type": "object", **({"required": short["required"]} if "required" in short else {}), "properties": properties}
 
 
@@ -16,17 +22,17 @@ def output_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """Returns the schema of a tool's answer, short: field names and types, without the text of docstrings."""
     named = schema.get("$defs", {})
     short = _short(schema, drops=("title", "description", "additionalProperties", "default"))
-    return {key: _with_refs_inlined(value, named) for key, value in short.items() if key != "$defs"}
+    return {key: _with_refs_inlined(value, named, output_schema) for key, value in short.items() if key != "$defs"}
 
 
-def _with_refs_inlined(schema: Any, named: dict[str, Any]) -> Any:
+def _with_refs_inlined(schema: Any, named: dict[str, Any], shortened: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
     if isinstance(schema, list):
-        return [_with_refs_inlined(each, named) for each in schema]
+        return [_with_refs_inlined(each, named, shortened) for each in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return output_schema({**named[schema["$ref"].rpartition("/")[2]], "$defs": named})
-    return {key: _with_refs_inlined(value, named) for key, value in schema.items()}
+        return shortened({**named[schema["$ref"].rpartition("/")[2]], "$defs": named})
+    return {key: _with_refs_inlined(value, named, shortened) for key, value in schema.items()}
 
 
 def _short(schema: Any, drops: tuple[str, ...] = ("title", "additionalProperties")) -> Any:

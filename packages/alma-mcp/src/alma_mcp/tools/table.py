@@ -7,7 +7,7 @@ from typing import Any
 
 from alma.errors import ConfigurationError
 from alma.text import quoted
-from alma_mcp.tools import after, before, upkeep
+from alma_mcp.tools import after, before, knowing, upkeep
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ TOOLS = {
         ToolSpec("alma_assess", "Assess a strategy", before.assess, reads_only=True),
         ToolSpec("alma_explain", "Explain a retrieval", before.explain, reads_only=True),
         ToolSpec("query_memory", "Look something up", before.query_memory, reads_only=True),
+        ToolSpec("get_self_model", "See what you know of your world", knowing.get_self_model, reads_only=True),
+        ToolSpec("update_self_model", "Keep what you learn of your world", knowing.update_self_model),
         ToolSpec("alma_stats", "Count memories", upkeep.stats, reads_only=True),
         ToolSpec("alma_health", "See the state", upkeep.health, reads_only=True),
         ToolSpec("alma_history", "History of a memory", upkeep.history, reads_only=True),
@@ -57,8 +59,11 @@ CORE = (
 )
 """What an agent needs around a task. The names and schemas of tools fill a model's context, so no more by default."""
 
-_PROFILES = {"core": CORE, "all": tuple(TOOLS)}
-_LATER = ("self", "workflow")
+SELF = ("get_self_model", "update_self_model", "query_memory", "alma_retrieve", "alma_add_preference", "alma_add_knowledge")
+"""What an agent needs that knows its user and its world."""
+
+_PROFILES = {"core": CORE, "self": SELF, "all": tuple(TOOLS)}
+_LATER = ("workflow",)
 
 
 def in_profile(profile: str | Iterable[str]) -> list[ToolSpec]:
