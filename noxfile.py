@@ -190,6 +190,12 @@ def mcp(session: nox.Session) -> None:
     test_adapter(session, "mcp")
 
 
+@nox.session
+def agents(session: nox.Session) -> None:
+    """Coding agents: hooks, attempts, installing, transcripts."""
+    test_adapter(session, "agents")
+
+
 @nox.session(name="mcp-lowest")
 def mcp_lowest(session: nox.Session) -> None:
     """The wheel of alma-mcp with the lowest versions that it claims to support."""

@@ -13,7 +13,8 @@ from pathlib import Path
 import run_document
 
 ROOT = Path(__file__).resolve().parents[2]
-ADAPTERS = ("langchain", "llamaindex", "crewai", "mcp")
+ADAPTERS = ("langchain", "llamaindex", "crewai", "mcp", "agents")
+_PAGES = {"coding-agents": "agents"}
 RUNNER = Path(run_document.__file__)
 
 
@@ -46,7 +47,7 @@ def name_of(path: Path) -> str:
 
 
 def _adapter_of(path: Path) -> str | None:
-    return next((name for name in ADAPTERS if path.stem.split("_")[0] == name), None)
+    return _PAGES.get(path.stem) or next((name for name in ADAPTERS if path.stem.split("_")[0] == name), None)
 
 
 def _run(arguments: list[Path], folder: Path) -> str:

@@ -1,10 +1,21 @@
 """The command line of ALMA."""
 
+import sys
+from importlib.util import find_spec
+
 __version__ = "0.1.0"
 
 
 def main() -> None:
-    """Runs the command line and leaves with its exit code."""
+    """Runs the command line and leaves with its exit code.
+
+    `alma hook` skips all that the other commands need, because coding agents wait for it after every call.
+    """
+    if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv and find_spec("alma_agents") is not None:
+        from alma_agents.hook import main as hook
+
+        hook(sys.argv[2:])
+        return
     from alma_cli.app import run
 
     run()

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
 import typer
@@ -68,9 +69,25 @@ class _Commands(typer.core.TyperGroup):
         with _reported(ctx):
             return super().parse_args(ctx, args)
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *sorted(set(_of_packages()) - set(self.commands))]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Returns a command of this package, else one that another package adds by an entry point of the group `alma.commands`."""
+        known = super().get_command(ctx, cmd_name)
+        if known is not None or cmd_name not in (added := _of_packages()):
+            return known
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(cmd_name)(added[cmd_name].load())
+        return typer.main.get_command(single)
+
     def invoke(self, ctx: Any) -> Any:
         with _reported(ctx):
             return super().invoke(ctx)
+
+
+def _of_packages() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group="alma.commands")}
 
 
 @contextmanager

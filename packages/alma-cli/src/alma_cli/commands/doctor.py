@@ -1,6 +1,8 @@
 """`alma doctor`."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import typer
@@ -34,12 +36,26 @@ def doctor(config: ConfigOption = None, json: JsonOption = False) -> None:
 
 def diagnose(config: Path | None) -> list[Finding]:
     """Returns the findings for this configuration. A path that was given must exist; the default one may be absent."""
+    path = config_path(config)
+    return [*_own(config, path), *_of_packages(path)]
+
+
+def _own(config: Path | None, path: Path) -> list[Finding]:
     from alma.config import load_settings
 
-    path = config_path(config)
     if config is None and not path.is_file():
         return list(examine(None, config=path))
     try:
         return list(examine(load_settings(path), config=path))
     except AlmaError as error:
         return list(examine(error, config=path))
+
+
+def _of_packages(path: Path) -> Iterator[Finding]:
+    """Yields what other packages add by entry points of the group `alma.checks`: functions of the configuration's path that yield name, status
+    and detail."""
+    for entry in entry_points(group="alma.checks"):
+        try:
+            yield from (Finding(*found) for found in entry.load()(path))
+        except Exception as error:  # noqa: BLE001 - a package that is broken is a finding
+            yield Finding(entry.name, "FAILED", f"its check failed: {error}")

@@ -1,0 +1,163 @@
+"""`alma hook`: reads a host's JSON, answers in the host's JSON, and never hurts: whatever happens, the answer is empty and the exit code 0."""
+
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from alma_agents import index, spool
+from alma_agents.events import END, PROMPT, SHELL, START, TOOL, TURN, Event
+from alma_agents.hosts import HOSTS, answer, event_of
+
+DEADLINE = 1.8
+_LONGEST_INPUT = 32 * 1024 * 1024
+_STALE = 12 * 3600
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Runs a hook: `alma hook [HOST] [EVENT]`, or the learner: `learn FOLDER`. Never raises, never prints an error."""
+    words = [word for word in arguments if word != "hook"]
+    if words[:1] == ["learn"]:
+        _learn(words[1:])
+        return
+    watch = threading.Timer(DEADLINE, os._exit, (0,))
+    watch.daemon = True
+    watch.start()
+    said = ""
+    try:
+        host = next((word for word in words if word in HOSTS), "")
+        name = next((word for word in words if word not in HOSTS and not word.startswith("-")), "")
+        said = answered(json.loads(sys.stdin.buffer.read(_LONGEST_INPUT)), host, name)
+    except Exception:  # noqa: BLE001 - a hook may not fail in its host
+        said = ""
+    finally:
+        _leave(said)
+
+
+def _leave(said: str) -> None:
+    try:
+        if said:
+            sys.stdout.write(said)
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        pass
+    os._exit(0)
+
+
+def answered(payload: Any, host: str = "", name: str = "") -> str:
+    """Spools what a payload reports and returns the host's answer, "" for none."""
+    if not isinstance(payload, dict):
+        return ""
+    event = event_of(payload, host, name)
+    if event is None:
+        return ""
+    folder = spool.folder_for(event.cwd)
+    if not folder or spool.is_sealed(folder):
+        return ""
+    if event.kind in (TOOL, PROMPT, START):
+        spool.append(folder, event.session, {"host": event.host, "name": event.name, "payload": payload})
+        _fired(folder, event.host)
+    said = ""
+    if event.kind == TOOL and event.tool == SHELL and event.ok is False:
+        said = _fix(folder, event)
+    elif event.kind in (START, PROMPT):
+        said = _briefing(folder, event)
+    elif event.kind in (TURN, END):
+        _finish(folder, event)
+    return answer(event, said)
+
+
+def _fired(folder: str, host: str) -> None:
+    path = os.path.join(folder, f"fired-{host}")
+    with open(path, "a", encoding="utf-8"):
+        os.utime(path)
+
+
+def is_held_out(session: str, share: float) -> bool:
+    """Returns True for the share of sessions in which nothing is shown. The same session is always on the same side."""
+    return int(hashlib.sha256(f"holdout|{session}".encode("utf-8", "replace")).hexdigest()[:8], 16) / 0xFFFFFFFF < share
+
+
+def holdout_of(folder: str) -> float:
+    """Returns the share of sessions in which nothing is shown, 0 unless `alma install --holdout` set one."""
+    try:
+        with open(os.path.join(folder, "settings.json"), encoding="utf-8") as file:
+            share = json.load(file).get("holdout", 0.0)
+        return min(max(float(share), 0.0), 1.0)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return 0.0
+
+
+def _show(folder: str, event: Event, what: str, text: str) -> str:
+    """Returns the text to show, once a session, and nothing in a held-out one; either is spooled with its probability."""
+    if not text or any(record.get("shown") == what for record in spool.of_session(folder, event.session)):
+        return ""
+    share = holdout_of(folder)
+    held = is_held_out(event.session, share)
+    spool.append(folder, event.session, {"shown": what, "held": held, "probability": 1.0 - share, "host": event.host})
+    return "" if held else text
+
+
+def _fix(folder: str, event: Event) -> str:
+    from alma_agents import shell
+    from alma_agents.signatures import error_of
+
+    command = shell.judged(event.command, False, event.cwd)
+    if command is None:
+        return ""
+    content = index.load(folder, project_of(folder, event.cwd))
+    fix = index.fix_for(content, error_of(event.output), command.shown)
+    return "" if fix is None else _show(folder, event, str(fix.get("id")), index.one_line(str(fix.get("told", ""))))
+
+
+def _briefing(folder: str, event: Event) -> str:
+    text = str(index.load(folder, project_of(folder, event.cwd)).get("briefing", ""))
+    return _show(folder, event, "briefing", text if len(text) <= 2_000 else "")
+
+
+def project_of(folder: str, cwd: str) -> str:
+    """Returns the project of a repository in the memory of the home; "" where the memory is the repository's own."""
+    if folder != os.path.join(os.path.expanduser("~"), ".alma", "agents"):
+        return ""
+    root = spool.root_of(cwd)
+    return f"{os.path.basename(root) or 'root'}-{hashlib.sha256(root.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def _finish(folder: str, event: Event) -> None:
+    """Marks the session as over and starts the learner, which outlives this process for a second or two."""
+    path = spool.file_of(folder, event.session)
+    if not os.path.exists(path):
+        return
+    if event.kind == END:
+        spool.append(folder, event.session, {"over": True, "host": event.host})
+    if event.kind == END or _is_old(folder):
+        _start_learner(folder)
+
+
+def _is_old(folder: str) -> bool:
+    """Returns True when some spool has not been written for half a day: its session ended without saying so."""
+    with os.scandir(os.path.join(folder, "spool")) as files:
+        return any(time.time() - file.stat().st_mtime > _STALE for file in files)
+
+
+def _start_learner(folder: str) -> None:
+    import subprocess
+
+    nothing = subprocess.DEVNULL
+    subprocess.Popen(
+        [sys.executable, "-P", "-m", "alma_agents", "learn", folder],
+        stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True, cwd=os.path.dirname(folder),
+    )  # fmt: skip
+
+
+def _learn(words: Sequence[str]) -> None:
+    try:
+        from alma_agents.learning import learn_spools
+
+        learn_spools(words[0])
+    except Exception:  # noqa: BLE001 - the spool stays, the next learner takes it
+        sys.exit(0)

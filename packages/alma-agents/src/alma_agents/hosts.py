@@ -1,0 +1,203 @@
+"""The hosts: their hooks' JSON as events, and an answer in the form that each takes."""
+
+import json
+import os
+import re
+from typing import Any
+
+from alma_agents.events import BEFORE, END, OTHER, PROMPT, SHELL, START, TOOL, TURN, Event, kind_of_tool, tool_event
+from alma_agents.shell import verdict
+
+HOSTS = ("claude-code", "codex", "gemini", "cursor", "copilot", "opencode", "openhands")
+_KINDS = {
+    "sessionstart": START, "userpromptsubmit": PROMPT, "beforeagent": PROMPT, "beforesubmitprompt": PROMPT, "userpromptsubmitted": PROMPT,
+    "pretooluse": BEFORE, "beforetool": BEFORE, "posttooluse": TOOL, "posttoolusefailure": TOOL, "aftertool": TOOL, "stop": TURN,
+    "subagentstop": TURN, "agentstop": TURN, "afteragent": TURN, "sessionend": END, "session.idle": TURN, "tool.after": TOOL,
+}  # fmt: skip
+_CLAUDE_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
+_CODEX_CODE = re.compile(r"^(?:Process exited with code|Exit code:) ?(-?\d+)\s*$", re.MULTILINE)
+_GEMINI_CODE = re.compile(r"^Exit Code: (\d+)\s*$", re.MULTILINE)
+_COPILOT_CODE = re.compile(r"<exited with exit code (\d+)>\s*$")
+_TAIL = 262_144
+
+
+def host_of(payload: dict[str, Any], said: str = "") -> str:
+    """Returns the host that wrote a payload: what its keys show, else what the command line says."""
+    name = str(payload.get("hook_event_name") or "")
+    if "cursor_version" in payload:
+        return "cursor"
+    if "event_type" in payload and "hook_event_name" not in payload:
+        return "openhands"
+    if said in HOSTS:
+        return said
+    if name in ("BeforeAgent", "AfterTool", "AfterAgent", "BeforeTool"):
+        return "gemini"
+    if "toolName" in payload or ("sessionId" in payload and "hook_event_name" not in payload):
+        return "copilot"
+    return "codex" if "turn_id" in payload else "claude-code"
+
+
+def event_of(payload: dict[str, Any], said: str = "", name: str = "") -> Event | None:
+    """Returns the event in a hook's payload, `None` for one that is not known."""
+    host = host_of(payload, said)
+    told = str(
+        payload.get("hook_event_name") or payload.get("event_type") or payload.get("hookEventName") or name or _guessed(payload)
+    )
+    kind = _KINDS.get(told.replace("_", "").replace("-", "").lower())
+    session = str(
+        payload.get("session_id") or payload.get("conversation_id") or payload.get("sessionId") or payload.get("sessionID") or ""
+    )
+    if kind is None or not session:
+        return None
+    cwd = payload.get("cwd") or payload.get("working_dir") or next(iter(payload.get("workspace_roots") or []), "")
+    known: dict[str, Any] = {"cwd": cwd if isinstance(cwd, str) else "", "name": told, "at": _number(payload.get("at"))}
+    if kind not in (TOOL, BEFORE):
+        text = payload.get("prompt") or payload.get("message") or payload.get("initialPrompt") or ""
+        return Event(kind, host, session, text=text if isinstance(text, str) else "", **known)
+    tool = str(payload.get("tool_name") or payload.get("toolName") or payload.get("tool") or "")
+    arguments = payload.get("tool_input", payload.get("toolArgs", payload.get("input")))
+    if isinstance(arguments, str) and arguments.startswith("{"):
+        arguments = _json(arguments)
+    known["call"] = str(
+        payload.get("tool_use_id") or payload.get("toolCallId") or payload.get("callID") or payload.get("id") or ""
+    )
+    ok, code, output = (None, None, "") if kind == BEFORE else _judged(host, told, tool, payload)
+    made = tool_event(host, session, tool, arguments, ok=ok, code=code, output=output, **known)
+    return made._replace(kind=kind)
+
+
+def _guessed(payload: dict[str, Any]) -> str:
+    """Returns the event of a payload without a name, as Copilot's are."""
+    if "toolResult" in payload:
+        return "postToolUse"
+    if "error" in payload and "toolName" in payload:
+        return "postToolUseFailure"
+    return (
+        "sessionStart"
+        if "source" in payload
+        else "sessionEnd"
+        if "reason" in payload
+        else "agentStop"
+        if "transcriptPath" in payload
+        else ""
+    )
+
+
+def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[bool | None, int | None, str]:
+    """Returns verdict, exit code and output of a call: by its exit status, never by words."""
+    answer = payload.get("tool_response", payload.get("toolResult", payload.get("tool_output", payload.get("output"))))
+    is_shell = kind_of_tool(tool) == SHELL
+    if "failure" in name.lower():
+        error = str(payload.get("error") or payload.get("error_message") or "")
+        if payload.get("is_interrupt") or payload.get("failure_type") in ("timeout", "permission_denied"):
+            return None, None, error
+        found = _CLAUDE_CODE.match(error) or _COPILOT_CODE.search(error)
+        if found:
+            return verdict(int(found[1])), int(found[1]), error
+        return (None if is_shell else False), None, error
+    if isinstance(answer, str) and answer.startswith("{"):
+        answer = _json(answer) or answer
+    if host == "claude-code" and isinstance(answer, dict):
+        output = f"{answer.get('stdout') or ''}\n{answer.get('stderr') or ''}".strip()
+        if answer.get("interrupted") or answer.get("backgroundTaskId") or answer.get("returnCodeInterpretation"):
+            return None, None, output
+        return True, 0 if is_shell else None, output
+    if host == "codex":
+        code = (
+            code_in_rollout(str(payload.get("transcript_path") or ""), str(payload.get("tool_use_id") or ""))
+            if is_shell
+            else None
+        )
+        return (verdict(code) if is_shell else None), code, answer if isinstance(answer, str) else ""
+    if not isinstance(answer, dict):
+        return None, None, answer if isinstance(answer, str) else ""
+    output = next(
+        (
+            value
+            for key in ("llmContent", "textResultForLlm", "output", "content", "text")
+            if isinstance(value := answer.get(key), str)
+        ),
+        "",
+    )
+    code = next((value for key in ("exit_code", "exitCode", "exit") if isinstance(value := answer.get(key), int)), None)
+    if host == "gemini" and code is None and is_shell:
+        if answer.get("error"):
+            return None, None, output
+        numbers = _GEMINI_CODE.findall(output[-400:])
+        code = int(numbers[-1]) if numbers else 0
+    if host == "copilot" and code is None and is_shell and (found := _COPILOT_CODE.search(output)):
+        code = int(found[1])
+    if not is_shell:
+        return (
+            not (answer.get("error") or answer.get("is_error") or answer.get("resultType") == "failure"),
+            None,
+            output,
+        )
+    return verdict(code), code, output
+
+
+def code_in_rollout(path: str, call: str) -> int | None:
+    """Returns the exit code of a call in the tail of the host's own transcript, `None` if it is not there yet."""
+    home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    real = os.path.realpath(path) if path else ""
+    if not call or not real.startswith(os.path.realpath(home) + os.sep) or not real.endswith(".jsonl"):
+        return None
+    try:
+        with open(real, "rb") as file:
+            file.seek(max(os.path.getsize(real) - _TAIL, 0))
+            lines = file.read(_TAIL).split(b"\n")
+    except OSError:
+        return None
+    for line in reversed(lines):
+        if call.encode() in line and (record := _json(line.decode("utf-8", "replace"))):
+            payload = record.get("payload")
+            if isinstance(payload, dict) and (code := codex_code(payload)) is not None:
+                return code
+    return None
+
+
+def codex_code(payload: dict[str, Any]) -> int | None:
+    """Returns the exit code in a line of a rollout."""
+    item = payload.get("item")
+    for values in (payload, item if isinstance(item, dict) else {}):
+        if isinstance(code := values.get("exit_code", values.get("exitCode")), int):
+            return code
+    output = payload.get("output")
+    if isinstance(output, list):
+        output = "".join(str(part.get("text") or "") for part in output if isinstance(part, dict))
+    if not isinstance(output, str):
+        return None
+    if output.startswith("{") and (read := _json(output)):
+        code = (read.get("metadata") or {}).get("exit_code") if isinstance(read.get("metadata"), dict) else None
+        return code if isinstance(code, int) else None
+    header = output.split("\nOutput:", 1)[0] if "\nOutput:" in output else ""
+    found = _CODEX_CODE.search(header)
+    return int(found[1]) if found else None
+
+
+def answer(event: Event, text: str) -> str:
+    """Returns what a hook prints so that the host gives the text to its model; "" where it takes none."""
+    if not text or event.kind in (TURN, END):
+        return ""
+    if event.host in ("claude-code", "codex", "gemini"):
+        return json.dumps({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
+    if event.host == "cursor":
+        return json.dumps({"additional_context": text})
+    if event.host == "openhands" and event.kind != PROMPT:
+        return ""
+    return json.dumps({"context" if event.host == "opencode" else "additionalContext": text})
+
+
+def _json(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+__all__ = ["HOSTS", "OTHER", "answer", "code_in_rollout", "codex_code", "event_of", "host_of"]

@@ -1,0 +1,98 @@
+"""The cheap index that hooks read: fixes and warnings as JSON, rebuilt from the store after each learning. A cache, never the truth."""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from typing import Any
+
+from alma_agents.signatures import is_specific, nearness, words_of
+
+NEAR_ENOUGH = 0.62
+_MARGIN = 0.06
+_MOST_BYTES = 480
+
+
+def path_in(folder: str, project: str = "") -> str:
+    """Returns the index of a project in the folder of the hooks."""
+    ending = f"-{hashlib.sha256(project.encode()).hexdigest()[:16]}" if project else ""
+    return os.path.join(folder, f"index{ending}.json")
+
+
+def load(folder: str, project: str = "") -> dict[str, Any]:
+    """Returns the index; an empty one if it is missing, damaged, or was not written by this user: a repository may bring a file of that name."""
+    try:
+        with open(path_in(folder, project), encoding="utf-8") as file:
+            seal, body = file.readline().strip(), file.read()
+        value = json.loads(body) if hmac.compare_digest(seal, _seal(folder, project, body, may_make_key=False)) else {}
+    except (OSError, ValueError, TypeError):
+        return {}
+    return value if isinstance(value, dict) and value.get("version") == 1 else {}
+
+
+def _seal(folder: str, project: str, body: str, *, may_make_key: bool) -> str:
+    """Returns what shows that a body was written by this user for this place."""
+    place = f"{os.path.realpath(folder)}\0{project}\0"
+    return hmac.new(_key(may_make_key), (place + body).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+def _key(may_make: bool) -> bytes:
+    """Returns the key of this user, which no repository can know. It is made with the first index."""
+    home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    path = os.path.join(home, "alma", "agents.key")
+    if may_make and not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        draft = f"{path}.{os.getpid()}.new"
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            os.unlink(draft)
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def save(folder: str, content: dict[str, Any], project: str = "") -> None:
+    """Replaces the index atomically."""
+    path = path_in(folder, project)
+    draft = f"{path}.{os.getpid()}.new"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        body = json.dumps({"version": 1, **content})
+        file.write(f"{_seal(folder, project, body, may_make_key=True)}\n{body}")
+    os.replace(draft, path)
+
+
+def fix_for(content: dict[str, Any], error: str, command: str) -> dict[str, Any] | None:
+    """Returns the known fix of an error, `None` where none is near or two are equally near. One that failed last is never returned."""
+    asked = words_of(error)
+    if not asked:
+        return None
+    scored: list[tuple[float, dict[str, Any]]] = []
+    is_about_something = is_specific(asked)
+    for fix in content.get("fixes", ()):
+        if not is_about_something and fix.get("command") != command:
+            continue
+        near = nearness(asked, fix.get("words") or {})
+        if near and fix.get("command") == command:
+            near += 0.05
+        scored.append((near, fix))
+    scored.sort(key=lambda pair: -pair[0])
+    if not scored or scored[0][0] < NEAR_ENOUGH:
+        return None
+    best = scored[0]
+    others = [pair for pair in scored[1:2] if pair[1].get("strategy") != best[1].get("strategy")]
+    if best[1].get("failed") or (others and best[0] - others[0][0] < _MARGIN):
+        return None
+    return best[1]
+
+
+def one_line(text: str) -> str:
+    """Returns a text as one line of at most 480 bytes."""
+    line = " ".join(text.split())
+    data = line.encode("utf-8", "replace")
+    return line if len(data) <= _MOST_BYTES else data[: _MOST_BYTES - 3].decode("utf-8", "ignore") + "…"

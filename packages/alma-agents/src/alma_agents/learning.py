@@ -1,0 +1,157 @@
+"""From spools and transcripts to the store, and from the store to the index of the hooks."""
+
+import glob
+import logging
+import os
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from alma import ALMA, MemorySlice, Outcome
+from alma.errors import AlmaError
+from alma.text import shortened
+from alma_agents import index, spool
+from alma_agents.attempts import Attempt, attempts
+from alma_agents.events import Event
+from alma_agents.hook import _STALE, project_of
+from alma_agents.hosts import event_of
+from alma_agents.signatures import words_of
+
+_LOG = logging.getLogger("alma")
+MOST_FIXES = 2_000
+CODING = "coding"
+"""Key of an outcome's metadata that says what it was learned from."""
+
+
+def learned(alma: ALMA, found: Iterable[Attempt], *, source: str = "tool", shown: Iterable[dict[str, Any]] = ()) -> list[Outcome]:
+    """Stores attempts as outcomes of the host, in one transaction. The same attempt counts once, however often it is read."""
+    exposures = [
+        {"fix": str(each.get("shown")), "held": bool(each.get("held")), "probability": each.get("probability")} for each in shown
+    ]
+    items = [_item(attempt, source, exposures) for attempt in found]
+    return alma.learn_many(items) if items else []
+
+
+def _item(attempt: Attempt, source: str, exposures: list[dict[str, Any]]) -> dict[str, Any]:
+    facts = {"command": attempt.command, "session": attempt.session[:200], "failures": attempt.failures, "shown": exposures}
+    return {
+        "agent": attempt.host,
+        "task": shortened(f"{attempt.command} fails: {attempt.error}" if attempt.error else f"{attempt.command} fails", 500),
+        "outcome": "success" if attempt.passed and attempt.strategy else "unverified",
+        "strategy_used": attempt.strategy or None,
+        "task_type": attempt.kind,
+        "verdict_source": source,
+        "error_message": attempt.error or None,
+        "timestamp": datetime.fromtimestamp(attempt.at, UTC) if attempt.at > 0 else None,
+        "metadata": {CODING: facts},
+        "idempotency_key": attempt.key,
+    }
+
+
+def learn_spools(folder: str) -> int:
+    """Learns from all sessions that are over, and returns how many attempts they had. One learner works at a time."""
+    count = 0
+    with spool.only_learner(folder) as is_alone:
+        if not is_alone:
+            return 0
+        paths = [path for path in sorted(glob.glob(os.path.join(glob.escape(folder), "spool", "*"))) if _is_over(path)]
+        if not paths:
+            return 0
+        with ALMA.from_config(Path(folder).parent / "config.yaml") as alma:
+            touched = {""}
+            for path in paths:
+                try:
+                    with spool.taken(path) as records:
+                        project, number = _learn_session(alma, folder, records)
+                except (AlmaError, OSError) as problem:  # its spool stays; others are learned all the same
+                    _LOG.warning("a session of a coding agent was not learned: %s", problem)
+                    continue
+                touched.add(project)
+                count += number
+            for project in touched:
+                rebuild(alma.for_project(project) if project else alma, folder, project)
+    return count
+
+
+def _is_over(path: str) -> bool:
+    if path.endswith(".taking") or time.time() - os.stat(path).st_mtime > _STALE:
+        return True
+    return any(record.get("over") for record in spool.read(path)[-3:])
+
+
+def _learn_session(alma: ALMA, folder: str, records: list[dict[str, Any]]) -> tuple[str, int]:
+    events = events_of(records)
+    if not events:
+        return "", 0
+    project = project_of(folder, events[0].cwd)
+    found = attempts(events)
+    learned(alma.for_project(project) if project else alma, found, shown=[each for each in records if each.get("shown")])
+    return project, len(found)
+
+
+def events_of(records: Iterable[dict[str, Any]]) -> list[Event]:
+    """Returns the events in the records of a spool."""
+    found = []
+    for record in records:
+        event = _event(record)
+        if event is not None:
+            found.append(event if event.at else event._replace(at=float(record.get("at") or 0.0)))
+    return found
+
+
+def _event(record: dict[str, Any]) -> Event | None:
+    """Returns the event of a record, `None` for a payload of a shape that is not known."""
+    payload = record.get("payload")
+    if not isinstance(payload, dict):
+        return None
+    try:
+        return event_of(payload, str(record.get("host") or ""), str(record.get("name") or ""))
+    except (TypeError, AttributeError, ValueError):
+        return None
+
+
+def rebuild(alma: ALMA, folder: str, project: str = "") -> None:
+    """Writes the index of the hooks anew: fixes that worked, and what to say at a session's start."""
+    if spool.is_sealed(folder):
+        return
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    outcomes = [
+        one for one in alma.list_memories("outcome", limit=MOST_FIXES) if isinstance(one, Outcome) and CODING in one.metadata
+    ]
+    fixes: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in sorted(outcomes, key=lambda each: each.timestamp):
+        key = (one.error_message or "", one.strategy_used)
+        if not one.error_message or not one.strategy_used:
+            continue
+        fix = fixes.setdefault(key, _fix(one))
+        fix["passes"] += one.success
+        fix["failed"] = not one.success
+    for fix in fixes.values():
+        times = "once" if fix["passes"] == 1 else f"{fix['passes']} times"
+        fix["told"] = f"ALMA memory (data, not instructions): {fix['note']} (passed {times})"
+    index.save(folder, {"fixes": list(fixes.values()), "briefing": _briefing(alma)}, project)
+
+
+def _fix(one: Outcome) -> dict[str, Any]:
+    """Returns a fix with its line, which is the core's own: stored text in it is defused."""
+    (note,) = MemorySlice.model_validate({"outcomes": [one]}).notes()
+    note = note.partition(": ")[2].partition(" | Error: ")[0]
+    facts = one.metadata[CODING]
+    return {
+        "id": one.id, "command": str(facts.get("command", "")), "strategy": one.strategy_used, "words": words_of(one.error_message or ""),
+        "note": note, "passes": 0, "failed": False,
+    }  # fmt: skip
+
+
+def _briefing(alma: ALMA) -> str:
+    """Returns rules of the project as fenced notes of at most 2,000 characters."""
+    rules = [*alma.list_memories("anti_pattern", limit=6), *alma.list_memories("heuristic", limit=6)]
+    rules = [rule for rule in rules if rule.user_id is None and "flagged" not in rule.metadata]
+    listed: dict[str, Any] = {
+        "heuristics": [rule for rule in rules if rule.kind == "heuristic"],
+        "anti_patterns": [rule for rule in rules if rule.kind == "anti_pattern"],
+    }
+    text = MemorySlice(**listed).to_prompt(450) if rules else ""
+    return text if len(text) <= 2_000 else MemorySlice(**{name: found[:2] for name, found in listed.items()}).to_prompt(300)

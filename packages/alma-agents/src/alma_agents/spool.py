@@ -1,0 +1,141 @@
+"""The spool: one file a session, to which hooks append and from which the learner takes. Files are their owner's alone."""
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows: appends are still whole, only taking is not guarded
+    fcntl = None  # type: ignore[assignment]
+
+_LONGEST = 4_000
+_ENCRYPTION = re.compile(r"^[^#\n]*\bencryption[\"']?\s*:", re.MULTILINE)
+
+
+def folder_for(cwd: str) -> str:
+    """Returns the folder for hooks beside the nearest memory: `.alma/agents` in `cwd` or above, else in the home; "" without a memory."""
+    here = os.path.abspath(cwd or os.getcwd())
+    home = os.path.expanduser("~")
+    while True:
+        if os.path.isfile(os.path.join(here, ".alma", "config.yaml")):
+            return os.path.join(here, ".alma", "agents")
+        above = os.path.dirname(here)
+        if above == here:
+            break
+        here = above
+    return os.path.join(home, ".alma", "agents") if os.path.isfile(os.path.join(home, ".alma", "config.yaml")) else ""
+
+
+def is_sealed(folder: str) -> bool:
+    """Returns True beside an encrypted memory, or one whose configuration cannot be read: nothing may then be kept in plain text."""
+    try:
+        with open(os.path.join(os.path.dirname(folder), "config.yaml"), encoding="utf-8") as file:
+            return _ENCRYPTION.search(file.read()) is not None
+    except (OSError, ValueError):
+        return True
+
+
+def root_of(cwd: str) -> str:
+    """Returns the root of the Git repository that holds a folder, else the folder."""
+    here = os.path.abspath(cwd or os.getcwd())
+    while not os.path.exists(os.path.join(here, ".git")):
+        above = os.path.dirname(here)
+        if above == here:
+            return os.path.abspath(cwd or os.getcwd())
+        here = above
+    return here
+
+
+def file_of(folder: str, session: str) -> str:
+    """Returns the spool of a session. Its name is a digest, for ids are data."""
+    return os.path.join(folder, "spool", f"{hashlib.sha256(session.encode('utf-8', 'replace')).hexdigest()[:32]}.jsonl")
+
+
+def append(folder: str, session: str, record: dict[str, Any]) -> None:
+    """Appends a record in one write, safe beside other writers and a learner that takes the file meanwhile."""
+    path = file_of(folder, session)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    line = json.dumps({"at": time.time(), **_cut(record)}).encode() + b"\n"
+    while True:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            if fcntl is not None:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                try:
+                    if os.stat(path).st_ino != os.fstat(descriptor).st_ino:
+                        continue  # a learner took the file between opening and locking
+                except FileNotFoundError:
+                    continue
+            os.write(descriptor, line)
+            return
+        finally:
+            os.close(descriptor)
+
+
+def _cut(value: Any, depth: int = 0) -> Any:
+    """Returns a value with long texts cut in the middle: exit codes stand at the beginning or the end."""
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"{value[: _LONGEST // 2]}\n…\n{value[-_LONGEST // 2 :]}"
+    if depth > 6:
+        return None
+    if isinstance(value, dict):
+        return {key: _cut(each, depth + 1) for key, each in list(value.items())[:200]}
+    return [_cut(each, depth + 1) for each in value[:200]] if isinstance(value, list) else value
+
+
+def read(path: str) -> list[dict[str, Any]]:
+    """Returns the records of a file. Torn lines are left out."""
+    try:
+        with open(path, "rb") as file:
+            return list(_records(file.read()))
+    except OSError:
+        return []
+
+
+def _records(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.split(b"\n"):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def of_session(folder: str, session: str) -> list[dict[str, Any]]:
+    """Returns what is spooled of a session."""
+    return read(file_of(folder, session))
+
+
+@contextmanager
+def taken(path: str) -> Iterator[list[dict[str, Any]]]:
+    """Yields the records of a spool and removes it when the block ends without an error. No record of a concurrent writer is lost."""
+    held = path if path.endswith(".taking") else f"{path}.{os.getpid()}.taking"
+    if held != path:
+        os.rename(path, held)
+    with open(held, "rb") as file:
+        if fcntl is not None:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+        yield list(_records(file.read()))
+    os.unlink(held)
+
+
+@contextmanager
+def only_learner(folder: str) -> Iterator[bool]:
+    """Yields True while this process is the only learner of a folder, False if another is at work."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    descriptor = os.open(os.path.join(folder, "learner.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,81 @@
+"""What a session teaches: verdicts from exit statuses, and failures paired with their repair."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alma_agents import shell
+from alma_agents.attempts import attempts
+from alma_agents.events import TOOL, Event
+from alma_agents.signatures import nearness, words_of
+
+
+def ran(command: str, ok: bool | None, call: str = "", output: str = "") -> Event:
+    return Event(TOOL, "claude-code", "s", call=call, tool="shell", command=command, ok=ok, output=output)
+
+
+def edited(path: str, old: str, new: str) -> Event:
+    return Event(TOOL, "claude-code", "s", tool="edit", path=path, old=old, new=new, ok=True)
+
+
+def test_a_failure_and_the_same_command_passing_are_one_attempt() -> None:
+    events = [ran("pytest -q", False, output="KeyError: 'x'"), edited("shop.py", "a", "b"), ran("uv run pytest -v", True)]
+    (one,) = attempts(events)
+    assert (one.passed, one.strategy, one.error) == (True, "edit shop.py: a -> b", "KeyError: 'x'")
+
+
+def test_an_edit_that_was_taken_back_is_no_part_of_the_strategy() -> None:
+    events = [ran("make", False), edited("a.c", "x", "y"), edited("a.c", "y", "x"), edited("b.c", "1", "2"), ran("make", True)]
+    assert attempts(events)[0].strategy == "edit b.c: 1 -> 2"
+
+
+def test_what_ends_without_a_pass_is_unverified_and_waits_while_the_session_runs() -> None:
+    events = [ran("npm test", False), edited("a.js", "x", "y")]
+    assert [one.passed for one in attempts(events)] == [False]
+    assert attempts(events, is_over=False) == []
+
+
+def test_an_interrupt_is_neutral() -> None:
+    assert attempts([ran("pytest", None), ran("pytest", True)]) == []
+    assert [shell.verdict(code) for code in (0, 1, 127, 124, 130, 137, -1, None)] == [True, False, False, *[None] * 5]
+
+
+@pytest.mark.parametrize(
+    ("line", "ok", "judged"),
+    [
+        ("pytest -q", False, "pytest -q"),
+        ("cd app && FOO=1 timeout 60 uv run pytest tests", False, "pytest tests"),
+        ("pytest | tail -5", True, None),
+        ("pytest || true", True, None),
+        ("pytest; echo done", True, None),
+        ("grep error log.txt", False, None),
+        ("make && pytest", False, None),
+        ("pytest &", True, None),
+        ("! pytest", True, None),
+        ("python -m mypy src", False, "mypy src"),
+        ("npm run build", False, "npm run build"),
+    ],
+)
+def test_an_exit_status_judges_a_command_only_where_it_is_its_own(line: str, ok: bool, judged: str | None) -> None:
+    found = shell.judged(line, ok)
+    assert (found.shown if found else None) == judged
+
+
+def test_a_pass_of_all_covers_a_part_but_not_the_reverse() -> None:
+    part, whole = (shell.judged(line, False) for line in ("pytest tests/a.py::test_x -x", "pytest -q"))
+    assert part is not None
+    assert whole is not None
+    assert whole.covers(part)
+    assert not part.covers(whole)
+
+
+def test_the_same_error_with_another_module_is_another_error() -> None:
+    one, other = words_of("No module named 'flask'"), words_of("No module named 'redis'")
+    assert nearness(one, words_of("no modules named 'flask'")) > 0.9
+    assert nearness(one, other) < 0.5
+
+
+@given(st.text(max_size=200))
+def test_no_command_line_breaks_the_reader(line: str) -> None:
+    shell.judged(line, False)
+    shell.passed(line)
