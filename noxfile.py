@@ -24,7 +24,7 @@ ON_ANY_STORE = [
         *("usefulness", "verdict_sources", "why_not"),
     )
 ]
-"""Façade tests that need no file of the store: they run on PostgreSQL, too."""
+"""Façade tests that need no file of the store: they run on PostgreSQL and on files, too."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -163,6 +163,7 @@ def backends(session: nox.Session) -> None:
     """The store on PostgreSQL, against a real server from a wheel, and façade tests of the core on it."""
     sync(session, "--package", "alma-postgres", "--group", "test")
     run_suites(session, "tests/postgres", "--numprocesses=2")
+    run(session, "python", "-m", "pytest", "--store=file", "--numprocesses=2", "-m", "not slow", *ON_ANY_STORE)
     run(session, "python", "-m", "pytest", "--store=postgres", "--numprocesses=2", "-m", "not slow", *ON_ANY_STORE)
 
 

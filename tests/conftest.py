@@ -38,7 +38,7 @@ class SuiteWatch:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--every-suite-runs", action="store_true", help="fail unless every path given ran a test")
     parser.addoption(
-        "--store", choices=("sqlite", "postgres"), default="sqlite", help="the store of façade tests; see store_fixtures"
+        "--store", choices=("sqlite", "file", "postgres"), default="sqlite", help="the store of façade tests; see store_fixtures"
     )
 
 

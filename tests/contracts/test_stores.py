@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from alchemy_store import AlchemyStore
+from alma.protocols import NextVectors, Reembeddable, Store, StoreRequest
+from alma.storage.file.store import FileStorage, open_files
 from alma.storage.sqlite.store import SQLStorage
 from alma.testing import FileStoreContract, MockEmbedder, MockStorage, ReembeddableContract, StoreContract
 from alma.testing.clocks import START
+from alma.testing.contracts.reembedding import OTHER, made_for
 from alma.testing.contracts.stored import OpenStore
 
 
@@ -29,6 +32,21 @@ class TestEncryptedStorage(StoreContract, FileStoreContract, ReembeddableContrac
             return SQLStorage(folder / "alma.db", at=START, key=bytes(32))
 
         return open_it
+
+
+class TestFileStorage(StoreContract, FileStoreContract, ReembeddableContract):
+    @pytest.fixture
+    def open_store(self) -> OpenStore:
+        def open_it(folder: Path) -> FileStorage:
+            return open_files(StoreRequest(str(folder), "alma.db", START, None, {}, lambda: MockEmbedder(16).fingerprint))
+
+        return open_it
+
+    def test_who_was_interrupted_goes_on(self, filled: Store, again: Store, next_vectors: NextVectors) -> None:
+        """Vectors are cached by their text: the one that was made serves the same text in another project, too."""
+        assert next_vectors.put(made_for(next_vectors.missing(after=0, limit=1))) == 1
+        assert isinstance(again, Reembeddable)
+        assert again.next_vectors(OTHER).progress() == (2, 5)
 
 
 class TestMockStorage(StoreContract, FileStoreContract, ReembeddableContract):

@@ -1,6 +1,7 @@
 """Fixtures for stores in folders of their own, with a hash embedder and a fixed clock. Property tests have no deadline per example,
 because machines may be busy.
 
+With `--store=file` the stores are journals in readable files.
 With `--store=postgres` the stores are on a server, each in a schema that stands for its folder.
 """
 
@@ -34,6 +35,9 @@ def stored_in(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], dict[
     """Gives the options by which the store of a folder is opened."""
     if request.config.getoption("--store") == "sqlite":
         yield lambda folder: {}
+        return
+    if request.config.getoption("--store") == "file":
+        yield lambda folder: {"storage": "file"}
         return
     from postgres_server import PostgresServer
 

@@ -243,7 +243,7 @@ def test_a_reserved_key_says_that_it_is_not_built_yet(write: Write, key: str) ->
     assert problem(write(f"project_id: p\n{key}: {{}}")) == f"{key}: is not built yet; remove it"
 
 
-@pytest.mark.parametrize("name", ["file", "postgres", "qdrant", "chroma", "pinecone", "azure"])
+@pytest.mark.parametrize("name", ["postgres", "qdrant", "chroma", "pinecone", "azure"])
 def test_a_storage_of_another_package_names_the_package(write: Write, name: str) -> None:
     told = problem(write(f"project_id: p\nstorage: {name}"))
     assert f"storage: '{name}' comes with the package alma-{name}, which is not installed; there is sqlite" in told
@@ -251,7 +251,7 @@ def test_a_storage_of_another_package_names_the_package(write: Write, name: str)
 
 def test_an_unknown_storage_lists_what_there_is(write: Write) -> None:
     told = problem(write("project_id: p\nstorage: SQLlite"))
-    assert "unknown 'SQLlite', did you mean 'sqlite'?; there is sqlite (with packages of their own: file, postgres" in told
+    assert "unknown 'SQLlite', did you mean 'sqlite'?; there is sqlite, file (with packages of their own: postgres" in told
 
 
 @pytest.mark.parametrize("name", ["local", "minilm", "auto", "hash", "mock", "sentence-transformers", "openai", "azure"])

@@ -57,7 +57,7 @@ def test_a_store_of_another_package_is_opened_with_its_own_settings(
     request = REQUESTS[-1]
     assert (request.folder, request.lock_timeout) == (str(tmp_path / "memory"), 3.0)
     assert request.options["host"] == "db.local"
-    assert storage_names() == ["sqlite", "postgres"]
+    assert storage_names() == ["sqlite", "file", "postgres"]
 
 
 def test_a_store_that_cannot_be_loaded_says_whose_it_is(
@@ -74,4 +74,4 @@ def test_nobody_takes_the_place_of_sqlite(
     offers("sqlite", "no_such_module:open_it")
     ALMA.from_config(configured("storage: sqlite")).close()
     assert (tmp_path / "memory" / "alma.db").exists()
-    assert storage_names() == ["sqlite"]
+    assert storage_names() == ["sqlite", "file"]

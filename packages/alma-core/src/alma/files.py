@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from alma import folders
 from alma.errors import StorageError, ValidationError
+from alma.storage.file.layout import is_in_a_store
 from alma.storage.sqlite.connections import is_open_here
 from alma.text import shortened
 
@@ -62,7 +63,7 @@ def checked_copy(value: str | os.PathLike[str], database: Path, *, may_replace: 
             raise ValidationError(f"{_shown(path)} is a folder; name a file")
         if _stands_at(path, database) or is_open_here(path) or _has_log(path):
             raise ValidationError(f"{_shown(path)} is a database in use, which would be lost; name another file")
-        if path.name.casefold().endswith(_OF_A_STORE) or (
+        if (path.name.casefold().endswith(_OF_A_STORE) or is_in_a_store(path)) or (
             _stands_at(path.parent, database.parent) and path.name in _BESIDE_A_STORE
         ):
             raise ValidationError(f"{_shown(path)} is a name that belongs to a store of ALMA; name another file")
@@ -150,6 +151,8 @@ def opened_file(path: Path) -> Iterator[BinaryIO]:
 def _is_of_a_store(path: Path, store: Path) -> bool:
     name = path.name.casefold()
     if path.parent.resolve() == store.resolve() and (name.endswith(_OF_A_STORE) or name in _BESIDE_A_STORE):
+        return True
+    if is_in_a_store(path):
         return True
     if not path.exists():
         return False

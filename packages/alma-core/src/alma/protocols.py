@@ -414,6 +414,14 @@ class KnowsHolders(Protocol):
 
 
 @runtime_checkable
+class CachesVectors(Protocol):
+    """A store whose vectors may be lost, and whose row numbers are those of one opening: no snapshot of an index outlives it."""
+
+    def use_embedder(self, embed: Callable[[Sequence[str]], Sequence[bytes]], /) -> None:
+        """Has float16 vectors made by this function where none are stored, now and later."""
+
+
+@runtime_checkable
 class Movable(Protocol):
     """A store that can be copied into another one of this sort, whatever database either stands on."""
 

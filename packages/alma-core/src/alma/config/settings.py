@@ -15,8 +15,8 @@ from alma.errors import ConfigurationError
 from alma.scoring import LARGEST_WEIGHT
 from alma.types.scope import MemoryScope, UserWall
 
-STORAGES = ("sqlite",)
-STORAGES_OF_PACKAGES = ("file", "postgres", "qdrant", "chroma", "pinecone", "azure")
+STORAGES = ("sqlite", "file")
+STORAGES_OF_PACKAGES = ("postgres", "qdrant", "chroma", "pinecone", "azure")
 """Names that packages beside this one bring: `postgres` is in alma-postgres."""
 EMBEDDERS = ("local", "minilm", "auto", "hash", "mock", "sentence-transformers", "openai", "azure")
 

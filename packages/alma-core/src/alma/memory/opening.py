@@ -25,7 +25,7 @@ from alma.memory.redacting import Redact, Redaction, checked_redact
 from alma.memory.room import OpenStore
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
-from alma.protocols import Clock, Embedder, Relearnable, Store, StoreRequest
+from alma.protocols import CachesVectors, Clock, Embedder, Relearnable, Store, StoreRequest
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
 from alma.storage.encryption.keys import EncryptionKey, read_key
 from alma.storage.factories import SQLITE, addressed, open_named
@@ -91,6 +91,8 @@ def open_store(
     opened = open_named(storage, made)
     try:
         texts = _texts(opened, at, embedder, embedding_dim, embedder_options)
+        if isinstance(opened, CachesVectors):
+            opened.use_embedder(texts.embedded)
     except BaseException:
         opened.close()
         raise

@@ -31,7 +31,7 @@ from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
-from alma.protocols import Clock, Encryptable, Holders, KnowsHolders, Project, Store, Write
+from alma.protocols import CachesVectors, Clock, Encryptable, Holders, KnowsHolders, Project, Store, Write
 from alma.scoring import Profile
 from alma.text import normalised, spelt
 from alma.types.identity import to_micros
@@ -192,7 +192,7 @@ class OpenStore:
             identity=identity,
             path=self._snapshot_path(name),
             faiss_above=self.sizes.faiss_above,
-            keeps_snapshot=not self.is_encrypted,
+            keeps_snapshot=not self.is_encrypted and not isinstance(self.storage, CachesVectors),
         )
         return Room(self, project, index)
 
@@ -204,6 +204,8 @@ class OpenStore:
         """Replaces this store by the same one under another embedder. Running calls end with an error rather than mix vectors."""
         successor = copy(self)
         successor.storage, successor.texts, successor.projects = storage, texts, {}
+        if isinstance(storage, CachesVectors):
+            storage.use_embedder(texts.embedded)
         with contextlib.suppress(
             StorageError, OSError
         ):  # a leftover has another embedder and is never used; the next snapshot replaces it

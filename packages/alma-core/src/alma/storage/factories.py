@@ -1,4 +1,4 @@
-"""Stores by name: SQLite, and those of other packages."""
+"""Stores by name: SQLite, files, and those of other packages."""
 
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -10,6 +10,8 @@ ENTRY_POINTS = "alma.storage"
 """Group of the entry points of other packages: name -> a `StorageFactory`."""
 
 SQLITE = "sqlite"
+FILE = "file"
+BUILT_IN = (SQLITE, FILE)
 
 _OTHER_SCHEMES = {"postgresql": "postgres"}
 
@@ -29,8 +31,8 @@ def open_named(name: str, request: StoreRequest) -> Store:
 
 
 def storage_names() -> list[str]:
-    """All names that `open_named` takes here: the built-in one first."""
-    return [SQLITE, *sorted(_plugins())]
+    """All names that `open_named` takes here: the built-in ones first."""
+    return [*BUILT_IN, *sorted(_plugins())]
 
 
 def _factory(name: str) -> StorageFactory:
@@ -38,6 +40,10 @@ def _factory(name: str) -> StorageFactory:
         from alma.storage.sqlite.store import open_file
 
         return open_file
+    if name == FILE:
+        from alma.storage.file.store import open_files
+
+        return open_files
     plugin = _plugins().get(name)
     if plugin is None:
         raise ConfigurationError(f"storage: unknown {name[:100]!r}; there is {', '.join(storage_names())}")
@@ -49,4 +55,4 @@ def _factory(name: str) -> StorageFactory:
 
 
 def _plugins() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name != SQLITE}
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in BUILT_IN}

@@ -68,7 +68,8 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     kept = _erase_payloads(log, made, doomed, {seq for seqs in touched.values() for seq in seqs}, texts, hashes, found)
     _delete_rows(view, text, doomed, seq, found)
     _drop_vectors(view, hashes, found)
-    dropped = _drop_partitions(view, found)
+    dropped = drop_partitions(view)
+    found.add("names of users", len(dropped))
     for name in doomed:
         view.session.run("touched_delete", {"of_project": view.project, "of_key": name})
     found.add("history index", sum(map(len, touched.values())))
@@ -189,12 +190,11 @@ def _drop_vectors(view: View, hashes: Mapping[bytes, str], found: _Counts) -> No
     found.add("vectors", 0)
 
 
-def _drop_partitions(view: View, found: _Counts) -> list[int]:
+def drop_partitions(view: View) -> list[int]:
     """Deletes the partitions of users in which nothing is left, for they name the user. A nameless new one has other processes read all anew."""
     unused = list(view.all("partitions_unused"))
     former = [row["row"] for row in unused if not row["kind"]]
     of_users = [row["row"] for row in unused if row["kind"] and (row["is_user"] or user_in(row["owner"]) is not None)]
-    found.add("names of users", len(of_users))
     if not of_users:
         return []
     for number in (*former, *of_users):

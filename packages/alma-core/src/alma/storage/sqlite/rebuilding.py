@@ -108,9 +108,9 @@ class _Rebuild:
         wanted, faults = _replayed(view, name)
         self._replace_vectors(view)
         if faults or (wanted.seq != seq and wanted.head != head):
-            _fill_full_text(view)
+            fill_full_text(view)
             return
-        made = _MadeAnew(view, wanted)
+        made = MadeAnew(view, wanted)
         write = Write(
             *(self.connection, name, view.project, wanted.seq + 1, wanted.head, wanted.learned_seq, 0),
             *("", journal.REBUILD, self.at, self.seal, fulltext.FTS5Index(), Partitions({}, {}, 0), {}),
@@ -119,7 +119,7 @@ class _Rebuild:
         write.changes += made.named()
         if write.finish() is None:  # a project without rows
             made.restore_end()
-        _fill_full_text(view)
+        fill_full_text(view)
 
     def _replace_vectors(self, view: View) -> None:
         """Deletes the damaged vectors, and stores those that were made in their place."""
@@ -148,7 +148,7 @@ def _embedder_is_known(connection: Connection) -> bool:
     return False
 
 
-def _fill_full_text(view: View) -> None:
+def fill_full_text(view: View) -> None:
     """Makes the full text of a project anew from its passages; that of an encrypted store is in memory alone."""
     if view.seal.is_secret:
         return
@@ -159,25 +159,26 @@ def _fill_full_text(view: View) -> None:
 
 
 @dataclass(slots=True)
-class _MadeAnew:
+class MadeAnew:
     """The rows of a project, in place of those that were there."""
 
     view: View
     wanted: Expected
     partitions: dict[PartitionKey, int] = field(default_factory=dict)
 
-    def insert(self, seq: int) -> None:
-        """Inserts all rows and lists as part of record `seq`."""
+    def insert(self, seq: int | None) -> None:
+        """Inserts all rows and lists as part of record `seq`; with `None`, for a database that was empty, each as part of its own record."""
         for statement in _ROWS_OF:
             connection_of(self.view.session).execute(statement, {"project": self.view.project})
         view = View(self.view.session, self.view.project, self.view.seal, self._partition)
         for (table, key), row in self.wanted.rows.items():
             columns = TABLES[table].encoded(view, key, row)
             if TABLES[table].is_numbered:
-                columns["seq"] = seq if table == "passage" else row["seq"]
+                columns["seq"] = seq if table == "passage" and seq is not None else row["seq"]
             TABLES[table].insert(view, columns)
         self._insert_touched()
-        self._insert_removed(seq)
+        if seq is not None:
+            self._insert_removed(seq)
 
     def _partition(self, key: PartitionKey) -> int:
         if key not in self.partitions:
