@@ -31,7 +31,15 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 PARALLEL = "--numprocesses=auto"
 
-OF_THE_CORE = [f"tests/{name}" for name in ("core", "cli", "contracts", "harness", "minilm", "workspace", "benchmarks")]
+OF_THE_CORE = [
+    "tests/core",
+    "tests/cli",
+    "tests/contracts",
+    "tests/harness",
+    "tests/minilm",
+    "tests/workspace",
+    "tests/benchmarks",
+]
 
 
 @nox.session
@@ -68,6 +76,7 @@ def lint(session: nox.Session) -> None:
     """Style, format, types and the floors of the house. CrewAI's pins would hold everything back: its own session checks types against it."""
     packages = ["alma-workspace", *(path.parent.name for path in sorted(Path("packages").glob("*/pyproject.toml")))]
     packages.remove("alma-crewai")
+    packages.remove("alma-chroma")
     sync(session, *(f"--package={name}" for name in packages), "--group", "lint")
     run(session, "ruff", "check")
     run(session, "ruff", "format", "--check")
@@ -165,6 +174,18 @@ def backends(session: nox.Session) -> None:
     run_suites(session, "tests/postgres", "--numprocesses=2")
     run(session, "python", "-m", "pytest", "--store=file", "--numprocesses=2", "-m", "not slow", *ON_ANY_STORE)
     run(session, "python", "-m", "pytest", "--store=postgres", "--numprocesses=2", "-m", "not slow", *ON_ANY_STORE)
+
+
+@nox.session
+def vectors(session: nox.Session) -> None:
+    """Vectors in Qdrant, by the local mode of its client."""
+    test_adapter(session, "qdrant")
+
+
+@nox.session
+def chroma(session: nox.Session) -> None:
+    """Vectors in Chroma, in a folder and on a server. It is heavy, so its environment is its own."""
+    test_adapter(session, "chroma")
 
 
 @nox.session

@@ -39,6 +39,7 @@ from alma.types.stored import StoredRow as StoredRow
 from alma.types.stored import StoreRequest as StoreRequest
 from alma.types.stored import Unembedded as Unembedded
 from alma.types.stored import UsageTotals as UsageTotals
+from alma.types.stored import VectorsRequest as VectorsRequest
 
 if TYPE_CHECKING:
     from alma.types.found import Integers as Integers
@@ -544,3 +545,77 @@ class VectorIndex(Protocol):
 
         All, if there are at most `all_up_to`; else the `otherwise` ones with the smallest tie, which stay nearly the same as others are added.
         """
+
+
+class CandidateSearch(Protocol):
+    """Finds passages near a question, outside of the process if need be, and may miss some. A cache of one project: it follows the journal and
+    may be dropped and filled again. `StorageError` from any method when it cannot be reached. Thread-safe.
+    """
+
+    @property
+    def recall(self) -> float:
+        """The share of the truly nearest passages that a search finds on average, at least; 1.0 for an exact one."""
+
+    @property
+    def upto(self) -> int:
+        """Newest journal `seq` that it holds whole; 0 if it is empty, or holds what is not this project's under this embedder."""
+
+    def apply(self, changes: VectorChanges, /) -> None:
+        """Takes changes in journal order, then their `upto`. Changes at or before `upto` are ignored; interrupted ones may be repeated."""
+
+    def search(self, query: "Vector", /, *, partitions: Sequence[int], limit: int) -> "Integers":
+        """The memories of about the `limit` nearest passages of *each* of the partitions, and of no other, ascending."""
+
+    def clear(self) -> None:
+        """Deletes all that it holds; `upto` is 0 then."""
+
+    def close(self) -> None:
+        """Releases connections. Twice is harmless."""
+
+
+class ExactScorer(Protocol):
+    """Scores memories by the vectors that the store holds, exactly. Thread-safe."""
+
+    def score(self, query: "Vector", /, *, memories: "Integers") -> PassageScores:
+        """All live passages of the given memories with their cosine. Unknown memories are left out."""
+
+    def ties(self, memories: "Integers", /) -> tuple["Integers", "Integers"]:
+        """Those of the memories, which ascend, that have a live passage, and the tie of each."""
+
+    def sample(self, *, partitions: Sequence[int], all_up_to: int, otherwise: int) -> tuple["Integers", int]:
+        """As `VectorIndex.sample`."""
+
+
+@runtime_checkable
+class StoredVectors(Protocol):
+    """A project that gives its stored vectors by memory, so that no process has to hold all of them."""
+
+    def vectors_of(self, memories: Sequence[int]) -> VectorChanges:
+        """The live passages of memories with their vectors, as of `upto`."""
+
+    def vectors_in(self, partitions: Sequence[int]) -> Iterator[VectorChanges]:
+        """All live passages of partitions with their vectors, some thousand at a time, all of one moment."""
+
+    def ties_of(self, memories: Sequence[int]) -> tuple["Integers", "Integers"]:
+        """Those of the memories that have a live passage with a vector, ascending, and the tie of each."""
+
+    def smallest_ties(self, partitions: Sequence[int], limit: int) -> "Integers":
+        """The memories of partitions with the smallest ties, equal ones by row, of those that have a live passage with a vector."""
+
+    def population(self, partitions: Sequence[int]) -> int:
+        """How many memories of these partitions have a live passage with a vector."""
+
+    def touched(self, *, after: int) -> "Integers | None":
+        """The memories whose passages changed after a `seq`; `None` if rows were deleted since."""
+
+
+CandidateFactory = Callable[[VectorsRequest], CandidateSearch]
+"""Opens the vectors of one project outside of the process. An entry point of the group `alma.vectors`; it may connect later."""
+
+
+@runtime_checkable
+class SearchesVectors(Protocol):
+    """A store that searches vectors by itself, such as a database with an index of vectors."""
+
+    def candidate_search(self, request: VectorsRequest) -> CandidateSearch | None:
+        """The search of a project; `None` if this database cannot, and each process shall hold an index."""

@@ -13,13 +13,14 @@ from alma.storage.relational.store import RelationalStore
 from alma.storage.relational.tables import metadata
 from alma.storage.relational.text_rows import TextRows
 from alma.types.identity import to_micros
-from alma.types.stored import StoreRequest
+from alma.types.stored import StoreRequest, VectorsRequest
 from alma_postgres.address import Address
 from alma_postgres.compiling import table_names
 from alma_postgres.database import PostgresDatabase
 from alma_postgres.driver_errors import translated
 from alma_postgres.holders import Holders
 from alma_postgres.migrations import applied_migrations, migrate, missing_migrations
+from alma_postgres.nearest import NearestTable, nearest_of
 from alma_postgres.session import PostgresSession
 
 DRAFT = "_moving"
@@ -55,6 +56,10 @@ class PostgresStorage(RelationalStore):
     def file(self) -> str:
         """The address, as messages show it."""
         return self.database.name
+
+    def candidate_search(self, request: VectorsRequest) -> NearestTable | None:
+        """The search of a project's vectors by pgvector; `None` where this database has it not."""
+        return nearest_of(self.database, request)
 
     def size(self) -> int:
         """Bytes on the server's disk, indexes included."""

@@ -17,6 +17,10 @@ def pg_setup(
     project: Annotated[
         list[str] | None, typer.Option("--project", help="Leave the role this project alone, by row-level security. Repeatable.")
     ] = None,
+    vectors: Annotated[
+        int | None,
+        typer.Option("--vectors", help="Have pgvector search vectors of this length, the embedder's: 384 for `local`."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Print the SQL that prepares a PostgreSQL database: the tables, and a role with the rights that ALMA needs and no others.
@@ -24,7 +28,7 @@ def pg_setup(
     \b
     Examples:
       alma pg-setup --print-sql | psql alma
-      alma pg-setup --print-sql --role shop_agents --project shop
+      alma pg-setup --print-sql --role shop_agents --project shop --vectors 384
     """
     if not print_sql:
         raise ConfigurationError(
@@ -34,7 +38,7 @@ def pg_setup(
         setup = import_module("alma_postgres.setup")
     except ImportError as error:
         raise MissingDependencyError('needs alma-postgres: pip install "alma-core[postgres]"') from error
-    sql = setup.setup_sql(schema, role, project or ())
+    sql = setup.setup_sql(schema, role, project or (), dimension=vectors)
     if json:
         print_json({"sql": sql})
     else:

@@ -218,7 +218,7 @@ class Settings(_Block):
     def _known_storage(cls, value: str) -> str:
         if value in STORAGES:
             return value
-        there = (*STORAGES, *_installed("alma.storage"))
+        there = (*STORAGES, *_installed("alma.storage"), *_installed("alma.vectors"))
         if value not in there and value in STORAGES_OF_PACKAGES:
             raise ConfigurationError(
                 f"storage: {value!r} comes with the package alma-{value}, which is not installed; there is {', '.join(there)}"

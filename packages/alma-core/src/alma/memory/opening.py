@@ -28,7 +28,7 @@ from alma.memory.texts import TextVectors
 from alma.protocols import CachesVectors, Clock, Embedder, Relearnable, Store, StoreRequest
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
 from alma.storage.encryption.keys import EncryptionKey, read_key
-from alma.storage.factories import SQLITE, addressed, open_named
+from alma.storage.factories import SQLITE, addressed, candidates_named, open_named
 from alma.storage.lock_timeout import checked_timeout
 from alma.text import quoted
 from alma.types.embedding import Fingerprint
@@ -78,6 +78,9 @@ def open_store(
     profile = Profile.of(scoring.weights.model_dump(), scoring.half_life_days or DEFAULT_HALF_LIFE_DAYS)
     rules = settings_block(ForgettingSettings, {} if forgetting is None else forgetting, "forgetting")
     upkeep = settings_block(MaintenanceSettings, {} if maintenance is None else maintenance, "maintenance")
+    candidates, vector_options = candidates_named(storage), options
+    if candidates is not None:  # the records are in SQLite
+        storage, options = SQLITE, {}
     at = f"{folder / file}" if storage == SQLITE else f"the {storage} store of {folder}"
     made = StoreRequest(
         str(folder),
@@ -98,7 +101,20 @@ def open_store(
         raise
     redaction = Redaction.of(redact, opened.id)
     store = OpenStore(
-        opened, folder, texts, clock, scopes, profile, redaction, embedder_options, rules, upkeep, sizes or SearchSizes(), wall
+        opened,
+        folder,
+        texts,
+        clock,
+        scopes,
+        profile,
+        redaction,
+        embedder_options,
+        rules,
+        upkeep,
+        sizes or SearchSizes(),
+        wall,
+        candidates,
+        vector_options if candidates is not None else {},
     )
     if store.is_encrypted:
         store.drop_snapshots()

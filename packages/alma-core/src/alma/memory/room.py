@@ -31,7 +31,21 @@ from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
-from alma.protocols import CachesVectors, Clock, Encryptable, Holders, KnowsHolders, Project, Store, Write
+from alma.memory.vectors_outside import IndexOutside
+from alma.protocols import (
+    CachesVectors,
+    CandidateFactory,
+    Clock,
+    Encryptable,
+    Holders,
+    KnowsHolders,
+    Project,
+    SearchesVectors,
+    Store,
+    StoredVectors,
+    VectorsRequest,
+    Write,
+)
 from alma.scoring import Profile
 from alma.text import normalised, spelt
 from alma.types.identity import to_micros
@@ -157,6 +171,9 @@ class OpenStore:
     maintenance: MaintenanceSettings = field(default_factory=MaintenanceSettings)
     sizes: SearchSizes = field(default_factory=SearchSizes)
     users: UserWall = UserWall.SEPARATE
+    candidates: CandidateFactory | None = None
+    """Opens the search of a project's vectors outside of this process, if a configuration names one."""
+    vector_options: Mapping[str, object] = field(default_factory=dict)
     projects: dict[str, "Room"] = field(default_factory=dict)
     successor: "OpenStore | None" = field(default=None, init=False)
     closing: list[Callable[[], object]] = field(default_factory=list, init=False)
@@ -186,6 +203,9 @@ class OpenStore:
 
     def _room(self, name: str) -> "Room":
         project = self.storage.project(name)
+        outside = self._outside(project)
+        if outside is not None:
+            return Room(self, project, outside)
         identity = SnapshotIdentity(self.storage.id, name, self.texts.fingerprint)
         index = IndexCache(
             project,
@@ -195,6 +215,18 @@ class OpenStore:
             keeps_snapshot=not self.is_encrypted and not isinstance(self.storage, CachesVectors),
         )
         return Room(self, project, index)
+
+    def _outside(self, project: Project) -> IndexOutside | None:
+        """The index of a project whose vectors are searched outside of this process."""
+        storage, make = self.storage, self.candidates
+        if not isinstance(project, StoredVectors) or (make is None and not isinstance(storage, SearchesVectors)):
+            return None
+        options, fingerprint = self.vector_options, self.texts.fingerprint
+        request = VectorsRequest(str(self.folder), storage.id, project.name, fingerprint, options, project.head_at)
+        if make is None:
+            found = storage.candidate_search(request) if isinstance(storage, SearchesVectors) else None
+            return None if found is None else IndexOutside(project, request, lambda request: found, locks_itself=True)
+        return IndexOutside(project, request, make)
 
     def _snapshot_path(self, name: str) -> Path:
         digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
@@ -265,7 +297,7 @@ class Room:
 
     store: OpenStore
     project: Project
-    index: IndexCache
+    index: IndexCache | IndexOutside
     ledger: Ledger | None = None
     books: Books = field(init=False)
     agents: set[str] = field(default_factory=set)

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from alma.errors import ConfigurationError
-from alma.protocols import StorageFactory, Store, StoreRequest
+from alma.protocols import CandidateFactory, StorageFactory, Store, StoreRequest
 
 ENTRY_POINTS = "alma.storage"
 """Group of the entry points of other packages: name -> a `StorageFactory`."""
+
+VECTORS = "alma.vectors"
+"""Group of the entry points of searches for vectors outside of the process, beside records in SQLite: name -> a `CandidateFactory`."""
 
 SQLITE = "sqlite"
 FILE = "file"
@@ -31,8 +35,8 @@ def open_named(name: str, request: StoreRequest) -> Store:
 
 
 def storage_names() -> list[str]:
-    """All names that `open_named` takes here: the built-in ones first."""
-    return [*BUILT_IN, *sorted(_plugins())]
+    """All names that a configuration may have here: the built-in ones first."""
+    return [*BUILT_IN, *sorted({*_plugins(), *_searches()})]
 
 
 def _factory(name: str) -> StorageFactory:
@@ -47,11 +51,26 @@ def _factory(name: str) -> StorageFactory:
     plugin = _plugins().get(name)
     if plugin is None:
         raise ConfigurationError(f"storage: unknown {name[:100]!r}; there is {', '.join(storage_names())}")
-    try:
-        factory: StorageFactory = plugin.load()
-    except ImportError as error:
-        raise ConfigurationError(f"storage: {name!r} ({plugin.value}) could not be loaded: {error}") from error
+    factory: StorageFactory = _loaded(plugin)
     return factory
+
+
+def candidates_named(name: str) -> CandidateFactory | None:
+    """The search for vectors that a storage of this name has beside SQLite; `None` for a store of another sort."""
+    plugin = None if name in BUILT_IN or name in _plugins() else _searches().get(name)
+    factory: CandidateFactory | None = None if plugin is None else _loaded(plugin)
+    return factory
+
+
+def _loaded(plugin: EntryPoint) -> Any:
+    try:
+        return plugin.load()
+    except ImportError as error:
+        raise ConfigurationError(f"storage: {plugin.name!r} ({plugin.value}) could not be loaded: {error}") from error
+
+
+def _searches() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=VECTORS)}
 
 
 def _plugins() -> dict[str, EntryPoint]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from alma.testing.clocks import FixedClock, SteppingClock
     from alma.testing.contracts import (
+        CandidateSearchContract,
         EmbedderContract,
         FileStoreContract,
         IntegrationContract,
@@ -47,6 +48,7 @@ _HOMES = {
     **dict.fromkeys(("FixedClock", "SteppingClock"), "clocks"),
     **dict.fromkeys(
         (
+            "CandidateSearchContract",
             "EmbedderContract",
             "FileStoreContract",
             "IntegrationContract",
@@ -63,6 +65,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CandidateSearchContract",
     "EmbedderContract",
     "FileStoreContract",
     "FixedClock",

@@ -1,5 +1,7 @@
 """Content of a store, as plain values. Row numbers are handles of one database, as in `alma.protocols`."""
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -185,3 +187,43 @@ class StoreRequest:
     fingerprint: Callable[[], Fingerprint]
     encryption_key: bytes | None = field(default=None, repr=False)
     is_draft: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VectorsRequest:
+    """What a search of one project's vectors outside of the process is opened with.
+
+    `options` is the block of the configuration that bears its name. `name` belongs to this project of this database and to no other: 32 characters
+    of 0-9 and a-f. What is stored under it may be of another embedder, which the watermark shows. `head_at` gives the hash of the journal at a `seq`.
+    """
+
+    folder: str
+    database: str
+    project: str
+    fingerprint: Fingerprint
+    options: Mapping[str, object]
+    head_at: Callable[[int], str]
+
+    @property
+    def name(self) -> str:
+        """Returns the name of a collection for the vectors of this project alone."""
+        key = json.dumps([self.database, self.project])
+        return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+
+    def watermark(self, upto: int) -> str:
+        """Returns what is stored beside the vectors: whose they are, and the newest `seq` that they hold."""
+        return json.dumps({**self._identity(), "upto": upto, "head": self.head_at(upto)}, sort_keys=True)
+
+    def upto_of(self, watermark: object) -> int | None:
+        """Returns the `seq` of a stored watermark; `None` for one that is torn, of another database or embedder, or of another history."""
+        try:
+            facts = json.loads(watermark) if isinstance(watermark, str) else None
+        except ValueError:
+            return None
+        if not isinstance(facts, dict) or type(upto := facts.get("upto")) is not int or upto < 0:
+            return None
+        expected = {**self._identity(), "upto": upto, "head": self.head_at(upto)}
+        return upto if facts == expected else None
+
+    def _identity(self) -> dict[str, object]:
+        return {"database": self.database, "project": self.project, "fingerprint": self.fingerprint.model_dump(mode="json")}

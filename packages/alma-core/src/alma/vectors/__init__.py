@@ -1,6 +1,12 @@
-"""Vector search inside the process: exact in numpy, flat FAISS above, and snapshots of both."""
+"""Vector search: inside the process, exact in numpy and flat FAISS above, with snapshots; or by a search outside and stored vectors."""
 
+from alma.vectors.composed import ComposedIndex
+from alma.vectors.in_process import InProcessSearch
 from alma.vectors.index import ProjectIndex
 from alma.vectors.snapshot import SnapshotIdentity, load, save
+from alma.vectors.stored import StoredScorer
 
-__all__ = ["ProjectIndex", "SnapshotIdentity", "load", "save"]
+AnyIndex = ProjectIndex | ComposedIndex
+"""What retrieval searches."""
+
+__all__ = ["AnyIndex", "ComposedIndex", "InProcessSearch", "ProjectIndex", "SnapshotIdentity", "StoredScorer", "load", "save"]

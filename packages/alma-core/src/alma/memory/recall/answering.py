@@ -34,7 +34,7 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
 from alma.types.recalled import Factors
-from alma.vectors import ProjectIndex
+from alma.vectors import AnyIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,9 +289,7 @@ def _contents(found: Found, of_kind: NDArray[np.int64], memories: Sequence[int])
     return list(zip(found.ties[places].tolist(), of_kind[places].tolist(), strict=True))
 
 
-def _with_all_copies(
-    index: ProjectIndex, found: Found, of_kind: NDArray[np.int64], chosen: Sequence[Contender]
-) -> list[Contender]:
+def _with_all_copies(index: AnyIndex, found: Found, of_kind: NDArray[np.int64], chosen: Sequence[Contender]) -> list[Contender]:
     """The contenders with the numbers of all that they stand for: of the copies in a partition the search finds but some."""
     contents = _contents(found, of_kind, [contender.memory for contender in chosen])
     equal = found.memories[np.isin(found.ties, [tie for tie, _ in contents])]

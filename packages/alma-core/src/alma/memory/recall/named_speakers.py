@@ -15,7 +15,7 @@ from alma.memory.recall.search import Found, Question, joined, search
 from alma.memory.room import Room
 from alma.types.kinds import MemoryType
 from alma.types.memories import Conversation
-from alma.vectors import ProjectIndex
+from alma.vectors import AnyIndex
 
 MOST_READ = 20
 """Conversations whose speakers are looked at: those that were found best."""
@@ -25,7 +25,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 def search_named(
     room: Room,
-    index: ProjectIndex,
+    index: AnyIndex,
     question: Question,
     scope: ReadableScope,
     *,

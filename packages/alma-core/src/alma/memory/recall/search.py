@@ -17,7 +17,7 @@ from alma.retrieval import bm25, fusion
 from alma.retrieval.named_time import Interval
 from alma.types.identity import to_micros
 from alma.types.kinds import MemoryType
-from alma.vectors import ProjectIndex
+from alma.vectors import AnyIndex
 from alma.vectors.table import ascending
 
 DENSE = "dense"
@@ -124,7 +124,7 @@ _NO_PASSAGES = PassageScores(
 
 def search(
     room: Room,
-    index: ProjectIndex,
+    index: AnyIndex,
     question: Question,
     scope: ReadableScope,
     *,
@@ -187,7 +187,7 @@ def _within(part: PassageScores, where: NDArray[np.bool_]) -> PassageScores:
 
 def _found_by_one_scan(
     room: Room,
-    index: ProjectIndex,
+    index: AnyIndex,
     question: Question,
     scope: ReadableScope,
     *,
@@ -208,7 +208,7 @@ def _found_by_one_scan(
 
 def _found_within(
     room: Room,
-    index: ProjectIndex,
+    index: AnyIndex,
     question: Question,
     scope: ReadableScope,
     within: Integers,
@@ -233,7 +233,7 @@ def _found_within(
     return _judged(room, question, scored, _backgrounds(question, scored, places), scope, always, is_all=False)
 
 
-def _nearest_within(index: ProjectIndex, question: Question, partitions: Sequence[int], within: Integers, limit: int) -> Integers:
+def _nearest_within(index: AnyIndex, question: Question, partitions: Sequence[int], within: Integers, limit: int) -> Integers:
     """The memories of the `limit` nearest passages of each partition that belong to memories that count.
 
     A search cannot leave out the others; so each partition is searched for twice as many until enough of them count or it has no more.
@@ -259,7 +259,7 @@ def _by_words(room: Room, question: Question, partitions: Sequence[int]) -> Text
     return bm25.scored(bm25.within(room.project.text_lists(words, partitions=partitions, common=NEVER_COMMON), question.within))
 
 
-def _nearest(index: ProjectIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
+def _nearest(index: AnyIndex, question: Question, portions: deque[list[int]], limit: int) -> list[PassageScores]:
     """What is nearest in each of the portions of a scope that no other thread has taken yet, of copies the newest."""
     found: list[PassageScores] = []
     while True:
@@ -311,7 +311,7 @@ def _joined(parts: Sequence[PassageScores]) -> PassageScores:
     )
 
 
-def _best(text: TextScores, index: ProjectIndex, limit: int) -> Integers:
+def _best(text: TextScores, index: AnyIndex, limit: int) -> Integers:
     """The memories of different contents that full text scores best and the index holds, equal ones by tie, of copies the newest."""
     for most in (limit, 4 * limit, len(text.memories)):
         first = _greatest(text.scores, most)

@@ -136,6 +136,51 @@ class SQLProject(Lookups):
                     rows, gone = rows[whole:], []
             yield self._vector_changes(rows, upto, gone)
 
+    def vectors_of(self, memories: Sequence[int]) -> VectorChanges:
+        """The live passages of memories with their vectors, as of `upto`."""
+        with self._database.snapshot() as session:
+            project = self._find(session)
+            upto = 0 if project is None else self._head(session, project)
+            return self._vector_changes(
+                list(session.all("vectors_of", {"project": project, "rows": json.dumps(memories)})), upto, ()
+            )
+
+    def vectors_in(self, partitions: Sequence[int]) -> Iterator[VectorChanges]:
+        """All live passages of partitions with their vectors, some thousand at a time, all of one moment."""
+        with self._database.snapshot() as session:
+            project = self._find(session)
+            upto = 0 if project is None else self._head(session, project)
+            cursor = session.all("vectors_in", {"project": project, "rows": json.dumps(list(partitions))})
+            while rows := list(islice(cursor, CHUNK)):
+                yield self._vector_changes(rows, upto, ())
+
+    def ties_of(self, memories: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Those of the memories that have a live passage with a vector, ascending, and the tie of each."""
+        with self._database.reading() as session:
+            rows = list(session.all("ties_of", {"project": self._find(session), "rows": json.dumps(memories)}))
+        return _integers(row for row, _ in rows), _integers(self._tie(digest) for _, digest in rows)
+
+    def smallest_ties(self, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
+        """The memories of partitions with the smallest ties, of those that have a live passage with a vector."""
+        with self._database.reading() as session:
+            given = {"project": self._find(session), "rows": json.dumps(list(partitions)), "limit": limit, "half": b"\x80"}
+            return _integers(row for (row,) in session.all("smallest_ties", given))
+
+    def population(self, partitions: Sequence[int]) -> int:
+        """How many memories of these partitions have a live passage with a vector."""
+        with self._database.reading() as session:
+            given = {"project": self._find(session), "rows": json.dumps(list(partitions))}
+            return int(next(session.all("population", given))[0])
+
+    def touched(self, *, after: int) -> NDArray[np.int64] | None:
+        """The memories whose passages changed after a `seq`; `None` if rows were deleted since."""
+        with self._database.snapshot() as session:
+            project = self._find(session)
+            since = {"project": project, "after": after, "upto": 0 if project is None else self._head(session, project)}
+            if next(session.all("removed_any", since), None) is not None:
+                return None
+            return _integers(row for (row,) in session.all("texts_touched", since))
+
     def rows(self) -> Iterator[StoredRow]:
         """Every logical row of the project, archived ones too, in a consistent read, one at a time."""
         with self._database.snapshot() as session:
@@ -404,13 +449,13 @@ class SQLProject(Lookups):
             memories=_integers(row[2] for row in live),
             partitions=_integers(row[3] for row in live),
             is_own=np.array([bool(row[4]) for row in live], dtype=np.bool_),
-            ties=_integers(int.from_bytes(self._content_hash(row)[:8], "big", signed=True) for row in live),
+            ties=_integers(self._tie(row[5]) for row in live),
             vectors=np.frombuffer(vectors, dtype="<f2").reshape(len(live), self._dimension),
             removed=_integers(iter([*gone, *(row[1] for row in rows if not row[6])])),
         )
 
-    def _content_hash(self, row: ChangeRow) -> bytes:
-        return revealed_hash(self._seal, row[5], place=CONTENT)
+    def _tie(self, content_hash: bytes) -> int:
+        return int.from_bytes(revealed_hash(self._seal, content_hash, place=CONTENT)[:8], "big", signed=True)
 
     def _vector(self, row: ChangeRow) -> bytes:
         if row[7] is None:

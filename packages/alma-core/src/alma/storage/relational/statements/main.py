@@ -7,7 +7,9 @@ from sqlalchemy import (
     Case,
     ColumnClause,
     Float,
+    LargeBinary,
     and_,
+    bindparam,
     case,
     delete,
     func,
@@ -70,6 +72,18 @@ def main_statements() -> dict[str, ClauseElement]:
     named_memories = (_m.project == given("project"), _m.id.in_(given_in("ids")))
     texts = select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
     searched = select(_p.row, _p.memory, _p.is_own, _p.text, _p.keywords)
+    embedded = (_p.is_live == ONE, _p.text_hash.is_not(None))
+    held = select(_p.row).where(_p.memory == _m.row, *embedded).exists()
+    with_vectors = (
+        select(_p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector)
+        .select_from(
+            PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(
+                VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
+            )
+        )
+        .where(_p.project == given("project"), *embedded)
+    )
+    negative_first = case((_m.content_hash >= bindparam("half", type_=LargeBinary()), ZERO), else_=ONE)
     return {
         "store_values": select(STORE.c.key, STORE.c.value),
         "store_insert": inserting(STORE),
@@ -118,6 +132,19 @@ def main_statements() -> dict[str, ClauseElement]:
         )
         .where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto"), _p.text_hash.is_not(None))
         .order_by(_p.seq, _p.row),
+        "vectors_of": with_vectors.where(_m.row.in_(rows_given())).order_by(_p.memory, _p.row),
+        "vectors_in": with_vectors.where(_m.partition.in_(rows_given())).order_by(_p.memory, _p.row),
+        "ties_of": select(_m.row, _m.content_hash)
+        .where(_m.project == given("project"), _m.row.in_(rows_given()), held)
+        .order_by(_m.row),
+        "smallest_ties": select(_m.row)
+        .where(_m.project == given("project"), _m.partition.in_(rows_given()), held)
+        .order_by(negative_first, _m.content_hash, _m.row)
+        .limit(number("limit"))
+        .offset(ZERO),
+        "population": select(func.count())
+        .select_from(MEMORY)
+        .where(_m.project == given("project"), _m.partition.in_(rows_given()), held),
         "candidates": select(
             *(_m.row, _m.partition, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.content_hash),
             *(func.coalesce(_u[name], ZERO) for name in USAGE_COUNTS),

@@ -1,0 +1,44 @@
+"""The index inside the process, as a candidate search."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alma.protocols import VectorChanges, VectorsRequest
+from alma.vectors.blocks import Vector
+from alma.vectors.index import ProjectIndex
+from alma.vectors.table import ascending
+
+
+class InProcessSearch:
+    """Implements `alma.protocols.CandidateSearch` by a `ProjectIndex`: exact, and empty in each new process."""
+
+    def __init__(self, request: VectorsRequest) -> None:
+        self._dimension = request.fingerprint.dimension
+        self.clear()
+
+    @property
+    def recall(self) -> float:
+        """Exact."""
+        return 1.0
+
+    @property
+    def upto(self) -> int:
+        """Newest journal `seq` held."""
+        return self._index.upto
+
+    def apply(self, changes: VectorChanges, /) -> None:
+        """Takes changes in journal order."""
+        self._index.apply(changes)
+
+    def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
+        """Returns the memories of the `limit` nearest passages of each partition, ascending."""
+        return ascending(self._index.search(query, partitions=partitions, limit=limit).memories)
+
+    def clear(self) -> None:
+        """Begins anew."""
+        self._index = ProjectIndex(self._dimension)
+
+    def close(self) -> None:
+        """Nothing to release."""

@@ -1,0 +1,171 @@
+"""The vectors of one project in a collection of Qdrant."""
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from qdrant_client import QdrantClient, models
+
+from alma.errors import StorageError
+from alma.protocols import VectorChanges, VectorsRequest
+
+DEFAULT_URL = "http://localhost:6333"
+BATCH = 256
+WATERMARK = (1 << 63) - 1
+"""Number of the point that carries the watermark. It belongs to no partition."""
+TIMEOUT_SECONDS = 30
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _reached(
+    method: Callable[Concatenate["QdrantSearch", P], R],
+) -> Callable[Concatenate["QdrantSearch", P], R]:
+    """Has errors of the client leave a method as `StorageError`."""
+
+    @functools.wraps(method)
+    def call(search: "QdrantSearch", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            with search.lock:
+                return method(search, *args, **kwargs)
+        except StorageError:
+            raise
+        except Exception as error:  # the client raises those of several libraries
+            raise StorageError(f"Qdrant at {search.place}: {str(error)[:300]}; is it running, and is the key right?") from error
+
+    return call
+
+
+class QdrantSearch:
+    """Implements `alma.protocols.CandidateSearch`: a point for each live passage, under its row number, with its partition and memory."""
+
+    def __init__(self, client: Callable[[], QdrantClient], request: VectorsRequest, *, prefix: str, place: str) -> None:
+        """`client` connects when it is first needed."""
+        self.lock, self.place = threading.RLock(), place
+        self._connect, self._request = client, request
+        self._collection = f"{prefix}_{request.name}"
+        self._opened: QdrantClient | None = None
+        self._is_filled = False
+
+    @property
+    def recall(self) -> float:
+        """At least nine of ten with Qdrant's own defaults; its local mode is exact."""
+        return 0.9
+
+    @property
+    @_reached
+    def upto(self) -> int:
+        """Newest journal `seq` held, read from the collection itself. Changes nothing: another process may be filling it."""
+        return self._trusted() or 0
+
+    @_reached
+    def apply(self, changes: VectorChanges, /) -> None:
+        """Takes changes in journal order. The watermark moves when all of them are there. A collection that is not ours is made anew."""
+        held = self._trusted()
+        if held is None:
+            self.clear()
+        elif changes.upto <= held:
+            return
+        client, name = self._client(), self._collection
+        gone = set(changes.removed.tolist())
+        points = [
+            models.PointStruct(id=passage, vector=vector, payload={"partition": partition, "memory": memory})
+            for passage, vector, partition, memory in zip(
+                changes.passages.tolist(),
+                changes.vectors.astype(np.float32).tolist(),
+                changes.partitions.tolist(),
+                changes.memories.tolist(),
+                strict=True,
+            )
+            if passage not in gone
+        ]
+        for start in range(0, len(points), BATCH):
+            client.upsert(name, points[start : start + BATCH], wait=True)
+        if gone:
+            client.delete(name, models.PointIdsList(points=list(gone)), wait=True)
+        axis = [1.0, *[0.0] * (self._request.fingerprint.dimension - 1)]
+        mark = models.PointStruct(id=WATERMARK, vector=axis, payload={"watermark": self._request.watermark(changes.upto)})
+        client.upsert(name, [mark], wait=True)
+        self._is_filled = True
+
+    @_reached
+    def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
+        """Returns the memories of the `limit` nearest passages of each partition, ascending."""
+        if not partitions or limit < 1 or (not self._is_filled and self._trusted() is None):
+            return np.empty(0, dtype=np.int64)
+        asked = [
+            models.QueryRequest(
+                query=np.asarray(query, dtype=np.float32).tolist(),
+                filter=models.Filter(must=[models.FieldCondition(key="partition", match=models.MatchValue(value=partition))]),
+                limit=limit,
+                with_payload=["memory"],
+            )
+            for partition in dict.fromkeys(partitions)
+        ]
+        answers = self._client().query_batch_points(self._collection, asked)
+        return np.array(sorted({_memory(point) for answer in answers for point in answer.points}), dtype=np.int64)
+
+    @_reached
+    def clear(self) -> None:
+        """Deletes the collection and makes an empty one."""
+        client = self._client()
+        client.delete_collection(self._collection)
+        self._make(client)
+        self._is_filled = False
+
+    def close(self) -> None:
+        """Closes the connection."""
+        with self.lock:
+            client, self._opened = self._opened, None
+        if client is not None:
+            client.close()
+
+    def _client(self) -> QdrantClient:
+        if self._opened is None:
+            self._opened = self._connect()
+        return self._opened
+
+    def _trusted(self) -> int | None:
+        """The `seq` of the stored watermark; `None` without a collection, or without a watermark of ours in it."""
+        client = self._client()
+        if not client.collection_exists(self._collection):
+            return None
+        found = client.retrieve(self._collection, [WATERMARK], with_payload=True)
+        upto = self._request.upto_of((found[0].payload or {}).get("watermark")) if found else None
+        self._is_filled = upto is not None
+        return upto
+
+    def _make(self, client: QdrantClient) -> None:
+        size = self._request.fingerprint.dimension
+        vectors = models.VectorParams(size=size, distance=models.Distance.DOT, datatype=models.Datatype.FLOAT16)
+        client.create_collection(self._collection, vectors_config=vectors)
+        if not self.place.startswith("the folder"):  # local mode has no indexes of payloads, and warns
+            client.create_payload_index(self._collection, "partition", models.PayloadSchemaType.INTEGER)
+
+
+def _memory(point: models.ScoredPoint) -> int:
+    return int((point.payload or {})["memory"])
+
+
+def open_search(request: VectorsRequest) -> QdrantSearch:
+    """Opens the vectors of a project on a server, or in local mode where `url` is `path:FOLDER`. The `CandidateFactory` of `qdrant`."""
+    options = request.options
+    url, key = str(options.get("url") or DEFAULT_URL), _plain(options.get("api_key"))
+    prefix = str(options.get("collection_prefix") or "alma")
+    if url.startswith("path:"):
+        folder = url.removeprefix("path:")
+        return QdrantSearch(lambda: QdrantClient(path=folder), request, prefix=prefix, place=f"the folder {folder}")
+
+    def connect() -> QdrantClient:
+        return QdrantClient(url=url, api_key=key or None, timeout=TIMEOUT_SECONDS, check_compatibility=False)
+
+    return QdrantSearch(connect, request, prefix=prefix, place=url)
+
+
+def _plain(value: Any) -> str:
+    reveal = getattr(value, "get_secret_value", None)
+    return str(reveal() if callable(reveal) else value or "")
