@@ -31,29 +31,35 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 PARALLEL = "--numprocesses=auto"
 
-OF_THE_CORE = [
-    "tests/core",
-    "tests/cli",
-    "tests/contracts",
-    "tests/harness",
-    "tests/minilm",
-    "tests/workspace",
-    "tests/benchmarks",
-]
-
 
 @nox.session
 def core(session: nox.Session) -> None:
     """The core, the command line, the harness, the built-in model and the workspace itself."""
-    sync(session, "--group", "dev")
-    run_suites(session, *OF_THE_CORE, PARALLEL, "--dist=worksteal")
+    test_the_core(session)
 
 
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
     """The same suites with coverage, which doubles their time. Not run by default."""
+    test_the_core(session, "--cov", "--cov-report=term")
+
+
+def test_the_core(session: nox.Session, *options: str) -> None:
+    """Runs the suites of the default environment in parallel workers."""
     sync(session, "--group", "dev")
-    run_suites(session, *OF_THE_CORE, PARALLEL, "--dist=worksteal", "--cov", "--cov-report=term")
+    run_suites(
+        session,
+        "tests/core",
+        "tests/cli",
+        "tests/contracts",
+        "tests/harness",
+        "tests/minilm",
+        "tests/workspace",
+        "tests/benchmarks",
+        PARALLEL,
+        "--dist=worksteal",
+        *options,
+    )
 
 
 @nox.session
