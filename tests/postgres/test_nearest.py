@@ -198,3 +198,14 @@ def test_without_the_extension_the_index_is_in_the_process(server: PostgresServe
             "SELECT count(*) FROM pg_tables WHERE schemaname = %s AND tablename ~ '^nearest'", (schema_of(tmp_path),)
         )
         assert found.fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize(("kind", "is_outside"), [("hnsw", True), ("none", False)])
+def test_the_index_is_of_the_kind_that_the_configuration_names(url: str, tmp_path: Path, kind: str, is_outside: bool) -> None:
+    options = {"url": f"{url}?schema={schema_of(tmp_path)}", "vector_index_type": kind}
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage="postgres", storage_options=options) as alma:
+        alma.learn("helena", TASKS[0], "success", "Blue-green")
+        assert [found.task_description for found in alma.retrieve(TASKS[0], "helena").outcomes] == [TASKS[0]]
+    with psycopg.connect(url) as connection:
+        query = "SELECT count(*) > 0 FROM pg_tables WHERE schemaname = %s AND tablename LIKE 'nearest%%'"
+        assert connection.execute(query, (schema_of(tmp_path),)).fetchone() == (is_outside,)

@@ -12,6 +12,7 @@ from alma.errors import ConfigurationError
 SCHEMES = ("postgres://", "postgresql://")
 DEFAULT_SCHEMA = "alma"
 DEFAULT_POOL_SIZE = 10
+NO_INDEX = "none"
 SMALLEST_POOL = 3
 """A thread may hold three connections at once: a long view, a write, and a look beside them."""
 
@@ -27,7 +28,7 @@ _PARAMETERS = {
     "ssl_mode": "sslmode",
 }
 _DEFAULTS = {"host": "localhost", "port": "5432", "dbname": "alma"}
-_OURS = ("schema", "pool_size")
+_OURS = ("schema", "pool_size", "vector_index_type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Address:
     schema: str = DEFAULT_SCHEMA
     pool_size: int = DEFAULT_POOL_SIZE
     prepare_threshold: int | None = None
+    uses_pgvector: bool = True
 
     @classmethod
     def of(cls, options: Mapping[str, object]) -> "Address":
@@ -56,6 +58,7 @@ class Address:
             checked_schema(schema),
             max(SMALLEST_POOL, int(str(given.get("pool_size") or ours.get("pool_size") or DEFAULT_POOL_SIZE))),
             None if threshold is None else int(str(threshold)),
+            (given.get("vector_index_type") or ours.get("vector_index_type")) != NO_INDEX,
         )
 
     @classmethod

@@ -58,8 +58,8 @@ class PostgresStorage(RelationalStore):
         return self.database.name
 
     def candidate_search(self, request: VectorsRequest) -> NearestTable | None:
-        """The search of a project's vectors by pgvector; `None` where this database has it not."""
-        return nearest_of(self.database, request)
+        """The search of a project's vectors by pgvector; `None` where this database has it not, or it is not wanted."""
+        return nearest_of(self.database, request) if self.database.address.uses_pgvector else None
 
     def size(self) -> int:
         """Bytes on the server's disk, indexes included."""

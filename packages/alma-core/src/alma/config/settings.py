@@ -109,7 +109,7 @@ class PostgresSettings(_Block):
     schema_: Text | None = Field(default=None, alias="schema")
     ssl_mode: Text | None = None
     prepare_threshold: Annotated[int, Field(ge=0)] | None = None
-    vector_index_type: Literal["hnsw", "ivfflat"] = "hnsw"
+    vector_index_type: Literal["hnsw", "ivfflat", "none"] = "hnsw"
 
 
 class QdrantSettings(_Block):
