@@ -10,6 +10,7 @@ import typer
 
 from alma.errors import ConfigurationError
 from alma_agents import installing
+from alma_agents.trust import trust
 from alma_cli.options import ConfigOption, JsonOption, config_path
 from alma_cli.output import print_json, printable, tell
 
@@ -44,6 +45,7 @@ def install(
     if not change.is_there:
         installing.remember(change, state)
         change.write()
+    trust(base / ".alma" / "config.yaml")
     if holdout is not None:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         (state / "settings.json").write_text(plain_json.dumps({"holdout": holdout}), encoding="utf-8")

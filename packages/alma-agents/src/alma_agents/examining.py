@@ -7,6 +7,7 @@ from pathlib import Path
 
 from alma.errors import ConfigurationError
 from alma_agents import installing
+from alma_agents.trust import is_trusted
 
 Found = tuple[str, str, str]
 """Name, status (`ok`, `info` or `FAILED`) and detail."""
@@ -16,6 +17,12 @@ def findings(config: Path) -> Iterator[Found]:
     """Yields a finding for each host with hooks in this project or for this user. Whether a host trusts them only the host knows."""
     project = Path(os.path.abspath(config)).parent.parent
     found = [each for host in installing.HOSTS for each in _of_host(host, project)]
+    if found and not is_trusted(Path(os.path.abspath(config))):
+        yield (
+            "coding agents",
+            "FAILED",
+            f"{config} names a store or a model beyond its folder: nothing is learned until `alma install` was run here",
+        )
     yield from found or [("coding agents", "info", "no hooks installed; `alma install HOST` enters them")]
 
 

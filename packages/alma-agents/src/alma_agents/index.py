@@ -37,10 +37,15 @@ def _seal(folder: str, project: str, body: str, *, may_make_key: bool) -> str:
     return hmac.new(_key(may_make_key), (place + body).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
+def state_folder() -> str:
+    """Returns this user's own folder, which no repository can write to."""
+    home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(home, "alma")
+
+
 def _key(may_make: bool) -> bytes:
     """Returns the key of this user, which no repository can know. It is made with the first index."""
-    home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    path = os.path.join(home, "alma", "agents.key")
+    path = os.path.join(state_folder(), "agents.key")
     if may_make and not os.path.exists(path):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         draft = f"{path}.{os.getpid()}.new"

@@ -18,6 +18,7 @@ from alma_agents.events import Event
 from alma_agents.hook import _STALE, project_of
 from alma_agents.hosts import event_of
 from alma_agents.signatures import words_of
+from alma_agents.trust import is_trusted
 
 _LOG = logging.getLogger("alma")
 MOST_FIXES = 2_000
@@ -59,7 +60,13 @@ def learn_spools(folder: str) -> int:
         paths = [path for path in sorted(glob.glob(os.path.join(glob.escape(folder), "spool", "*"))) if _is_over(path)]
         if not paths:
             return 0
-        with ALMA.from_config(Path(folder).parent / "config.yaml") as alma:
+        config = Path(folder).parent / "config.yaml"
+        if not is_trusted(config):
+            _LOG.warning(
+                "%s names a store or a model beyond its folder, so hooks learn nothing into it; see `alma doctor`", config
+            )
+            return 0
+        with ALMA.from_config(config) as alma:
             touched = {""}
             for path in paths:
                 try:
