@@ -42,6 +42,7 @@ FAILING: dict[str, list[str]] = {
     "add": ["nonsense", "a=b", "-a", "helena"],
     "export": ["no-folder/backup.jsonl"],
     "import": ["none.jsonl"],
+    "ingest-traces": ["none.json"],
     "keygen": ["no-folder.txt/alma.key"],
     "encrypt": [],
     "decrypt": ["--key-file", "none.key"],

@@ -53,6 +53,7 @@ COMMANDS = (
     "add",
     "export",
     "import",
+    "ingest-traces",
 )
 
 

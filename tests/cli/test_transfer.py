@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -147,3 +148,18 @@ def test_a_list_breaks_no_kind_in_two_on_a_narrow_terminal(shop) -> None:
     told = CliRunner().invoke(app, ["list"], env={"COLUMNS": "80"}, prog_name="alma").stdout
 
     assert "domain_knowledge" in told
+
+
+def test_agent_runs_of_traces_are_recorded_once(project: Any, folder: Path) -> None:
+    attributes = [
+        {"key": "gen_ai.operation.name", "value": {"stringValue": "invoke_agent"}},
+        {"key": "gen_ai.input.messages", "value": {"stringValue": "Deploy the shop"}},
+    ]
+    span = {"traceId": "a1", "spanId": "b2", "name": "run", "attributes": attributes}
+    (folder / "traces.json").write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}))
+
+    first = project("ingest-traces", "traces.json", "--agent", "helena")
+    again = project("ingest-traces", "traces.json", "--agent", "helena", "--json")
+
+    assert first.out == "Recorded 1 runs with 0 steps; 0 were known, 0 spans are of no run\n"
+    assert (again.json["episode_ids"], again.json["known"]) == ([], 1)

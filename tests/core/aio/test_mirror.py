@@ -11,8 +11,8 @@ from alma.aio import AsyncEpisode
 from alma.aio.alma import AsyncAdmin
 from alma.memory.administration import Admin
 
-OPENED = {"open", "from_config", "quickstart", "episode", "resume_episode"}
-"""What is opened: to be awaited or entered."""
+OPENED = {"open", "from_config", "quickstart", "episode", "resume_episode", "remembers"}
+"""What is opened, to be awaited or entered; and a decorator."""
 
 
 def _public(cls: type) -> Mapping[str, Any]:

@@ -161,6 +161,9 @@ class Shop:
             "import_from": {"source": io.BytesIO(kept.getvalue()), "on_conflict": "skip"},
             "import_alma_memory": {"source": OLD_MEMORY, "project": "blog"},
             "reindex": {"embedder": "hash"},
+            "remembers": {"agent": "helena"},
+            "get_proactive_suggestions": {"current_context": "Deploy", "agent": "helena"},
+            "learn_from_spans": {"spans": {"resourceSpans": []}},
         }
         return needed.get(name, {})
 

@@ -27,6 +27,7 @@ from alma_cli.commands import (
     forget,
     history,
     import_,
+    ingest_traces,
     init,
     keygen,
     learn,
@@ -180,6 +181,7 @@ _NAMED: dict[str, Callable[..., None]] = {
     "add": add.add,
     "export": export.export,
     "import": import_.import_,
+    "ingest-traces": ingest_traces.ingest_traces,
     "pg-setup": pg_setup.pg_setup,
 }
 for name, named in _NAMED.items():

@@ -145,7 +145,13 @@ class AsyncALMA(AsyncAdmin):
         """The store behind this memory: `alma.protocols.Store`."""
         return self._alma.storage
 
+    @functools.wraps(ALMA.remembers)
+    def remembers(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._alma.remembers(*args, **kwargs)
+
     before_close = _mirrored(ALMA.before_close)
+    get_proactive_suggestions = _mirrored(ALMA.get_proactive_suggestions)
+    learn_from_spans = _mirrored(ALMA.learn_from_spans)
     retrieve = _mirrored(ALMA.retrieve)
     explain_retrieval = _mirrored(ALMA.explain_retrieval)
     learn = _mirrored(ALMA.learn)

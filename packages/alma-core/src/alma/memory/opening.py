@@ -17,7 +17,8 @@ from alma.config import (
     settings_block,
 )
 from alma.embedding import NO_OPTIONS, Options, create_embedder, embedder_for
-from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError, ValidationError
+from alma.errors import ConfigurationError, CorruptStoreError, EmbedderMismatchError, MissingDependencyError, ValidationError
+from alma.extensions import extension
 from alma.memory import arguments as args
 from alma.memory.admin.schedule import Schedule
 from alma.memory.learn.ledger_migration import relearn
@@ -218,4 +219,16 @@ def _scope(name: str, rules: MemoryScope | Mapping[str, object]) -> MemoryScope:
         raise ConfigurationError(f"agents.{name}.{place}: {first['msg']}") from error
     if scope.agent_name not in ("", name):
         raise ConfigurationError(f"agents.{name}.agent_name: {quoted(scope.agent_name)} is the name of another agent")
-    return scope.model_copy(update={"agent_name": name})
+    return _filled(scope.model_copy(update={"agent_name": name}))
+
+
+def _filled(scope: MemoryScope) -> MemoryScope:
+    """Returns the rules with what they leave out taken from the schema of their domain, if there is one of that name."""
+    if not scope.domain:
+        return scope
+    try:
+        found: MemoryScope = extension("alma_harness.domains", "harness", "domains are").filled(scope)
+    except MissingDependencyError as missing:
+        _LOG.warning("agents.%s.domain: %s sets no rules: %s", scope.agent_name, quoted(scope.domain), missing)
+        return scope
+    return found

@@ -1,0 +1,89 @@
+"""`alma.get_proactive_suggestions`: what an agent should hear unasked, and silence where nothing is near enough."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from pydantic import Field
+
+from alma import ALMA, AntiPattern, DomainKnowledge
+from alma.errors import ValidationError
+from alma.integration import checked_count, checked_time
+from alma.text import quoted, telling_words
+from alma.types import EpisodeStatus, Recalled
+from alma_harness.values import Value
+
+EXPIRES = "expires_at"
+"""Entry of a fact's metadata: the time, in ISO 8601, at which it stops being true."""
+
+SOON = timedelta(days=7)
+MOST_EPISODES = 200
+
+
+class Suggestion(Value):
+    """One suggestion. `score` is the similarity of what it rests on to the context; `source_id` is the id of a memory or an episode."""
+
+    kind: Literal["warning", "open_item", "expiring_fact"]
+    text: str
+    score: float = Field(ge=0, le=1)
+    source_id: str
+
+
+def get_proactive_suggestions(
+    alma: ALMA, current_context: str, agent: str, *, user_id: str | None, threshold: float, limit: int, now: datetime | None
+) -> list[Suggestion]:
+    """See `ALMA.get_proactive_suggestions`."""
+    if not _is_share(threshold):
+        raise ValidationError(f"threshold is {quoted(threshold)}; it must be between 0 and 1")
+    most = checked_count(limit, "limit")
+    found = alma.retrieve(task=current_context, agent=agent, user_id=user_id, top_k=20)
+    near = [item for item in found.recalled if item.factors.similarity >= threshold]
+    said = [*_warnings(near), *_expiring(near, _moment(now)), *_open(alma, current_context, agent, user_id, threshold)]
+    return sorted(said, key=lambda suggestion: -suggestion.score)[:most]
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _moment(now: datetime | None) -> datetime:
+    return checked_time(now, "now") or datetime.now(UTC)
+
+
+def _warnings(near: list[Recalled]) -> Iterator[Suggestion]:
+    for item in near:
+        memory = item.memory
+        if isinstance(memory, AntiPattern):
+            instead = f" Instead: {memory.better_alternative}." if memory.better_alternative else ""
+            text = f"Avoid: {memory.pattern}. Why: {memory.why_bad}.{instead}"
+            yield Suggestion(kind="warning", text=text, score=item.factors.similarity, source_id=memory.id)
+
+
+def _expiring(near: list[Recalled], now: datetime) -> Iterator[Suggestion]:
+    for item in near:
+        memory = item.memory
+        ends = _ends(memory) if isinstance(memory, DomainKnowledge) else None
+        if isinstance(memory, DomainKnowledge) and ends is not None and ends <= now + SOON:
+            word = "Expired" if ends <= now else "Expires"
+            text = f"{word} {ends:%Y-%m-%d}: {memory.fact}"
+            yield Suggestion(kind="expiring_fact", text=text, score=item.factors.similarity, source_id=memory.id)
+
+
+def _ends(memory: DomainKnowledge) -> datetime | None:
+    given = memory.metadata.get(EXPIRES)
+    try:
+        found = datetime.fromisoformat(given) if isinstance(given, str) else None
+    except ValueError:
+        return None
+    return None if found is None else found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def _open(alma: ALMA, context: str, agent: str, user_id: str | None, threshold: float) -> Iterator[Suggestion]:
+    """Yields tasks that the agent began and did not end. Their score is the share of their words that the context has."""
+    said = set(telling_words(context))
+    for episode in alma.recent_episodes(MOST_EPISODES):
+        words = set(telling_words(episode.task))
+        score = len(words & said) / len(words) if words else 0.0
+        is_own = episode.agent == agent and episode.user_id in (None, user_id)
+        if is_own and episode.status is EpisodeStatus.OPEN and score > 0 and score >= threshold:
+            yield Suggestion(kind="open_item", text=f"Begun and not ended: {episode.task}", score=score, source_id=episode.id)
