@@ -50,6 +50,10 @@ FAILING: dict[str, list[str]] = {
     "migrate": ["--to", " "],
     "pg-setup": [],
     "serve": ["nothing"],
+    "sessions": ["-a", " "],
+    "work": ["--strategy", "nonsense"],
+    "workflow": ["deploy", "--branch", " "],
+    "wakeup": ["-a", " "],
 }
 """Arguments that are well formed and fail, in a folder with a project."""
 

@@ -54,6 +54,10 @@ COMMANDS = (
     "export",
     "import",
     "ingest-traces",
+    "sessions",
+    "work",
+    "workflow",
+    "wakeup",
 )
 
 

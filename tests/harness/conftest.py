@@ -15,8 +15,14 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def alma(tmp_path: Path, clock: ManualClock) -> Iterator[ALMA]:
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def alma(store: Path, clock: ManualClock) -> Iterator[ALMA]:
     """An empty store."""
-    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", clock=clock) as opened:
+    with ALMA.open(store, project_id="p", embedding_provider="hash", clock=clock) as opened:
         yield opened
-        assert opened.verify().ok
+    with ALMA.open(store, project_id="p", clock=clock) as again:  # a test may have closed the first
+        assert again.verify().ok

@@ -1,5 +1,7 @@
 """Small records of packages beside the core: versioned, journalled, redacted, forgotten with their user."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from alma import ALMA, ConflictError, ValidationError
@@ -113,3 +115,26 @@ def test_a_body_that_json_cannot_carry_is_refused_and_nothing_is_stored(records,
 def test_a_version_that_is_no_number_is_refused(records, version):
     with pytest.raises(ValidationError):
         records.put("a", {}, version=version)
+
+
+def test_a_body_is_shown_as_it_would_be_stored_and_nothing_is_written(alma, records):
+    before = alma.get_stats().journal_records
+    body = {"log": "used ghp_" + "a1B2" * 9}
+    shown = records.as_stored(body)
+    assert alma.get_stats().journal_records == before
+    assert records.put("a", body).body == shown
+
+
+def test_a_holder_runs_until_its_store_is_closed(records, tmp_path):
+    with ALMA.open(tmp_path / "store", project_id="p") as other:
+        holder = open_records(other, KIND).holder
+        assert holder != records.holder
+        assert records.is_running(holder)
+    assert not records.is_running(holder)
+    assert records.is_running(records.holder)
+
+
+def test_the_time_is_that_of_the_store_s_clock(tmp_path):
+    moment = datetime(2026, 3, 1, tzinfo=UTC)
+    with ALMA.open(tmp_path / "timed", project_id="p", embedding_provider="hash", clock=lambda: moment) as timed:
+        assert open_records(timed, KIND).now() == moment

@@ -164,6 +164,14 @@ class Shop:
             "remembers": {"agent": "helena"},
             "get_proactive_suggestions": {"current_context": "Deploy", "agent": "helena"},
             "learn_from_spans": {"spans": {"resourceSpans": []}},
+            "checkpoint": {"workflow_id": "w", "state": {"step": 1}},
+            "resume": {"workflow_id": "w"},
+            "merge_states": {"workflow_id": "w", "states": [{"a": 1}, {"a": 2}]},
+            "link_artifact": {"workflow_id": "w", "artifact_type": "code", "ref": "a.py"},
+            "get_artifacts": {"workflow_id": "w"},
+            "learn_from_workflow": {"workflow_id": "w", "agent": "helena", "result": "success", "summary": "Deployed"},
+            "wakeup": {"agent": "helena"},
+            "retrieve_scoped": {"query": "Deploy", "scope": "agent_only", "agent": "helena", "workflow_id": "w"},
         }
         return needed.get(name, {})
 

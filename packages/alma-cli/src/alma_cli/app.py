@@ -43,11 +43,15 @@ from alma_cli.commands import (
     review,
     rotate_key,
     serve,
+    sessions,
     show,
     stats,
     strategies,
     undo,
     verify,
+    wakeup,
+    work,
+    workflow,
 )
 from alma_cli.exits import EXIT_CODES, Exit, exit_code
 from alma_cli.options import asks_for_json
@@ -171,6 +175,10 @@ for command in (
     rotate_key.rotate_key,
     migrate.migrate,
     report.report,
+    sessions.sessions,
+    work.work,
+    workflow.workflow,
+    wakeup.wakeup,
     verify.verify,
     doctor.doctor,
 ):

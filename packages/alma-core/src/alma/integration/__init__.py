@@ -27,10 +27,23 @@ from alma.integration.toolkit import Tool, Toolkit
 from alma.integration.views import RunReport, RunView, tools_succeeded
 from alma.integration.work import in_event_loop
 from alma.memory.alma import checked_alma, open_records
-from alma.memory.arguments import checked_count, checked_items, checked_name, checked_time
+from alma.memory.arguments import (
+    checked_choice,
+    checked_count,
+    checked_items,
+    checked_json,
+    checked_label,
+    checked_name,
+    checked_text,
+    checked_time,
+    optional_name,
+    optional_text,
+)
 from alma.memory.package_records import Records
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.package_records import Record
+from alma.types.prompt import fenced, note
+from alma.types.tags import defused
 
 __all__ = [
     "MOST_TOKENS",
@@ -65,18 +78,27 @@ __all__ = [
     "check_identity",
     "check_score",
     "checked_alma",
+    "checked_choice",
     "checked_count",
     "checked_items",
+    "checked_json",
+    "checked_label",
     "checked_name",
+    "checked_text",
     "checked_time",
     "choices_of",
     "default_tool_outcome",
+    "defused",
     "document_metadata",
+    "fenced",
     "identified",
     "in_event_loop",
     "named_call",
+    "note",
     "noted_on",
     "open_records",
+    "optional_name",
+    "optional_text",
     "required",
     "strategy_of",
     "tool_use",

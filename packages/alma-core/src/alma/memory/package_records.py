@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from alma.errors import ValidationError
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.text import quoted
+from alma.types.identity import from_micros
 from alma.types.package_records import KIND, Record
 
-LARGEST_BODY = 1 << 20
-"""Characters of a record's body as JSON, at most."""
+LARGEST_BODY = (1 << 20) + (1 << 15)
+"""Characters of a record's body as JSON, at most: a state of 1 MiB and what describes it."""
 
 MOST_LISTED = 100_000
 
@@ -36,6 +38,23 @@ class Records:
 
     _room: Room
     kind: str
+
+    def now(self) -> datetime:
+        """Returns the time by the clock of the store."""
+        return from_micros(self._room.latest.now())
+
+    @property
+    def holder(self) -> str:
+        """Name of this open store. It is valid until the store is closed or its process ends."""
+        return self._room.latest.store.presence.id
+
+    def is_running(self, holder: str) -> bool:
+        """Returns whether the open store of that name (`holder`) is still open in a running process."""
+        return self._room.latest.store.presence.is_there(holder)
+
+    def as_stored(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns a body as `put` would store it: checked, with its secrets replaced. Writes nothing."""
+        return self._checked_body(self._room.latest, body)
 
     def get(self, key: str) -> Record | None:
         """Returns the record of a key, `None` if there is none."""

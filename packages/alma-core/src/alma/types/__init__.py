@@ -31,13 +31,16 @@ from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyRecord, StrategyTable
 from alma.types.temporal import TemporalFilter
+from alma.types.workflows import Artifact, Checkpoint
 
 __all__ = [
     "ActionCheck",
     "AntiPattern",
     "AnyMemory",
+    "Artifact",
     "Assessment",
     "BackupReport",
+    "Checkpoint",
     "CompactReport",
     "Contradiction",
     "Conversation",

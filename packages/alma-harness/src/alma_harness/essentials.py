@@ -1,0 +1,66 @@
+"""The lines of a wake-up text, in the order of their importance, without ages, so that they stay the same over time."""
+
+from collections.abc import Iterator
+
+from alma import ALMA
+from alma.errors import MemoryNotFoundError
+from alma.integration import note
+from alma.types import AntiPattern, AnyMemory, Heuristic
+from alma_harness.fitting import line_of
+from alma_harness.quick_reload import handoff_lines
+from alma_harness.session import SessionManager
+
+MOST_LISTED = 2_000
+MOST_LESSONS = 8
+MOST_PREFERENCES = 10
+MOST_FACTS = 10
+MOST_OF_HANDOFF = 8
+
+
+def essential_lines(alma: ALMA, agent: str, user_id: str | None, domain: str | None = None) -> Iterator[str]:
+    """Yields the last hand-off, the user's preferences, the strongest lessons and the newest facts of an agent."""
+    handoff = SessionManager(alma=alma).last_handoff(agent, user_id=user_id)
+    if handoff is not None:
+        yield from list(handoff_lines(handoff))[:MOST_OF_HANDOFF]
+    if user_id is not None:
+        yield from _lines(alma, "Preference", _preferences(alma, user_id), agent, user_id, MOST_PREFERENCES)
+    yield from _lines(alma, "Lesson", _lessons(alma, agent), agent, user_id, MOST_LESSONS)
+    facts = alma.list_memories("domain_knowledge", agent, limit=MOST_LISTED)
+    chosen = [one for one in facts if domain is None or getattr(one, "domain", None) == domain]
+    yield from _lines(alma, "Fact", chosen, agent, user_id, MOST_FACTS)
+
+
+def _preferences(alma: ALMA, user_id: str) -> list[AnyMemory]:
+    return alma.list_memories("user_preference", user_id=user_id, limit=MOST_LISTED)
+
+
+def _lessons(alma: ALMA, agent: str) -> list[AnyMemory]:
+    """Returns rules and warnings, those with the most evidence first."""
+    found = [one for kind in ("heuristic", "anti_pattern") for one in alma.list_memories(kind, agent, limit=MOST_LISTED)]
+    return sorted(found, key=lambda one: (-_strength(one), one.id))
+
+
+def _strength(memory: AnyMemory) -> float:
+    """Returns the lower bound of how often the lesson held: evidence minus what one more contrary case would take."""
+    if isinstance(memory, Heuristic):
+        return memory.success_count / (memory.occurrence_count + 2)
+    if isinstance(memory, AntiPattern):
+        return memory.occurrence_count / (memory.occurrence_count + memory.success_count + 2)
+    return 0.0
+
+
+def _lines(alma: ALMA, label: str, memories: list[AnyMemory], agent: str, user_id: str | None, most: int) -> Iterator[str]:
+    """Yields the lines of the first memories that the agent, working for the user, may read."""
+    readable = (one for one in memories if _is_readable(alma, one, agent, user_id))
+    for _, memory in zip(range(most), readable, strict=False):
+        yield line_of(label, note(memory, None))
+
+
+def _is_readable(alma: ALMA, memory: AnyMemory, agent: str, user_id: str | None) -> bool:
+    if memory.user_id not in (None, user_id):
+        return False
+    try:
+        alma.get(memory.id, agent=agent, user_id=user_id)
+    except MemoryNotFoundError:
+        return False
+    return True
