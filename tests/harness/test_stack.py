@@ -95,3 +95,16 @@ def test_a_budget_that_is_no_number_is_refused(alma, budget):
 def test_a_layer_that_there_is_not_is_refused(alma, layer):
     with pytest.raises(ValidationError):
         MemoryStack(alma, agent="helena").recall("x", layer=layer)
+
+
+def test_a_lesson_of_other_users_is_closed_where_users_are_isolated(store):
+    def woken(users: str) -> str:
+        with ALMA.open(store, project_id="q", embedding_provider="hash", users=users) as alma:
+            return alma.wakeup("helena", "ann")
+
+    with ALMA.open(store, project_id="q", embedding_provider="hash") as alma:
+        for user in ("bob", "cid"):
+            for number in range(4):
+                alma.learn("helena", f"Refund parcel {number}", True, "issue_refund(id)", task_type="refund", user_id=user)
+    assert "issue_refund" in woken("separate")
+    assert "issue_refund" not in woken("isolated")

@@ -12,6 +12,7 @@ from alma_harness.session import SessionManager
 
 MOST_LISTED = 2_000
 MOST_LESSONS = 8
+SEARCHED = 100
 MOST_PREFERENCES = 10
 MOST_FACTS = 10
 MOST_OF_HANDOFF = 8
@@ -63,4 +64,11 @@ def _is_readable(alma: ALMA, memory: AnyMemory, agent: str, user_id: str | None)
         alma.get(memory.id, agent=agent, user_id=user_id)
     except MemoryNotFoundError:
         return False
-    return True
+    return not isinstance(memory, Heuristic | AntiPattern) or _is_retrieved(alma, memory, agent, user_id)
+
+
+def _is_retrieved(alma: ALMA, memory: AnyMemory, agent: str, user_id: str | None) -> bool:
+    """Returns whether a search for the lesson itself returns it: one that rests on other users alone may be closed to this reader."""
+    task = memory.condition if isinstance(memory, Heuristic) else memory.text
+    kind = memory.condition.partition(":")[0] if isinstance(memory, Heuristic) else None
+    return memory.id in alma.retrieve(task, agent, user_id=user_id, task_type=kind, top_k=SEARCHED).ids
