@@ -229,9 +229,10 @@ def mcp_lowest(session: nox.Session) -> None:
     """The wheel of alma-mcp with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-mcp/pyproject.toml:test"
-    ours = ["packages/alma-core", "packages/alma-cli", "packages/alma-minilm", "packages/alma-mcp", "--no-sources"]
+    names = ("core", "harness", "cli", "minilm", "mcp")
+    ours = [*(f"packages/alma-{name}" for name in names), "--no-sources"]
     uv(session, "venv", "--clear", environment)
-    fresh = [option for name in ("core", "cli", "minilm", "mcp") for option in ("--reinstall-package", f"alma-{name}")]
+    fresh = [option for name in names for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/mcp", PARALLEL)
 

@@ -36,8 +36,8 @@ async def test_the_resources_are_listed_with_what_they_are(alma: ALMA) -> None:
         fixed = (await client.list_resources()).resources
         templates = (await client.list_resource_templates()).resource_templates
     assert [str(each.uri) for each in fixed] == ["alma://config", "alma://agents"]
-    assert [each.uri_template for each in templates] == ["alma://memory/{memory_id}"]
-    assert all(each.description and each.mime_type == "application/json" for each in [*fixed, *templates])
+    assert [each.uri_template for each in templates] == ["alma://memory/{memory_id}", "alma://wakeup/{agent}"]
+    assert all(each.description and each.mime_type in {"application/json", "text/plain"} for each in [*fixed, *templates])
 
 
 async def test_the_configuration_says_whom_a_client_acts_as(alma: ALMA) -> None:

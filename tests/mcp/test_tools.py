@@ -261,11 +261,26 @@ ALL_CALLS: dict[str, dict[str, Any]] = {
     "alma_add_anti_pattern": {"pattern": "p", "why_bad": "w"},
     "get_self_model": {},
     "update_self_model": {"nodes": [{"type": "Goal", "name": "ship"}]},
+    "alma_wakeup": {},
+    "alma_handoff": {"goal": "g", "last_action": "a"},
+    "alma_workflow_learn": {"workflow_id": "w", "result": "success", "summary": "s"},
+    "alma_retrieve_scoped": {"query": "Deploy", "scope": "agent_only"},
     "alma_stats": {},
     "alma_forget": {},
     "alma_history": {"memory_id": "x"},
     "alma_undo": {"to": 0},
 }
+
+
+OF_NO_AGENT: dict[str, dict[str, Any]] = {
+    "alma_checkpoint": {"workflow_id": "w", "state": {}},
+    "alma_resume": {"workflow_id": "w"},
+    "alma_merge_states": {"workflow_id": "w", "states": [{}]},
+    "alma_link_artifact": {"workflow_id": "w", "artifact_type": "code", "ref": "r"},
+    "alma_get_artifacts": {"workflow_id": "w"},
+    "alma_cleanup_checkpoints": {"workflow_id": "w"},
+}
+"""Workflows belong to a project, or to a user of it."""
 
 
 @pytest.mark.parametrize("tool", ALL_CALLS)
@@ -275,13 +290,13 @@ async def test_no_tool_lets_a_bound_client_act_as_another_agent(alma: ALMA, tool
 
 
 def test_the_table_of_calls_has_every_tool_that_names_an_agent() -> None:
-    assert set(ALL_CALLS) == set(TOOLS) - {"alma_health"}
+    assert set(ALL_CALLS) == set(TOOLS) - {"alma_health", *OF_NO_AGENT}
 
 
-@pytest.mark.parametrize("tool", sorted(set(ALL_CALLS) - {"alma_settle", "alma_stats", "alma_undo"}))
+@pytest.mark.parametrize("tool", sorted({*ALL_CALLS, *OF_NO_AGENT} - {"alma_settle", "alma_stats", "alma_undo"}))
 @pytest.mark.parametrize("user", ["maria", NONE], ids=["bound", "none"])
 async def test_no_tool_lets_a_bound_client_name_another_user(alma: ALMA, tool: str, user: str) -> None:
-    said = refusal(await call(alma, tool, Access("helena", user), **{**ALL_CALLS[tool], "user_id": "otto"}))
+    said = refusal(await call(alma, tool, Access("helena", user), **{**ALL_CALLS, **OF_NO_AGENT}[tool] | {"user_id": "otto"}))
     assert "cannot name the user 'otto'" in said
 
 

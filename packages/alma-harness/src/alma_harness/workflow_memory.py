@@ -33,6 +33,7 @@ def learn_from_workflow(
     user_id: Any,
     metadata: object,
     idempotency_key: Any,
+    verdict_source: Any,
 ) -> Outcome:
     """Records the outcome under the workflow's id."""
     workflow = checked_name(workflow_id, WORKFLOW)
@@ -51,6 +52,7 @@ def learn_from_workflow(
         error_message=error or ("the workflow ran out of time" if word == "timeout" else None),
         metadata={**given, WORKFLOW: workflow, RESULT: word},
         idempotency_key=idempotency_key,
+        verdict_source=verdict_source,
     )
 
 

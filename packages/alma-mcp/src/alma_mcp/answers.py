@@ -1,6 +1,6 @@
 """What the tools return, as JSON objects without nulls. Field names say what they hold; the schema of each goes to the client."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -163,3 +163,60 @@ class Undone(_Answer):
     removed: list[str]
     changed: list[str]
     seq: Annotated[int, Field(description="Its own journal record, -1 if there was nothing to undo.")] = -1
+
+
+class Saved(_Answer):
+    """A checkpoint that was stored. `number` counts those of the workflow."""
+
+    workflow_id: str
+    number: int
+    branch: str
+
+
+class Resumed(_Answer):
+    """The newest checkpoint, if there is one."""
+
+    found: bool
+    state: dict[str, Any]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    number: int = 0
+    branch: str = ""
+    node: str = ""
+    at: str = ""
+
+
+class Merged(_Answer):
+    """One state made of several."""
+
+    state: dict[str, Any]
+
+
+class Linked(_Answer):
+    """A product of a workflow, by reference."""
+
+    artifact_type: str
+    ref: str
+
+
+class Artifacts(_Answer):
+    """The products of a workflow, oldest first."""
+
+    artifacts: list[Linked]
+
+
+class Cleaned(_Answer):
+    """Number of checkpoints that were erased."""
+
+    erased: int
+
+
+class Woken(_Answer):
+    """Fenced notes for the start of a session."""
+
+    notes: str
+
+
+class HandedOff(_Answer):
+    """The session whose hand-off was stored."""
+
+    session_id: str

@@ -1,4 +1,4 @@
-"""Resources: the configuration, the agents, and single memories."""
+"""Resources: the configuration, the agents, single memories, and wake-up texts."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ JSON = "application/json"
 
 
 def add_resources(server: "MCPServer[Any]", calls: Calls) -> None:
-    """Adds `alma://config`, `alma://agents` and `alma://memory/{id}` to a server."""
+    """Adds `alma://config`, `alma://agents`, `alma://memory/{id}` and `alma://wakeup/{agent}` to a server."""
 
     @server.resource(
         "alma://config",
@@ -48,6 +48,16 @@ def add_resources(server: "MCPServer[Any]", calls: Calls) -> None:
     def memory(memory_id: str) -> str:
         return _told(lambda: readable(calls.alma, memory_id, calls.access))
 
+    @server.resource(
+        "alma://wakeup/{agent}",
+        name="wakeup",
+        title="Wake-up",
+        description="What an agent needs at the start of a session: its last hand-off, preferences, lessons.",
+        mime_type="text/plain",
+    )
+    def wakeup(agent: str) -> str:
+        return _answered(lambda: calls.alma.wakeup(calls.access.as_agent(agent), calls.access.as_user(None)))
+
 
 def _config(calls: Calls) -> dict[str, Any]:
     found = calls.alma.get_stats()
@@ -66,8 +76,12 @@ def _agents(calls: Calls) -> dict[str, Any]:
 
 
 def _told(read: Callable[[], dict[str, Any]]) -> str:
+    return _answered(lambda: json.dumps(read(), ensure_ascii=False))
+
+
+def _answered(read: Callable[[], str]) -> str:
     try:
-        return json.dumps(read(), ensure_ascii=False)
+        return read()
     except (MemoryNotFoundError, ValidationError) as error:
         raise ResourceNotFoundError(str(error)) from error
     except AlmaError as error:

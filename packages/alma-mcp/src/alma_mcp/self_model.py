@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from alma.errors import ConflictError, ValidationError
-from alma.integration import Records, open_records
 
 if TYPE_CHECKING:
     from alma import ALMA
@@ -150,8 +149,10 @@ class SelfModel:
     """The self-model of one agent, for one user or for none."""
 
     def __init__(self, alma: "ALMA", agent: str, user_id: str | None, *, clock: Callable[[], datetime] | None = None) -> None:
+        from alma.integration import open_records  # the server answers before the core is loaded
+
         self._alma, self._agent, self._user = alma, agent, user_id
-        self._records: Records = open_records(alma, KIND)
+        self._records = open_records(alma, KIND)
         self._key = hashlib.blake2b(f"{agent}\0{user_id or ''}".encode(), digest_size=16).hexdigest()
         self._clock = clock or (lambda: datetime.now(UTC))
 

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from alma.extensions import extension
+from alma.types.kinds import VerdictSource
 from alma.types.memories import Outcome
 from alma.types.slice import MemorySlice
 from alma.types.workflows import Artifact, Checkpoint
@@ -131,9 +132,11 @@ class Around:
         user_id: str | None = None,
         metadata: State | None = None,
         idempotency_key: str | None = None,
+        verdict_source: str | VerdictSource = VerdictSource.CALLER,
     ) -> Outcome:
         """Records the outcome of a whole workflow: "success", "failure", "partial", "timeout" (a failure) or "cancelled" (neutral).
 
+        `verdict_source` says who judged, as for `learn`.
         The outcome is found again with `retrieve_scoped(…, "workflow_only", workflow_id=…)`.
         """
         found: Outcome = harness("workflow").learn_from_workflow(
@@ -149,6 +152,7 @@ class Around:
             user_id=user_id,
             metadata=metadata,
             idempotency_key=idempotency_key,
+            verdict_source=verdict_source,
         )
         return found
 

@@ -27,7 +27,7 @@ def retrieve(
     found = calls.alma.retrieve(
         task=task, agent=who.as_agent(agent), user_id=who.as_user(user_id), task_type=task_type, top_k=top_k
     )
-    return _notes(found, max_tokens)
+    return notes_of(found, max_tokens)
 
 
 def query_memory(
@@ -43,7 +43,7 @@ def query_memory(
     found = calls.alma.retrieve(
         task=question, agent=who.as_agent(agent), user_id=who.as_user(user_id), top_k=top_k, profile="recall"
     )
-    return _notes(found, max_tokens)
+    return notes_of(found, max_tokens)
 
 
 def check(
@@ -120,7 +120,8 @@ def explain(
     return Explained(selected=found.selected, reason=found.reason, told=str(found))
 
 
-def _notes(found: MemorySlice, max_tokens: int) -> Notes:
+def notes_of(found: MemorySlice, max_tokens: int) -> Notes:
+    """Returns a slice as fenced notes within a budget."""
     kept, notes = found.fitted(max_tokens)
     memories = [
         Found(tag=item.tag, id=item.memory.id, kind=str(item.memory.kind), score=round(item.score, 3)) for item in kept.recalled

@@ -7,7 +7,7 @@ from typing import Any
 
 from alma.errors import ConfigurationError
 from alma.text import quoted
-from alma_mcp.tools import after, before, knowing, upkeep
+from alma_mcp.tools import after, before, knowing, upkeep, workflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,18 @@ TOOLS = {
         ToolSpec("query_memory", "Look something up", before.query_memory, reads_only=True),
         ToolSpec("get_self_model", "See what you know of your world", knowing.get_self_model, reads_only=True),
         ToolSpec("update_self_model", "Keep what you learn of your world", knowing.update_self_model),
+        ToolSpec("alma_wakeup", "Begin a session", workflow.wakeup, reads_only=True),
+        ToolSpec("alma_handoff", "End a session", workflow.handoff),
+        ToolSpec("alma_checkpoint", "Store a state", workflow.checkpoint, is_idempotent=True),
+        ToolSpec("alma_resume", "Go on with work", workflow.resume, reads_only=True),
+        ToolSpec("alma_merge_states", "Merge branches", workflow.merge_states, reads_only=True),
+        ToolSpec("alma_workflow_learn", "Record a workflow's outcome", workflow.workflow_learn),
+        ToolSpec("alma_link_artifact", "Record a product", workflow.link_artifact, is_idempotent=True),
+        ToolSpec("alma_get_artifacts", "List products", workflow.get_artifacts, reads_only=True),
+        ToolSpec(
+            "alma_cleanup_checkpoints", "Erase old states", workflow.cleanup_checkpoints, is_destructive=True, is_idempotent=True
+        ),
+        ToolSpec("alma_retrieve_scoped", "Recall within a workflow", workflow.retrieve_scoped, reads_only=True),
         ToolSpec("alma_stats", "Count memories", upkeep.stats, reads_only=True),
         ToolSpec("alma_health", "See the state", upkeep.health, reads_only=True),
         ToolSpec("alma_history", "History of a memory", upkeep.history, reads_only=True),
@@ -62,8 +74,21 @@ CORE = (
 SELF = ("get_self_model", "update_self_model", "query_memory", "alma_retrieve", "alma_add_preference", "alma_add_knowledge")
 """What an agent needs that knows its user and its world."""
 
-_PROFILES = {"core": CORE, "self": SELF, "all": tuple(TOOLS)}
-_LATER = ("workflow",)
+WORKFLOW = (
+    "alma_wakeup",
+    "alma_handoff",
+    "alma_checkpoint",
+    "alma_resume",
+    "alma_merge_states",
+    "alma_workflow_learn",
+    "alma_link_artifact",
+    "alma_get_artifacts",
+    "alma_cleanup_checkpoints",
+    "alma_retrieve_scoped",
+)
+"""What an agent needs for work that goes on over sessions and branches."""
+
+_PROFILES = {"core": CORE, "self": SELF, "workflow": WORKFLOW, "all": tuple(TOOLS)}
 
 
 def in_profile(profile: str | Iterable[str]) -> list[ToolSpec]:
@@ -74,10 +99,6 @@ def in_profile(profile: str | Iterable[str]) -> list[ToolSpec]:
     names = profile.split(",") if isinstance(profile, str) else list(profile)
     wanted: dict[str, ToolSpec] = {}
     for name in (each.strip() for each in names):
-        if name in _LATER:
-            raise ConfigurationError(
-                f"the profile {name!r} is not built yet; there are {', '.join(_PROFILES)}, or a list of tools"
-            )
         if name not in TOOLS and name not in _PROFILES:
             near = get_close_matches(name[:100], [*_PROFILES, *TOOLS], n=1)
             raise ConfigurationError(
