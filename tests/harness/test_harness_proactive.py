@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from alma import ALMA, ValidationError
+from alma.progress import ProgressTracker
 
 CONTEXT = "Deploy the auth service by a rolling update"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -74,3 +75,16 @@ def test_what_belongs_to_another_user_is_not_said(alma: ALMA) -> None:
 
     assert not alma.get_proactive_suggestions(CONTEXT, "dev", user_id="bob")
     assert alma.get_proactive_suggestions(CONTEXT, "dev", user_id="ann")
+
+
+def test_a_work_item_is_open_until_it_is_done_and_is_said_to_its_agent_and_user_alone(alma: ALMA) -> None:
+    tracker = ProgressTracker(alma=alma)
+    item = tracker.create_work_item("Deploy the auth service", agent="dev", user_id="ann")
+
+    (said,) = alma.get_proactive_suggestions(CONTEXT, "dev", user_id="ann")
+    assert (said.text, said.source_id) == ("To do (pending): Deploy the auth service", item.id)
+    assert not alma.get_proactive_suggestions(CONTEXT, "dev")
+    assert not alma.get_proactive_suggestions(CONTEXT, "other", user_id="ann")
+
+    tracker.update_status(item.id, "done")
+    assert not alma.get_proactive_suggestions(CONTEXT, "dev", user_id="ann")

@@ -201,7 +201,10 @@ def test_a_missing_file_names_the_command_that_makes_one(tmp_path: Path) -> None
         ),
         ("project_id: p\nchroma: here", "chroma: must hold `key: value` lines"),
         ("project_id: p\npostgres: {port: 70000}", "postgres.port: should be less than or equal to 65535"),
-        ("project_id: p\npostgres: {vector_index_type: flat}", "postgres.vector_index_type: should be 'hnsw', 'ivfflat' or 'none'"),
+        (
+            "project_id: p\npostgres: {vector_index_type: flat}",
+            "postgres.vector_index_type: should be 'hnsw', 'ivfflat' or 'none'",
+        ),
         ("project_id: p\nstorage_dir: [a]", "storage_dir: must be text"),
         ("project_id: p\nstorage_dir: ../elsewhere", "storage_dir '../elsewhere' leads out of"),
         ("project_id: p\ndb_name: ../x.db", "db_name '../x.db' must be a plain file name"),

@@ -11,7 +11,9 @@ from alma.errors import ValidationError
 from alma.integration import checked_count, checked_time
 from alma.text import quoted, telling_words
 from alma.types import EpisodeStatus, Recalled
+from alma_harness.progress import ProgressTracker
 from alma_harness.values import Value
+from alma_harness.work_items import CLOSED
 
 EXPIRES = "expires_at"
 """Entry of a fact's metadata: the time, in ISO 8601, at which it stops being true."""
@@ -19,9 +21,12 @@ EXPIRES = "expires_at"
 SOON = timedelta(days=7)
 MOST_EPISODES = 200
 
+_Item = tuple[str, str, set[str]]
+"""Id, text, and the words by which it is compared."""
+
 
 class Suggestion(Value):
-    """One suggestion. `score` is the similarity of what it rests on to the context; `source_id` is the id of a memory or an episode."""
+    """One suggestion. `score` is the similarity of what it rests on to the context; `source_id` is the id of a memory, an episode or a work item."""
 
     kind: Literal["warning", "open_item", "expiring_fact"]
     text: str
@@ -79,11 +84,24 @@ def _ends(memory: DomainKnowledge) -> datetime | None:
 
 
 def _open(alma: ALMA, context: str, agent: str, user_id: str | None, threshold: float) -> Iterator[Suggestion]:
-    """Yields tasks that the agent began and did not end. Their score is the share of their words that the context has."""
+    """Yields what the agent began or is to do. The score is the share of its words that the context has."""
     said = set(telling_words(context))
-    for episode in alma.recent_episodes(MOST_EPISODES):
-        words = set(telling_words(episode.task))
+    for source, text, words in (*_begun(alma, agent, user_id), *_to_do(alma, agent, user_id)):
         score = len(words & said) / len(words) if words else 0.0
+        if score > 0 and score >= threshold:
+            yield Suggestion(kind="open_item", text=text, score=score, source_id=source)
+
+
+def _begun(alma: ALMA, agent: str, user_id: str | None) -> Iterator[_Item]:
+    for episode in alma.recent_episodes(MOST_EPISODES):
         is_own = episode.agent == agent and episode.user_id in (None, user_id)
-        if is_own and episode.status is EpisodeStatus.OPEN and score > 0 and score >= threshold:
-            yield Suggestion(kind="open_item", text=f"Begun and not ended: {episode.task}", score=score, source_id=episode.id)
+        if is_own and episode.status is EpisodeStatus.OPEN:
+            yield episode.id, f"Begun and not ended: {episode.task}", set(telling_words(episode.task))
+
+
+def _to_do(alma: ALMA, agent: str, user_id: str | None) -> Iterator[_Item]:
+    tracker = ProgressTracker(alma=alma)
+    found = {item.id: item for user in {None, user_id} for item in tracker.items(agent=agent, user_id=user)}
+    for item in found.values():
+        if item.status not in CLOSED and item.claimed_by in (None, agent):
+            yield item.id, f"To do ({item.status}): {item.title}", set(telling_words(item.title))
