@@ -203,7 +203,7 @@ def test_a_file_swept_away_before_it_is_locked_is_made_anew(tmp_path: Path, monk
     """Another process opens the store between the making of the file and its locking."""
     from alma.memory import presence
 
-    lock, swept = presence._lock, []
+    lock, swept = presence.lock, []
 
     def late(descriptor: int) -> bool:
         if not swept:
@@ -212,7 +212,7 @@ def test_a_file_swept_away_before_it_is_locked_is_made_anew(tmp_path: Path, monk
                 file.unlink()
         return lock(descriptor)
 
-    monkeypatch.setattr(presence, "_lock", late)
+    monkeypatch.setattr(presence, "lock", late)
     mine = Presence(tmp_path)
     holder = mine.id
     assert Presence(tmp_path).is_there(holder)
@@ -220,7 +220,7 @@ def test_a_file_swept_away_before_it_is_locked_is_made_anew(tmp_path: Path, monk
 
 
 def test_a_file_system_without_locks_is_told_and_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alma.memory.presence._lock", lambda descriptor: False)
+    monkeypatch.setattr("alma.memory.presence.lock", lambda descriptor: False)
     with pytest.raises(StorageError, match="knows locks"):
         Presence(tmp_path).id  # noqa: B018 - the access is the act
     assert list(tmp_path.iterdir()) == []

@@ -3,12 +3,12 @@
 import contextlib
 import os
 import re
-import sys
 import threading
 import uuid
 from pathlib import Path
 
 from alma.errors import CorruptStoreError, StorageError
+from alma.file_locks import lock
 from alma.forking import renewed_in_children
 from alma.text import quoted
 
@@ -80,7 +80,7 @@ class Presence:
                 descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
             except OSError as error:
                 raise StorageError(f"{path} cannot be made: {error.strerror or error}") from error
-            if _lock(descriptor) and path.exists():  # otherwise another process removed it between creation and locking
+            if lock(descriptor) and path.exists():  # otherwise another process removed it between creation and locking
                 return holder, descriptor
             os.close(descriptor)
             with contextlib.suppress(OSError):
@@ -96,7 +96,7 @@ def _is_locked(path: Path) -> bool:
     except OSError:  # not ours to open: its owner may well be running
         return True
     try:
-        return not _lock(descriptor)
+        return not lock(descriptor)
     finally:
         os.close(descriptor)
 
@@ -106,28 +106,7 @@ def _remove_unless_locked(path: Path) -> None:
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDWR)
         try:
-            if _lock(descriptor):
+            if lock(descriptor):
                 path.unlink()
         finally:
             os.close(descriptor)
-
-
-if sys.platform == "win32":  # pragma: no cover - run on Windows only
-    import msvcrt
-
-    def _lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True

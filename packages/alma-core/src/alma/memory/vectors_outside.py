@@ -1,6 +1,5 @@
 """The index of a project whose vectors are searched outside of this process."""
 
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from alma.errors import AlmaError, StorageError
+from alma.file_locks import lock
 from alma.forking import renewed_in_children
 from alma.protocols import CandidateFactory, Project, StoredVectors, VectorsRequest
 from alma.vectors import ComposedIndex, StoredScorer
@@ -68,29 +68,8 @@ class IndexOutside:
         path = Path(self._request.folder) / f"{self._request.name}.catching-up"
         with path.open("ab") as file:
             until = time.monotonic() + WAIT_SECONDS
-            while not _locked(file.fileno()):
+            while not lock(file.fileno()):
                 if time.monotonic() > until:
                     raise StorageError("another process is filling it")
                 time.sleep(LOOK_SECONDS)
             yield
-
-
-if sys.platform == "win32":  # pragma: no cover - run on Windows only
-    import msvcrt
-
-    def _locked(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _locked(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

@@ -15,11 +15,12 @@ from pathlib import Path
 
 from alma import journal
 from alma.errors import CorruptStoreError, StorageError
+from alma.file_locks import lock
 from alma.journal import JournalRecord
 from alma.storage.file.cached import add_new, replace_all, serving_cache, take_next
 from alma.storage.file.layout import HEADER, Layout, State
 from alma.storage.file.lines import check_chain, line_of, read_lines
-from alma.storage.file.locking import lock, locked_file
+from alma.storage.file.locking import locked_file
 from alma.storage.file.projected import (
     end_of,
     erased_in,

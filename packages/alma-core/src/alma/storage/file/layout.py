@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from alma import folders
 from alma.errors import CorruptStoreError, StorageError
-from alma.storage.file.locking import lock
+from alma.file_locks import lock
 from alma.storage.sqlite.driver_errors import storage_errors
 
 FORMAT = 1
