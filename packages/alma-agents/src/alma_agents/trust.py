@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from alma_agents.index import state_folder
 
 _LOCAL = {
@@ -38,6 +36,8 @@ def _listed() -> set[str]:
 
 
 def _is_local(config: Path) -> bool:
+    import yaml  # help and hooks do not need it
+
     try:
         read = yaml.safe_load(config.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
