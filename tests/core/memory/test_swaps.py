@@ -24,13 +24,20 @@ CALLS: dict[str, tuple[str, Callable[[ALMA, str, str], object]]] = {
     "retrieve": ("task", lambda alma, agent, task: alma.retrieve(task, agent)),
     "strategies": ("task", lambda alma, agent, task: alma.strategies(task, agent)),
     "assess": ("context", lambda alma, agent, task: alma.assess("blue-green", task, agent)),
+    "retrieve_scoped": ("query", lambda alma, agent, task: alma.retrieve_scoped(task, "agent_only", agent)),
+    "get_proactive_suggestions": ("current_context", lambda alma, agent, task: alma.get_proactive_suggestions(task, agent)),
     "explain_retrieval": ("query", lambda alma, agent, task: alma.explain_retrieval(task, "m1", agent)),
 }
 """Each method that takes an agent and a text which may be taken for one: the text's name, and a call that gives both by their places."""
 
 
 def _named(alma: ALMA, method: str, agent: str, task: str) -> object:
-    rest = {"learn": {"outcome": "success"}, "explain_retrieval": {"memory_id": "m1"}, "assess": {"strategy": "blue-green"}}
+    rest = {
+        "learn": {"outcome": "success"},
+        "explain_retrieval": {"memory_id": "m1"},
+        "assess": {"strategy": "blue-green"},
+        "retrieve_scoped": {"scope": "agent_only"},
+    }
     found = getattr(alma, method)(**{"agent": agent, CALLS[method][0]: task, **rest.get(method, {})})
     if method == "episode":
         found.abandon()
@@ -38,7 +45,7 @@ def _named(alma: ALMA, method: str, agent: str, task: str) -> object:
 
 
 def test_every_method_that_takes_an_agent_and_such_a_text_is_among_these() -> None:
-    texts = {"task", "query", "action", "context"}
+    texts = {"task", "query", "action", "context", "current_context"}
     found = {
         name
         for name, method in inspect.getmembers(ALMA, inspect.isfunction)

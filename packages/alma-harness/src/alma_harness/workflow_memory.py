@@ -64,11 +64,11 @@ def retrieve_scoped(
     most = checked_count(top_k, "top_k", largest=MOST)
     workflow = None if workflow_id is None else checked_name(workflow_id, WORKFLOW)
     if chosen == "project_wide":
-        return alma.retrieve(query, agent, user_id=user_id, top_k=most)
+        return alma.retrieve(task=query, agent=agent, user_id=user_id, top_k=most)
     if chosen == "workflow_only" and workflow is None:
         raise ValidationError("workflow_id is missing; the scope workflow_only needs it")
     own = chosen == "agent_only"
-    found = alma.retrieve(query, agent, user_id=user_id, top_k=MOST, include_shared=not own)
+    found = alma.retrieve(task=query, agent=agent, user_id=user_id, top_k=MOST, include_shared=not own)
     kept: list[Recalled] = []
     counts: dict[str, int] = {}
     for item in found.recalled:

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from alma.extensions import extension
+from alma.memory.argument_order import by_place
 from alma.types.kinds import VerdictSource
 from alma.types.memories import Outcome
 from alma.types.slice import MemorySlice
@@ -156,6 +157,7 @@ class Around:
         )
         return found
 
+    @by_place("query")
     def retrieve_scoped(
         self,
         query: str,

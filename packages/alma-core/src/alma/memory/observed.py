@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from alma.extensions import extension
+from alma.memory.argument_order import by_place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +38,7 @@ class Observed:
         """
         return _harness("traces").learn_from_spans(self, spans, agent=agent, **options)
 
+    @by_place("current_context")
     def get_proactive_suggestions(
         self,
         current_context: str,
