@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from alma import ALMA
 from alma.embedding import create_embedder
 from alma.errors import ConfigurationError
 from alma.storage.sqlite import engine
@@ -176,3 +177,11 @@ def test_a_database_that_does_not_verify_is_a_failure(project) -> None:
 
     assert found["failed"] == ["database"]
     assert "the first: shop" in detail(found, "database")
+
+
+def test_the_files_of_a_file_store_are_verified(project) -> None:
+    CONFIG.write_text("alma: {project_id: shop, storage: file, embedding_provider: hash}\n", encoding="utf-8")
+    assert "alma.files is not made yet" in detail(project("doctor", "--json").json, "database")
+    with ALMA.from_config(CONFIG) as alma:
+        alma.learn("helena", "Test the login form", "success")
+    assert "alma.files: 1 memories" in detail(project("doctor", "--json").json, "database")

@@ -173,14 +173,18 @@ def check_storage(folder: Path) -> str:
 
 def _database(settings: "Settings", config: Path) -> Iterator[Finding]:
     path = settings.storage_dir / settings.db_name
-    if path.exists():
+    if settings.storage == "file":
+        path = path.with_suffix(".files")
+    if settings.storage == "postgres":
+        yield _finding("database", lambda: check_database(config, "the PostgreSQL store"))
+    elif path.exists():
         yield _finding("database", lambda: check_database(config, path))
     else:
         yield Finding("database", "info", f"{path} is not made yet")
 
 
-def check_database(config: Path, path: Path) -> str:
-    """Checks that the database opens with the configured embedder, and verifies."""
+def check_database(config: Path, path: Path | str) -> str:
+    """Checks that the database opens with the configured embedder, and verifies. `path` says what it is."""
     from alma import ALMA
 
     with ALMA.from_config(config) as alma:
