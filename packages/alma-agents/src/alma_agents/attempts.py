@@ -146,7 +146,7 @@ def _changed(open_ones: dict[str, _Open], change: _Change) -> None:
 def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: str) -> None:
     """Adds a successful command that changes something; what `git checkout` and the like take back is removed."""
     for _, words in shell.read(event.command, event.cwd or root)[0]:
-        bare = shell._stripped(words)
+        bare = shell.stripped(words)
         if not bare:
             continue
         if bare[0] == "git" and bare[1:2] and bare[1] in ("checkout", "restore", "stash", "reset"):

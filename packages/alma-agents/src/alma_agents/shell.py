@@ -124,7 +124,7 @@ def judged(line: str, ok: bool, root: str = "") -> Command | None:
     parts, in_background = read(line, root)
     if not parts or in_background:
         return None
-    whole = [(operator, _stripped(words)) for operator, words in parts]
+    whole = [(operator, stripped(words)) for operator, words in parts]
     if any(words[:1] == ["!"] for _, words in whole):
         return None
     pipes = any(words[:1] == ["set"] and "pipefail" in words for _, words in whole)
@@ -165,15 +165,15 @@ def passed(line: str, root: str = "") -> list[Command]:
         return []
     found = []
     for operator, words in reversed(parts):
-        stripped = _stripped(words)
-        if stripped and kind_of(stripped) in JUDGED:
-            found.append(_command(stripped, line.split("<<", 1)[1] if "<<" in line else ""))
+        bare = stripped(words)
+        if bare and kind_of(bare) in JUDGED:
+            found.append(_command(bare, line.split("<<", 1)[1] if "<<" in line else ""))
         if operator != "&&":
             break
     return found
 
 
-def _stripped(words: list[str]) -> list[str]:
+def stripped(words: list[str]) -> list[str]:
     """Returns a command without assignments, `sudo`, `timeout 60` and the like, and without `uv run` and its kin."""
     words = list(words)
     while words:

@@ -157,7 +157,7 @@ class SelfModel:
         self._clock = clock or (lambda: datetime.now(UTC))
 
     def read(self) -> Graph:
-        """Returns the graph, the user and the project and the user's preferences in it."""
+        """Returns the graph as it is stored, with the user's preferences as further nodes."""
         stored, _ = self._stored()
         nodes, links = list(stored.nodes), list(stored.links)
         for preference in self._preferences():

@@ -1,4 +1,4 @@
-"""What one write changes for attempts and for single steps of one agent is stored whole."""
+"""An episode whose beginning is stored late counts as one that is stored at once."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def counted(alma) -> list[tuple[str, float, int]]:
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_steps_and_the_attempt_of_one_write_count_as_those_of_several_writes_do(tmp_path, times):
+def test_steps_and_attempts_of_deferred_episodes_count_as_those_of_others_do(tmp_path, times):
     found = {}
     for deferred in (False, True):
         folder = tmp_path / str(deferred)
