@@ -184,8 +184,9 @@ def backends(session: nox.Session) -> None:
 
 @nox.session
 def vectors(session: nox.Session) -> None:
-    """Vectors in Qdrant, by the local mode of its client."""
-    test_adapter(session, "qdrant")
+    """Vectors in Qdrant, by the local mode of its client; in Pinecone and Azure Cosmos DB, by their clients against servers of the tests."""
+    sync(session, "--package", "alma-qdrant", "--package", "alma-pinecone", "--package", "alma-azure", "--group", "test")
+    run_suites(session, "tests/qdrant", "tests/pinecone", "tests/azure", PARALLEL)
 
 
 @nox.session
@@ -222,6 +223,41 @@ def mcp(session: nox.Session) -> None:
 def agents(session: nox.Session) -> None:
     """Coding agents: hooks, attempts, installing, transcripts."""
     test_adapter(session, "agents")
+
+
+@nox.session
+def telemetry(session: nox.Session) -> None:
+    """Traces and metrics, with the exporters of OpenTelemetry's own library that keep them in memory."""
+    sync(session, "--package", "alma-core", "--extra", "otel", "--extra", "harness", "--group", "test", "--group", "telemetry")
+    run_suites(session, "tests/telemetry", PARALLEL)
+
+
+@nox.session(name="harness-pydantic-ai")
+def harness_pydantic_ai(session: nox.Session) -> None:
+    """Agents of PydanticAI in a harness."""
+    sync(session, "--package", "alma-harness", "--extra", "pydantic-ai", "--group", "test")
+    run_suites(session, "tests/harness_pydantic_ai", PARALLEL)
+
+
+@nox.session(name="harness-openai-agents")
+def harness_openai_agents(session: nox.Session) -> None:
+    """Agents of the OpenAI Agents SDK in a harness."""
+    sync(session, "--package", "alma-harness", "--extra", "openai-agents", "--group", "test")
+    run_suites(session, "tests/harness_openai_agents", PARALLEL)
+
+
+@nox.session(name="harness-smolagents")
+def harness_smolagents(session: nox.Session) -> None:
+    """Agents of smolagents in a harness."""
+    sync(session, "--package", "alma-harness", "--extra", "smolagents", "--group", "test")
+    run_suites(session, "tests/harness_smolagents", PARALLEL)
+
+
+@nox.session(name="harness-chats")
+def harness_chats(session: nox.Session) -> None:
+    """Chat loops with the clients of OpenAI and Anthropic, against a server on loopback."""
+    sync(session, "--package", "alma-harness", "--group", "test", "--group", "chats")
+    run_suites(session, "tests/harness_chats", PARALLEL)
 
 
 @nox.session(name="mcp-lowest")

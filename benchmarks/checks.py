@@ -2,8 +2,9 @@
 
 A pair is a pattern that is stated as an anti-pattern, an action about to be taken, and whether the one should warn of the other. There are two sets.
 The limits and rules were tuned on `data/check_tuning.jsonl`, three quarters of which were written before anything was built. `check_held_out.jsonl`
-was written before, too, in other verbs, tools and phrasing; of it only the totals by kind were looked at. `check_judging.jsonl`, which `--held-out`
-takes, was written later, before words were weighed, in domains of its own. An agent that knows the pattern of a pair alone is asked. Another agent
+was written before, too, in other verbs, tools and phrasing; it is spent: weights are fitted on it as well. `check_judging.jsonl`, which `--held-out`
+takes, was written later, before words were weighed, in domains of its own, and `check_judging_2.jsonl` before they were weighed again, in words still
+further off; of these only the totals by kind were looked at. An agent that knows the pattern of a pair alone is asked. Another agent
 knows the patterns of all pairs; what it is warned of beside the pair's own is counted apart: nobody labelled that, and most of it is right.
 
 The labelled pairs of strategies (`data/strategy_pairs.jsonl`) are asked in the same way. Of those that only look alike the narrower ones are left

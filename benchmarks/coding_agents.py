@@ -25,7 +25,7 @@ from alma_agents.hosts import event_of
 from alma_agents.learning import learned, rebuild
 from alma_agents.signatures import error_of
 from alma_agents.transcripts import events
-from benchmarks import gates
+from benchmarks import coding_agents_hard, gates
 from benchmarks.gates import Gate
 from benchmarks.screen import wide_console
 
@@ -306,15 +306,34 @@ def figures(seed: int, folder: Path, *, show: bool = False) -> list[Gate]:
     if show:
         print("\n".join(str(row) for row in rows if row[2] is not row[3]))
     found, right, there = pairs(seed)
+    hard = list(coding_agents_hard.verdicts())
+    hard_given = [row for row in hard if row[2] is not None]
+    hard_judged = [row for row in hard if row[1] is not None]
+    sequences = list(coding_agents_hard.sequences())
+    if show:
+        print("\n".join(str(row) for row in (*hard, *sequences) if row[1] is not row[2] and row[1] != row[2]))
+    judged_right, judged_there, judged_wrong, judged_asked, _ = coding_agents_hard.reworded(1)
     back_right, back, reworded_right, reworded, wrong = history(folder, seed)
     return [
         Gate("labelled events", len(rows), "events", 300, more_is_better=True),
         Gate("verdicts: precision", sum(row[2] is row[3] for row in given) / len(given), "", 0.98, more_is_better=True),
         Gate("verdicts: recall", sum(row[2] is row[3] for row in judged) / len(judged), "", more_is_better=True),
+        Gate("hard set: events", len(hard), "events", 150, more_is_better=True),
+        Gate("hard set: precision", sum(row[1] is row[2] for row in hard_given) / len(hard_given), "", 0.98, more_is_better=True),
+        Gate("hard set: recall", sum(row[1] is row[2] for row in hard_judged) / len(hard_judged), "", more_is_better=True),
+        Gate(
+            "hard set: sessions read right",
+            sum(row[1] == row[2] for row in sequences) / len(sequences),
+            "",
+            0.95,
+            more_is_better=True,
+        ),
         Gate("fail-fix pairs: precision", right / max(found, 1), "", 0.95, more_is_better=True),
         Gate("fail-fix pairs: recall", right / there, "", more_is_better=True),
         Gate("failures that come back: right fix", back_right / back, "", 0.8, more_is_better=True),
         Gate("the same, reworded", reworded_right / reworded, "", more_is_better=True),
+        Gate("reworded by other tools, judging half: right fix", judged_right / judged_there, "", more_is_better=True),
+        Gate("reworded by other tools, judging half: wrong fixes", judged_wrong / judged_asked, "", 0.02),
         Gate("wrong fixes, of all failures", wrong / (back + 100), "", 0.02),
     ]
 

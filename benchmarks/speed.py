@@ -1,8 +1,10 @@
 """How quick ALMA is, and beside it the public reference in the same run: `python -m benchmarks.speed --data FILE [--peer PYTHON]`.
 
-Texts are real (LongMemEval turns cut to the length of a task), vectors are hashed and the same for both, and making them is not counted.
+Texts are real (LongMemEval turns cut to the length of a task; beyond their number, halves of two), vectors are hashed and the same for both, and
+making them is not counted.
 Subjects take turns in small blocks, so that whatever else the machine does hits all of them alike. They learn, then they answer, then they do
-both in turn as an agent does, where each call finds the processor's caches full of what the other one needed.
+both in turn as an agent does, where each call finds the processor's caches full of what the other one needed. Last come the other calls and small
+readers beside the large one (`benchmarks.speed_calls`).
 """
 
 import argparse
@@ -20,7 +22,7 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from benchmarks import gates
+from benchmarks import gates, speed_calls, speed_picture
 from benchmarks.arguments import positive
 from benchmarks.gates import Gate
 from benchmarks.measures import percentile
@@ -47,6 +49,7 @@ class Times:
     retrieve: list[float] = field(default_factory=list)
     learn_between: list[float] = field(default_factory=list)
     retrieve_between: list[float] = field(default_factory=list)
+    others: Mapping[str, Sequence[float]] = field(default_factory=dict)
     encodes: int = 0
 
 
@@ -99,6 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(str(error))
     machine = f"{_machine()}, load {before} before and {_load()} after"
     gates.show(console, result, f"Speed, embedding not counted; {machine}")
+    if options.picture:
+        options.picture.write_text(speed_picture.drawn(result, plan.sizes), encoding="utf-8")
     if options.json:
         gates.write_json(options.json, result, machine=machine, sizes=list(plan.sizes), rounds=plan.rounds, block=plan.block)
     gates.enforce(result)
@@ -118,6 +123,8 @@ def measure(plan: Plan, folder: Path, progress: Progress) -> list[Gate]:
             _fill_peer(peer, plan.tasks[: plan.peer_size], progress)
             subjects[PEER] = peer
         times = _take_turns(plan, subjects, progress)
+        for size, others in _other_calls(plan, stores, progress).items():
+            times[str(size)].others = others
         passages = _passages(plan, folder, progress) if plan.passages else []
     result = _task_gates(plan, times, fillings)
     result += passages
@@ -151,6 +158,22 @@ def _take_turns(plan: Plan, subjects: Mapping[str, Subject], progress: Progress)
     return times
 
 
+def _other_calls(
+    plan: Plan, stores: Mapping[int, AlmaSubject], progress: Progress
+) -> Mapping[int, Mapping[str, Sequence[float]]]:
+    """Every store makes all other calls for a few queries, round after round."""
+    calls = {}
+    for size, store in stores.items():
+        speed_calls.fill_beside(store, plan.fresh)
+        calls[size] = speed_calls.OtherCalls(store)
+    pairs = zip(plan.queries, plan.fresh, strict=False)
+    for _ in progress.track(range(plan.rounds), description="other calls"):
+        asked = list(islice(pairs, plan.block // 2))
+        for one in calls.values():
+            one.make(asked)
+    return {size: one.times for size, one in calls.items()}
+
+
 def _task_gates(plan: Plan, times: Mapping[str, Times], fillings: Mapping[int, Filling]) -> list[Gate]:
     result = []
     peer = times.get(PEER)
@@ -159,6 +182,7 @@ def _task_gates(plan: Plan, times: Mapping[str, Times], fillings: Mapping[int, F
         result += _retrieve_gates(size, mine, peer if size == plan.peer_size else None)
         result += _learn_gates(size, mine, peer if size == plan.peer_size else None)
         result += _between_gates(size, mine, peer if size == plan.peer_size else None)
+        result += speed_calls.gates(size, mine.others)
         filling = fillings[size]
         result.append(
             Gate(f"learn_many, up to {size:,}", filling.count / filling.seconds, "/s", limit=3_000, more_is_better=True)
@@ -171,7 +195,7 @@ def _task_gates(plan: Plan, times: Mapping[str, Times], fillings: Mapping[int, F
 
 
 def _retrieve_gates(size: int, mine: Times, peer: Times | None) -> list[Gate]:
-    limits = {10_000: (3.0, None, 4.2, None), 100_000: (5.0, 15.0, 71.0, 116.0)}
+    limits = {10_000: (3.0, None, 4.2, None), 100_000: (5.0, 15.0, 71.0, 116.0), 1_000_000: (60.0, 200.0, None, None)}
     middle, slow, usual_middle, usual_slow = limits.get(size, (None, None, None, None))
     return [
         Gate(
@@ -182,7 +206,11 @@ def _retrieve_gates(size: int, mine: Times, peer: Times | None) -> list[Gate]:
             reference=percentile(peer.retrieve, share) if peer else usual,
             is_same_run=peer is not None,
         )
-        for name, share, limit, usual in (("p50", 0.5, middle, usual_middle), ("p95", 0.95, slow, usual_slow))
+        for name, share, limit, usual in (
+            ("p50", 0.5, middle, usual_middle),
+            ("p95", 0.95, slow, usual_slow),
+            ("p99", 0.99, None, None),
+        )
     ]
 
 
@@ -257,7 +285,7 @@ def _seen_from_outside(folder: Path, size: int, text_bytes: int, plan: Plan) -> 
     taken = disk(folder, text_bytes)
     queries = plan.queries
     seen = probe(folder, [next(queries) for _ in range(PROBES)])
-    count = size + len(plan.fresh)
+    count = size + len(plan.fresh) + 3 * speed_calls.BESIDE
     return [
         Gate(f"open in a new process, {size:,} memories", seen.open_seconds, "s"),
         Gate(f"first retrieve there, {size:,} memories", seen.first_seconds, "s"),
@@ -335,6 +363,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=positive, default=ROUNDS, help=f"turns that each subject has (default: {ROUNDS})")
     parser.add_argument("--block", type=positive, default=BLOCK, help=f"calls of each sort a turn (default: {BLOCK})")
     parser.add_argument("--dir", type=Path, metavar="FOLDER", help="where the stores are made: the disk that is measured")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw cost against size here, as SVG")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
     return parser
 

@@ -76,11 +76,11 @@ class AlmaSubject:
 
     def learn(self, tasks: Sequence[Task]) -> list[float]:
         """Durable, one call a task."""
-        return [self._timed(partial(self._alma.learn, **_arguments(task)))[0] for task in tasks]
+        return [self.timed(partial(self._alma.learn, **_arguments(task)))[0] for task in tasks]
 
     def retrieve(self, queries: Sequence[str]) -> list[float]:
         """One call a query. Several of which none finds anything are a fault of the benchmark and an error."""
-        answers = [self._timed(partial(self._alma.retrieve, task=query, agent=AGENT)) for query in queries]
+        answers = [self.timed(partial(self._alma.retrieve, task=query, agent=AGENT)) for query in queries]
         if len(queries) > 1 and not any(answer.total_items for _, answer in answers):
             raise RuntimeError(f"none of {len(queries)} retrievals found anything")
         return [milliseconds for milliseconds, _ in answers]
@@ -113,11 +113,11 @@ class AlmaSubject:
         seconds = 0.0
         for start in range(0, len(items), BATCH):
             batch = items[start : start + BATCH]
-            seconds += self._timed(partial(store, batch))[0] / 1e3
+            seconds += self.timed(partial(store, batch))[0] / 1e3
             advance(len(batch))
         return seconds
 
-    def _timed(self, call: Callable[[], Result]) -> tuple[float, Result]:
+    def timed(self, call: Callable[[], Result]) -> tuple[float, Result]:
         """The milliseconds that a call took besides embedding, and what it gave."""
         embedding = self._embedder.texts.seconds
         start = perf_counter()

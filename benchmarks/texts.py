@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ STRATEGIES = 200
 PASSAGE_CHARS = 600
 FAILURE_EVERY = 5
 UNSEEN_EVERY = 10
+MOST_MIXED = 10
+"""At most this many times as many texts as a file has are made."""
 
 _SPACE = re.compile(r"\s+")
 
@@ -34,7 +37,11 @@ class Task:
 
 
 class RealTexts:
-    """The texts of a LongMemEval file, each once, users' before assistants', shuffled by a fixed seed. `DataError` if there are too few."""
+    """The texts of a LongMemEval file, each once, users' before assistants', shuffled by a fixed seed.
+
+    Where there are too few, others are made: the first half of the words of one and the second half of another, drawn by a fixed seed. So the
+    words are as frequent as they are, but two that stand together less so. `DataError` if more than `MOST_MIXED` times as many are needed.
+    """
 
     def __init__(self, path: Path) -> None:
         records = read_records(path)
@@ -65,13 +72,25 @@ class RealTexts:
             found.update(dict.fromkeys(_pieces(text, chars)))
             if len(found) >= count:
                 break
-        if len(found) < count:
+        if len(found) < count and len(found) * min(MOST_MIXED, len(found) // 4) < count:
             raise DataError(
                 f"{self._path} has {len(found):,} texts of {chars} characters, {count:,} are needed; use fewer sizes or more data"
             )
         chosen = list(found)[:count]
         random.Random(0).shuffle(chosen)
-        return chosen
+        return [*chosen, *islice(_mixed(chosen, chars), count - len(chosen))]
+
+
+def _mixed(texts: Sequence[str], chars: int) -> Iterator[str]:
+    """Texts that begin as one of the given ones and end as another, without end, none of them twice."""
+    drawn, made = random.Random(2), set(texts)
+    words = [text.split() for text in texts]
+    while True:
+        one, other = drawn.choice(words), drawn.choice(words)
+        text = " ".join([*one[: len(one) // 2], *other[len(other) // 2 :]])[:chars]
+        if text and text not in made:
+            made.add(text)
+            yield text
 
 
 def _strategy(number: int, known: Sequence[str], unseen: Iterator[str]) -> str:

@@ -5,7 +5,7 @@ All questions on one conversation share its sessions. Sessions are shuffled by a
 
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 
 ADVERSARIAL = 5
 
 _SESSION = re.compile(r"session_(\d+)")
-_EVIDENCE = re.compile(r"D(\d+):\d+")
+_EVIDENCE = re.compile(r"D(\d+):(\d+)")
 
 
 def read_questions(path: Path, *, limit: int | None = None, seed: int = 0) -> list[Question]:
@@ -39,8 +39,12 @@ def _questions(record: Mapping[str, Any], number: int, seed: int) -> Iterator[Qu
     sessions = tuple(Session(_turns(told[name]), _time(told.get(f"{name}_date_time"))) for name in names)
     places = {int(name.removeprefix("session_")): place for place, name in enumerate(names)}
     asked_at = max((session.time for session in sessions if session.time), default=None)
+    turns = _turn_places(told, names)
+    secrets = tuple(str(turn["dia_id"]) for name in names for turn in told[name] if "dia_id" in turn)
     for entry in record["qa"]:
-        evidence = {int(found[1]) for text in entry.get("evidence") or () for found in _EVIDENCE.finditer(str(text))}
+        marks = [found for text in entry.get("evidence") or () for found in _EVIDENCE.finditer(str(text))]
+        evidence = {int(found[1]) for found in marks}
+        said = {(int(found[1]), int(found[2])) for found in marks}
         if evidence:
             yield Question(
                 text=entry["question"],
@@ -50,7 +54,20 @@ def _questions(record: Mapping[str, Any], number: int, seed: int) -> Iterator[Qu
                 gold=frozenset(places[session] for session in evidence if session in places),
                 missing=sum(session not in places for session in evidence),
                 asked_at=asked_at,
+                gold_turns=frozenset(turns[turn] for turn in said if turn in turns),
+                missing_turns=sum(turn not in turns for turn in said),
+                secrets=secrets,
             )
+
+
+def _turn_places(told: Mapping[str, Any], names: Sequence[str]) -> dict[tuple[int, int], tuple[int, int]]:
+    """Where each turn stands, by the numbers of its session and its own in the evidence: the place of the session, and its own there."""
+    return {
+        (int(found[1]), int(found[2])): (place, number)
+        for place, name in enumerate(names)
+        for number, turn in enumerate(turn for turn in told[name] if _said(turn))
+        if (found := _EVIDENCE.fullmatch(str(turn.get("dia_id"))))
+    }
 
 
 def _turns(turns: list[Mapping[str, str]]) -> tuple[Turn, ...]:

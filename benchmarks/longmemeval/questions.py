@@ -5,8 +5,8 @@ shuffled by a seed and known by their place afterwards. What was gold is kept ap
 """
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,9 @@ class Question:
     """A question with its haystack, and apart from it the places of the gold sessions in the haystack.
 
     `missing` counts gold sessions that the haystack does not hold: they cannot be found.
-    `asked_at` is when the question was asked, `None` where the data do not say.
+    `asked_at` is when the question was asked, `None` where the data do not say. `gold_turns` are the turns with the evidence, each as the place
+    of its session and its own place there, and `missing_turns` those that are not there; none where the data name none. `secrets` are ids in the
+    data, for the guard that looks for them in what is stored.
     """
 
     text: str
@@ -48,6 +50,29 @@ class Question:
     gold: frozenset[int]
     missing: int
     asked_at: datetime | None = None
+    gold_turns: frozenset[tuple[int, int]] = frozenset()
+    missing_turns: int = 0
+    secrets: tuple[str, ...] = ()
+
+
+def in_one_store(questions: Sequence[Question]) -> list[Question]:
+    """Returns the questions with the sessions of all of them as their haystack, each session once; of equal ones the first."""
+    place_of: dict[tuple[Turn, ...], int] = {}
+    kept: list[Session] = []
+    for question in questions:
+        for session in question.sessions:
+            if session.turns not in place_of:
+                place_of[session.turns] = len(kept)
+                kept.append(session)
+    sessions = tuple(kept)
+
+    def moved(question: Question) -> Question:
+        to = [place_of[session.turns] for session in question.sessions]
+        gold = frozenset(to[place] for place in question.gold)
+        turns = frozenset((to[place], turn) for place, turn in question.gold_turns)
+        return replace(question, sessions=sessions, gold=gold, gold_turns=turns)
+
+    return [moved(question) for question in questions]
 
 
 def read_questions(path: Path, *, limit: int | None = None, seed: int = 0) -> list[Question]:
@@ -71,20 +96,31 @@ def _question(record: Mapping[str, Any], number: int, seed: int) -> Question:
     order = list(range(len(ids)))
     random.Random(f"{seed} {number}").shuffle(order)
     evidence = set(record["answer_session_ids"])
+    gold = frozenset(new for new, old in enumerate(order) if ids[old] in evidence)
     return Question(
         text=record["question"],
         kind=record["question_type"],
         is_abstention=record["question_id"].endswith(ABSTENTION),
         sessions=tuple(_session(sessions[old], times[old]) for old in order),
-        gold=frozenset(new for new, old in enumerate(order) if ids[old] in evidence),
+        gold=gold,
         missing=len(evidence - set(ids)),
         asked_at=_time(record.get("question_date")),
+        gold_turns=frozenset((new, place) for new in gold for place in _answering(sessions[order[new]])),
+        secrets=(record["question_id"], *ids),
     )
 
 
-def _session(turns: Sequence[Mapping[str, str]], time: str | None) -> Session:
-    told = (Turn(turn["role"], turn["content"].strip()) for turn in turns)
-    return Session(tuple(turn for turn in told if turn.text), _time(time))
+def _session(turns: Sequence[Mapping[str, Any]], time: str | None) -> Session:
+    return Session(tuple(Turn(turn["role"], turn["content"].strip()) for turn in _told(turns)), _time(time))
+
+
+def _answering(turns: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    """The places of the turns that are marked as evidence."""
+    return (place for place, turn in enumerate(_told(turns)) if turn.get("has_answer"))
+
+
+def _told(turns: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [turn for turn in turns if turn["content"].strip()]
 
 
 def _time(text: str | None) -> datetime | None:

@@ -11,8 +11,9 @@ from rich.table import Table
 from benchmarks.longmemeval.questions import Question
 from benchmarks.measures import all_at, any_at, interval, mean, ndcg_at, reciprocal_rank
 
-Ranking = Sequence[int]
-Measure = Callable[[Ranking, frozenset[int]], float]
+Ranking = Sequence[Any]
+Gold = frozenset[Any]
+Measure = Callable[[Ranking, Gold], float]
 
 MEASURES: Mapping[str, Measure] = {
     "any@1": lambda ranking, gold: any_at(ranking, gold, 1),
@@ -23,6 +24,29 @@ MEASURES: Mapping[str, Measure] = {
     "NDCG@10": lambda ranking, gold: ndcg_at(ranking, gold, 10),
     "MRR": reciprocal_rank,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What is ranked, sessions or turns: which of them a question needs, those that cannot be found included."""
+
+    name: str
+    gold: Callable[[Question], Gold]
+    possible: Callable[[Question], Gold]
+
+
+def _gold_sessions(question: Question) -> Gold:
+    """The gold places; sessions that the haystack lacks stand for themselves, below zero, and are never found."""
+    return question.gold | frozenset(range(-question.missing, 0))
+
+
+def _gold_turns(question: Question) -> Gold:
+    return question.gold_turns | frozenset((-1, number) for number in range(question.missing_turns))
+
+
+SESSIONS = Level("sessions", _gold_sessions, lambda question: question.gold)
+TURNS = Level("turns", _gold_turns, lambda question: question.gold_turns)
+
 OVERALL = "all questions"
 ANSWERABLE = "without abstention"
 CEILING = "attainable"
@@ -41,24 +65,33 @@ class Row:
     intervals: Mapping[str, tuple[float, float]]
 
 
-def rows(mode: str, questions: Sequence[Question], rankings: Sequence[Ranking]) -> list[Row]:
+def rows(mode: str, questions: Sequence[Question], rankings: Sequence[Ranking], level: Level = SESSIONS) -> list[Row]:
     """One row overall, one without abstention questions, one for each type of question."""
     groups: dict[str, list[int]] = {OVERALL: list(range(len(questions)))}
     groups[ANSWERABLE] = [place for place, question in enumerate(questions) if not question.is_abstention]
     for kind in sorted({question.kind for question in questions}):
         groups[kind] = [place for place, question in enumerate(questions) if question.kind == kind]
-    return [_row(mode, group, [questions[i] for i in places], [rankings[i] for i in places]) for group, places in groups.items()]
+    return [
+        _row(mode, group, [questions[i] for i in places], [rankings[i] for i in places], level)
+        for group, places in groups.items()
+    ]
 
 
-def ceiling(questions: Sequence[Question]) -> Row:
+def ceiling(questions: Sequence[Question], level: Level = SESSIONS) -> Row:
     """What a perfect ranking would score: less than 1 where there are more gold sessions than places, or some are not in the haystack."""
-    perfect = _row("", CEILING, questions, [sorted(question.gold) for question in questions])
+    perfect = _row("", CEILING, questions, [sorted(level.possible(question)) for question in questions], level)
     return replace(perfect, intervals={})
 
 
-def gains(mode: str, others: Sequence[str], questions: Sequence[Question], found: Mapping[str, Sequence[Ranking]]) -> list[Row]:
+def gains(
+    mode: str,
+    others: Sequence[str],
+    questions: Sequence[Question],
+    found: Mapping[str, Sequence[Ranking]],
+    level: Level = SESSIONS,
+) -> list[Row]:
     """How much better a mode is than each of the others: the mean of the differences, question by question, with its interval."""
-    return [_gain(mode, other, questions, found) for other in others]
+    return [_gain(mode, other, questions, found, level) for other in others]
 
 
 def unbeaten(mode: str, others: Sequence[str], result: Sequence[Row]) -> list[str]:
@@ -73,19 +106,19 @@ def unbeaten(mode: str, others: Sequence[str], result: Sequence[Row]) -> list[st
     ]
 
 
-def _gain(mode: str, other: str, questions: Sequence[Question], found: Mapping[str, Sequence[Ranking]]) -> Row:
-    better, worse = _values(questions, found[mode]), _values(questions, found[other])
+def _gain(mode: str, other: str, questions: Sequence[Question], found: Mapping[str, Sequence[Ranking]], level: Level) -> Row:
+    better, worse = _values(questions, found[mode], level), _values(questions, found[other], level)
     differences = {name: [a - b for a, b in zip(better[name], worse[name], strict=True)] for name in MEASURES}
     return _summary(f"{mode} - {other}", OVERALL, differences, with_intervals=True)
 
 
-def _row(mode: str, group: str, questions: Sequence[Question], found: Sequence[Ranking]) -> Row:
-    return _summary(mode, group, _values(questions, found), with_intervals=group in (OVERALL, ANSWERABLE))
+def _row(mode: str, group: str, questions: Sequence[Question], found: Sequence[Ranking], level: Level) -> Row:
+    return _summary(mode, group, _values(questions, found, level), with_intervals=group in (OVERALL, ANSWERABLE))
 
 
-def _values(questions: Sequence[Question], found: Sequence[Ranking]) -> dict[str, list[float]]:
+def _values(questions: Sequence[Question], found: Sequence[Ranking], level: Level) -> dict[str, list[float]]:
     """Each measure of each question."""
-    pairs = [(ranking, _gold(question)) for question, ranking in zip(questions, found, strict=True)]
+    pairs = [(ranking, level.gold(question)) for question, ranking in zip(questions, found, strict=True)]
     return {name: [measure(ranking, gold) for ranking, gold in pairs] for name, measure in MEASURES.items()}
 
 
@@ -93,11 +126,6 @@ def _summary(mode: str, group: str, values: Mapping[str, list[float]], *, with_i
     count = len(next(iter(values.values())))
     intervals = {name: interval(each) for name, each in values.items()} if with_intervals else {}
     return Row(mode, group, count, {name: mean(each) for name, each in values.items()}, intervals)
-
-
-def _gold(question: Question) -> frozenset[int]:
-    """The gold places; sessions that the haystack lacks stand for themselves, below zero, and are never found."""
-    return question.gold | frozenset(range(-question.missing, 0))
 
 
 def show(console: Console, result: Sequence[Row], title: str) -> None:

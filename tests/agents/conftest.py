@@ -1,8 +1,12 @@
-"""Every test has a key of its own: none is made in the home of who runs them."""
+"""Every test has a key of its own, and makes none in the home of the user who runs it. The benchmarks, which are no installed package, can be
+imported."""
 
+import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 """Past transcripts: learned once, whatever is torn or unknown in them."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,57 @@ def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         pytest.raises(ValidationError, match="does not exist"),
     ):
         ingest_conversations(tmp_path / "no", alma=alma)
+
+
+def opencode(path: Path) -> Path:
+    """A database with both versions' tables; the second has a copy of a call of the first."""
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE session (id TEXT, directory TEXT, parent_id TEXT)")
+        database.execute("CREATE TABLE message (id TEXT, session_id TEXT, data TEXT)")
+        database.execute("CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT)")
+        database.execute("CREATE TABLE session_message (session_id TEXT, type TEXT, seq INTEGER, data TEXT)")
+        database.execute("INSERT INTO session VALUES ('one', '/p', NULL), ('two', '/p', NULL)")
+
+        def state(command: str, code: int, **more: object) -> dict[str, object]:
+            known = {"status": "completed", "input": {"command": command}, "metadata": {"exit": code}}
+            return {**known, "output": f"Error: Cannot find module 'x{code}'", **more}
+
+        calls = [("a", state("npm test", 1)), ("b", state("npm install x1", 0)), ("c", state("npm test", 0))]
+        for name, each in calls:
+            part = {"type": "tool", "tool": "bash", "callID": name, "state": each}
+            database.execute("INSERT INTO part VALUES (?, 'm', 'one', ?)", (name, json.dumps(part)))
+        database.execute("INSERT INTO part VALUES ('d', 'm', 'one', 'torn {')")
+        second = [*calls[:1], ("e", {"status": "error", "input": {"command": "npm run e2e"}, "error": "denied"})]
+        content = [{"type": "tool", "id": f"2{name}", "name": "shell", "state": each} for name, each in second]
+        database.execute("INSERT INTO session_message VALUES ('two', 'assistant', 1, ?)", (json.dumps({"content": content}),))
+        database.execute("INSERT INTO session_message VALUES ('two', 'user', 0, ?)", (json.dumps({"text": "run"}),))
+    database.close()
+    return path
+
+
+def test_the_database_of_opencode_is_read_and_left_as_it_is(tmp_path: Path) -> None:
+    file = opencode(tmp_path / "opencode.db")
+    before = file.read_bytes()
+    with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as alma:
+        first = ingest_conversations(tmp_path / "opencode.db", alma=alma)
+        again = ingest_conversations(file, alma=alma)
+        found = {(one.agent, one.success, one.strategy_used) for one in alma.list_memories("outcome")}
+
+    assert found == {("opencode", True, "run npm install x1"), ("opencode", False, "")}
+    assert (first.saved, again.saved, first.sessions) == (2, 0, 2)
+    assert file.read_bytes() == before
+
+
+def test_a_database_of_something_else_is_named(tmp_path: Path) -> None:
+    (tmp_path / "opencode.db").write_bytes(b"SQLite format 3\0" + b"x" * 200)
+    with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as alma:
+        report = ingest_conversations(tmp_path, alma=alma)
+    assert "no database of opencode" in report.skipped[str(tmp_path / "opencode.db")]
+
+
+def test_a_transcript_of_cursor_is_named(tmp_path: Path) -> None:
+    lines = [{"role": role, "message": {"content": [{"type": "text", "text": "run tests"}]}} for role in ("user", "assistant")]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as alma:
+        report = ingest_conversations(tmp_path / "c.jsonl", alma=alma)
+    assert "no results of tools" in str(report.skipped)

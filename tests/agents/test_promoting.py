@@ -1,10 +1,21 @@
 """Rules as a marked block of a file of instructions, and the figure of whether they help."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+import yaml
+from typer.testing import CliRunner
+
 from alma import ALMA
+from alma_agents import index
+from alma_agents.attempts import Session
+from alma_agents.events import TOOL, Event
+from alma_agents.learning import learned, rebuild
 from alma_agents.lifting import lift_of
 from alma_agents.promoting import BEGIN, promoted
+from alma_agents.warning import note_commands
+from alma_cli.app import app
 
 
 def test_a_rule_enters_the_block_and_leaves_it_with_the_rest_untouched(tmp_path: Path) -> None:
@@ -28,3 +39,96 @@ def test_the_interval_of_a_placebo_holds_zero(tmp_path: Path) -> None:
         found = lift_of(alma)
     assert found["lower"] < 0 < found["upper"]
     assert (found["sessions with notes"], found["sessions held out"]) == (20, 20)
+
+
+def taught(folder: Path, sessions: range, *, at: datetime | None = None) -> ALMA:
+    """A clone's memory: in each session the same failure was repaired in the same way; another command keeps failing."""
+    alma = ALMA.open(folder, project_id="p", embedding_provider="hash", **({} if at is None else {"clock": lambda: at}))
+    for number in sessions:
+        session = Session()
+        known = {"host": "codex", "session": f"s{number}", "kind": TOOL, "tool": "shell", "at": 1_790_000_000.0 + number}
+        steps = (("pytest", False), ("pip install flask", True), ("pytest", True), ("npm run e2e", False))
+        made = [
+            Event(
+                **known, call=f"{number}-{place}", command=command, ok=ok, output="" if ok else f"No module named 'flask{place}'"
+            )
+            for place, (command, ok) in enumerate(steps)
+        ]
+        found = [attempt for event in made for attempt in session.add(event)] + session.end()
+        learned(alma, found)
+        note_commands(alma, f"s{number}", session.ran)
+    return alma
+
+
+def shown(alma: ALMA, folder: Path) -> tuple[list[str], list[tuple[str, ...]], dict[str, object]]:
+    """What a memory says: its outcomes without their ids, the fixes and the warnings of the hooks. Rules are left out: an import keeps the evidence
+    of the memory that it comes to, so which counts they have depends on the order."""
+    (folder.parent / "config.yaml").write_text("alma: {project_id: p}")
+    rebuild(alma, str(folder))
+    content = index.load(str(folder))
+    plain = {"id", "created_at", "updated_at"}
+    outcomes = sorted(str(one.model_dump(exclude=plain)) for one in alma.list_memories("outcome", limit=500))
+    return outcomes, sorted((fix["command"], fix["strategy"], fix["told"]) for fix in content["fixes"]), content["warnings"]
+
+
+def test_the_exports_of_two_clones_merge_in_any_order(tmp_path: Path) -> None:
+    exported = []
+    for name, sessions in (("one", range(4)), ("two", range(3, 8))):
+        with taught(tmp_path / name, sessions) as alma:
+            alma.export(tmp_path / f"{name}.jsonl")
+            exported.append(tmp_path / f"{name}.jsonl")
+    said = []
+    for name, order in (("forth", exported), ("back", exported[::-1])):
+        with ALMA.open(tmp_path / name, project_id="p", embedding_provider="hash") as alma:
+            for file in order:
+                alma.import_from(file, on_conflict="skip")
+            said.append(shown(alma, tmp_path / f"{name}-agents"))
+
+    assert said[0] == said[1]
+    assert len(said[0][0]) > 8
+    assert "passed" in said[0][1][0][2]
+    assert "8 sessions" in str(said[0][2])
+
+
+def test_a_learned_rule_has_its_counts_and_ends(tmp_path: Path) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    now = [start]
+    with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash", clock=lambda: now[0]) as alma:
+        for number in range(6):
+            alma.learn(
+                agent="codex",
+                task="deploy the shop",
+                outcome="success",
+                strategy_used="blue-green",
+                verdict_source="tool",
+                task_id=f"t{number}",
+            )
+        text = promoted(alma, "")
+        now[0] = start + timedelta(days=30)
+        assert promoted(alma, text) == text
+        now[0] = start + timedelta(days=91)
+        assert promoted(alma, text) == ""
+
+    assert "6 of 6" in text
+    assert "(until 2026-04-01)" in text
+
+
+def test_a_skill_is_written_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    assert runner.invoke(app, ["init", "--embedder", "hash"]).exit_code == 0
+    with ALMA.from_config(".alma/config.yaml") as alma:
+        rule = alma.add_anti_pattern(agent="codex", pattern="sleep() in tests", why_bad="flaky", better_alternative="wait for it")
+    target = ".claude/skills/alma-rules/SKILL.md"
+    assert runner.invoke(app, ["promote", "--to", target]).exit_code == 0
+    text = Path(target).read_text()
+    assert runner.invoke(app, ["promote", target]).exit_code == 0
+    assert Path(target).read_text() == text
+    head = yaml.safe_load(text.split("---")[1])
+    assert head["name"] == "alma-rules"
+    assert len(head["description"]) < 1536
+    assert "sleep() in tests" in text
+    with ALMA.from_config(".alma/config.yaml") as alma:
+        alma.forget(memory_ids=[rule.id])
+    assert runner.invoke(app, ["promote", target]).exit_code == 0
+    assert not Path(target).exists()

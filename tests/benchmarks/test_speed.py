@@ -4,10 +4,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
 import pytest
 from benchmarks.hashed import HashedTexts
+from benchmarks.mixtures import batches
 from benchmarks.records import DataError
 from benchmarks.texts import RealTexts
 
@@ -21,7 +23,10 @@ def test_every_size_is_measured_and_looked_at_from_a_new_process(
     data: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check
 ) -> None:
     out = tmp_path / "out.json"
-    done = run_benchmark("speed", "--data", data, *SMALL, "--passages", 10, "--dir", tmp_path, "--json", out)
+    picture = tmp_path / "cost.svg"
+    done = run_benchmark(
+        "speed", "--data", data, *SMALL, "--passages", 10, "--dir", tmp_path, "--json", out, "--picture", picture
+    )
 
     check_verdict(done, out)
     assert re.search(r"load ([\d.]+|unknown) before and ([\d.]+|unknown) after", done.stdout)
@@ -33,7 +38,17 @@ def test_every_size_is_measured_and_looked_at_from_a_new_process(
         assert measured[f"retrieve p50, both in turn, {size} memories"] > 0
         assert measured[f"disk a memory, {size} memories"] > measured[f"of it neither text nor journal, {size} memories"] > 0
         assert measured[f"first retrieve there, {size} memories"] > 0
+        for call in (
+            "check",
+            "strategies",
+            "record_usage",
+            "episode",
+            "retrieve for a user",
+            "retrieve, project with 100 memories",
+        ):
+            assert measured[f"{call} p99, {size} memories"] >= measured[f"{call} p50, {size} memories"] > 0
     assert any(what.startswith("retrieve p50, 10 passages") for what in measured)
+    assert fromstring(picture.read_text()).findtext("{http://www.w3.org/2000/svg}title", "").startswith("Milliseconds")
 
 
 @pytest.mark.slow
@@ -81,6 +96,53 @@ def test_every_piece_comes_from_what_somebody_wrote(data: Path) -> None:
     )
 
     assert all(passage in written for passage in RealTexts(data).passages(30))
+
+
+def test_further_texts_are_made_of_two_each_and_none_twice(data: Path) -> None:
+    texts = RealTexts(data)
+    real = len(texts.passages(30))
+    most = next(count for count in range(100, 100_000, 10) if not _has(texts, count)) - 10
+    made = texts.passages(most)
+
+    assert most > 2 * real
+    assert len(set(made)) == most
+    assert max(map(len, made)) <= 600
+    assert made == RealTexts(data).passages(most)
+
+
+def _has(texts: RealTexts, count: int) -> bool:
+    try:
+        return bool(texts.passages(count))
+    except DataError:
+        return False
+
+
+def test_mixtures_are_unit_vectors_behind_the_real_ones_and_near_one_of_them() -> None:
+    drawn = np.random.default_rng(0).standard_normal((50, 32)).astype(np.float32)
+    real = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float16)
+    made = np.concatenate([*batches(real, 200)]).astype(np.float32)
+
+    assert made.shape == (200, 32)
+    assert np.array_equal(made[:50].astype(np.float16), real)
+    assert np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-2)
+    assert (made[50:] @ real.T.astype(np.float32)).max(axis=1).min() > 0.6
+    assert np.array_equal(np.concatenate([*batches(real, 20)]), real[:20])
+
+
+@pytest.mark.slow
+def test_what_codes_find_is_compared_with_an_exact_search(
+    data: Path, tmp_path: Path, run_benchmark: Run, check_verdict: Check
+) -> None:
+    drawn = np.random.default_rng(0).standard_normal((400, 384)).astype(np.float32)
+    unit = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    np.savez(tmp_path / "vectors.npz", sentences=unit.astype(np.float16), questions=unit[:5])
+    out = tmp_path / "out.json"
+    done = run_benchmark("nearest", "--data", data, "--sizes", 8_000, "--vectors", tmp_path / "vectors.npz", "--json", out)
+
+    check_verdict(done, out)
+    measured = {row["what"]: row["value"] for row in json.loads(out.read_text())["gates"]}
+    assert measured["recall, 8,000 vectors"] > 0.9
+    assert measured["processor p50, 8,000 vectors"] > 0
 
 
 def test_a_file_without_haystacks_has_no_texts(tmp_path: Path) -> None:

@@ -1,9 +1,5 @@
 """Chroma in a folder, in this process, and as a server on loopback."""
 
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +10,7 @@ from alma import ALMA
 from alma.protocols import CandidateFactory
 from alma.testing import CandidateSearchContract
 from alma_chroma import open_search
+from chroma_server import served
 
 
 class TestChromaInAFolder(CandidateSearchContract):
@@ -28,22 +25,8 @@ class TestChromaInAFolder(CandidateSearchContract):
 
 @pytest.fixture(scope="session")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number: int = free.getsockname()[1]
-    program = Path(sys.executable).with_name("chroma")
-    folder = str(tmp_path_factory.mktemp("server"))
-    command = [str(program), "run", "--path", folder, "--host", "127.0.0.1", "--port", str(number)]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for _ in range(100):
-        try:
-            chromadb.HttpClient(host="127.0.0.1", port=number).heartbeat()
-            break
-        except Exception:  # noqa: BLE001 - it is not there yet
-            time.sleep(0.2)
-    yield number
-    server.terminate()
-    server.wait(timeout=10)
+    with served(tmp_path_factory.mktemp("server")) as number:
+        yield number
 
 
 class TestChromaServer(CandidateSearchContract):

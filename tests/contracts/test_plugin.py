@@ -76,7 +76,7 @@ def test_a_suite_gives_the_rules_of_its_agents(pytester: pytest.Pytester) -> Non
 
 @pytest.mark.slow
 def test_the_tests_on_the_page_about_testing_pass_as_a_suite(pytester: pytest.Pytester) -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "guides" / "testing.md"
     suites = [
         block.text for block in blocks(page.read_text(encoding="utf-8")) if "def test_" in block.text or "Contract)" in block.text
     ]

@@ -200,3 +200,19 @@ def test_without_the_package_a_domain_sets_no_rules_and_a_warning_says_so(
     with configured(tmp_path, "{domain: coding}") as alma:
         assert alma.agents["helena"].can_learn == ()
     assert 'pip install "alma-core[harness]"' in caplog.text
+
+
+def test_the_calls_of_the_interface_run_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    factory = DomainMemoryFactory()
+    with factory.create_alma(get_research_schema(), "my-research-project") as alma:
+        assert alma.project_id == "my-research-project"
+    schema = factory.create_schema(
+        "sales",
+        {
+            "entity_types": [{"name": "lead", "attributes": ["stage", "value"]}],
+            "learning_categories": ["objection_handling", "closing_techniques"],
+        },
+    )
+    assert [entity.name for entity in schema.entity_types] == ["lead"]
+    assert schema.learning_categories == ("objection_handling", "closing_techniques")

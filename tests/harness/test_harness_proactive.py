@@ -88,3 +88,14 @@ def test_a_work_item_is_open_until_it_is_done_and_is_said_to_its_agent_and_user_
 
     tracker.update_status(item.id, "done")
     assert not alma.get_proactive_suggestions(CONTEXT, "dev", user_id="ann")
+
+
+def test_an_attempt_that_failed_is_warned_of_and_one_that_succeeded_is_not(alma: ALMA) -> None:
+    alma.learn("dev", "Deploy the auth service", "failure", "a rolling update", error_message="502 bad gateway")
+    alma.learn("dev", "Deploy the auth service", "success", "blue-green")
+
+    (warning,) = alma.get_proactive_suggestions("Deploy the auth service", "dev")
+
+    assert warning.kind == "warning"
+    assert warning.text == "Failed before by a rolling update: Deploy the auth service. Why: 502 bad gateway"
+    assert not alma.get_proactive_suggestions("Deploy the auth service", "other")

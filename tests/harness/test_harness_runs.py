@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA, AlmaError, Context, ValidationError, Verdict, create_harness
-from alma.errors import ConfigurationError, StorageError
+from alma.errors import ConfigurationError, MissingDependencyError, StorageError
 from alma.harness import Harness, MemorySchema, RunResult, Setting
 
 TASK = Context(task="Deploy the auth service")
@@ -366,3 +366,58 @@ def test_an_invalid_harness_is_refused(alma: ALMA) -> None:
         create_harness("coding", "helena", alma).run("Deploy")  # type: ignore[arg-type]  # it is invalid
     with pytest.raises(ValidationError, match="two tools"):
         Setting(name="twice", tools=(deploy, "deploy"))
+
+
+def test_a_tool_of_any_keywords_is_named_by_those_it_was_given(alma: ALMA) -> None:
+    def deploy(service: str, **how: str) -> str:
+        return "live"
+
+    harness = create_harness(
+        "coding", "dev", alma, tools=(deploy,), run=lambda prompt, tools: tools["deploy"]("auth", way="rolling")
+    )
+
+    harness.run(Context(task="Bring auth up"))
+
+    assert [step.action for step in alma.recent_episodes(1)[0].steps] == ['deploy(service, way="rolling")']
+
+
+def test_the_calls_of_the_interface_run_as_written(alma: ALMA) -> None:
+    harness = create_harness("coding", "helena", alma)
+    context = Context(
+        task="Test the login form validation", project_id="my-app", user_id=None, session_id=None, inputs={}, constraints=[]
+    )
+    result = harness.run(context)
+    assert (result.success, result.error, result.reflections, result.tools_used) == (None, None, (), ())
+    assert result.output.endswith("Task: Test the login form validation")
+    assert result.duration_ms >= 0
+
+    harness.post_run(context, RunResult(success=True, output="It validates."))
+    memories = harness.pre_run(again := Context(task="Test the login form validation", project_id="my-app"))
+    assert memories.total_items
+    assert memories.to_prompt()[:20] in harness.build_prompt(again)
+    assert harness.schema.to_scope().can_learn
+    assert harness.setting.name == "coding"
+    assert harness.setting.description
+
+
+def test_an_object_that_records_itself_is_refused_with_the_line_to_write(alma: ALMA) -> None:
+    crew = type("Crew", (), {"__module__": "crewai.crew"})()
+    agent = type("FunctionAgent", (type("BaseWorkflowAgent", (), {"__module__": "llama_index.core.agent"}),), {})()
+
+    with pytest.raises(ConfigurationError, match="attach_alma"):
+        create_harness("coding", "dev", alma, run=crew)
+    with pytest.raises(ConfigurationError, match=r"ALMAMemory\.from_defaults"):
+        create_harness("coding", "dev", alma, run=agent)
+
+
+def test_an_object_whose_adapter_is_missing_names_what_to_install(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alma_harness.wrapped_agents.find_spec", lambda name: None)
+    chain = type("Runnable", (), {"__module__": "langchain_core.runnables.base"})()
+
+    with pytest.raises(MissingDependencyError, match="pip install alma-langchain"):
+        create_harness("coding", "dev", alma, run=chain)
+
+
+def test_what_no_harness_runs_is_refused(alma: ALMA) -> None:
+    with pytest.raises(ConfigurationError, match="known framework"):
+        create_harness("coding", "dev", alma, run=object())

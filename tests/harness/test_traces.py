@@ -1,8 +1,12 @@
 """Runs that other programs traced with OpenTelemetry become episodes, once."""
 
 import asyncio
+import hashlib
 import json
+import subprocess
+import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA, AlmaError, AsyncALMA, ConfigurationError, ValidationError, Verdict
+from alma.integration import open_records
 
 TRACE = "5b8efff798038103d269b633813fc60c"
 
@@ -204,3 +209,57 @@ values = st.recursive(
 def test_any_value_at_any_place_of_a_span_is_read_or_refused(alma: ALMA, place: str, value: Any) -> None:
     with suppress(AlmaError):
         alma.learn_from_spans(document({**RUN, place: value}))
+
+
+READER = """
+import json, sys
+from alma import ALMA
+with ALMA.open(sys.argv[1], project_id="p", embedding_provider="hash") as alma:
+    traces = open(sys.argv[2]).read()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    report = alma.learn_from_spans(traces)
+    print(json.dumps([len(report.episode_ids), report.known]), flush=True)
+"""
+
+
+def test_two_processes_that_read_the_same_traces_at_once_record_each_run_once(alma: ALMA, store: Path, tmp_path: Path) -> None:
+    runs = [
+        span(
+            number, 0, "invoke_agent", gen_ai__agent__name="dev", gen_ai__input__messages=said("user", f"Deploy service {number}")
+        )
+        for number in range(1, 31)
+    ]
+    path = tmp_path / "traces.json"
+    path.write_text(json.dumps(document(*runs)))
+    readers = [
+        subprocess.Popen(
+            [sys.executable, "-c", READER, str(store), str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    for reader in readers:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "ready\n"
+    for reader in readers:
+        assert reader.stdin is not None
+        reader.stdin.write("go\n")
+        reader.stdin.flush()
+    found = [json.loads(reader.communicate(timeout=120)[0]) for reader in readers]
+
+    assert sum(new for new, _ in found) == 30
+    assert [new + known for new, known in found] == [30, 30]
+    assert len(alma.recent_episodes(100)) == 30
+    assert alma.learn_from_spans(path.read_text()).known == 30
+
+
+def test_a_run_whose_reader_died_before_it_recorded_it_is_recorded_by_the_next(alma: ALMA, store: Path) -> None:
+    with ALMA.open(store, project_id="p", embedding_provider="hash") as other:
+        gone = open_records(other, "traces.claim").holder
+    claims = open_records(alma, "traces.claim")
+    key = hashlib.sha256(f"{TRACE}:{1:016x}".encode()).hexdigest()
+    claims.put(key, {"holder": claims.holder})
+    assert alma.learn_from_spans(TRACES).episode_ids == ()
+    claims.put(key, {"holder": gone}, version=1)
+    assert len(alma.learn_from_spans(TRACES).episode_ids) == 1
+    assert claims.listed() == []

@@ -1,12 +1,14 @@
 """Handlers on graphs and chains that have no middleware, and a handler driven by hand."""
 
 import asyncio
+import contextlib
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
@@ -199,3 +201,83 @@ def test_what_cannot_be_read_of_an_input_or_an_output_stops_no_chain(alma: ALMA,
     chain: Any = RunnableLambda(lambda given: given)
     assert invoke(chain, odd, is_async=is_async, config={"callbacks": [handler]}) is odd
     assert len(handler.tree) == 0
+
+
+# Streamed sequences: LangChain reports their input when they end.
+
+
+def sequence(*replies: Any) -> Any:
+    return ChatPromptTemplate.from_messages([("human", "{input}")]) | scripted(*replies) | StrOutputParser()
+
+
+async def astreamed(chain: Any, config: Any) -> list[Any]:
+    return [part async for part in chain.astream({"input": TASK}, config)]
+
+
+def stream(chain: Any, handler: Any, is_async: bool) -> list[Any]:
+    config = {"callbacks": [handler]}
+    return asyncio.run(astreamed(chain, config)) if is_async else list(chain.stream({"input": TASK}, config))
+
+
+@colours
+def test_a_streamed_sequence_is_recorded(alma: ALMA, is_async: bool) -> None:
+    handler = handler_for(alma, is_async, evaluator=lambda run: run.answer == "Done." and run.task == TASK)
+
+    assert "".join(stream(sequence("Done."), handler, is_async)) == "Done."
+    assert runs(alma) == [("dev", "success")]
+    assert [run.task for run in alma.recent_episodes()] == [TASK]
+    assert (handler.errors, len(handler.tree)) == ([], 0)
+
+
+@colours
+def test_the_steps_of_a_streamed_sequence_are_recorded(alma: ALMA, is_async: bool) -> None:
+    async def adeployed(text: str, config: Any) -> str:
+        return await deploy.ainvoke({"way": "blue-green"}, config)
+
+    def deployed(text: str, config: Any) -> str:
+        return deploy.invoke({"way": "blue-green"}, config)
+
+    handler = handler_for(alma, is_async, evaluator=lambda run: True)
+    stream(sequence("Done.") | RunnableLambda(deployed, adeployed), handler, is_async)
+
+    assert runs(alma) == [("dev", "success")]
+    assert steps(alma) == [('deploy(way="blue-green")', True, None)]
+
+
+@colours
+def test_an_error_ends_a_streamed_sequence_as_a_failure(alma: ALMA, is_async: bool) -> None:
+    def fail(text: str) -> str:
+        raise RuntimeError("the mill stands still")
+
+    with pytest.raises(RuntimeError, match="mill"):
+        stream(sequence("Done.") | RunnableLambda(fail), handler_for(alma, is_async), is_async)
+
+    assert runs(alma) == [("dev", "failure")]
+
+
+@colours
+def test_a_streamed_sequence_that_is_given_up_is_no_failure(alma: ALMA, is_async: bool) -> None:
+    handler = handler_for(alma, is_async, evaluator=lambda run: False)
+    chain = ChatPromptTemplate.from_messages([("human", "{input}")]) | GenericFakeChatModel(messages=iter(["one two three"]))
+
+    async def give_up() -> None:
+        async with contextlib.aclosing(chain.astream({"input": TASK}, {"callbacks": [handler]})) as parts:
+            async for _ in parts:
+                break
+
+    if is_async:
+        asyncio.run(give_up())
+    else:
+        with contextlib.closing(chain.stream({"input": TASK}, {"callbacks": [handler]})) as parts:
+            next(parts)
+    assert runs(alma) in ([], [("dev", "abandoned")])  # a neutral end that nothing was recorded of is not stored
+    assert alma.list_memories() == []
+
+
+@colours
+def test_a_streamed_sequence_without_a_task_warns(alma: ALMA, is_async: bool, caplog: pytest.LogCaptureFixture) -> None:
+    handler = handler_for(alma, is_async, task_from=lambda given: None)
+    stream(sequence("Done."), handler, is_async)
+
+    assert alma.recent_episodes() == []
+    assert "task_from=" in caplog.text

@@ -76,6 +76,30 @@ def test_an_interrupted_move_goes_on_where_it_stopped(
     assert report.kept == report.rows > 0
 
 
+def test_an_interrupted_move_from_the_server_goes_on_where_it_stopped(
+    filled: ALMA, server: PostgresServer, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"{server.url}?schema={schema_of(tmp_path)}"
+    filled.migrate(url)
+    back = str(tmp_path / "back" / "alma.db")
+
+    def stop(*_: object) -> None:
+        raise StorageError("the power went off")
+
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage=url, clock=clock) as there:
+        with monkeypatch.context() as patched:
+            patched.setattr(Copying, "_compared", stop)
+            with pytest.raises(StorageError, match="power"):
+                there.migrate(back)
+        assert not Path(back).exists()
+        report = there.migrate(back)
+        assert report.kept == report.rows > 0
+        assert report.content_hashes["shop"] == there.content_hash() == filled.content_hash()
+    with ALMA.open(tmp_path / "back", project_id="shop", embedding_provider="hash", clock=clock) as moved:
+        assert answers(moved) == answers(filled)
+    filled.close()
+
+
 def test_a_move_begins_again_if_the_store_has_changed(
     filled: ALMA, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -182,6 +182,15 @@ def test_the_role_of_the_setup_searches_by_pgvector_behind_its_walls(url: str, t
     assert rows(url, tmp_path) >= len(TASKS)
 
 
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("ivfflat", "'ivfflat' is not built.*use 'hnsw'"), ("flat", "'flat' is not one of")]
+)
+def test_an_index_that_is_not_built_is_refused(url: str, tmp_path: Path, kind: str, expected: str) -> None:
+    for given in ({"url": url, "vector_index_type": kind}, {"url": f"{url}?vector_index_type={kind}"}):
+        with pytest.raises(ConfigurationError, match=expected):
+            ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage="postgres", storage_options=given)
+
+
 def test_longer_vectors_than_the_index_takes_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="dimension"):
         setup_sql(dimension=4001)

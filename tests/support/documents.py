@@ -1,6 +1,6 @@
 """Which documents and examples there are, and in whose environment each runs.
 
-A page or an example that is named after an adapter (`docs/llamaindex.md`, `examples/llamaindex_agent.py`) runs in that adapter's
+A page or an example that is named after an adapter (`docs/guides/llamaindex.md`, `examples/llamaindex_agent.py`) runs in that adapter's
 environment, every other one in the environment of the core.
 """
 
@@ -13,8 +13,23 @@ from pathlib import Path
 import run_document
 
 ROOT = Path(__file__).resolve().parents[2]
-ADAPTERS = ("langchain", "llamaindex", "crewai", "mcp", "agents")
-_PAGES = {"coding-agents": "agents"}
+ADAPTERS = (
+    "langchain",
+    "llamaindex",
+    "crewai",
+    "mcp",
+    "agents",
+    "telemetry",
+    "harness_pydantic_ai",
+    "harness_openai_agents",
+    "harness_smolagents",
+)
+_PAGES = {
+    "coding-agents": "agents",
+    "pydantic-ai": "harness_pydantic_ai",
+    "openai-agents": "harness_openai_agents",
+    "smolagents": "harness_smolagents",
+}
 RUNNER = Path(run_document.__file__)
 
 

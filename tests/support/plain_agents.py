@@ -1,4 +1,4 @@
-"""Plays the scenes of the contract with the adapter that `docs/integrating.md` shows."""
+"""Plays the scenes of the contract with the adapter that `docs/guides/integrating.md` shows."""
 
 import asyncio
 from pathlib import Path
@@ -8,7 +8,7 @@ from alma import ALMA
 from alma.testing.contracts.integration import Call, HandOver, Played, Scene, Turn
 from run_document import blocks
 
-PAGE = Path(__file__).parents[2] / "docs" / "integrating.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "integrating.md"
 
 
 def shown_code() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What `docs/extending.md` says it takes to extend ALMA is what it takes."""
+"""What `docs/guides/extending.md` says it takes to extend ALMA is what it takes."""
 
 import os
 import re
@@ -52,7 +52,7 @@ with ALMA.open("copy", project_id="shop", embedding_provider="hash") as other:
 def test_a_new_built_in_kind_takes_two_files(tmp_path: Path) -> None:
     package = tmp_path / "source" / "alma"
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    changes = [block.text for block in blocks((ROOT / "docs/extending.md").read_text("utf-8")) if block.language == "diff"]
+    changes = [block.text for block in blocks((ROOT / "docs/guides/extending.md").read_text("utf-8")) if block.language == "diff"]
 
     changed = {_applied(change, package.parent) for change in changes}
 

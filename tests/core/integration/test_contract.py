@@ -1,4 +1,4 @@
-"""The adapter of `docs/integrating.md` passes the contract of all adapters."""
+"""The adapter of `docs/guides/integrating.md` passes the contract of all adapters."""
 
 from alma import ALMA
 from alma.testing import IntegrationContract

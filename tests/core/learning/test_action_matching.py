@@ -108,3 +108,8 @@ def test_long_actions_and_patterns_can_be_compared(piece: str) -> None:
 
     for pattern in (SLEEP, "rm -rf on the build directory", text):
         is_warned_of(read_pattern(pattern), action, 0.5, LIMITS)
+
+
+def test_a_word_that_says_where_or_when_names_no_call() -> None:
+    assert warned("usleep in the retry loop", "usleep(250000);", NEAR)
+    assert not warned("usleep in the retry loop", "retry(times=3)", NEAR)

@@ -21,6 +21,18 @@ def test_reworded_in_several_places_it_is_the_same_from_afar() -> None:
     assert not paraphrased("Raise the timeout of flaky tests", "If a flaky test fails, give it a longer timeout", 0.5)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "cosine"),
+    [
+        ("Disable certificate verification", "Turn off the verification of certificates", 0.89),
+        ("Bake the credentials into the container image", "Put credentials inside the container image", 0.88),
+    ],
+)
+def test_another_verb_for_the_same_things_is_the_same(one: str, other: str, cosine: float) -> None:
+    assert paraphrased(one, other, cosine)
+    assert not paraphrased(one, other, cosine - 0.2)
+
+
 def test_a_text_with_all_telling_words_of_another_need_hardly_be_near() -> None:
     assert paraphrased("Rolling update", "Do a rolling update of the deployment with a readiness probe", 0.5)
 

@@ -1,4 +1,4 @@
-"""What people who come from alma-memory write, as they write it. `docs/migrating.md` maps what is not here."""
+"""What people who come from alma-memory write, as they write it. `docs/guides/migrating.md` maps what is not here."""
 
 import asyncio
 from pathlib import Path

@@ -157,3 +157,18 @@ def test_evidence_read_in_the_middle_of_a_write_is_that_of_the_write(tmp_path: P
             assert len(project.learned.of_tasks(wanted)) == 1
             assert another.submit(project.learned.of_tasks, wanted).result() == []
         assert len(another.submit(project.learned.of_tasks, wanted).result()) == 1
+
+
+def test_a_moment_knows_the_hash_of_a_record_that_was_written_since(tmp_path: Path) -> None:
+    """By it an index outside of the process, which another one brought further, is known to be of this history."""
+    with open_alma(tmp_path) as alma:
+        alma.learn("helena", "Test the login form", "success")
+        project = alma.storage.project(alma.project_id)
+        with project.moment():
+            assert (project.head(), project.head_at(2)) == (1, "")
+            writing = Thread(target=alma.learn, args=("helena", "Test the logout", "success"))
+            writing.start()
+            writing.join()
+            assert project.head() == 1
+            later = project.head_at(2)
+        assert later == project.head_at(2) != ""

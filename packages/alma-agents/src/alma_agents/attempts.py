@@ -1,7 +1,7 @@
 """Attempts: what a session teaches. A failure followed by the same command passing is one, what was changed between is its strategy."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from alma_agents import shell
@@ -10,6 +10,9 @@ from alma_agents.signatures import error_of
 
 MOST_CALLS = 60
 """Calls between a failure and its pass. What is further apart is not taken as its repair."""
+
+MOST_OPEN = 500
+"""Failures of a session that wait for their pass. The oldest gives way."""
 
 _STRATEGY = 900
 
@@ -46,11 +49,15 @@ class _Change(NamedTuple):
 class _Open:
     """A failure whose command has not passed yet."""
 
-    def __init__(self, command: shell.Command, event: Event, place: int) -> None:
-        self.command, self.event, self.place = command, event, place
-        self.error = error_of(event.output)
+    def __init__(self, command: shell.Command, event: Event, place: int, error: str) -> None:
+        self.command, self.event, self.place, self.error = command, event, place, error
         self.failures = 1
         self.changes: list[_Change] = []
+
+    def add(self, change: _Change) -> None:
+        """Adds what was changed, unless it came too late to be part of a repair."""
+        if change.place - self.place <= MOST_CALLS:
+            self.changes.append(change)
 
 
 def attempts(events: Iterable[Event], *, root: str = "", is_over: bool = True) -> list[Attempt]:
@@ -58,48 +65,89 @@ def attempts(events: Iterable[Event], *, root: str = "", is_over: bool = True) -
 
     Unless the session `is_over`, failures that may still pass are left out.
     """
-    return list(_attempts(_once(events), root, is_over))
+    session = Session(root)
+    found = [attempt for event in events for attempt in session.add(event)]
+    return [*found, *(session.end() if is_over else ())]
 
 
-def _once(events: Iterable[Event]) -> Iterator[Event]:
-    seen: set[str] = set()
-    for event in events:
-        if event.kind != TOOL:
-            continue
-        if event.call:
-            if event.call in seen:
-                continue
-            seen.add(event.call)
-        yield event
+class Ran(NamedTuple):
+    """How a command ended when it last ran in a session."""
+
+    key: str
+    shown: str
+    ok: bool
+    error: str
+    at: float
 
 
-def _attempts(events: Iterator[Event], root: str, is_over: bool) -> Iterator[Attempt]:
-    open_ones: dict[str, _Open] = {}
-    for place, event in enumerate(events):
+class Session:
+    """Follows the events of one session. What it keeps is bounded by the failures that are open, not by the session's length."""
+
+    def __init__(self, root: str = "") -> None:
+        self._root = root
+        self._open: dict[str, _Open] = {}
+        self._seen: set[bytes] = set()
+        self._ran: dict[str, Ran] = {}
+        self._place = 0
+
+    def add(self, event: Event) -> list[Attempt]:
+        """Takes the next event and returns the attempts that ended with it."""
+        if event.kind != TOOL or not self._is_new(event.call):
+            return []
+        place, self._place = self._place, self._place + 1
+        where = event.cwd or self._root
         if event.tool == EDIT and event.ok is not False:
-            _changed(open_ones, _edit(event, place, root))
+            _changed(self._open, _edit(event, place, self._root))
         elif event.tool == SHELL and event.ok is True:
-            passing = shell.passed(event.command, event.cwd or root)
-            closed = [key for key, one in open_ones.items() if any(command.covers(one.command) for command in passing)]
-            for key in closed:
-                one = open_ones.pop(key)
-                if place - one.place <= MOST_CALLS:
-                    yield _attempt(one, passed=True)
-                else:
-                    yield _attempt(one, passed=False)
-            if not closed:
-                _command_run(open_ones, event, place, root)
+            return self._passed(event, place)
         elif event.tool == SHELL and event.ok is False:
-            command = shell.judged(event.command, False, event.cwd or root)
-            if command is None:
-                continue
-            if command.key in open_ones:
-                open_ones[command.key].failures += 1
-            else:
-                open_ones[command.key] = _Open(command, event, place)
-    if is_over:
-        for one in open_ones.values():
-            yield _attempt(one, passed=False)
+            command = shell.judged(event.command, False, where)
+            if command is not None:
+                self._note(command, event)
+            if command is not None and command.key in self._open:
+                self._open[command.key].failures += 1
+            elif command is not None:
+                return self._failed(command, event, place)
+        return []
+
+    def end(self) -> list[Attempt]:
+        """Returns the failures that never passed."""
+        return [_attempt(one, passed=False) for one in self._open.values()]
+
+    @property
+    def ran(self) -> list[Ran]:
+        """How each command ended when it last ran, of the last 500."""
+        return list(self._ran.values())
+
+    def _note(self, command: shell.Command, event: Event) -> None:
+        self._ran.pop(command.key, None)
+        error = "" if event.ok else error_of(event.output)
+        self._ran[command.key] = Ran(command.key, command.shown, bool(event.ok), error, event.at)
+        if len(self._ran) > MOST_OPEN:
+            del self._ran[next(iter(self._ran))]
+
+    def _is_new(self, call: str) -> bool:
+        digest = hashlib.blake2b(call.encode("utf-8", "replace"), digest_size=8).digest()
+        if call and digest in self._seen:
+            return False
+        self._seen.add(digest)
+        return True
+
+    def _failed(self, command: shell.Command, event: Event, place: int) -> list[Attempt]:
+        self._open[command.key] = _Open(command, event._replace(output="", command=""), place, error_of(event.output))
+        if len(self._open) <= MOST_OPEN:
+            return []
+        return [_attempt(self._open.pop(next(iter(self._open))), passed=False)]
+
+    def _passed(self, event: Event, place: int) -> list[Attempt]:
+        passing = shell.passed(event.command, event.cwd or self._root)
+        for command in passing:
+            self._note(command, event)
+        closed = [key for key, one in self._open.items() if any(command.covers(one.command) for command in passing)]
+        ended = [self._open.pop(key) for key in closed]
+        if not closed:
+            _command_run(self._open, event, place, self._root)
+        return [_attempt(one, passed=place - one.place <= MOST_CALLS) for one in ended]
 
 
 def _attempt(one: _Open, *, passed: bool) -> Attempt:
@@ -140,7 +188,7 @@ def _changed(open_ones: dict[str, _Open], change: _Change) -> None:
         if undone is not None and change.path:
             one.changes.remove(undone)
         else:
-            one.changes.append(change)
+            one.add(change)
 
 
 def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: str) -> None:
@@ -157,4 +205,4 @@ def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: st
         elif bare[0] not in ("cd", "git") and shell.kind_of(bare) in (shell.INSTALL, shell.CHANGE, shell.RUN):
             told = " ".join(words)
             for one in open_ones.values():
-                one.changes.append(_Change(place, "", "", "", f"run {told if len(told) <= 160 else told[:159] + '…'}"))
+                one.add(_Change(place, "", "", "", f"run {told if len(told) <= 160 else told[:159] + '…'}"))

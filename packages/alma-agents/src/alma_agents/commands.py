@@ -4,18 +4,24 @@ import difflib
 import json as plain_json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from alma.errors import ConfigurationError
+from alma.text import shortened
 from alma_agents import installing
 from alma_agents.trust import trust
 from alma_cli.options import ConfigOption, JsonOption, config_path
 from alma_cli.output import print_json, printable, tell
+from alma_cli.progress import bar
+
+if TYPE_CHECKING:
+    from alma_agents.reports import IngestReport
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and write nothing.")]
 UserWide = Annotated[bool, typer.Option("--user/--project", help="For all of the user's repositories, or for this one.")]
+_MOST_SHOWN, _MOST_SKIPPED = 5, 20
 HostArgument = Annotated[str, typer.Argument(help=", ".join(installing.HOSTS))]
 
 
@@ -63,50 +69,86 @@ def uninstall(host: HostArgument, user: UserWide = False, dry_run: DryRun = Fals
 
 
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Transcripts, or folders of them.")],
+    paths: Annotated[list[Path], typer.Argument(help="Transcripts and exports of chats, or folders of them.")],
+    files: Annotated[
+        bool, typer.Option("--files", help="Read README, documents, decisions and comments of the folders.")
+    ] = False,
+    agent: Annotated[str | None, typer.Option("--agent", "-a", help="Owner of what is learned; else the host or format.")] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="The user whose chats these are; with one, preferences.")
+    ] = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Learn from past transcripts of coding agents. The same transcript again adds nothing."""
+    """Learn from past transcripts of coding agents and from exports of chats. The same again adds nothing."""
     from alma import ALMA
-    from alma_agents.ingestion import ingest_conversations, report_as_json
+    from alma_agents.ingestion import ingest_conversations, ingest_directory, report_as_json
     from alma_agents.learning import rebuild
 
     file = config_path(config)
-    with ALMA.from_config(file) as alma:
-        report = ingest_conversations(paths, alma=alma)
+    if files and agent is None:
+        raise ConfigurationError("--files needs --agent, the owner of what the files say")
+    with ALMA.from_config(file) as alma, bar("reading", is_hidden=json) as progress:
+        if files:
+            reports = [ingest_directory(path, str(agent), alma=alma, user_id=user, progress=progress) for path in paths]
+        else:
+            reports = [ingest_conversations(paths, agent, alma=alma, user_id=user, progress=progress)]
         rebuild(alma, str(file.parent / "agents"))
-    if json:
-        print_json(report_as_json(report))
-        return
-    tell(
-        f"{report.files} files, {report.sessions} sessions, {report.attempts} attempts: {report.saved} new, {report.known} known before\n"
-    )
+    for report in reports:
+        if json:
+            print_json(report_as_json(report))
+        else:
+            _say(report)
+
+
+def _say(report: "IngestReport") -> None:
+    """Prints what an ingestion learned."""
+    kinds = ", ".join(f"{number} {name}" for name, number in sorted(report.formats.items()))
+    tell(f"{report.files} files ({report.unchanged} unchanged){f': {kinds}' if kinds else ''}\n")
+    tell(f"{report.saved} memories are new, {report.known} were known, {report.replaced} were replaced\n")
+    told = {
+        "sessions": report.sessions,
+        "failures": report.attempts,
+        "conversations": report.conversations,
+        "facts": len(report.domain_knowledge),
+        "preferences": len(report.user_preferences),
+        "anti-patterns": len(report.anti_patterns),
+    }
+    tell(", ".join(f"{number} {name}" for name, number in told.items() if number) + "\n" if any(told.values()) else "")
+    for one in [one for one in report.outcomes if one.success][:_MOST_SHOWN]:
+        tell(f"  {printable(shortened(one.task_description, 100))}: {printable(shortened(one.strategy_used, 100))}\n")
     if report.torn:
-        tell(f"{report.torn} lines could not be read\n")
-    for name, reason in report.skipped.items():
-        tell(f"skipped {printable(name)}: {reason}\n")
+        tell(f"{report.torn} records could not be read\n")
+    for name, reason in list(report.skipped.items())[:_MOST_SKIPPED]:
+        tell(f"skipped {printable(name)}: {printable(reason)}\n")
+    if len(report.skipped) > _MOST_SKIPPED:
+        tell(f"… and {len(report.skipped) - _MOST_SKIPPED} more; --json lists all\n")
 
 
 def promote(
-    file: Annotated[Path, typer.Argument(help="AGENTS.md or CLAUDE.md.")] = Path("AGENTS.md"),
+    file: Annotated[Path | None, typer.Argument(help="AGENTS.md (the default), CLAUDE.md or a SKILL.md.")] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="The same as FILE.")] = None,
     config: ConfigOption = None,
     dry_run: DryRun = False,
 ) -> None:
     """Write the project's proven rules as a marked block into a file of instructions. Rules that no longer hold leave it."""
     from alma import ALMA
-    from alma_agents.promoting import promoted
+    from alma_agents.promoting import SKILL, promoted
 
+    if file is not None and to is not None:
+        raise ConfigurationError("name the file once, as FILE or as --to FILE")
+    file = file or to or Path("AGENTS.md")
     with ALMA.from_config(config_path(config)) as alma:
         before = file.read_text(encoding="utf-8") if file.exists() else ""
-        after = promoted(alma, before)
-    _show(installing.Change("promote", file, before.encode(), after.encode()))
-    if not dry_run and after != before:
-        file.write_text(after, encoding="utf-8")
+        after = promoted(alma, before, as_skill=file.name == SKILL)
+    change = installing.Change("promote", file, before.encode() or None, after.encode() or None)
+    _show(change)
+    if not dry_run:
+        change.write()
 
 
 def lift(config: ConfigOption = None, json: JsonOption = False) -> None:
-    """Does it help here? The share of repaired failures with notes, and in sessions that were held out, with the interval of the difference."""
+    """Does it help here? The share of repaired failures with notes and in held-out sessions, with the interval: of all, per host, per rule."""
     from alma import ALMA
     from alma_agents.lifting import lift_of
 
@@ -115,7 +157,20 @@ def lift(config: ConfigOption = None, json: JsonOption = False) -> None:
     if json:
         print_json(found)
         return
-    tell("\n".join(f"{name}: {value}" for name, value in found.items()) + "\n")
+    hosts, rules = found.pop("hosts"), found.pop("rules")
+    tell(f"all: {_lift_line(found)}\n")
+    for host, one in hosts.items():
+        tell(f"{printable(host)}: {_lift_line(one)}\n")
+    for one in rules.values():
+        tell(f"  {printable(one['what'])}: {_lift_line(one)}\n")
+
+
+def _lift_line(found: dict[str, Any]) -> str:
+    sides = f"{found['sessions with notes']} sessions with notes, {found['sessions held out']} held out"
+    if "lower" not in found:
+        return f"{sides}; lift {found['lift']}"
+    rates = f"repaired {found['repaired with notes']:.0%} and {found['repaired without']:.0%}"
+    return f"{sides}; {rates}; lift {found['lift']:+.2f} ({found['lower']:+.2f} to {found['upper']:+.2f})"
 
 
 def _places(user: bool) -> tuple[Path, Path]:

@@ -1,5 +1,6 @@
 """The one model of what happens in a session, for all hosts. This module and what the hook stands on load the standard library alone."""
 
+import shlex
 from typing import Any, NamedTuple
 
 START, PROMPT, BEFORE, TOOL, TURN, END = "start", "prompt", "before", "tool", "turn", "end"
@@ -33,6 +34,7 @@ class Event(NamedTuple):
 
 _COMMAND = ("command", "cmd", "script")
 _PATH = ("file_path", "filePath", "path", "absolute_path", "target_file", "notebook_path", "filename")
+_FOLDER = ("workdir", "dir_path", "directory")
 _OLD = ("old_string", "oldString", "old_str")
 _NEW = ("new_string", "newString", "new_str", "content", "file_text", "contents", "text")
 _SHELLS = frozenset(
@@ -100,7 +102,7 @@ def tool_event(host: str, session: str, tool: str, arguments: Any, **known: Any)
     arguments = arguments if isinstance(arguments, dict | str) else {}
     kind = kind_of_tool(tool)
     if kind == SHELL:
-        return Event(TOOL, host, session, tool=SHELL, command=command_of(arguments), **known)
+        return Event(TOOL, host, session, tool=SHELL, command=_placed(command_of(arguments), arguments, known), **known)
     if kind == EDIT:
         patch = arguments if isinstance(arguments, str) else first(arguments, ("patch", "input", "patchText"))
         if "*** " in patch:
@@ -113,6 +115,14 @@ def tool_event(host: str, session: str, tool: str, arguments: Any, **known: Any)
             TOOL, host, session, tool=EDIT, path=first(values, _PATH), old=first(values, _OLD), new=first(values, _NEW), **known
         )
     return Event(TOOL, host, session, tool=OTHER, command=tool, **known)
+
+
+def _placed(command: str, arguments: Any, known: dict[str, Any]) -> str:
+    """Returns a command line that begins in the folder which the call names."""
+    folder = first(arguments, _FOLDER) if isinstance(arguments, dict) else ""
+    if not command or not folder or folder.rstrip("/") == str(known.get("cwd") or "").rstrip("/"):
+        return command
+    return f"cd {shlex.quote(folder)} && {command}"
 
 
 def _patched(patch: str) -> tuple[str, str, str]:

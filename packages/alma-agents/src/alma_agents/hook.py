@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from alma_agents import index, spool
-from alma_agents.events import END, PROMPT, SHELL, START, TOOL, TURN, Event
-from alma_agents.hosts import HOSTS, answer, event_of
+from alma_agents.events import BEFORE, EDIT, END, PROMPT, SHELL, START, TOOL, TURN, Event
+from alma_agents.hosts import HOSTS, WARNED, answer, event_of
 
 DEADLINE = 1.8
+_GRACE = 2.5
 _LONGEST_INPUT = 32 * 1024 * 1024
+_MOST_WARNINGS = 2
+"""Warnings at the start of a session, for hosts that take none before a call."""
 _STALE = 12 * 3600
 
 
@@ -24,9 +27,7 @@ def main(arguments: Sequence[str]) -> None:
     if words[:1] == ["learn"]:
         _learn(words[1:])
         return
-    watch = threading.Timer(DEADLINE, os._exit, (0,))
-    watch.daemon = True
-    watch.start()
+    _watch(DEADLINE)
     said = ""
     try:
         host = next((word for word in words if word in HOSTS), "")
@@ -36,6 +37,23 @@ def main(arguments: Sequence[str]) -> None:
         said = ""
     finally:
         _leave(said)
+
+
+_SPOOLED = threading.Event()
+
+
+def _watch(seconds: float) -> None:
+    """Ends the process after some seconds. On a busy machine what has happened is still spooled: an answer may be late, an event not lost."""
+
+    def end() -> None:
+        if seconds == DEADLINE and not _SPOOLED.is_set():
+            _watch(_GRACE)
+        else:
+            os._exit(0)
+
+    watch = threading.Timer(seconds, end)
+    watch.daemon = True
+    watch.start()
 
 
 def _leave(said: str) -> None:
@@ -60,10 +78,13 @@ def answered(payload: Any, host: str = "", name: str = "") -> str:
         return ""
     if event.kind in (TOOL, PROMPT, START):
         spool.append(folder, event.session, {"host": event.host, "name": event.name, "payload": payload})
+        _SPOOLED.set()
         _fired(folder, event.host)
     said = ""
     if event.kind == TOOL and event.tool == SHELL and event.ok is False:
         said = _fix(folder, event)
+    elif event.kind == BEFORE and event.tool == SHELL:
+        said = _warning(folder, event)
     elif event.kind in (START, PROMPT):
         said = _briefing(folder, event)
     elif event.kind in (TURN, END):
@@ -114,8 +135,42 @@ def _fix(folder: str, event: Event) -> str:
     return "" if fix is None else _show(folder, event, str(fix.get("id")), index.one_line(str(fix.get("told", ""))))
 
 
+def _warning(folder: str, event: Event) -> str:
+    """Returns what is proven about a command that is about to run; nothing once the session has changed something."""
+    from alma_agents import shell
+
+    command = shell.judged(event.command, False, event.cwd)
+    if command is None:
+        return ""
+    warning = index.warning_for(index.load(folder, project_of(folder, event.cwd)), command.key)
+    if warning is None or _has_changed(spool.of_session(folder, event.session)):
+        return ""
+    return _show(folder, event, str(warning.get("id")), index.one_line(str(warning.get("told", ""))))
+
+
+def _has_changed(records: list[dict[str, Any]]) -> bool:
+    from alma_agents import shell
+
+    for record in records:
+        payload = record.get("payload")
+        event = event_of(payload, str(record.get("host") or "")) if isinstance(payload, dict) else None
+        if event is None or event.kind != TOOL:
+            continue
+        if event.tool == EDIT:
+            return True
+        if event.tool == SHELL and any(shell.kind_of(words) in _CHANGING for words in shell.commands_of(event.command)):
+            return True
+    return False
+
+
+_CHANGING = ("install", "change")
+
+
 def _briefing(folder: str, event: Event) -> str:
-    text = str(index.load(folder, project_of(folder, event.cwd)).get("briefing", ""))
+    content = index.load(folder, project_of(folder, event.cwd))
+    warnings = content.get("warnings") if event.host not in WARNED else None
+    told = [str(one.get("told", "")) for one in warnings.values()][:_MOST_WARNINGS] if isinstance(warnings, dict) else []
+    text = "\n".join(part for part in (str(content.get("briefing", "")), *told) if part)
     return _show(folder, event, "briefing", text if len(text) <= 2_000 else "")
 
 
@@ -156,6 +211,9 @@ def _start_learner(folder: str) -> None:
 
 def _learn(words: Sequence[str]) -> None:
     try:
+        with spool.only_learner(words[0]) as is_alone:
+            if not is_alone:
+                return  # before the store is imported: many sessions may end at once
         from alma_agents.learning import learn_spools
 
         learn_spools(words[0])

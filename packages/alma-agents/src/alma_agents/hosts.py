@@ -9,6 +9,9 @@ from alma_agents.events import BEFORE, END, OTHER, PROMPT, SHELL, START, TOOL, T
 from alma_agents.shell import verdict
 
 HOSTS = ("claude-code", "codex", "gemini", "cursor", "copilot", "opencode", "openhands")
+WARNED = ("claude-code",)
+"""Hosts that are answered before a call. Of the others none documents a place for a text there, and Copilot refuses the call on any trouble."""
+
 _KINDS = {
     "sessionstart": START, "userpromptsubmit": PROMPT, "beforeagent": PROMPT, "beforesubmitprompt": PROMPT, "userpromptsubmitted": PROMPT,
     "pretooluse": BEFORE, "beforetool": BEFORE, "posttooluse": TOOL, "posttoolusefailure": TOOL, "aftertool": TOOL, "stop": TURN,
@@ -18,6 +21,10 @@ _CLAUDE_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
 _CODEX_CODE = re.compile(r"^(?:Process exited with code|Exit code:) ?(-?\d+)\s*$", re.MULTILINE)
 _GEMINI_CODE = re.compile(r"^Exit Code: (\d+)\s*$", re.MULTILINE)
 _COPILOT_CODE = re.compile(r"<exited with exit code (\d+)>\s*$")
+_GEMINI_UNFINISHED = re.compile(
+    r"Command (was (automatically )?cancell?ed|(was )?(automatically )?timed out|moved to background|is running in)"
+)
+"""How Gemini CLI begins the answer of a command that did not end by itself. It gives no exit code then, nor for 0."""
 _TAIL = 262_144
 
 
@@ -123,8 +130,7 @@ def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[b
     if host == "gemini" and code is None and is_shell:
         if answer.get("error"):
             return None, None, output
-        numbers = _GEMINI_CODE.findall(output[-400:])
-        code = int(numbers[-1]) if numbers else 0
+        code = gemini_code(output)
     if host == "copilot" and code is None and is_shell and (found := _COPILOT_CODE.search(output)):
         code = int(found[1])
     if not is_shell:
@@ -134,6 +140,14 @@ def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[b
             output,
         )
     return verdict(code), code, output
+
+
+def gemini_code(output: str) -> int | None:
+    """Returns the exit code in what Gemini CLI answers for a command, `None` for one that did not end by itself."""
+    if _GEMINI_UNFINISHED.match(output):
+        return None
+    numbers = _GEMINI_CODE.findall(output[-400:])
+    return int(numbers[-1]) if numbers else 0
 
 
 def code_in_rollout(path: str, call: str) -> int | None:
@@ -179,6 +193,8 @@ def answer(event: Event, text: str) -> str:
     """Returns what a hook prints so that the host gives the text to its model; "" where it takes none."""
     if not text or event.kind in (TURN, END):
         return ""
+    if event.kind == BEFORE and event.host not in WARNED:
+        return ""
     if event.host in ("claude-code", "codex", "gemini"):
         return json.dumps({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
     if event.host == "cursor":
@@ -200,4 +216,4 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-__all__ = ["HOSTS", "OTHER", "answer", "code_in_rollout", "codex_code", "event_of", "host_of"]
+__all__ = ["HOSTS", "OTHER", "answer", "code_in_rollout", "codex_code", "event_of", "gemini_code", "host_of"]

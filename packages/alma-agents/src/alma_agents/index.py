@@ -96,6 +96,18 @@ def fix_for(content: dict[str, Any], error: str, command: str) -> dict[str, Any]
     return best[1]
 
 
+def command_digest(key: str) -> str:
+    """Returns the name of a command under which a warning is kept."""
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def warning_for(content: dict[str, Any], key: str) -> dict[str, Any] | None:
+    """Returns what is proven about a command before it runs, `None` for nothing."""
+    found = content.get("warnings")
+    warning = found.get(command_digest(key)) if isinstance(found, dict) else None
+    return warning if isinstance(warning, dict) else None
+
+
 def one_line(text: str) -> str:
     """Returns a text as one line of at most 480 bytes."""
     line = " ".join(text.split())

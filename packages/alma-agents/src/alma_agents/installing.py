@@ -34,7 +34,8 @@ _SHELLS = "Bash|Edit|Write|MultiEdit|NotebookEdit"
 HOSTS: dict[str, Host] = {
     "claude-code": Host(
         (".claude", "settings.local.json"), (".claude", "settings.json"), _PLAIN,
-        {"SessionStart": None, "UserPromptSubmit": None, "PostToolUse": _SHELLS, "PostToolUseFailure": _SHELLS, "Stop": None, "SessionEnd": None},
+        {"SessionStart": None, "UserPromptSubmit": None, "PreToolUse": "Bash", "PostToolUse": _SHELLS, "PostToolUseFailure": _SHELLS,
+         "Stop": None, "SessionEnd": None},
         home="CLAUDE_CONFIG_DIR",
     ),
     "codex": Host(

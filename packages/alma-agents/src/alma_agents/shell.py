@@ -1,5 +1,6 @@
 """Command lines: which command an exit status judges, what kind it is, and when two are the same."""
 
+import posixpath
 import re
 
 TEST, BUILD, LINT, RUN, INSTALL = "test", "build", "lint", "run", "install"
@@ -7,17 +8,19 @@ READ, CHANGE = "read", "change"
 JUDGED = frozenset((TEST, BUILD, LINT, RUN, INSTALL))
 """Kinds whose exit status is a verdict. The status of a search or a comparison is an answer."""
 
-_INTERRUPTED = frozenset((124, 130, 137, 143))
-"""Exit codes of a time limit and of signals: they say nothing about the work."""
+_INTERRUPTED = frozenset((124, 129, 130, 137, 141, 143))
+"""Exit codes of a time limit and of signals from outside: they say nothing about the work. A crash (134, 139) does."""
 
 _TESTS = r"(pytest|py\.test|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|behave|ava)$"
 _LINTS = r"(ruff|mypy|flake8|pylint|pyright|eslint|prettier|black|isort|tsc|clippy|golangci-lint|shellcheck|rubocop|stylelint|lint-imports)$"
 _BUILDS = r"(make|cmake|ninja|gcc|g\+\+|clang|rustc|webpack|vite|rollup|esbuild|javac|msbuild|bazel|meson)$"
 _READS = (
     r"(ls|cat|head|tail|less|more|grep|rg|egrep|fgrep|ag|ack|find|fd|diff|cmp|test|\[|wc|pwd|echo|printf|which|type|whereis|file|stat|du|df|ps|"
-    r"env|date|whoami|id|uname|tree|jq|sort|uniq|true|false|sleep|read|history|man|awk|cut|tr|nl|hexdump|xxd|curl|wget|gh|kill|pgrep|lsof|exit)$"
+    r"env|date|whoami|id|uname|tree|jq|sort|uniq|true|false|sleep|read|history|man|awk|cut|tr|nl|hexdump|xxd|curl|wget|gh|kill|pgrep|lsof|exit|"
+    r"command|tee|yes|column|wait|:)$"
 )
 _CHANGES = r"(cp|mv|rm|mkdir|touch|chmod|chown|ln|sed|patch|tar|unzip|git|docker|systemctl|service|export|source|\.|psql|sqlite3|redis-cli|pkill)$"
+_TEST_SCRIPTS = r"(e2e|spec|unit|integration|coverage|cypress|playwright|smoke)"
 _BY_WORD = {
     "test": TEST, "t": TEST, "check": LINT, "lint": LINT, "typecheck": LINT, "format": LINT, "fmt": LINT, "clippy": LINT, "vet": LINT,
     "build": BUILD, "compile": BUILD, "package": BUILD, "assemble": BUILD, "bundle": BUILD,
@@ -52,6 +55,16 @@ _TOKEN = re.compile(
 )
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _HARMLESS = frozenset(("echo", "printf", "pwd", "true", "sleep"))
+_FILTERS = frozenset(("tail", "tee", "cat", "sort", "nl", "cut", "tr", "column", "wc"))
+"""Last parts of a pipe that do not fail by themselves: not `grep`, which may find nothing, and not `head`, which ends a pipe early."""
+_COMPOUND = frozenset(("if", "for", "while", "until", "case", "select", "function", "{", "then", "do", "else", "elif", "trap"))
+_CONTAINERS = frozenset(("docker", "podman", "docker-compose"))
+_SHELLS = frozenset(("sh", "bash", "zsh", "dash"))
+_LONGEST = 20_000
+"""Characters of a line that is read. What is longer writes a file or is data."""
+
+_COMMENT = re.compile(r"""('[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s#'"\\][^\s'"\\]*)|(?<!\S)#[^\n]*""")
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
 _SILENT = frozenset(("cd", "export", "source", ".", "set", "pushd", "popd", "unset", "alias", "ulimit", "activate"))
 
 
@@ -85,13 +98,13 @@ def _is_within(outer: str, inner: str) -> bool:
 
 
 def read(line: str, root: str = "") -> tuple[list[tuple[str, list[str]]], bool]:
-    """Returns the commands of a line with the operator before each: pairs of operator and words."""
-    text = line.split("<<", 1)[0] if re.search(r"<<-?\s*['\"]?\w", line) else line
-    text = text.replace("\\\n", " ").strip()
+    """Returns the commands of a line with the operator before each: pairs of operator and words. `True`: the last one runs in the background."""
+    text = _without_heredocs(line)[0].replace("\\\n", " ")
+    text = _COMMENT.sub(lambda found: found[1] or "", text).strip()
     found: list[tuple[str, list[str]]] = []
     words: list[str] = []
     operator = ""
-    for word in _TOKEN.findall(text):
+    for word in _TOKEN.findall(text.replace("|&", "|")):
         if word in ("&&", "||", ";", "|", "&", "\n"):
             if words:
                 found.append((operator, words))
@@ -109,6 +122,18 @@ def read(line: str, root: str = "") -> tuple[list[tuple[str, list[str]]], bool]:
     return found, trailing
 
 
+def _without_heredocs(line: str) -> tuple[str, str]:
+    """Returns a line without the bodies of its here-documents, and those bodies."""
+    bodies = []
+    while found := _HEREDOC.search(line):
+        head, rest = line[: found.start()], line[found.end() :]
+        first, _, body = rest.partition("\n")
+        end = re.search(rf"^\s*{found[2]}\s*$", body, re.MULTILINE)
+        bodies.append(body[: end.start()] if end else body)
+        line = f"{head}{first}\n{body[end.end() :] if end else ''}"
+    return line, "".join(bodies)
+
+
 def _unquoted(part: str, root: str) -> str:
     plain = re.sub(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"", lambda found: found[1] if found[1] is not None else found[2], part)
     if root and plain.startswith(root.rstrip("/") + "/"):
@@ -119,58 +144,106 @@ def _unquoted(part: str, root: str) -> str:
 def judged(line: str, ok: bool, root: str = "") -> Command | None:
     """Returns the command that the exit status of a line judges, `None` if that is none or more than one could have failed.
 
-    A pipe has the status of its last part, `;` and a line end that of the last command; after `||` a success says nothing.
+    A pipe has the status of its last part, `;` and a line end that of the last command, unless `set -e` stops before; after `||` a success says
+    nothing. What loops and conditions end with is not judged.
     """
-    parts, in_background = read(line, root)
-    if not parts or in_background:
-        return None
-    whole = [(operator, stripped(words)) for operator, words in parts]
-    if any(words[:1] == ["!"] for _, words in whole):
-        return None
-    pipes = any(words[:1] == ["set"] and "pipefail" in words for _, words in whole)
-    last = len(whole) - 1
-    start = last
-    while start > 0 and whole[start][0] in ("&&", "||", "|"):
-        start -= 1
-    tail = whole[start:]
-    operators = [operator for operator, _ in tail[1:]]
-    if "||" in operators and (ok or set(operators) != {"||"}):
-        return None
-    if "||" in operators:
-        tail = tail[:1]
-    elif "|" in operators:
-        if not pipes:
-            return None
-        if ok is False:
-            return None
-    candidates = [words for _, words in tail if words and words[0] not in _SILENT]
-    serious = [words for words in candidates if kind_of(words) in JUDGED]
-    chosen = serious[-1:]
-    if not ok and len(candidates) > 1:
-        harmless = all(words[0] in _HARMLESS for words in candidates if words not in serious)
-        chosen = serious if len(serious) == 1 and harmless else []
-    if not chosen or kind_of(chosen[0]) not in JUDGED:
-        return None
-    heredoc = line.split("<<", 1)[1] if "<<" in line else ""
-    return _command(chosen[0], heredoc)
+    found = _chosen(line, ok, root, 0)
+    return found[0] if found else None
 
 
 def passed(line: str, root: str = "") -> list[Command]:
     """Returns every command that a line with status 0 has passed: of `a && b` both."""
+    return _chosen(line, True, root, 0)
+
+
+def _chosen(line: str, ok: bool, root: str, depth: int) -> list[Command]:
+    """Returns the commands that a status proves something about, the last one first."""
+    if len(line) > _LONGEST:
+        return []
     parts, in_background = read(line, root)
-    if in_background or not parts:
+    whole = [(operator, stripped(words)) for operator, words in parts]
+    if not whole or in_background or any(words[:1] == ["!"] or (words[:1] and words[0] in _COMPOUND) for _, words in whole):
         return []
-    final = judged(line, True, root)
-    if final is None:
+    if depth and ["exit", "$?"] in [words for _, words in whole]:  # between double quotes the outer shell fills in its own status
         return []
-    found = []
-    for operator, words in reversed(parts):
-        bare = stripped(words)
-        if bare and kind_of(bare) in JUDGED:
-            found.append(_command(bare, line.split("<<", 1)[1] if "<<" in line else ""))
-        if operator != "&&":
+    if len(whole) > 1 and whole[-1][1] == ["exit", "$?"] and whole[-1][0] in (";", "\n"):
+        whole = whole[:-1]
+    if any(words[:1] == ["exit"] for _, words in whole[:-1]):
+        return []
+    settings = [words for _, words in whole if words[:1] == ["set"]]
+    has_pipefail = any("pipefail" in words for words in settings)
+    stops = any(re.match(r"-[a-z]*e", word) for words in settings for word in words[1:]) or any("errexit" in w for w in settings)
+    chain = _last_list(whole, stops, ok)
+    operators = {operator for operator, _ in chain[1:]}
+    links: list[list[list[str]]] = []
+    for number, (operator, words) in enumerate(chain):
+        if number and operator == "|":
+            links[-1].append(words)
+        else:
+            links.append([words])
+    if "||" in operators:
+        if operators - {"||", "|"} or (ok and (len(links) > 2 or not _always_fails(links[-1]))):
+            return []
+        of_links = [_of_pipe(link, ok, has_pipefail) for link in links]
+        candidates = [words for words_of in of_links if ok or len(words_of) == 1 for words in words_of]
+        serious = [words for words in candidates if words and kind_of(words) in JUDGED][:1]
+    else:
+        candidates = [words for link in links for words in _of_pipe(link, ok, has_pipefail) if words and words[0] not in _SILENT]
+        serious = [words for words in candidates if kind_of(words) in JUDGED][::-1]
+        if not ok and (len(serious) != 1 or any(words[0] not in _HARMLESS for words in candidates if words not in serious)):
+            return []
+    place = _place(whole, root)
+    return [each for words in serious for each in _unfolded(words, ok, root, _without_heredocs(line)[1], place, depth)]
+
+
+def _of_pipe(link: list[list[str]], ok: bool, has_pipefail: bool) -> list[list[str]]:
+    """Returns the commands whose statuses make that of a pipe: with `pipefail` all, else the last one, unless it only reads what another says."""
+    if len(link) == 1:
+        return link
+    if has_pipefail:
+        return link if ok else [words for words in link if words and words[0] not in _FILTERS]
+    is_fed = all(words and kind_of(words) == READ for words in link[:-1])
+    return link[-1:] if is_fed else [[":"]]
+
+
+def _always_fails(link: list[list[str]]) -> bool:
+    (words, *rest) = link
+    return not rest and (words == ["false"] or (words[:1] == ["exit"] and words[1:2] not in (["0"], [])))
+
+
+def _unfolded(words: list[str], ok: bool, root: str, heredoc: str, place: str, depth: int) -> list[Command]:
+    """Returns a command, or those of the script that it runs: `bash -c "pytest | tail"` has the status of a pipe."""
+    is_shell = words[0] in _SHELLS and len(words) > 2 and re.fullmatch(r"-[a-z]*c", words[1])
+    if (is_shell or words[0] == "eval") and depth < 3:
+        return _chosen(words[2] if is_shell else " ".join(words[1:]), ok, root, depth + 1)
+    return [_command(words, heredoc, place)]
+
+
+def _place(whole: list[tuple[str, list[str]]], root: str) -> str:
+    """Returns the folder in which a line ends: the same command in another folder is another one."""
+    place = root
+    for _, words in whole:
+        if words[:1] in (["cd"], ["pushd"]) and len(words) > 1:
+            place = posixpath.normpath(posixpath.join(place, words[-1]))
+    return place
+
+
+def _last_list(whole: list[tuple[str, list[str]]], stops: bool, ok: bool) -> list[tuple[str, list[str]]]:
+    """Returns the commands at the end of a line on which its status depends.
+
+    After `set -e` (`stops`) these are all; but the failure of `a` in `a && b; c` does not stop, so a success says nothing of them. A failure
+    after a command in the background may be that of one before it: then there are none.
+    """
+    ends = [place for place, (operator, _) in enumerate(whole) if place and operator not in ("&&", "||", "|")]
+    start = ends[-1] if ends else 0
+    while stops and start:
+        before = max((place for place in ends if place < start), default=0)
+        if whole[start][0] == "&" and not ok:
+            return []
+        if whole[start][0] == "&" or (ok and {operator for operator, _ in whole[before + 1 : start]} - {"|"}):
             break
-    return found
+        start = before
+    return whole[start:]
 
 
 def stripped(words: list[str]) -> list[str]:
@@ -178,7 +251,11 @@ def stripped(words: list[str]) -> list[str]:
     words = list(words)
     while words:
         head = words[0].rsplit("/", 1)[-1]
-        if _ASSIGNED.match(words[0]) or head in _WRAPPERS or head == "-E":
+        if head == "command" and words[1:2] in (["-v"], ["-V"]):
+            break
+        if head == "nice" and words[1:2] == ["-n"]:
+            words = words[3:]
+        elif _ASSIGNED.match(words[0]) or head in _WRAPPERS or head == "-E":
             words = words[1:]
         elif head == "timeout":
             words = words[1:]
@@ -201,6 +278,15 @@ def stripped(words: list[str]) -> list[str]:
     )
 
 
+def commands_of(line: str) -> list[list[str]]:
+    """Returns the commands of a line without what they are wrapped in."""
+    return [
+        words
+        for _, given in (read(line)[0] if len(line) <= _LONGEST else ())
+        if (words := stripped(given)) and words[0] not in _SILENT
+    ]
+
+
 def kind_of(words: list[str]) -> str:
     """Returns what a command is for, by its program and the first word after it."""
     head, rest = words[0], [word for word in words[1:] if not word.startswith("-")]
@@ -215,6 +301,8 @@ def kind_of(words: list[str]) -> str:
         word = re.split(r"[:\-]", word)[0]
         if word in _BY_WORD:
             return _BY_WORD[word]
+        if rest[:1] == ["run"] and len(rest) > 1:
+            return TEST if re.match(_TEST_SCRIPTS, word) else RUN
         if head == "uv" and word == "pip":
             return INSTALL
         return BUILD if head in ("make", "gradle", "gradlew", "mvn") else RUN if head in ("just", "rake") else READ
@@ -228,6 +316,10 @@ def kind_of(words: list[str]) -> str:
             if word in ("status", "diff", "log", "show", "branch", "grep", "blame", "rev-parse", "remote", "ls-files")
             else CHANGE
         )
+    if head in _CONTAINERS:
+        rest = rest[1:] if word == "compose" else rest
+        is_waited_for = rest[:1] in (["run"], ["exec"]) and not {"-d", "--detach"} & set(words)
+        return BUILD if rest[:1] == ["build"] else RUN if is_waited_for else READ if rest[:1] in (["ps"], ["logs"]) else CHANGE
     if re.match(_CHANGES, head) or head in _SILENT:
         return CHANGE
     if re.search(r"(^|[/_.-])tests?([_.-]|$)", head) or (
@@ -237,7 +329,7 @@ def kind_of(words: list[str]) -> str:
     return RUN
 
 
-def _command(words: list[str], heredoc: str = "") -> Command:
+def _command(words: list[str], heredoc: str = "", place: str = "") -> Command:
     kind = kind_of(words)
     head = words[0]
     options: list[str] = []
@@ -264,6 +356,8 @@ def _command(words: list[str], heredoc: str = "") -> Command:
     named = [head.removeprefix("./"), *targets[:fixed], *sorted(options)]
     if heredoc:
         named.append(heredoc.strip()[:2000])
+    if place:
+        named.append(f"@{place}")
     shown = " ".join(words)
     return Command(kind, tuple(named), tuple(sorted(targets[fixed:])), shown if len(shown) <= 160 else shown[:159] + "…")
 

@@ -22,6 +22,53 @@ _MASKS = (
 _QUOTED = re.compile(r"['\"`‘’“”]([^'\"`‘’“”\s]{2,80})['\"`‘’“”]")
 _TAIL = re.compile(r":\s+(?:no such \w+:\s+)?([A-Za-z_][\w./@-]+)$")
 """The last word of a message that names what it is about: `no such table: orders`."""
+_SUBJECTS = (
+    re.compile(r"(?:^|[\s:])([\w.@+-]{2,80}): (?:command )?not found\b(?!:)"),
+    re.compile(
+        r"\b(?:command not found|missing script|environment variable|requirement|reference to|distribution found for):? ([\w.@+-]{2,80})"
+    ),
+    re.compile(r"\bpackage:? [`'\"]?([A-Za-z_][\w-]+)"),
+    re.compile(r"\b(?:the|setting) (\w{2,80}) (?:setting|option|variable|field)\b", re.IGNORECASE),
+    re.compile(r"\b(?:module named|environment variable|because|provides package) ([\w.@+/-]{2,80})(?=[\s;:@]|$)", re.IGNORECASE),
+    re.compile(r"\b(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)\(\)"),
+)
+"""What names a thing without quotation marks."""
+
+_VERBS = (
+    ("denied", r"permission denied|access is denied|eacces|not permitted"),
+    ("unexpected", r"unexpected keyword|unrecognized (option|argument)|unknown option"),
+    ("busy", r"already in use|eaddrinuse|is locked"),
+    ("refused", r"refused|econnrefused|unreachable"),
+    ("unset", r"(is|are) not set|must not be empty|missing required|key error"),
+    ("required", r"\brequires? (rustc|python|node)|is not supported by"),
+    ("absent", r"not found|no such|(can ?not|can't|could not|unable to) (find|resolve|open|import)|does(n't| not) exist|has no|"
+               r"not recognized|no module|undeclared|unresolved|undefined|is(n't| not) defined|missing|no (matching|rule|solution)|"
+               r"provides package|not in std|not found in"),
+)  # fmt: skip
+_NOUNS = (
+    ("fixture", r"\bfixture"),
+    ("template", r"\btemplate"),
+    ("table", r"\b(table|relation)\b"),
+    ("database", r"\bdatabase\b"),
+    ("import", r"cannot import name"),
+    ("link", r"undefined (reference|symbol)|symbol\(s\)|undefined symbols"),
+    ("script", r"\bscript|^error command \""),
+    ("target", r"\btarget\b"),
+    ("variable", r"environment variable|\bkey error"),
+    ("argument", r"keyword argument"),
+    ("attribute", r"\b(attribute|property|member)\b"),
+    ("module", r"\b(module|package|crate|requirement|distribution|solution)s?\b"),
+    ("file", r"\b(file|directory|include|enoent)\b"),
+    ("command", r"\bcommand\b|\b(bash|zsh|sh):|/bin/\w*sh|operable program"),
+    ("name", r"\b(name|value|symbol|variable|identifier|reference error)\b|is not defined|undefined:"),
+)
+"""What an error says happened, and to what sort of thing: the first of each that is found. Tools word these in few ways."""
+
+_SAME_EVENT, _LIKE_EVENT = 0.8, 0.65
+"""Nearness, at least, of errors that name the same things and say the same of them, or nearly."""
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CLASS = re.compile(r"\b(?:[a-z_]\w*\.)+(?=[A-Z]\w*[a-z])")
 _BUILT_IN = frozenset(
     (
         "nonetype",
@@ -47,13 +94,17 @@ _COMMON = frozenset(
 
 
 _TELLING = 8.0
+_MOST_OUTPUT, _LONGEST_LINE = 50_000, 1_000
+"""Characters at either end of an output, and of a line, that are read: a pattern may take time that grows with the square of the length."""
 
 
 def error_of(output: str) -> str:
     """Returns the line of a failed command's output that names the error, else its last line, at most 300 characters, with masked paths and
     numbers."""
+    if len(output) > _MOST_OUTPUT:
+        output = f"{output[:_MOST_OUTPUT]}\n{output[-_MOST_OUTPUT:]}"
     lines = [
-        line.strip()
+        line.strip()[:_LONGEST_LINE]
         for line in output.split("\n")
         if line.strip() and not line.startswith(("Exit code", "Exit Code:", "<exited"))
     ]
@@ -72,8 +123,10 @@ def masked(text: str) -> str:
 
 def words_of(text: str) -> dict[str, float]:
     """Returns the words of an error with their weights: quoted names and names of code weigh most."""
-    plain = masked(text)
-    named = {found.lower() for found in (*_QUOTED.findall(plain), *_TAIL.findall(plain))} - _BUILT_IN
+    plain = _CLASS.sub("", masked(text))
+    bare = [found for pattern in _SUBJECTS for found in pattern.findall(plain)]
+    named = {found.lower() for found in (*_QUOTED.findall(plain), *_TAIL.findall(plain), *bare)} - _BUILT_IN - _COMMON
+    named = {found.strip(".-") for found in named}
     weights: dict[str, float] = {}
     for found in _NAME.findall(plain):
         word = found.lower().strip(".-")
@@ -83,10 +136,32 @@ def words_of(text: str) -> dict[str, float]:
         weights[_stem(word)] = 3.0 if word in named else 2.0 if is_code else 1.0
     for word in named:
         weights[_stem(word)] = 3.0
+    if concept := concept_of(plain):
+        weights[f"={concept}"] = 0.0
     return weights
 
 
+def concept_of(text: str) -> str:
+    """Returns what an error says happened and to what sort of thing, as "absent:module"; a part that it does not say is empty, all: ""."""
+    plain = _CAMEL.sub(" ", text).lower()
+    verb, noun = (next((name for name, pattern in of if re.search(pattern, plain)), "") for of in (_VERBS, _NOUNS))
+    return f"{verb}:{noun}" if verb else ""
+
+
+def _concepts(asked: dict[str, float], known: dict[str, float]) -> tuple[str, str]:
+    first, second = (next((word[1:] for word in of if word.startswith("=")), "") for of in (asked, known))
+    return first, second
+
+
+def _are_alike(event: str, other: str) -> bool:
+    """Returns True when two errors say that the same happened, and at most one says to what."""
+    verb, _, noun = event.partition(":")
+    other_verb, _, other_noun = other.partition(":")
+    return bool(verb) and verb == other_verb and (not noun or not other_noun)
+
+
 def _stem(word: str) -> str:
+    word = word.strip("_") or word
     for ending in ("ing", "ed", "s"):
         if len(word) > len(ending) + 3 and word.endswith(ending):
             return word[: -len(ending)].rstrip("e")
@@ -105,8 +180,17 @@ def nearness(asked: dict[str, float], known: dict[str, float]) -> float:
     mine, theirs = ({word for word, weight in of.items() if weight >= 3.0} for of in (asked, known))
     if not shared or (mine - known.keys() and theirs - asked.keys()):
         return 0.0
+    event, other_event = _concepts(asked, known)
+    is_same_event = bool(event) and event == other_event
+    is_like_event = _are_alike(event, other_event)
+    if event and other_event and not is_same_event and not is_like_event:
+        return 0.0
     total = sum(max(asked.get(word, 0.0), known.get(word, 0.0)) for word in asked.keys() | known.keys())
     near = sum(max(asked[word], known[word]) for word in shared) / total
+    if is_same_event and theirs and theirs <= asked.keys() and mine <= known.keys():
+        return max(near, _SAME_EVENT + near / 5)
+    if is_like_event and theirs and theirs <= asked.keys() and mine <= known.keys():
+        return max(near, _LIKE_EVENT + near / 5)
     is_same_thing = bool(mine) and mine == theirs and len(shared - mine) >= 2
     return (1.0 + near) / 2 if is_same_thing and not _are_opposed(asked, known) else near
 

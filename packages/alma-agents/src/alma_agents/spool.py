@@ -63,7 +63,7 @@ def append(folder: str, session: str, record: dict[str, Any]) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     line = json.dumps({"at": time.time(), **_cut(record)}).encode() + b"\n"
     while True:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             if fcntl is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -72,10 +72,21 @@ def append(folder: str, session: str, record: dict[str, Any]) -> None:
                         continue  # a learner took the file between opening and locking
                 except FileNotFoundError:
                     continue
-            os.write(descriptor, line)
+            _write(descriptor, line)
             return
         finally:
             os.close(descriptor)
+
+
+def _write(descriptor: int, line: bytes) -> None:
+    """Writes a whole line or none. A writer that was killed may have left the beginning of one: that ends here."""
+    size = os.lseek(descriptor, 0, os.SEEK_END)
+    if size:
+        os.lseek(descriptor, size - 1, os.SEEK_SET)
+        line = line if os.read(descriptor, 1) == b"\n" else b"\n" + line
+    if os.write(descriptor, line) != len(line):
+        os.ftruncate(descriptor, size)
+        raise OSError("the disk is full")
 
 
 def _cut(value: Any, depth: int = 0) -> Any:

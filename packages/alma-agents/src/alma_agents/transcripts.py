@@ -1,12 +1,13 @@
 """Past transcripts as events, line by line: Claude Code, Codex, Gemini CLI, Copilot CLI, OpenHands. What is not known is counted, not lost."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
 from alma_agents.events import PROMPT, SHELL, TOOL, Event, kind_of_tool, tool_event
-from alma_agents.hosts import _CLAUDE_CODE, _COPILOT_CODE, _GEMINI_CODE, _json, codex_code
+from alma_agents.hosts import _CLAUDE_CODE, _COPILOT_CODE, _json, codex_code, gemini_code
 from alma_agents.shell import verdict
 
 
@@ -32,10 +33,17 @@ def format_of(head: list[dict[str, Any]]) -> str:
         votes["gemini"] += "projectHash" in one or (one.get("type") == "gemini") or "$rewindTo" in one
         votes["copilot"] += isinstance(one.get("data"), dict) and "." in str(one.get("type"))
         votes["openhands"] += str(one.get("kind", "")).endswith("Event")
+    if not any(votes.values()) and all(
+        isinstance(one.get("message"), dict) and one.get("role") in ("user", "assistant") for one in head
+    ):
+        return "cursor" if head else ""
     best = max(votes, key=lambda name: votes[name])
     return best if votes[best] else ""
 
 
+_BACKGROUND_CODE = re.compile(r"\(exit code (\d+)\)")
+_RUNNING = re.compile(r"^Process running with session ID (\d+)\s*$", re.MULTILINE)
+_LONGEST_OUTPUT = 20_000
 _CODEX = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 
 
@@ -59,7 +67,11 @@ def _text(content: Any) -> str:
 
 def _claude(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
     calls: dict[str, tuple[str, Any]] = {}
+    running: dict[str, Event] = {}
     for record in found:
+        if record.get("type") == "queue-operation":
+            yield from _ended_later(running, record)
+            continue
         message = record.get("message")
         if (
             not isinstance(message, dict)
@@ -84,9 +96,26 @@ def _claude(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
             if block.get("type") == "tool_use":
                 calls[str(block.get("id"))] = str(block.get("name")), block.get("input")
             elif block.get("type") == "tool_result" and (call := str(block.get("tool_use_id"))) in calls:
-                name, arguments = calls[call]
+                name, arguments = calls.pop(call)
                 ok, code, output = _claude_verdict(record.get("toolUseResult"), block, name)
-                yield tool_event("claude-code", session, name, arguments, call=call, ok=ok, code=code, output=output, **known)
+                made = tool_event("claude-code", session, name, arguments, call=call, ok=ok, code=code, output=output, **known)
+                result = record.get("toolUseResult")
+                if isinstance(result, dict) and isinstance(task := result.get("backgroundTaskId"), str):
+                    running[task] = made
+                else:
+                    yield made
+    yield from running.values()
+
+
+def _ended_later(running: dict[str, Event], record: dict[str, Any]) -> Iterator[Event]:
+    """Yields the command in the background whose end a record notes."""
+    content = record.get("content")
+    if not isinstance(content, str) or not content.lstrip().startswith("<task-notification>"):
+        return
+    for task in [task for task in running if f">{task}<" in content]:
+        code = int(found[1]) if (found := _BACKGROUND_CODE.search(content)) else None
+        made = running.pop(task)
+        yield made._replace(ok=verdict(code), code=code, at=_at(record) or made.at)
 
 
 def _claude_verdict(result: Any, block: dict[str, Any], name: str) -> tuple[bool | None, int | None, str]:
@@ -106,31 +135,62 @@ def _claude_verdict(result: Any, block: dict[str, Any], name: str) -> tuple[bool
 def _codex(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
     session, cwd = "", ""
     calls: dict[str, tuple[str, Any]] = {}
+    running: dict[str, Event] = {}
     for record in found:
         payload = record.get("payload")
         if not isinstance(payload, dict):
             continue
         kind = payload.get("type")
+        item = payload.get("item")
         if record.get("type") == "session_meta" and not session:
             session, cwd = str(payload.get("id") or ""), str(payload.get("cwd") or "")
+        elif kind == "user_message" and isinstance(payload.get("message"), str):
+            yield Event(PROMPT, "codex", session, cwd=cwd, at=_at(record), text=payload["message"])
+        elif kind == "item_completed" and isinstance(item, dict) and str(item.get("type")).lower() == "commandexecution":
+            yield _codex_item(session, cwd, _at(record), item)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
             arguments = payload.get("arguments", payload.get("input", payload.get("action")))
             if isinstance(arguments, str) and arguments.startswith("{"):
                 arguments = _json(arguments)
             calls[str(payload.get("call_id"))] = str(payload.get("name") or "local_shell"), arguments
         elif kind in ("function_call_output", "custom_tool_call_output") and (call := str(payload.get("call_id"))) in calls:
-            name, arguments = calls[call]
+            name, arguments = calls.pop(call)
             code = codex_code(payload)
             output = payload.get("output")
             told = (_json(output).get("output") or output) if isinstance(output, str) else _text(output)
-            told = str(told).split("\nOutput:\n", 1)[-1]
+            header, _, rest = str(told).partition("\nOutput:\n")
             ok = verdict(code)
-            yield tool_event("codex", session, name, arguments, cwd=cwd, at=_at(record), call=call, ok=ok, code=code, output=told)
+            made = tool_event(
+                "codex", session, name, arguments, cwd=cwd, at=_at(record), call=call, ok=ok, code=code, output=rest or header
+            )
+            if name == "write_stdin":
+                begun = running.get(str(arguments.get("session_id")) if isinstance(arguments, dict) else "")
+                if begun is None:
+                    continue
+                made = begun._replace(at=made.at, ok=ok, code=code, output=f"{begun.output}\n{made.output}"[-_LONGEST_OUTPUT:])
+            if made.tool == SHELL and code is None and (number := _RUNNING.search(header)):
+                running[number[1]] = made
+                continue
+            running = {key: each for key, each in running.items() if each.call != made.call}
+            yield made
+    yield from running.values()
+
+
+def _codex_item(session: str, cwd: str, at: float, item: dict[str, Any]) -> Event:
+    """Returns the event of a command in a file of paginated mode."""
+    command = item.get("command")
+    arguments = {"command": command, "workdir": item.get("cwd")}
+    code = codex_code({"item": item})
+    output = str(item.get("aggregated_output") or item.get("aggregatedOutput") or "")
+    call = str(item.get("id") or "")
+    return tool_event(
+        "codex", session, "exec_command", arguments, cwd=cwd, at=at, call=call, ok=verdict(code), code=code, output=output
+    )
 
 
 def _gemini(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
     session = ""
-    messages: dict[str, dict[str, Any]] = {}
+    messages: dict[str, list[Event]] = {}
     for number, record in enumerate(found):
         session = session or str(record.get("sessionId") or "")
         if isinstance(rewound := record.get("$rewindTo"), str):
@@ -138,13 +198,22 @@ def _gemini(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
             for key in keys[keys.index(rewound) :] if rewound in keys else ():
                 del messages[key]
         elif isinstance(new := record.get("$set"), dict) and isinstance(new.get("messages"), list):
-            messages = {str(one.get("id")): one for one in new["messages"] if isinstance(one, dict)}
+            messages = {str(one.get("id")): _gemini_events(session, one) for one in new["messages"] if isinstance(one, dict)}
+        elif isinstance(whole := record.get("messages"), list):
+            messages |= {str(one.get("id")): _gemini_events(session, one) for one in whole if isinstance(one, dict)}
         elif "type" in record:
-            messages[str(record.get("id", number))] = record
-    for message in messages.values():
-        for call in message.get("toolCalls") or ():
-            if isinstance(call, dict):
-                yield _gemini_call(session, _at(message), call)
+            messages[str(record.get("id", number))] = _gemini_events(session, record)
+    for made in messages.values():
+        yield from made
+
+
+def _gemini_events(session: str, message: dict[str, Any]) -> list[Event]:
+    """Returns the events of a message, cut to what is learned from: later records may replace or drop the message."""
+    calls = [call for call in message.get("toolCalls") or () if isinstance(call, dict)]
+    made = [_gemini_call(session, _at(message), call) for call in calls]
+    if message.get("type") == "user":
+        made.append(Event(PROMPT, "gemini", session, at=_at(message), text=_text(message.get("content"))))
+    return [event._replace(output=event.output[-_LONGEST_OUTPUT:] if event.ok is False else "") for event in made]
 
 
 def _gemini_call(session: str, at: float, call: dict[str, Any]) -> Event:
@@ -158,8 +227,7 @@ def _gemini_call(session: str, at: float, call: dict[str, Any]) -> Event:
     code = None
     ok: bool | None = status == "success" if status in ("success", "error") else None
     if kind_of_tool(name) == SHELL:
-        numbers = _GEMINI_CODE.findall(output[-400:])
-        code = (int(numbers[-1]) if numbers else 0) if status == "success" and response else None
+        code = gemini_code(output) if status == "success" and response else None
         ok = verdict(code)
     return tool_event(
         "gemini", session, name, call.get("args"), at=at, call=str(call.get("id") or ""), ok=ok, code=code, output=output
@@ -174,12 +242,14 @@ def _copilot(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
         if not isinstance(data, dict):
             continue
         call = str(data.get("toolCallId") or "")
-        if record.get("type") == "session.start":
+        if record.get("type") == "user.message" and isinstance(data.get("content"), str):
+            yield Event(PROMPT, "copilot", session, cwd=cwd, at=_at(record), text=data["content"])
+        elif record.get("type") == "session.start":
             session, cwd = str(data.get("sessionId") or ""), str((data.get("context") or {}).get("cwd") or "")
         elif record.get("type") == "tool.execution_start":
             calls[call] = str(data.get("toolName")), data.get("arguments")
         elif record.get("type") == "tool.execution_complete" and call in calls:
-            name, arguments = calls[call]
+            name, arguments = calls.pop(call)
             output = str((data.get("result") or {}).get("content") or "")
             code = int(read[1]) if (read := _COPILOT_CODE.search(output)) else None
             ok = verdict(code) if kind_of_tool(name) == SHELL else bool(data.get("success"))
@@ -191,18 +261,20 @@ def _copilot(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
 def _openhands(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
     calls: dict[str, tuple[str, Any]] = {}
     for record in found:
-        call = str(record.get("tool_call_id") or "")
-        if record.get("kind") == "ActionEvent":
+        call, session = str(record.get("tool_call_id") or ""), str(record.get("session_id") or "openhands")
+        if record.get("kind") == "MessageEvent" and record.get("source") == "user":
+            said = record.get("llm_message")
+            text = _text(said.get("content")) if isinstance(said, dict) else ""
+            yield Event(PROMPT, "openhands", session, at=_at(record), text=text)
+        elif record.get("kind") == "ActionEvent":
             calls[call] = str(record.get("tool_name")), record.get("action")
         elif record.get("kind") == "ObservationEvent" and call in calls and isinstance(seen := record.get("observation"), dict):
-            name, arguments = calls[call]
+            name, arguments = calls.pop(call)
             code = seen.get("exit_code")
             ok = verdict(code) if kind_of_tool(name) == SHELL else not seen.get("is_error")
             output = _text(seen.get("content"))
             number = code if isinstance(code, int) else None
-            yield tool_event(
-                "openhands", "openhands", name, arguments, at=_at(record), call=call, ok=ok, code=number, output=output
-            )
+            yield tool_event("openhands", session, name, arguments, at=_at(record), call=call, ok=ok, code=number, output=output)
 
 
 __all__ = ["TOOL", "events", "format_of", "records"]

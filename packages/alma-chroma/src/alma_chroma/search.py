@@ -17,6 +17,8 @@ from alma.errors import StorageError
 from alma.protocols import VectorChanges, VectorsRequest
 
 BATCH = 256
+LISTED = 400
+"""Candidates that a search keeps. With Chroma's own 100, of the 50 nearest of 20,000 real sentences .978 were found."""
 WATERMARK = "watermark"
 """Id of the entry that carries the watermark. It belongs to no partition."""
 
@@ -53,7 +55,7 @@ class ChromaSearch:
 
     @property
     def recall(self) -> float:
-        """At least nine of ten with Chroma's own defaults."""
+        """At least nine of ten."""
         return 0.9
 
     @property
@@ -115,7 +117,9 @@ class ChromaSearch:
         """Deletes the collection and makes an empty one."""
         with suppress(NotFoundError):
             self._client().delete_collection(self._name)
-        self._client().create_collection(self._name, embedding_function=None, configuration={"hnsw": {"space": "ip"}})
+        self._client().create_collection(
+            self._name, embedding_function=None, configuration={"hnsw": {"space": "ip", "ef_search": LISTED}}
+        )
         self._is_filled = False
 
     def close(self) -> None:

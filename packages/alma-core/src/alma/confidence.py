@@ -16,7 +16,7 @@ class ConfidenceEngine:
         self._alma = alma
 
     def assess_strategy(self, strategy: str, context: str, agent: str) -> "Assessment":
-        """How likely the strategy is to succeed in the context: `confidence_score`, where it lies, and a `recommendation`.
+        """Returns how likely the strategy is to succeed in the context: `confidence_score`, where it lies, and a `recommendation`.
 
         The recommendation is "strong_yes" (proven to work), "yes", "neutral" (unknown or unclear), "caution" or "avoid" (proven to fail).
         """

@@ -1,4 +1,4 @@
-"""Encryption at rest: making keys, and encrypting, decrypting and re-keying a store that exists. See `docs/security.md`."""
+"""Encryption at rest: making keys, and encrypting, decrypting and re-keying a store that exists. See `docs/guides/security.md`."""
 
 from os import PathLike
 from pathlib import Path

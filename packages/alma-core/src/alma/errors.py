@@ -6,7 +6,7 @@ AlmaError
 │   └── MissingDependencyError an optional package is not installed; the message names the extra
 ├── ScopeViolationError        an agent may not do this here
 ├── MemoryNotFoundError        no such memory in this project
-├── ConflictError              somebody else changed the same thing
+├── ConflictError              another caller changed the same thing
 ├── EmbeddingError             a model failed or returned nonsense
 │   └── EmbedderMismatchError  the database was made with another embedder (also a ConfigurationError)
 └── StorageError               the database could not be read or written
@@ -39,7 +39,7 @@ class MemoryNotFoundError(AlmaError, LookupError):
 
 
 class ConflictError(AlmaError):
-    """Somebody else changed the same thing, or it was already settled differently."""
+    """Another caller changed the same thing, or it was already settled differently."""
 
 
 class EmbeddingError(AlmaError):

@@ -25,22 +25,26 @@ from alma_harness.following import acalled, astreamed, called, streamed, text_of
 from alma_harness.option_names import options_of
 from alma_harness.prompts import prompt_of
 from alma_harness.results import result_of, verdict_of
+from alma_harness.run_parameter import run_parameter
 from alma_harness.setting import Context, MemorySchema, RunResult, Setting, tool_name
 from alma_harness.tools import recorded
+from alma_harness.wrapped_agents import driven
 
 MOST_OPEN = 10_000
 """Runs that were prepared and not ended yet; the oldest is dropped for a new one."""
 
 Agent = Callable[..., Any]
-"""Called with the prompt, and with the recorded tools if it takes two arguments."""
+"""Called with the prompt, with the recorded tools if it takes two arguments, and with its `Run` for a parameter annotated so."""
 
 
 class Harness:
     """One agent in a fixed setting, with memory around each run. Threads and event loops may share it.
 
     `agent` is the name whose memory is used. `run` is the agent itself: a function, a coroutine function or a generator of either kind,
-    called with the prompt, and with the setting's tools by name if it takes two arguments; calls of these are steps of the run. Without
-    `run`, a run returns the prompt and an open episode, and `post_run` ends it. `options` are those of `alma.integration.Options`.
+    called with the prompt, and with the setting's tools by name if it takes two arguments; calls of these are steps of the run. A
+    parameter annotated with `alma.integration.Run` is given the run, to report corrections, hand-offs and calls of tools of its own.
+    It may also be an agent of PydanticAI, of the OpenAI Agents SDK or of smolagents, with its own tools: it is given the prompt.
+    Without `run`, a run returns the prompt and an open episode, and `post_run` ends it. `options` are those of `alma.integration.Options`.
     """
 
     def __init__(
@@ -50,22 +54,28 @@ class Harness:
         alma: ALMA,
         schema: MemorySchema | None = None,
         *,
-        run: Agent | None = None,
+        run: Any = None,
         **options: Unpack[OptionArguments],
     ) -> None:
         if not isinstance(setting, Setting):
             raise ConfigurationError(f"setting must be a Setting, not {quoted(setting)}")
-        if run is not None and not callable(run):
-            raise ConfigurationError(f"run must be a function, not {quoted(run)}")
+        function = None if run is None else driven(run) or run
+        if function is not None and not callable(function):
+            raise ConfigurationError(f"run must be a function or an agent of a known framework, not {quoted(run)}")
         self.setting = setting
         self.agent = checked_name(agent, "agent")
         self.alma = checked_alma(alma)
         self.schema = schema or MemorySchema()
-        self.agent_function = run
+        self.agent_function: Agent | None = function
         self._options = options_of(dict(options))
         self._integrations = Bounded[str, Integration](MOST_OPEN)
         self._integrations[alma.project_id] = Integration(alma, agent=agent, options=self._options)
         self._open = Bounded[str, _Prepared](MOST_OPEN)
+
+    @property
+    def errors(self) -> list[Exception]:
+        """The last errors of ALMA itself, of every project, oldest first within each."""
+        return [error for integration in tuple(self._integrations.values()) for error in integration.errors]
 
     # A run in one call.
 
@@ -151,7 +161,9 @@ class Harness:
         agent = self.agent_function
         if agent is None:
             raise ConfigurationError("this harness has no agent; create it with run=")
-        return lambda: agent(prepared.prompt, prepared.tools()) if _takes_tools(agent) else agent(prepared.prompt)
+        own = run_parameter(agent)
+        named = {own: prepared.run} if own else {}
+        return lambda: agent(prepared.prompt, *([prepared.tools()] if _takes_tools(agent, own) else []), **named)
 
     def _ended(self, prepared: "_Prepared", output: Any, source: VerdictSource) -> RunResult:
         said, how = prepared.ending(output, source)
@@ -196,14 +208,14 @@ class _Prepared:
     def result(self, output: Any, report: RunReport | None) -> RunResult:
         given = output if isinstance(output, RunResult) else RunResult(output=output)
         seconds = time.perf_counter() - self._start
-        return result_of(self.run, given, report, prompt=self._prompt or "", duration_ms=seconds * 1000)
+        return result_of(self.run, given, report or self.run.report, prompt=self._prompt or "", duration_ms=seconds * 1000)
 
 
 def create_harness(
     domain: str | DomainSchema | Setting,
     agent: str,
     alma: ALMA,
-    run: Agent | None = None,
+    run: Any = None,
     *,
     tools: tuple[str | Callable[..., Any], ...] = (),
     **options: Unpack[OptionArguments],
@@ -233,10 +245,10 @@ def _is_async(agent: Agent) -> bool:
     )
 
 
-def _takes_tools(agent: Agent) -> bool:
+def _takes_tools(agent: Agent, own: str | None) -> bool:
     try:
         parameters = inspect.signature(agent).parameters.values()
     except (TypeError, ValueError):
         return False
-    placed = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    placed = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.name != own]
     return len([each for each in placed if each.default is each.empty]) >= 2

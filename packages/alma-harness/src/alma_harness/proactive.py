@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from alma import ALMA, AntiPattern, DomainKnowledge
+from alma import ALMA, AntiPattern, DomainKnowledge, Outcome, Verdict
 from alma.errors import ValidationError
 from alma.integration import checked_count, checked_time
-from alma.text import quoted, telling_words
+from alma.text import quoted, shortened, telling_words
 from alma.types import EpisodeStatus, Recalled
 from alma_harness.progress import ProgressTracker
 from alma_harness.values import Value
@@ -20,6 +20,8 @@ EXPIRES = "expires_at"
 
 SOON = timedelta(days=7)
 MOST_EPISODES = 200
+TEXT_CHARS = 300
+"""Each part of a warning is shortened to this length."""
 
 _Item = tuple[str, str, set[str]]
 """Id, text, and the words by which it is compared."""
@@ -56,12 +58,22 @@ def _moment(now: datetime | None) -> datetime:
 
 
 def _warnings(near: list[Recalled]) -> Iterator[Suggestion]:
+    """Yields a warning for each anti-pattern, and for each attempt at such a task that failed."""
     for item in near:
         memory = item.memory
-        if isinstance(memory, AntiPattern):
+        if isinstance(memory, Outcome) and memory.outcome is Verdict.FAILURE:
+            yield Suggestion(kind="warning", text=_failed(memory), score=item.factors.similarity, source_id=memory.id)
+        elif isinstance(memory, AntiPattern):
             instead = f" Instead: {memory.better_alternative}." if memory.better_alternative else ""
             text = f"Avoid: {memory.pattern}. Why: {memory.why_bad}.{instead}"
             yield Suggestion(kind="warning", text=text, score=item.factors.similarity, source_id=memory.id)
+
+
+def _failed(outcome: Outcome) -> str:
+    tried = f" by {shortened(outcome.strategy_used, TEXT_CHARS)}" if outcome.strategy_used else ""
+    why = outcome.user_feedback or outcome.error_message
+    because = f" Why: {shortened(why, TEXT_CHARS)}" if why else ""
+    return f"Failed before{tried}: {shortened(outcome.task_description, TEXT_CHARS)}.{because}"
 
 
 def _expiring(near: list[Recalled], now: datetime) -> Iterator[Suggestion]:

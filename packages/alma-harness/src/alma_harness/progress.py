@@ -17,11 +17,12 @@ from alma.integration import (
     optional_name,
     optional_text,
 )
+from alma_harness.asynchronous import OfProjectAsync, mirrored
 from alma_harness.projects import OfProject
 from alma_harness.retrying import HeldError, until_stored
 from alma_harness.work_items import STATUSES, Items, ProgressSummary, WorkItem, is_available, order_of, reaches
 
-__all__ = ["ProgressSummary", "ProgressTracker", "WorkItem"]
+__all__ = ["AsyncProgressTracker", "ProgressSummary", "ProgressTracker", "WorkItem"]
 
 KIND = "progress.item"
 GRAPH = "graph"
@@ -255,3 +256,20 @@ def _item(record: Record) -> WorkItem:
 
 def _body(item: WorkItem) -> dict[str, Any]:
     return item.model_dump(mode="json", exclude={"id"}, exclude_none=True)
+
+
+class AsyncProgressTracker(OfProjectAsync[ProgressTracker]):
+    """As `ProgressTracker`, for asyncio; `alma` may be an `AsyncALMA`, too."""
+
+    _kind = ProgressTracker
+    create_work_item = mirrored(ProgressTracker.create_work_item)
+    get_item = mirrored(ProgressTracker.get_item)
+    items = mirrored(ProgressTracker.items)
+    update_status = mirrored(ProgressTracker.update_status)
+    block_item = mirrored(ProgressTracker.block_item)
+    add_dependency = mirrored(ProgressTracker.add_dependency)
+    get_next_item = mirrored(ProgressTracker.get_next_item)
+    claim_next = mirrored(ProgressTracker.claim_next)
+    claim = mirrored(ProgressTracker.claim)
+    release = mirrored(ProgressTracker.release)
+    get_progress_summary = mirrored(ProgressTracker.get_progress_summary)

@@ -4,19 +4,22 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from alma import ALMA
 from alma.errors import ConfigurationError
 from alma.integration import Identity, Integration, Run, RunContext, ToolUse, noted_on, tool_use
 from alma.text import quoted
 from alma_harness.following import afail, astreamed, failing, streamed, text_of
+from alma_harness.learnings import Recorded, ids_of
 from alma_harness.option_names import options_of
+from alma_harness.run_parameter import run_parameter
 
 NOTES = "notes"
 """A parameter of this name is given the notes, unless the caller gives it."""
 
-_OWN = frozenset({"self", "cls", NOTES})
+_OWN = frozenset({"self", "cls", NOTES, "user_id", "tenant_id", "run_id", "thread_id"})
+"""Parameters that are no choice of the call: for whom it is, and which run."""
 F = TypeVar("F", bound=Callable[..., Any])
 TaskOf = str | Callable[..., str] | None
 
@@ -30,8 +33,9 @@ def remembers(alma: ALMA, agent: Identity, *, task: TaskOf = None, **options: An
     def decorate(function: F) -> F:
         if not callable(function):
             raise ConfigurationError(f"remembers decorates a function, not {quoted(function)}")
-        wrapped: F = _wrapped(_Remembered(integration, function, task), function)
-        return wrapped
+        wrapped = _wrapped(_Remembered(integration, function, task), function)
+        wrapped.learning = Recorded(integration)
+        return cast(F, wrapped)
 
     return decorate
 
@@ -70,25 +74,34 @@ class _Remembered:
         self._function = function
         self._name = str(getattr(function, "__name__", type(function).__name__))
         self._signature = inspect.signature(function)
+        self._run = run_parameter(function)
         self._task = task
         if isinstance(task, str) and task not in self._signature.parameters:
             raise ConfigurationError(f"{self._name} has no parameter {quoted(task)} that could be its task")
 
     def begin(self, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Run, Callable[[str], _Call]]:
         """Begins a run. The second value makes the call of it, from the notes."""
-        takes_notes = NOTES in self._signature.parameters and NOTES not in self._signature.bind_partial(*given, **named).arguments
-        bound = self._signature.bind(*given, **({**named, NOTES: ""} if takes_notes else named))
-        arguments = dict(bound.arguments)
+        ours = self._ours(given, named)
+        bound = self._signature.bind(*given, **named, **dict.fromkeys(ours, ""))
+        arguments = {name: value for name, value in bound.arguments.items() if name not in ours}
         place, task = self._task_of(arguments, bound)
-        run = self._integration.run(task, context=RunContext(configurable=arguments))
-        chosen = {name: value for name, value in arguments.items() if name not in _OWN and name != place}
+        context = RunContext(configurable=arguments)
+        run = self._integration.run(task, context=context, **ids_of(self._integration, context))
+        chosen = {name: value for name, value in arguments.items() if name not in _OWN and name not in (place, self._run)}
         use = tool_use(self._name, chosen, task=run.task) if chosen else None
 
         def call(notes: str) -> _Call:
-            with_notes = {**named, NOTES: notes} if takes_notes else named
-            return _Call(run, lambda: self._function(*given, **with_notes), use)
+            added = {name: run if name == self._run else notes for name in ours}
+            return _Call(run, lambda: self._function(*given, **named, **added), use)
 
         return run, call
+
+    def _ours(self, given: tuple[Any, ...], named: dict[str, Any]) -> list[str]:
+        """Returns the parameters to fill in: the notes and the run, unless the caller gives them."""
+        known = self._signature.bind_partial(*given, **named).arguments
+        return [
+            name for name in (NOTES, self._run) if name is not None and name in self._signature.parameters and name not in known
+        ]
 
     def _task_of(self, arguments: dict[str, Any], bound: inspect.BoundArguments) -> tuple[str | None, str]:
         """Returns the parameter that is the task, if one is, and the task."""

@@ -17,13 +17,14 @@ from alma.integration import (
     optional_name,
     optional_text,
 )
+from alma_harness.asynchronous import OfProjectAsync, mirrored
 from alma_harness.keys import digest
 from alma_harness.projects import OfProject
 from alma_harness.quick_reload import quick_reload
 from alma_harness.retrying import until_stored
 from alma_harness.session_values import Handoff, SessionContext, SessionSummary
 
-__all__ = ["Handoff", "SessionContext", "SessionManager", "SessionSummary"]
+__all__ = ["AsyncSessionManager", "Handoff", "SessionContext", "SessionManager", "SessionSummary"]
 
 KIND = "session.session"
 OUTCOMES = ("success", "failure", "partial", "unverified", "interrupted")
@@ -221,3 +222,16 @@ def _key(session_id: str) -> str:
 
 def _id(key: str) -> str:
     return key.replace("/", "-", 1)
+
+
+class AsyncSessionManager(OfProjectAsync[SessionManager]):
+    """As `SessionManager`, for asyncio; `alma` may be an `AsyncALMA`, too."""
+
+    _kind = SessionManager
+    start_session = mirrored(SessionManager.start_session)
+    update_session = mirrored(SessionManager.update_session)
+    create_handoff = mirrored(SessionManager.create_handoff)
+    end_session = mirrored(SessionManager.end_session)
+    get_previous_sessions = mirrored(SessionManager.get_previous_sessions)
+    get_quick_reload = mirrored(SessionManager.get_quick_reload)
+    last_handoff = mirrored(SessionManager.last_handoff)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from alma.integration import Run, ToolUse, noted_on, tool_use
+from alma_harness.setting import tool_name
 
 
 def recorded(run: Run, tool: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -14,12 +15,20 @@ def recorded(run: Run, tool: Callable[..., Any], name: str) -> Callable[..., Any
     return _arecorded(run, tool, name) if inspect.iscoroutinefunction(tool) else _recorded(run, tool, name)
 
 
+def recorded_tool(run: Run, tool: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
+    """Returns a tool whose calls are steps of the run, for functions that call tools of their own. `name` is by default the tool's."""
+    return recorded(run, tool, name or tool_name(tool))
+
+
 def use_of(tool: Callable[..., Any], name: str, given: tuple[Any, ...], named: dict[str, Any], task: str) -> ToolUse:
     """Returns a call as the kit names it: positional arguments by the names of the parameters."""
     try:
-        arguments = dict(inspect.signature(tool).bind(*given, **named).arguments)
+        bound = inspect.signature(tool).bind(*given, **named)
     except (TypeError, ValueError):  # no signature, or a call that does not match it
-        arguments = {**{f"argument_{place}": value for place, value in enumerate(given)}, **named}
+        return tool_use(name, {**{f"argument_{place}": value for place, value in enumerate(given)}, **named}, task=task)
+    arguments = dict(bound.arguments)
+    rest = next((each.name for each in bound.signature.parameters.values() if each.kind is each.VAR_KEYWORD), None)
+    arguments.update(arguments.pop(rest, {}) if rest else {})
     return tool_use(name, arguments, task=task)
 
 

@@ -1,13 +1,15 @@
 """`alma.learn_from_spans`: runs of agents, read from their OpenTelemetry traces, become episodes."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from alma import ALMA
-from alma.errors import ConfigurationError, ValidationError
-from alma.integration import Integration, RunContext, checked_name, tool_use
+from alma.errors import ConfigurationError, ConflictError, ValidationError
+from alma.integration import Integration, Records, RunContext, checked_name, open_records, tool_use
 from alma.text import quoted, storable
 from alma_harness.option_names import options_of
 from alma_harness.spans import Span, read_spans
@@ -17,10 +19,12 @@ _OPERATION = "gen_ai.operation.name"
 _TASKS = ("gen_ai.input.messages", "gen_ai.prompt", "input.value")
 _ANSWERS = ("gen_ai.output.messages", "gen_ai.completion", "output.value")
 TASK_CHARS = 2_000
+CLAIM = "traces.claim"
+"""Kind of the records by which a process claims runs."""
 
 
 class SpansReport(Value):
-    """Report of `learn_from_spans`: the ids of the new episodes, and and counts of known runs, steps, and spans of no run."""
+    """Report of `learn_from_spans`: the ids of the new episodes, and counts of known runs, steps, and spans of no run."""
 
     episode_ids: tuple[str, ...] = ()
     known: int = 0
@@ -42,6 +46,11 @@ class _Traced:
     def run_id(self) -> str:
         return f"{self.span.trace_id}:{self.span.span_id}"
 
+    @property
+    def key(self) -> str:
+        """Key of the claim on it."""
+        return sha256(self.run_id.encode("utf-8", "surrogatepass")).hexdigest()
+
 
 def learn_from_spans(alma: ALMA, spans: object, *, agent: str | None = None, **options: Any) -> SpansReport:
     """See `ALMA.learn_from_spans`."""
@@ -50,15 +59,43 @@ def learn_from_spans(alma: ALMA, spans: object, *, agent: str | None = None, **o
     chosen = options_of({**options, "on_error": "raise"})
     fallback = None if agent is None else checked_name(agent, "agent")
     runs, left_out = _runs(read_spans(spans), fallback)
-    new = [run for run in runs if not alma.run_episodes(run.run_id)]
     integration = Integration(alma, options=chosen)
-    ids = [_record(integration, run) for run in new]
+    with _claimed(alma, [run for run in runs if not alma.run_episodes(run.run_id)]) as claimed:
+        new = [
+            run for run in claimed if not alma.run_episodes(run.run_id)
+        ]  # another process may have recorded it before the claim
+        ids = [_record(integration, run) for run in new]
     return SpansReport(
         episode_ids=tuple(filter(None, ids)),
         known=len(runs) - len(new),
         steps=sum(len(run.tools) for run in new),
         left_out=left_out,
     )
+
+
+@contextmanager
+def _claimed(alma: ALMA, runs: Sequence[_Traced]) -> Iterator[list[_Traced]]:
+    """Claims runs, so that two processes that read the same traces do not both record them. Yields those that no other has claimed.
+
+    A claim is dropped at the end of the block, and ends with its process.
+    """
+    claims = open_records(alma, CLAIM)
+    mine = [run for run in runs if _claim(claims, run)]
+    try:
+        yield mine
+    finally:
+        claims.erase([run.key for run in mine])
+
+
+def _claim(claims: Records, run: _Traced) -> bool:
+    found = claims.get(run.key)
+    if found is not None and claims.is_running(str(found.body.get("holder"))):
+        return False
+    try:
+        claims.put(run.key, {"holder": claims.holder}, version=found.version if found else 0)
+    except ConflictError:
+        return False
+    return True
 
 
 def _runs(spans: Sequence[Span], fallback: str | None) -> tuple[list[_Traced], int]:

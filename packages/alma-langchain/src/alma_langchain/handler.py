@@ -3,7 +3,8 @@
 import asyncio
 import copy
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
 
 from alma import ALMA
-from alma.integration import Identity, Run, noted_on
+from alma.integration import Identity, Run, RunContext, noted_on
 from alma_langchain.classic import Waiting, runs_in, waits
 from alma_langchain.misplaced import misplaced
 from alma_langchain.reading import final_answer, last_exchange, said_by_model
@@ -29,6 +30,9 @@ else:
 
 _AFTER_MODEL = ".after_model"
 """Suffix of the nodes in which middleware examines the model's requests and may answer a call in place of its tool."""
+
+_STREAMED = {"input": ""}
+"""What LangChain reports as the input of a sequence that is streamed, when it starts. When it ends, it reports the input itself."""
 
 
 class ALMACallbackHandler(Following, GraphCallbackHandler):
@@ -77,13 +81,14 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         if mine is not None and mine.run_id is None:  # otherwise another handler follows it
             heard.run, mine.run_id = mine, str(run_id)
         elif mine is None and self._waiting is None:
-            heard.place = self._place(heard, part.name)
-            with self.recorder.guard("the input of a run was not read"):
-                self._begin(heard, self.recorder.task(inputs) if _has_input(inputs) else None)
+            heard.place, heard.is_streamed = self._place(heard, part.name), inputs == _STREAMED
+            if not heard.is_streamed:
+                self._begin_with(heard, inputs)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> Any:
         """Ends a run, or suspends it for resumption."""
-        run, end = self._returned(run_id, outputs)
+        is_whole = self._begin_streamed(run_id, kwargs)
+        run, end = self._returned(run_id, outputs, is_whole)
         if run is not None and end is None:
             run.suspend()
         elif run is not None:
@@ -91,6 +96,7 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
         """Ends a run by its exception."""
+        self._begin_streamed(run_id, kwargs)
         if (run := self._left(run_id)) is not None:
             end_by(error, run)
 
@@ -103,6 +109,21 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         if self._is_inside and (self.tree.part(run_id) or not self.tree.part(told.get("parent_run_id"))):
             return None
         return self.tree.entered(run_id, told)
+
+    def _begin_with(self, heard: Heard, inputs: Any) -> None:
+        with self.recorder.guard("the input of a run was not read"):
+            self._begin(heard, self.recorder.task(inputs) if _has_input(inputs) else None)
+
+    def _begin_streamed(self, run_id: UUID, told: Mapping[str, Any]) -> bool:
+        """Begins a streamed sequence when it ends, with the input that is known only now, and records the steps that were kept. Returns
+        False if the stream was given up: LangChain reports the end of such a stream while parts of it still run."""
+        part = self.tree.part(run_id)
+        if part is None or not part.is_outermost or not part.heard.is_streamed:
+            return True
+        self._begin_with(part.heard, told.get("inputs", _STREAMED))
+        for record in part.heard.held:
+            record()
+        return not part.heard.parts - {run_id}
 
     def _begin(self, heard: Heard, task: str | None, episode_id: str | None = None) -> None:
         if task is None:
@@ -120,10 +141,13 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         return place
 
     def _is_mine(self, run: Run) -> bool:
-        mine = None
+        return run.integration.alma is self.recorder.alma and run.agent == self._agent_of(run.context)
+
+    def _agent_of(self, context: RunContext) -> str | None:
+        found = None
         with self.recorder.guard("the agent was not read"):
-            mine = self.recorder.agent_of(run.context)
-        return run.integration.alma is self.recorder.alma and run.agent == mine
+            found = self.recorder.agent_of(context)
+        return found  # noqa: RET504 - None where it could not be read
 
     def _left(self, run_id: UUID) -> Run | None:
         part = self.tree.left(run_id)
@@ -133,14 +157,17 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
             part.heard.waiting.is_taken = True
         return part.heard.run
 
-    def _returned(self, run_id: UUID, outputs: Any) -> tuple[Run | None, Any]:
-        """Returns the run that a chain ends, and its end; the end is `None` if the run is interrupted."""
+    def _returned(self, run_id: UUID, outputs: Any, is_whole: bool) -> tuple[Run | None, Any]:
+        """Returns the run that a chain ends, and its end; the end is `None` if the run is interrupted. A stream
+        that was given up has a neutral end."""
         part = self.tree.part(run_id)
         if part is not None and not part.is_apart and part.name.endswith(_AFTER_MODEL):  # a call that it answers was not made
             part.heard.refused |= {message.tool_call_id for message in last_exchange(outputs) if isinstance(message, ToolMessage)}
         run = self._left(run_id)
         if part is None or run is None or run.is_over:
             return None, None
+        if not is_whole:
+            return run, {"answer": "", "is_neutral": True}
         end: dict[str, Any] = {"result": outputs}
         with self.recorder.guard("the answer of a run was not read", run):
             if part.heard.is_interrupted or (isinstance(outputs, Mapping) and "__interrupt__" in outputs):
@@ -166,12 +193,12 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> Any:
         """Records the call as a step."""
-        if (call := self._call(run_id)) and (run := self.recorder.returned(call, output)):
+        if (call := self._call(run_id)) and (run := _now_or_later(call, partial(self.recorder.returned, call, output))):
             run.settle()
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
         """Records the call as a failed step."""
-        if (call := self._call(run_id)) and (run := self.recorder.raised(call, error)):
+        if (call := self._call(run_id)) and (run := _now_or_later(call, partial(self.recorder.raised, call, error))):
             with noted_on(error):
                 run.settle()
 
@@ -183,18 +210,29 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
 
     def on_chat_model_start(self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any) -> Any:
         """Checks that the notes reach the model."""
-        self._model_asked((str(message.text) for batch in messages for message in batch), kwargs)
+        self._model_asked((str(message.text) for batch in messages for message in batch), run_id, kwargs)
 
     def on_llm_start(self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any) -> Any:
         """Checks that the notes reach the model."""
-        self._model_asked(prompts, kwargs)
+        self._model_asked(prompts, run_id, kwargs)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> Any:
         """Finds citations in the model's answer."""
+        self._model_left(run_id, kwargs)
         if (run := self.tree.run_at(kwargs.get("parent_run_id"))) is not None:
             run.model_said("\n".join(_said(generation) for batch in response.generations for generation in batch))
 
-    def _model_asked(self, texts: Iterable[str], told: Mapping[str, Any]) -> None:
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
+        """Records that the model's call is over."""
+        self._model_left(run_id, kwargs)
+
+    def _model_left(self, run_id: UUID, told: Mapping[str, Any]) -> None:
+        if (part := self.tree.part(told.get("parent_run_id"))) is not None:
+            part.heard.parts.discard(run_id)
+
+    def _model_asked(self, texts: Iterable[str], run_id: UUID, told: Mapping[str, Any]) -> None:
+        if (part := self.tree.part(told.get("parent_run_id"))) is not None:
+            part.heard.parts.add(run_id)
         if (run := self.tree.run_at(told.get("parent_run_id"))) is not None:
             run.model_asked(texts)
 
@@ -227,6 +265,8 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         run = part.heard.run
         if run is not None and run.agent == agent and self.recorder.alma is alma and run.episode_id is None:
             part.heard.run = None
+        if part.heard.is_streamed and self.recorder.alma is alma and self._agent_of(part.heard.context) == agent:
+            part.heard.is_streamed = False
         part.set_apart()
 
 
@@ -239,11 +279,13 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
         super().on_chain_start(serialized, inputs, run_id=run_id, **kwargs)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        run, end = self._returned(run_id, outputs)
+        is_whole = self._begin_streamed(run_id, kwargs)
+        run, end = self._returned(run_id, outputs, is_whole)
         if run is not None:
             await asyncio.shield(asyncio.to_thread(run.suspend) if end is None else run.aend(**end))
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._begin_streamed(run_id, kwargs)
         if (run := self._left(run_id)) is not None:
             await asyncio.shield(asyncio.to_thread(end_by, error, run))
 
@@ -251,11 +293,11 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
         super().on_tool_start(serialized, input_str, run_id=run_id, **kwargs)
 
     async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        if (call := self._call(run_id)) and (run := self.recorder.returned(call, output)):
+        if (call := self._call(run_id)) and (run := _now_or_later(call, partial(self.recorder.returned, call, output))):
             await run.asettle()
 
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        if (call := self._call(run_id)) and (run := self.recorder.raised(call, error)):
+        if (call := self._call(run_id)) and (run := _now_or_later(call, partial(self.recorder.raised, call, error))):
             with noted_on(error):
                 await run.asettle()
 
@@ -269,6 +311,17 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         super().on_llm_end(response, run_id=run_id, **kwargs)
+
+    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_llm_error(error, run_id=run_id, **kwargs)
+
+
+def _now_or_later(call: ToolCall, record: Callable[[], Run | None]) -> Run | None:
+    """Records a call; keeps it for the end of a run whose input is not known yet."""
+    if call.of.run is None and isinstance(call.of, Heard) and call.of.is_streamed:
+        call.of.held.append(record)
+        return None
+    return record()
 
 
 def _has_input(inputs: Any) -> bool:

@@ -1,7 +1,7 @@
 """State of one handler: the outermost runs, their parts, and the runs that wait in a thread."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -26,14 +26,17 @@ class Place(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Heard(Tracked):
-    """An outermost run that a handler follows. `refused` are the ids of calls that were refused."""
+    """An outermost run that a handler follows. `refused` are the ids of calls that were refused. The input of a streamed sequence is known
+    when it ends: until then its steps are kept in `held`."""
 
     run_id: UUID
     context: RunContext
     place: Place | None = None
     is_interrupted: bool = False
     waiting: Waiting | None = None
+    is_streamed: bool = False
     refused: set[str] = field(default_factory=set)
+    held: list[Callable[[], object]] = field(default_factory=list)
     parts: set[UUID] = field(default_factory=set)
 
 

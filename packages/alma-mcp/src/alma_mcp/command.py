@@ -75,7 +75,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
         description="Serves an agent's memory to MCP clients: on standard input and output, or over HTTP.",
-        epilog="Without --agent, each call names its agent. docs/mcp.md has the tools, the profiles and the files of clients.",
+        epilog="Without --agent, each call names its agent. docs/guides/mcp.md has the tools, the profiles and the files of clients.",
     )
     parser.add_argument(
         "-c", "--config", type=Path, help="the configuration file (default: .alma/config.yaml, here or in a folder above)"

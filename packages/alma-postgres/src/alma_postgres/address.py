@@ -13,6 +13,7 @@ SCHEMES = ("postgres://", "postgresql://")
 DEFAULT_SCHEMA = "alma"
 DEFAULT_POOL_SIZE = 10
 NO_INDEX = "none"
+INDEX_TYPES = ("hnsw", NO_INDEX)
 SMALLEST_POOL = 3
 """A thread may hold three connections at once: a long view, a write, and a look beside them."""
 
@@ -58,7 +59,7 @@ class Address:
             checked_schema(schema),
             max(SMALLEST_POOL, int(str(given.get("pool_size") or ours.get("pool_size") or DEFAULT_POOL_SIZE))),
             None if threshold is None else int(str(threshold)),
-            (given.get("vector_index_type") or ours.get("vector_index_type")) != NO_INDEX,
+            _index_type(given.get("vector_index_type") or ours.get("vector_index_type")) != NO_INDEX,
         )
 
     @classmethod
@@ -87,6 +88,18 @@ def _parsed(url: str) -> tuple[dict[str, str], dict[str, str]]:
     except ProgrammingError as error:  # its message may repeat the password
         raise ConfigurationError("postgres.url: cannot be read; write postgres://user:password@host:5432/database") from error
     return {name: str(value) for name, value in found.items() if value is not None}, ours
+
+
+def _index_type(given: object) -> object:
+    """The sort of index. `ConfigurationError` for one that is not built: another one must not take its place in silence."""
+    if given == "ivfflat":
+        raise ConfigurationError(
+            "postgres.vector_index_type: 'ivfflat' is not built, because its lists have to be trained anew as a project grows; "
+            "use 'hnsw', which takes each row as it comes, or 'none' for an index in each process"
+        )
+    if given not in (None, *INDEX_TYPES):
+        raise ConfigurationError(f"postgres.vector_index_type: {str(given)[:80]!r} is not one of {', '.join(INDEX_TYPES)}")
+    return given
 
 
 def checked_schema(name: str) -> str:

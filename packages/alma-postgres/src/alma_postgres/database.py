@@ -162,7 +162,7 @@ class PostgresDatabase:
 
     @contextmanager
     def _used(self) -> Iterator[_Use]:
-        """What this thread is using, else a connection taken for the block."""
+        """Returns what this thread is using, else a connection taken for the block."""
         mine = self._mine
         found: _Use | None = getattr(mine, "use", None)
         use = found if found is not None and found.blocks else _Use(PostgresSession(self._take(), self.texts, self._renewed))

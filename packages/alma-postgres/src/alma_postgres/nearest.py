@@ -19,7 +19,12 @@ MOST_NUMBERS = 4_000
 """The index takes no longer vectors."""
 OLDEST = (0, 8)
 """From this version on, pgvector goes on searching until enough entries pass a filter."""
+MOST_AT_ONCE = 50
+"""Partitions of a statement."""
 LARGEST_LIST = 1_000
+SMALLEST_LIST = 200
+LISTED = 4
+"""Candidates that a search keeps for each that it names: with 2, of the 50 nearest of 20,000 real sentences .98 were named, with 4 .995."""
 
 _EXTENSION = """
     SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
@@ -98,13 +103,13 @@ class NearestTable:
 
     @property
     def recall(self) -> float:
-        """At least nine of ten."""
+        """At least nine of ten; of 20,000 real sentences more than .99."""
         return 0.9
 
     @property
     def upto(self) -> int:
-        """Newest journal `seq` held."""
-        with self.database.reading() as session:
+        """Newest journal `seq` held: at present, also where this thread reads an older moment."""
+        with self.database.snapshot_apart() as session:
             watermark = self._watermark(session)
         return self.request.upto_of(watermark) or 0
 
@@ -131,25 +136,21 @@ class NearestTable:
         """Returns the memories of the `limit` nearest passages of each partition, ascending."""
         if not partitions or limit < 1:
             return np.empty(0, dtype=np.int64)
-        nearest = (
-            f"SELECT memory FROM {self._table} WHERE project = {self._project} AND partition = wanted.partition "
-            f"ORDER BY vector OPERATOR({self.extension}.<#>) %(query)s::{self.extension}.halfvec LIMIT %(limit)s"
-        )
-        text = f"SELECT DISTINCT memory FROM unnest(%(partitions)s::bigint[]) AS wanted (partition), LATERAL ({nearest}) AS found ORDER BY memory"
-        given = {
-            "name": self.request.project,
-            "partitions": list(dict.fromkeys(map(int, partitions))),
-            "query": _written(np.asarray(query, dtype=np.float32)),
-            "limit": limit,
-        }
-        with self.database.snapshot() as session:
+        wanted = list(dict.fromkeys(map(int, partitions)))
+        given = {"query": _written(np.asarray(query, dtype=np.float32)), "limit": int(limit)}
+        with self.database.snapshot_apart() as session:  # a moment that this thread reads may be older than the last changes
             if self.request.upto_of(self._watermark(session)) is None:
                 return np.empty(0, dtype=np.int64)
-            length = min(max(2 * limit, 100), LARGEST_LIST)
+            length = min(max(LISTED * limit, SMALLEST_LIST), LARGEST_LIST)
             session.execute(f"SET LOCAL hnsw.ef_search = {length}", {})
-            session.execute("SET LOCAL hnsw.iterative_scan = strict_order", {})
-            rows = session.execute(text, given).fetchall()
-        return np.array([row for (row,) in rows], dtype=np.int64)
+            session.execute("SET LOCAL hnsw.iterative_scan = relaxed_order", {})  # they are scored and put in order afterwards
+            project = self._row(session)
+            found = [
+                memory
+                for start in range(0, len(wanted), MOST_AT_ONCE)
+                for (memory,) in session.execute(self._nearest(project, wanted[start : start + MOST_AT_ONCE]), given).fetchall()
+            ]
+        return np.unique(np.array(found, dtype=np.int64))
 
     def clear(self) -> None:
         """Deletes all rows of the project."""
@@ -178,6 +179,18 @@ class NearestTable:
         text = f"SELECT watermark FROM {self._schema}.{UPTO} WHERE project = {self._project}"
         found = session.execute(text, {"name": self.request.project}).fetchone()
         return None if found is None else str(found[0])
+
+    def _row(self, session: PostgresSession) -> int:
+        found = session.execute(f"SELECT {self._project}", {"name": self.request.project}).fetchone()
+        return int(found[0])  # type: ignore[index] # there is a watermark, so there is the project
+
+    def _nearest(self, project: int, partitions: Sequence[int]) -> str:
+        """The nearest of each partition. With numbers in place of parameters the planner knows which partitions are small, and compares all there."""
+        return " UNION ALL ".join(
+            f"(SELECT memory FROM {self._table} WHERE project = {project:d} AND partition = {partition:d} "
+            f"ORDER BY vector OPERATOR({self.extension}.<#>) %(query)s::{self.extension}.halfvec LIMIT %(limit)s)"
+            for partition in partitions
+        )
 
     def _delete(self, session: PostgresSession) -> None:
         for table in (self._table, f"{self._schema}.{UPTO}"):

@@ -119,7 +119,7 @@ class PostgresStorage(RelationalStore):
 
 
 def is_made(address: Address) -> bool:
-    """Whether there is a store. It connects directly, so that a wrong address is an error at once."""
+    """Returns True if there is a store. It connects directly, so that a wrong address is an error at once."""
     try:
         with psycopg.connect(address.conninfo, autocommit=True) as connection:
             return bool(applied_migrations(connection, address.schema))

@@ -5,6 +5,7 @@ from alma.config.loading import load_settings, settings_block
 from alma.config.paths import CONFIG_FILE, check_db_name, project_folder, resolve_storage_dir
 from alma.config.settings import (
     AzureOpenAISettings,
+    AzureSettings,
     ChromaSettings,
     EncryptionSettings,
     OpenAISettings,
@@ -20,6 +21,7 @@ from alma.config.settings import (
 __all__ = [
     "CONFIG_FILE",
     "AzureOpenAISettings",
+    "AzureSettings",
     "ChromaSettings",
     "EncryptionSettings",
     "ForgettingRule",

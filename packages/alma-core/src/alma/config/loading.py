@@ -8,12 +8,14 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from alma.config.azure import lifted
 from alma.config.forgetting import ForgettingRule, ForgettingSettings, MaintenanceSettings, OutcomeRule
 from alma.config.nearest import suggestion
 from alma.config.paths import project_folder, resolve_key_file, resolve_storage_dir
 from alma.config.reading import Plain, read_yaml
 from alma.config.settings import (
     AzureOpenAISettings,
+    AzureSettings,
     ChromaSettings,
     EncryptionSettings,
     OpenAISettings,
@@ -33,19 +35,20 @@ from alma.types.scope import MemoryScope
 DEFAULT_STORAGE_DIR = ".alma"
 LONGEST_KEY = 200
 LONGEST_MESSAGE = 1_000
-RESERVED = ("webhooks", "compression", "federation", "graph", "llm", "server", "azure")
+RESERVED = ("webhooks", "compression", "federation", "graph", "llm", "server")
 
 _BLOCKS: Mapping[str, type[BaseModel]] = {
     "postgres": PostgresSettings,
     "qdrant": QdrantSettings,
     "pinecone": PineconeSettings,
     "chroma": ChromaSettings,
+    "azure": AzureSettings,
     "openai": OpenAISettings,
     "azure_openai": AzureOpenAISettings,
     "sentence_transformers": SentenceTransformersSettings,
 }
-_STORES = ("postgres", "qdrant", "pinecone", "chroma")
-_SECRETS = ("password", "api_key", "postgres.url")
+_STORES = ("postgres", "qdrant", "pinecone", "chroma", "azure")
+_SECRETS = ("password", "api_key", "postgres.url", "azure.key")
 _NESTED_OF_SQLITE = ("storage_dir", "db_name", "lock_timeout")
 _PLAINER = {
     "missing": "is missing",
@@ -92,6 +95,7 @@ def _settings_block(content: Plain) -> tuple[Block, str]:
 
 
 def _settings(block: Block, prefix: str, file: Path, environ: Mapping[str, str]) -> Settings:
+    block = lifted(block, prefix)
     _check_keys(block, prefix)
     block = _lift_sqlite(block, prefix)
     filled = expand(_without_unset(block, environ), environ, prefix.rstrip("."))

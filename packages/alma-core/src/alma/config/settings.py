@@ -137,6 +137,15 @@ class ChromaSettings(_Block):
     port: Port | None = None
 
 
+class AzureSettings(_Block):
+    """An account of Azure Cosmos DB for NoSQL. Missing containers are made, unless that is off."""
+
+    endpoint: Text | None = None
+    key: SecretStr | None = None
+    database: Text = "alma-memory"
+    create_if_not_exists: Literal["on", "off"] = "on"
+
+
 class _EndpointSettings(_Block):
     """Settings that all embedders over HTTP accept. `None` keeps the embedder's default."""
 
@@ -197,6 +206,7 @@ class Settings(_Block):
     qdrant: QdrantSettings | None = None
     pinecone: PineconeSettings | None = None
     chroma: ChromaSettings | None = None
+    azure: AzureSettings | None = None
     openai: OpenAISettings | None = None
     azure_openai: AzureOpenAISettings | None = None
     sentence_transformers: SentenceTransformersSettings | None = None

@@ -24,7 +24,7 @@ def expand(value: Plain, environ: Mapping[str, str], key: str = "") -> Plain:
 
 
 def is_unset(value: Plain, environ: Mapping[str, str]) -> bool:
-    """Whether a value is one variable, `${NAME}`, that the environment does not have."""
+    """Returns True if a value is one variable, `${NAME}`, that the environment does not have."""
     match = _VARIABLE.fullmatch(value) if isinstance(value, str) else None
     return match is not None and match["name"] is not None and match["default"] is None and match["name"] not in environ
 

@@ -1,6 +1,6 @@
 """Base of adapters for agent frameworks: they translate their framework's events into a `Run`, and this package does the rest.
 
-`docs/integrating.md` shows an adapter for a new framework. `alma.testing.IntegrationContract` is the test that every adapter passes.
+`docs/guides/integrating.md` shows an adapter for a new framework. `alma.testing.IntegrationContract` is the test that every adapter passes.
 """
 
 from alma.integration.answers import ToolVerdict, answer_text, tool_verdict

@@ -58,6 +58,8 @@ class Run:
         self.thread_id = thread_id
         self.task = storable(task, TASK_CHARS)
         self.is_over = False
+        self.report: RunReport | None = None
+        """Report of the run once it has ended; `None` where it was not recorded."""
         self.is_judging = integration.is_working()
         """True when it is part of an evaluator's work. Such a run is recorded, but not judged itself, which would not end."""
         self.has_warned = False
@@ -434,7 +436,7 @@ class Run:
             ]
             if not records:
                 return None
-            report = RunReport(self.agent, self.task, tuple(records), self.run_id, self.thread_id)
+            self.report = report = RunReport(self.agent, self.task, tuple(records), self.run_id, self.thread_id)
         self.integration.report(report, self)
         return report
 

@@ -26,6 +26,8 @@ _PROHIBITION = re.compile(r"\s*(?:please\s+)?(?:never|do not|don['’]?t|avoid)\
 _EXCLUSION = re.compile(r"\b(?:without|with no)\b", re.IGNORECASE)
 _RUN = re.compile(rf"\w{{1,100}}\((?:{'|'.join(sorted(INSTRUCTIONS))})\s*=\s*([\"'])(.*?)\1[^)]*\)")
 """A tool that runs something is named by what it runs: `Bash(command="npm start")`."""
+_AROUND = re.compile(r"\b(?:at|during|in|inside|on|within)\b", re.IGNORECASE)
+"""What follows such a word in a pattern says where or when: "usleep in the retry loop" names no call of `retry`."""
 _DEEPEST = 3
 """A text that a text executes is read so deep."""
 
@@ -35,7 +37,8 @@ class Pattern:
     """A pattern as actions are compared with it. "Never force-push" names what "Force-push" does.
 
     `normal` is its text as `alma.text.spelt` gives it, `named` what it says before "without", `excluded` what it says after it.
-    `flags` are the stems of its long flags: a sentence without them says something else.
+    `words` are all of its words, as written and in lower case, `things` those before it says where or when. `flags` are the stems of its long flags:
+    a sentence without them says something else.
     """
 
     normal: str
@@ -45,6 +48,7 @@ class Pattern:
     calls: Calls
     commands: NamedCommands
     words: frozenset[str]
+    things: frozenset[str]
     flags: frozenset[str]
     keywords: tuple[str, ...]
     excluded_keywords: tuple[str, ...]
@@ -88,7 +92,8 @@ def read_pattern(text: str) -> Pattern:
         saying(rest),
         calls_in(plain),
         named_in(words),
-        frozenset(spelling for word in words for spelling in (word, word.lower())),
+        _spellings(words),
+        _spellings(words_in(_AROUND.split(plain, maxsplit=1)[0])),
         frozenset(stem(part) for word in words_in(named) if word.startswith("--") for part in words_of(word.partition("=")[0])),
         keywords(named),
         keywords(rest),
@@ -114,13 +119,17 @@ def words_of_code(action: Action) -> list[str]:
 
 
 def is_warned_of(pattern: Pattern, action: Action, cosine: float, limits: Limits | None) -> bool:
-    """Whether an action does what a pattern names. Without limits the cosine says nothing: only code and the same words do."""
+    """Returns True if an action does what a pattern names. Without limits the cosine says nothing: only code and the same words do."""
     if pattern.normal == action.normal:
         return True
     verdicts = {_by_code(pattern, part, cosine, limits) for part in action.parts}
     if verdicts != {None}:
         return True in verdicts and not _has_excluded(pattern, action)
     return _by_words(pattern, action, cosine, limits)
+
+
+def _spellings(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(spelling for word in words for spelling in (word, word.lower()))
 
 
 def _parts(text: str, *, deep: int) -> Iterator[Part]:
@@ -133,7 +142,7 @@ def _parts(text: str, *, deep: int) -> Iterator[Part]:
 
 
 def _by_code(pattern: Pattern, part: Part, cosine: float, limits: Limits | None) -> bool | None:
-    """Whether code does what the pattern names; `None` where the pattern names no such code."""
+    """Returns True if code does what the pattern names; `None` where the pattern names no such code."""
     is_near = limits is not None and cosine >= limits.bare
     verdicts = (
         _by_statement(pattern, part),
@@ -167,12 +176,12 @@ def _by_calls(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
         return is_made or unless_other_code
     if pattern.calls.given:
         return (is_near and any(pattern.calls.given <= call.given for call in made)) or unless_other_code
-    is_by_word = is_near and any(call.is_made and call.name in pattern.words and not is_generic(call.name) for call in made)
+    is_by_word = is_near and any(call.is_made and call.name in pattern.things and not is_generic(call.name) for call in made)
     return True if is_by_word else None
 
 
 def _has_excluded(pattern: Pattern, action: Action) -> bool:
-    """Whether an action has what the pattern says is missing: "without a timeout"."""
+    """Returns True if an action has what the pattern says is missing: "without a timeout"."""
     if any(phrase in part.statement for part in action.parts if part.statement for phrase in pattern.excluded_keywords):
         return True
     made = (call for part in action.parts for call in part.calls.calls)

@@ -105,12 +105,12 @@ def calls_in(text: str) -> Calls:
 
 
 def is_generic(name: str) -> bool:
-    """Whether methods of all sorts of things have this name."""
+    """Returns True if methods of all sorts of things have this name."""
     return name.lower() in _GENERIC
 
 
 def is_same_call(pattern: Call, action: Call, words: frozenset[str] = frozenset()) -> bool:
-    """Whether an action calls what a pattern names: on a like thing, and with all arguments that the pattern gives.
+    """Returns True if an action calls what a pattern names: on a like thing, and with all arguments that the pattern gives.
 
     `words` are those of the pattern, in lower case: one of them may name the thing.
     """
@@ -125,7 +125,7 @@ def names_the_same(pattern: Call, action: Call, words: frozenset[str] = frozense
 
 
 def _are_alike(pattern: Call, action: Call, words: frozenset[str]) -> bool:
-    """Whether two calls of one name are of the same thing, as far as their receivers show."""
+    """Returns True if two calls of one name are of the same thing, as far as their receivers show."""
     theirs = action.receiver[-1] if action.receiver else ""
     if not pattern.receiver:
         return not theirs or theirs.lower() in _OWN or not is_generic(action.name)
@@ -139,7 +139,7 @@ def _are_alike(pattern: Call, action: Call, words: frozenset[str]) -> bool:
 
 
 def _abbreviates(one: str, other: str) -> bool:
-    """Whether two names are equal or one is short for the other: `e` for `error`, `arr` for `array`."""
+    """Returns True if two names are equal or one is short for the other: `e` for `error`, `arr` for `array`."""
     short, long = sorted((one, other), key=len)
     return one == other or (len(short) <= 3 and long.startswith(short))
 
@@ -150,7 +150,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _is_compound(name: str) -> bool:
-    """Whether a name is made of several words, as those in code often are."""
+    """Returns True if a name is made of several words, as those in code often are."""
     return _COMPOUND.match(name) is not None
 
 
@@ -261,7 +261,7 @@ class _Reader:
         return self._text[token.end() : token.end() + 1] == "("
 
     def _is_withdrawn(self, start: int) -> bool:
-        """Whether the words before a place take away what stands there, or only speak of it."""
+        """Returns True if the words before a place take away what stands there, or only speak of it."""
         return _WITHDRAWN.search(self._text, max(start - _BEFORE, 0), start) is not None
 
 

@@ -222,7 +222,7 @@ def _name(tokens: Sequence[str], lowered: Sequence[str], place: int, verb: int) 
 
 
 def _is_sole(lowered: Sequence[str], place: int, verb: int) -> bool:
-    """Whether a name stands behind "the … is", or behind a preposition that takes one."""
+    """Returns True if a name stands behind "the … is", or behind a preposition that takes one."""
     before = lowered[place - 1]
     if before in BESIDE:
         return verb < place

@@ -15,7 +15,7 @@ def design_weights(trials: Floats, alike: Floats) -> Floats:
 
 
 def alikeness(experience: Experience, weights: Floats) -> float:
-    """How much alike the runs of one strategy on one task are, from 0 to 1, over tasks with these weights.
+    """Returns how much alike the runs of one strategy on one task are, from 0 to 1, over tasks with these weights.
 
     The intraclass correlation of a one-way analysis of variance (Donner 1986, "A review of inference procedures for the intraclass correlation
     coefficient"), pooled within strategies and drawn to `ALIKE`.

@@ -101,7 +101,7 @@ def _stage(words: Sequence[str]) -> NamedStage:
 
 
 def _may_begin(words: Sequence[str], place: int) -> bool:
-    """Whether a command may begin at a place of a pattern: not in the middle of one, as `rm` stands in `aws s3 rm`."""
+    """Returns True if a command may begin at a place of a pattern: not in the middle of one, as `rm` stands in `aws s3 rm`."""
     before = words[place - 1] if place else ""
     return (
         not program_of(before) or before in WRAPPERS or before in STOPWORDS or before in SAYING_LITTLE or before.endswith("ing")
@@ -154,7 +154,7 @@ def _of_command(named: NamedCommand, command: Command) -> Likeness:
 
 
 def _begins_with(words: Sequence[str], named: Sequence[str]) -> bool:
-    """Whether a command begins with these words, but for flags and what may be their values."""
+    """Returns True if a command begins with these words, but for flags and what may be their values."""
     wanted = list(reversed(named))
     is_after_flag = False
     for word in words:
@@ -172,7 +172,7 @@ def _begins_with(words: Sequence[str], named: Sequence[str]) -> bool:
 
 
 def _is_word(word: str, named: str) -> bool:
-    """Whether a word of a command is the one that is named, or short for it: `i` for `install`, `deployment/web` for `deployment`."""
+    """Returns True if a word of a command is the one that is named, or short for it: `i` for `install`, `deployment/web` for `deployment`."""
     given, wanted = word.lower().split("/")[0] or word, named.lower()
     return given == wanted or (len(given) <= 2 and given.isalpha() and wanted.startswith(given))
 
@@ -182,7 +182,7 @@ def _is_place(word: str, place: str) -> bool:
 
 
 def _has_flag(words: Sequence[str], flag: str) -> bool:
-    """Whether a flag is given as it is named, in a bundle (`-rf`), or long for short and the other way round (`-f`, `--force`)."""
+    """Returns True if a flag is given as it is named, in a bundle (`-rf`), or long for short and the other way round (`-f`, `--force`)."""
     name, _, value = flag.partition("=")
     for word, following in zip(words, (*words[1:], ""), strict=False):
         given, _, its_value = word.partition("=")
@@ -192,14 +192,14 @@ def _has_flag(words: Sequence[str], flag: str) -> bool:
 
 
 def _is_bundled(words: Sequence[str], bundle: str) -> bool:
-    """Whether each letter of short flags is given: in any bundle, or as a long flag of one word that begins with it."""
+    """Returns True if each letter of short flags is given: in any bundle, or as a long flag of one word that begins with it."""
     letters = {letter for word in words if _is_bundle(word) for letter in word[1:]}
     longs = {word[2] for word in words if _is_long(word)}
     return all(letter in letters or letter.lower() in longs for letter in bundle[1:])
 
 
 def _is_shortened(words: Sequence[str], name: str) -> bool:
-    """Whether the first letter of a long flag is given. One that is followed by a file names that: `apply -f web.yaml`."""
+    """Returns True if the first letter of a long flag is given. One that is followed by a file names that: `apply -f web.yaml`."""
     return _is_long(name) and any(
         _is_bundle(word) and name[2] in word[1:].lower() and "." not in following and "/" not in following
         for word, following in zip(words, (*words[1:], ""), strict=False)

@@ -173,7 +173,7 @@ def rules_near(side: Side, question: Question | None, *, least: float, most: int
 
 
 def may_be_rules(side: Side, question: Question, needed: Needed, *, newest: int, home: int) -> bool:
-    """Whether there is, or may be, any rule near a question: cheaper than to ask."""
+    """Returns True if there is, or may be, any rule near a question: cheaper than to ask."""
     near = _nearness(side, question, newest, home).weights >= NEAR
     places, counts = side.places.rows, side.counts.rows
     if any(near[places[cell, 0]] for cell in side.rules):

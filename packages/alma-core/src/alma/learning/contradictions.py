@@ -69,7 +69,7 @@ def _beginnings(text: str) -> frozenset[str]:
 
 
 def _are_near(mine: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Whether two texts have many words in common: looked at first, since reading claims takes thirty times as long."""
+    """Returns True if two texts have many words in common: looked at first, since reading claims takes thirty times as long."""
     return len(mine & theirs) >= SHARED_BEGINNINGS * min(len(mine), len(theirs))
 
 
@@ -103,7 +103,7 @@ def _of_values(one: Claim, other: Claim, mine: Value, theirs: Value, *, is_wish:
 
 
 def _is_part(name: str, other: str) -> bool:
-    """Whether one of two names may be short for the other."""
+    """Returns True if one of two names may be short for the other."""
     one, two = set(name.split()), set(other.split())
     return one <= two or two <= one
 

@@ -49,7 +49,7 @@ def telling(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def contradicts(mine: Sequence[Denial], my_stems: frozenset[str], theirs: Sequence[Denial], their_stems: frozenset[str]) -> bool:
-    """Whether one of two texts denies what the other says. What both deny in the same way is no contradiction."""
+    """Returns True if one of two texts denies what the other says. What both deny in the same way is no contradiction."""
     left = list(theirs)
     for denial in mine:
         same = next((other for other in left if _is_same(denial, other)), None)
@@ -61,7 +61,7 @@ def contradicts(mine: Sequence[Denial], my_stems: frozenset[str], theirs: Sequen
 
 
 def undoes(action: Sequence[str], stems: frozenset[str]) -> bool:
-    """Whether a text begins with taking away or speaking of what another text, of which these are the stems, does.
+    """Returns True if a text begins with taking away or speaking of what another text, of which these are the stems, does.
 
     "Remove the calls of sleep" undoes "sleep", not "rm -rf": that takes away itself.
     """

@@ -81,7 +81,7 @@ def doubt(found: Forecast | None) -> float:
 
 
 def surprise(found: Forecast | None, worth: float) -> float:
-    """How far a verdict is from the forecast, from 0 to 1; 0 unless the whole interval lies on the other side of a half."""
+    """Returns how far a verdict is from the forecast, from 0 to 1; 0 unless the whole interval lies on the other side of a half."""
     if found is None:
         return 0.0
     is_other = found.upper < 0.5 < worth or worth < 0.5 < found.lower

@@ -36,7 +36,7 @@ def jeffreys(successes: Floats, trials: Floats) -> tuple[Floats, Floats]:
 
 
 def _crossing(points: Floats, rising: Floats, level: float) -> Floats:
-    """Where each row of `rising` reaches the level, between two points linearly."""
+    """Returns where each row of `rising` reaches the level, between two points linearly."""
     after = np.clip((rising < level).sum(axis=1), 1, rising.shape[1] - 1)
     rows = np.arange(len(rising))
     left, right = rising[rows, after - 1], rising[rows, after]

@@ -142,7 +142,7 @@ class Side:
         return last[3]
 
     def _experience(self, tasks: int) -> Experience:
-        """What was tried on the first tasks. Strategies count as the same in the same words alone."""
+        """Returns what was tried on the first tasks. Strategies count as the same in the same words alone."""
         task, strategy, _ = self.places.rows.T
         cells = task < tasks
         counts = self.counts.rows[cells]
@@ -253,7 +253,7 @@ class Ledger:
     """The books of several owners, by owner."""
 
     def is_held_elsewhere(self, owner: str, known: Owners) -> bool:
-        """Whether other books than that of the `known` owners hold cells of an owner."""
+        """Returns True if other books than that of the `known` owners hold cells of an owner."""
         return any(owners != known for name in _names(owner) for owners in self._of_several.get(name, ()))
 
     def spread(self, entries: Iterable[Entry], known: Owners, vectors: StoredVectors) -> None:

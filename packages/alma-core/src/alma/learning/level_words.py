@@ -10,7 +10,7 @@ MOST_SURE = 0.99
 
 
 def said_of(row: Row, level: Level, *, works: bool) -> dict[str, object]:
-    """What the metadata of a rule says of how far it is believed: on how many `tasks`, how `sure`, in words (`said`), and how it is named."""
+    """Returns what the metadata of a rule says of how far it is believed: on how many `tasks`, how `sure`, in words (`said`), and how it is named."""
     tasks = level.tasks if level.standing is Standing.PROVEN else row.tasks
     sure = {} if level.standing is Standing.CANDIDATE else {"sure": round(level.sure, 3)}
     words = _believed(level, "better", "works") if works else _believed(level, "worse", "fails")

@@ -101,7 +101,7 @@ class Level:
 
 
 def heuristic_level(row: Row, needed: Needed) -> Level | None:
-    """How far it is believed that a strategy works; `None` if it is not.
+    """Returns how far it is believed that a strategy works; `None` if it is not.
 
     A candidate has enough successes, and at about 80 % it succeeds more often than not or than the rest; it is not likely worse than the rest. It is
     likely if with `LIKELY` it is better than the rest (where nothing else was tried: than a half), on three distinct tasks and as much effective
@@ -119,7 +119,7 @@ def heuristic_level(row: Row, needed: Needed) -> Level | None:
 
 
 def anti_pattern_level(row: Row, needed: Needed) -> Level | None:
-    """How far it is believed that a strategy fails: the mirror of `heuristic_level`. No strategy is both."""
+    """Returns how far it is believed that a strategy fails: the mirror of `heuristic_level`. No strategy is both."""
     return heuristic_level(row.mirrored(), Needed(successes=needed.failures, failures=needed.successes))
 
 
@@ -129,7 +129,7 @@ def discounted(trials: float) -> float:
 
 
 def _holds(row: Row) -> bool:
-    """Whether it works still: above a half or above the rest, and not likely below the rest."""
+    """Returns True if it works still: above a half or above the rest, and not likely below the rest."""
     if row.rest is not None:
         if row.better >= CANDIDATE and row.recent.rate >= row.rest:
             return True
@@ -144,7 +144,7 @@ def _has_fallen(row: Row) -> bool:
 
 
 def _is_above(bar: float, counts: Tally, confidence: float) -> bool:
-    """Whether the rate is above the bar with that confidence: `counts.lower(confidence) > bar`, without looking for the bound."""
+    """Returns True if the rate is above the bar with that confidence: `counts.lower(confidence) > bar`, without looking for the bound."""
     if counts.rate <= bar or not counts.trials:
         return False
     return beta_cdf(bar, counts.successes + PRIOR, counts.failures + PRIOR) < 1 - confidence

@@ -42,7 +42,7 @@ def contradiction(a: Wording, b: Wording) -> str | None:
 
 
 def contradiction_in_other_words(a: Wording, b: Wording) -> bool:
-    """Whether two texts contradict each other although they share few words.
+    """Returns True if two texts contradict each other although they share few words.
 
     Paraphrases deny, number and oppose things of their own: half of the opposites in them are chance. So a denial and an opposite count only where
     they are about a word of the other text, and an amount only beside another one.
@@ -58,7 +58,7 @@ def contradiction_in_other_words(a: Wording, b: Wording) -> bool:
 
 
 def same_strategy(a: str | Wording, b: str | Wording, cosine: float) -> bool:
-    """Whether two texts tell one strategy: in the same telling words, or in others with vectors so near, and without a conflict."""
+    """Returns True if two texts tell one strategy: in the same telling words, or in others with vectors so near, and without a conflict."""
     mine, theirs = _read(a), _read(b)
     if mine.normal == theirs.normal:
         return True
@@ -88,7 +88,7 @@ def _other_signs(a: Wording, b: Wording) -> str | None:
 
 
 def _reversal(a: Wording, b: Wording) -> str | None:
-    """What one denies and the other does not, or a word of one whose opposite stands in the other."""
+    """Returns what one denies and the other does not, or a word of one whose opposite stands in the other."""
     if len(a.denied) != len(b.denied):
         return f"one denies something: {', '.join(a.denied)} / {', '.join(b.denied)}"
     for one, other in zip(a.denied, b.denied, strict=True):
@@ -125,7 +125,7 @@ def opposite_words(a: Wording, b: Wording) -> Iterator[tuple[str, str]]:
 
 
 def exchange(a: Wording, b: Wording) -> str | None:
-    """Whether two things have changed their parts: what comes first, what is raised and what lowered, who does it and to whom."""
+    """Returns how two things have changed their parts, if at all: what comes first, what is raised or lowered, who does it and to whom."""
     moved_back = (a.earlier - a.later) & (b.later - b.earlier)
     moved_up = (a.later - a.earlier) & (b.earlier - b.later)
     if moved_back and moved_up:
@@ -139,7 +139,7 @@ def exchange(a: Wording, b: Wording) -> str | None:
 
 
 def _crossed(a: Wording, b: Wording) -> str | None:
-    """Whether just two words stand in each other's place. In a list they may, and side by side, as in "validate input", "input validation"."""
+    """Returns which two words alone stand in each other's place, if any. In a list they may, and side by side: "validate input"."""
     pair = _pair_crossed(a.spoken, b.spoken)
     if not pair and len(a.sequence) >= _SENTENCE and not (a.earlier and b.earlier):
         pair = _pair_crossed(a.sequence, b.sequence)
@@ -188,7 +188,7 @@ def _naming(left: Stems, right: Stems) -> str | None:
 
 
 def _one_replaced(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[Stems, Stems]:
-    """What differs where two sequences differ in just one place: each of the two may stand elsewhere in both."""
+    """Returns what differs where two sequences differ in just one place: each of the two may stand elsewhere in both."""
     changed = [(mine, theirs) for mine, theirs in zip(one, other, strict=False) if mine != theirs]
     if len(one) != len(other) or len(changed) != 1:
         return frozenset(), frozenset()
@@ -197,6 +197,6 @@ def _one_replaced(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[Stems, 
 
 
 def _left_over(a: Wording, b: Wording) -> tuple[Stems, Stems]:
-    """What each names and the other does not, in whatever words."""
+    """Returns what each names and the other does not, in whatever words."""
     left, right = a.telling - b.telling, b.telling - a.telling
     return (unmatched(left, right), unmatched(right, left)) if left and right else (left, right)

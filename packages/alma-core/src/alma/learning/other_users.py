@@ -80,11 +80,11 @@ class OtherUsers:
         return [] if was_told else self._told_of(strategy)
 
     def is_told(self, strategy: str) -> bool:
-        """Whether the words of a strategy may be told to the reader."""
+        """Returns True if the words of a strategy may be told to the reader."""
         return strategy in self.own_strategies or self.is_common(strategy)
 
     def is_common(self, strategy: str) -> bool:
-        """Whether enough users brought a strategy for a rule that all may read."""
+        """Returns True if enough users brought a strategy for a rule that all may read."""
         brought = self._strategies.get(strategy)
         return brought is not None and (self.is_shared or brought.is_common)
 

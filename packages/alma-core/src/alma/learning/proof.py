@@ -120,7 +120,7 @@ class Proofs:
 
 
 def proofs(votes: Votes, *, level: float = LEVEL) -> Proofs:
-    """What the whole votes of one agent prove: of arrays of types × strategies, or of types × difficulties × strategies."""
+    """Returns what the whole votes of one agent prove: of arrays of types × strategies, or of types × difficulties × strategies."""
     evidence = log_e_both(votes, votes.others())
     tasks = votes.trials
     if tasks.ndim > 2:
@@ -130,7 +130,7 @@ def proofs(votes: Votes, *, level: float = LEVEL) -> Proofs:
 
 
 def _parts(own: Votes, others: Votes) -> tuple[Floats, Floats]:
-    """What averaging over the prior costs (at most 0), and what telling the two rates apart gains (at least 0)."""
+    """Returns what averaging over the prior costs (at most 0), and what telling the two rates apart gains (at least 0)."""
     mine, theirs = _halves(own), _halves(others)
     pooled = tuple(one + other for one, other in zip(mine, theirs, strict=True))
     ln_gamma, x_ln_x = _tables(int(np.max(pooled[2], initial=0)) + 2)

@@ -14,7 +14,7 @@ LEAST_SURE = 0.98
 
 
 def proven_rows(known: Consulted, *, among: Collection[str] | None = None) -> dict[int, dict[str, Any]]:
-    """What is proven of the rows of advice, of all or of strategies by their hashes, by row: the arguments of `levels.Row.of`."""
+    """Returns what is proven of the rows of advice, of all or of strategies by their hashes, by row: the arguments of `levels.Row.of`."""
     advice = known.advice
     is_clear = (np.abs(advice.better - 0.5) >= LEAST_SURE - 0.5) & (advice.whole_tasks >= LEAST_TASKS)
     rows = [row for row in np.flatnonzero(is_clear).tolist() if known.strategies[row] >= 0]
@@ -44,7 +44,7 @@ def _types(side: Side) -> dict[str | None, int]:
 
 
 def _proofs(side: Side, types: dict[str | None, int]) -> Proofs:
-    """What the first votes of a side prove, of types × strategies: evidence adds over the difficulties of a type.
+    """Returns what the first votes of a side prove, of types × strategies: evidence adds over the difficulties of a type.
 
     An agent's own word and foreign files have no vote.
     """

@@ -24,7 +24,7 @@ _NAME_CHARS = 120
 
 
 def verdict_of(works: Level | None, fails: Level | None, *, trials: float) -> Judgement:
-    """What the evidence amounts to."""
+    """Returns what the evidence amounts to."""
     if works is not None:
         return _WORKS[works.standing]
     if fails is not None:

@@ -95,7 +95,7 @@ def anti_pattern_counts(of: Evidence) -> dict[str, Any]:
 
 
 def metadata(of: Evidence, setting: Setting, standing: Standing, said: Mapping[str, object]) -> dict[str, Any]:
-    """What a rule says of itself beside its fields; `said` is how far it is believed (`level_words.said_of`)."""
+    """Returns what a rule says of itself beside its fields; `said` is how far it is believed (`level_words.said_of`)."""
     marked = flagged({"status": standing.value, "learned": True}, of.strategy, setting.task, *(what for what, _, _ in of.reasons))
     return {
         **marked,

@@ -53,5 +53,5 @@ def _share_words(one: Wording, other: Wording) -> bool:
 
 
 def _is_code(text: str) -> bool:
-    """Whether a text is made of names of tools or code alone: `search_flights → book_flight`, `UNION ALL`."""
+    """Returns True if a text is made of names of tools or code alone: `search_flights → book_flight`, `UNION ALL`."""
     return all(_NAME_IN_CODE.fullmatch(word) for word in text.split())

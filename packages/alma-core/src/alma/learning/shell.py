@@ -107,12 +107,12 @@ def program_of(word: str) -> str:
 
 
 def is_flag(word: str) -> bool:
-    """Whether a word is an option of a command."""
+    """Returns True if a word is an option of a command."""
     return _FLAG.match(word) is not None
 
 
 def is_path(word: str) -> bool:
-    """Whether a word can hardly be anything but a path, a pattern of paths or a variable."""
+    """Returns True if a word can hardly be anything but a path, a pattern of paths or a variable."""
     return _PATH.search(word) is not None
 
 
@@ -155,7 +155,7 @@ def _is_command(words: Sequence[_Word]) -> bool:
 
 
 def _is_marked(words: Sequence[_Word]) -> bool:
-    """Whether something in a command can hardly stand in a sentence."""
+    """Returns True if something in a command can hardly stand in a sentence."""
     rest = words[_beginning(words) :]
     return program_of(rest[0].text) in _READING or any(
         word.is_quoted or is_flag(word.text) or is_path(word.text) for word in rest[1:]
@@ -163,7 +163,7 @@ def _is_marked(words: Sequence[_Word]) -> bool:
 
 
 def _beginning(words: Sequence[_Word]) -> int:
-    """Where the first program stands: after keywords, prompts and variables."""
+    """Returns where the first program stands: after keywords, prompts and variables."""
     places = (place for place, word in enumerate(words) if word.text not in _KEYWORDS and not _ASSIGNMENT.match(word.text))
     return next(places, len(words))
 
@@ -186,7 +186,7 @@ def _readings(words: Sequence[_Word]) -> Stage:
 
 
 def _run_places(program: str, texts: Sequence[str], start: int) -> Iterator[int]:
-    """Where the command that a program runs may begin: after its own flags and their values, or after a word that says so."""
+    """Returns where the command that a program runs may begin: after its own flags and their values, or after a word that says so."""
     if program in WRAPPERS:
         yield from islice(_no_flags(texts, start), _WRAPPED)
     for marker in ("--", "exec", "run", *(("-m",) if program == "python" else ())):

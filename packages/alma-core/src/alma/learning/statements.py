@@ -22,12 +22,12 @@ def statement(text: str) -> str | None:
 
 
 def keywords(text: str) -> tuple[str, ...]:
-    """What stands in capitals in a pattern, phrase by phrase, a space around each word."""
+    """Returns what stands in capitals in a pattern, phrase by phrase, a space around each word."""
     return tuple(_spaced(phrase) for phrase in _KEYWORDS.findall(text))
 
 
 def holds(statement: str, phrases: Iterable[str]) -> bool:
-    """Whether a statement holds all the phrases."""
+    """Returns True if a statement holds all the phrases."""
     return all(phrase in statement for phrase in phrases)
 
 

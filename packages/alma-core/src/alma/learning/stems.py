@@ -17,7 +17,7 @@ _SHARED = 6
 
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
-    """What the forms of an English word have in common: endings of number, tense and derivation are cut off. Names with digits stay."""
+    """Returns what the forms of an English word have in common: endings of number, tense and derivation are cut off. Names with digits stay."""
     word = IRREGULAR.get(word, word)
     if len(word) <= 3 or not word.isalpha():
         return word
@@ -30,7 +30,7 @@ def stem(word: str) -> str:
 
 
 def mean_the_same(one: str, other: str) -> bool:
-    """Whether two stems are known to stand for each other, or are so long and so alike that they must be forms of one word."""
+    """Returns True if two stems are known to stand for each other, or are so long and so alike that they must be forms of one word."""
     groups = _GROUPS.get(one)
     if groups and not groups.isdisjoint(_GROUPS.get(other, ())):
         return True

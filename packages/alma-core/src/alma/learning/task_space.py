@@ -83,7 +83,7 @@ def _likeness(rows: Vectors, landmarks: Vectors) -> Vectors:
 
 
 def _effects(present: Vectors, centred: Vectors) -> Vectors:
-    """What each name adds to a vector (names × d): a ridge regression of vectors on the names in their tasks."""
+    """Returns what each name adds to a vector (names × d): a ridge regression of vectors on the names in their tasks."""
     gram = present.T @ present + RIDGE * np.eye(present.shape[1], dtype=np.float32)
     effects: Vectors = np.linalg.solve(gram, present.T @ centred)
     return effects

@@ -126,7 +126,7 @@ def _version(word: str) -> tuple[str, str]:
 
 
 def _order(words: Sequence[str]) -> tuple[Stems, Stems]:
-    """What comes first and what second, by the first word that says so."""
+    """Returns what comes first and what second, by the first word that says so."""
     for place, word in enumerate(words):
         if word in _EARLIER_IS_LEFT:
             return _around(words, place)

@@ -14,6 +14,7 @@ from alma.memory.room import OpenStore, Room
 from alma.memory.transfer import export as exporting
 from alma.memory.transfer import importing, migrating, redacting_existing
 from alma.memory.transfer.export import Target
+from alma.memory.watching import reports_operations
 from alma.protocols import Embedder
 from alma.types.exported import ExportReport, ImportReport
 from alma.types.history import CompactReport, ForgetReport, HistoryEntry, UndoReport
@@ -25,6 +26,7 @@ from alma.types.overview import Overview
 from alma.types.reports import BackupReport, MoveReport, RedactReport, ReindexReport, Stats, VerifyReport
 
 
+@reports_operations
 @checks_flags
 class Admin:
     """Housekeeping of a project and its store, returned by `alma.admin`."""

@@ -4,20 +4,21 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, overload
+from typing import Any, Self
 
 from alma.config import load_settings
-from alma.episode import Episode
 from alma.errors import ConfigurationError
 from alma.flags import checks_flags
 from alma.memory import arguments as args
-from alma.memory import kinds, opening
+from alma.memory import opening
+from alma.memory.additions import Additions
 from alma.memory.administration import Admin
 from alma.memory.argument_order import by_place
 from alma.memory.around import Around
+from alma.memory.attempts import Attempts
 from alma.memory.damage import names_damage
-from alma.memory.episodes import forecasts, lifecycle, records, review, settling, usage
-from alma.memory.learn import adding, conversations, record
+from alma.memory.episodes import lifecycle, usage
+from alma.memory.learn import record
 from alma.memory.learn.request import LearnRequest
 from alma.memory.observed import Observed
 from alma.memory.package_records import Records, checked_kind
@@ -25,28 +26,18 @@ from alma.memory.recall import assess, check, explain, provenance, retrieve, sup
 from alma.memory.recall import strategies as tried
 from alma.memory.recall.search import ARMS
 from alma.memory.redacting import Redact
+from alma.memory.watching import reports_operations
 from alma.protocols import Clock, Embedder, Store
 from alma.storage.encryption.keys import EncryptionKey
 from alma.storage.factories import SQLITE
-from alma.types.custom import CustomMemoryType
-from alma.types.episodes import EpisodeRecord
 from alma.types.explanation import RetrievalExplanation
 from alma.types.identity import utc_now
-from alma.types.kinds import FeedbackSignal, MemoryType, Verdict, VerdictSource
+from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import (
-    AntiPattern,
     AnyMemory,
-    Conversation,
-    DomainKnowledge,
-    Heuristic,
-    Memory,
     Outcome,
-    UserPreference,
 )
-from alma.types.passages import Draft, Passage
 from alma.types.provenance import MemoryProvenance
-from alma.types.reports import FeedbackReport, UsageReport
-from alma.types.reviews import ReviewReport
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyTable
@@ -54,8 +45,9 @@ from alma.types.temporal import TemporalFilter
 
 
 @names_damage(lambda alma: alma._store.storage)
+@reports_operations
 @checks_flags
-class ALMA(Admin, Around, Observed):
+class ALMA(Additions, Attempts, Around, Observed):
     """A project's memory: retrieve before a task, learn after it.
 
     Open one with `ALMA.open` or `ALMA.from_config`. Threads may share it, and processes may share its folder. Every method that takes an
@@ -89,11 +81,11 @@ class ALMA(Admin, Around, Observed):
         that is installed. `agents` has the rules of agents; `forgetting` and `maintenance` are as in a configuration file. `lock_timeout`
         is how many seconds, 0 to 3600, a call waits while another process writes, 30 by default; see `alma.lock_timeout`.
         `redact` says what is replaced in each text before it is stored: secrets ("on"), personal data too ("personal"), nothing ("off"), or
-        what a function of yours replaces; see `docs/security.md`. `users` says what crosses between users, of what agents recorded for
-        them: counts and strategies without their words ("separate"), nothing ("isolated"), everything ("shared"); see `docs/users.md`.
+        what a function of yours replaces; see `docs/guides/security.md`. `users` says what crosses between users, of what agents recorded for
+        them: counts and strategies without their words ("separate"), nothing ("isolated"), everything ("shared"); see `docs/guides/users.md`.
         `encryption_key` encrypts a new store and opens an encrypted one: 32 bytes, the path of a key file, or a function that returns a key.
         `storage` is the kind of store, or a URL such as `postgres://host/database`,
-        with the settings of its block in a configuration; the folder then holds caches alone. See `docs/backends.md`.
+        with the settings of its block in a configuration; the folder then holds caches alone. See `docs/guides/backends.md`.
         """
         name = args.checked_name(project_id, "project_id")
         store = opening.open_store(
@@ -113,7 +105,7 @@ class ALMA(Admin, Around, Observed):
             storage=storage,
             options=storage_options,
         )
-        return cls(lifecycle.recovered(store.room(name)))
+        return cls(lifecycle.recovered(opening.first_room(store, name)))
 
     @classmethod
     def from_config(cls, path: str | Path = ".alma/config.yaml", *, clock: Clock = utc_now) -> Self:
@@ -137,7 +129,7 @@ class ALMA(Admin, Around, Observed):
             storage=settings.storage,
             options=settings.storage_options,
         )
-        return cls(lifecycle.recovered(store.room(settings.project_id)))
+        return cls(lifecycle.recovered(opening.first_room(store, settings.project_id)))
 
     @classmethod
     def quickstart(
@@ -353,257 +345,6 @@ class ALMA(Admin, Around, Observed):
         """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`, its `idempotency_key` too."""
         return record.learn_many(self._room, items)
 
-    def add_user_preference(
-        self,
-        user_id: str,
-        category: str,
-        preference: str,
-        source: str = "explicit_instruction",
-        *,
-        agent: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> UserPreference:
-        """Records a preference of a user. It is read only with that `user_id`, by any agent of the project."""
-        return record.user_preference(
-            self._room, user_id=user_id, category=category, preference=preference, source=source, agent=agent, metadata=metadata
-        )
-
-    def add_domain_knowledge(
-        self,
-        agent: str,
-        domain: str,
-        fact: str,
-        source: str = "user_stated",
-        *,
-        user_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        passages: Sequence[Passage] | None = None,
-    ) -> DomainKnowledge:
-        """Records a fact. `passages` gives the pieces to search it by, say the turns of a conversation; by default it is split
-        automatically.
-
-        With a `user_id` it is read only with that `user_id`. `ScopeViolationError` if the agent may not learn in that domain.
-        """
-        return record.domain_knowledge(
-            self._room,
-            agent=agent,
-            domain=domain,
-            fact=fact,
-            source=source,
-            metadata=metadata,
-            passages=passages,
-            user_id=user_id,
-        )
-
-    def add_anti_pattern(
-        self,
-        agent: str,
-        pattern: str,
-        why_bad: str,
-        better_alternative: str | None = None,
-        *,
-        user_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> AntiPattern:
-        """Records a way that fails, why, and what to do instead."""
-        return record.anti_pattern(
-            self._room,
-            agent=agent,
-            pattern=pattern,
-            why_bad=why_bad,
-            better_alternative=better_alternative,
-            metadata=metadata,
-            user_id=user_id,
-        )
-
-    def add_conversation(
-        self,
-        messages: Iterable[Mapping[str, Any] | tuple[str, str]],
-        agent: str,
-        session_id: str,
-        *,
-        at: datetime | None = None,
-        user_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Conversation:
-        """Stores a conversation, searched by its sentences. A message is `{"role": …, "content": …}`, as model APIs have it, or (speaker, text).
-
-        What people say is found by meaning and by words; what has the role of an assistant or a tool, by words, which weigh half. Messages of a
-        system are left out.
-        `at` is when the conversation took place, now by default. In a slice `metadata["hits"]` lists what of it is nearest to the question.
-        """
-        return conversations.add_conversation(
-            self._room, messages=messages, agent=agent, session_id=session_id, at=at, metadata=metadata, user_id=user_id
-        )
-
-    def add_heuristic(
-        self,
-        agent: str,
-        condition: str,
-        strategy: str,
-        *,
-        user_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Heuristic:
-        """Records a strategy that a person or a program states. It has no record of successes yet."""
-        return record.heuristic(
-            self._room, agent=agent, condition=condition, strategy=strategy, metadata=metadata, user_id=user_id
-        )
-
-    def add(
-        self,
-        /,
-        kind: str,
-        agent: str | None = None,
-        *,
-        user_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        **fields: Any,
-    ) -> AnyMemory:
-        """Records a memory of any kind: of a registered one with the fields of its definition, of a built-in one with the arguments of
-        its own method (`learn` for an outcome). `ValidationError` names the field that is wrong, missing or unknown.
-        """
-        return adding.add(self._room, kind, agent=agent, user_id=user_id, metadata=metadata, fields=fields)
-
-    def register_memory_type(self, kind: CustomMemoryType) -> CustomMemoryType:
-        """Registers a kind with this project, permanently and for every process. Returns the definition in force.
-
-        Registering the same again changes nothing. A kind may gain optional fields, and change its weights; any other difference from the
-        registered definition is a `ConflictError`.
-        """
-        return kinds.register(self._room, kind)
-
-    def memory_types(self) -> dict[str, CustomMemoryType]:
-        """Returns the kinds that were registered in this project, by name."""
-        return kinds.registered(self._room)
-
-    def add_many(self, memories: Iterable[Memory | Draft]) -> list[str]:
-        """Records memories of any kinds in one transaction, all or none, and returns their ids."""
-        return record.add_many(self._room, memories)
-
-    def record_usage(
-        self,
-        retrieved_memory_ids: Sequence[str],
-        used_memory_ids: Sequence[str] | None = None,
-        memory_type: MemoryType | str | None = None,
-        agent: str | None = None,
-        *,
-        query: str = "",
-        user_id: str | None = None,
-    ) -> UsageReport:
-        """Counts which of the memories shown were used; the others count as ignored.
-
-        With `used_memory_ids=None` the usage is unknown, and nothing is counted. Ids that the agent cannot see are reported and logged,
-        not raised. `memory_type` and `query` are not needed: ids are unique.
-        """
-        return usage.record_usage(self._room, retrieved=retrieved_memory_ids, used=used_memory_ids, agent=agent, user_id=user_id)
-
-    def record_feedback(
-        self,
-        memory_id: str,
-        memory_type: MemoryType | str | None = None,
-        signal: FeedbackSignal | str | None = None,
-        agent: str | None = None,
-        *,
-        query: str = "",
-        user_id: str | None = None,
-    ) -> FeedbackReport:
-        """Counts one signal about a memory: "used", "ignored", "thumbs_up" or "thumbs_down".
-
-        An id that the agent cannot see is reported and logged, not raised, as by `record_usage`. `memory_type` and `query` are not
-        needed.
-        """
-        return usage.record_feedback(self._room, memory_id=memory_id, signal=signal, agent=agent, user_id=user_id)
-
-    @by_place("task")
-    def episode(
-        self,
-        agent: str,
-        task: str,
-        *,
-        user_id: str | None = None,
-        task_type: str | None = None,
-        episode_id: str | None = None,
-        run_id: str | None = None,
-        thread_id: str | None = None,
-        top_k: int = 5,
-        memories: MemorySlice | None = None,
-        deferred: bool = False,
-    ) -> Episode:
-        """Begins an attempt at a task: retrieves what matters for it, and records what was shown and done, and the outcome.
-
-        `memories` is the slice to show, if the caller has retrieved it for this agent before; nothing is retrieved then. Use the episode
-        in a `with` block, or end it yourself. `ConflictError` if an episode of that `episode_id` exists, `ScopeViolationError` if the
-        agent may not learn from the task. An episode that a crash left open is closed as abandoned when its project is next opened.
-        `deferred` saves a write: the beginning is stored with the first step, the ending or the suspension. Until then only this process
-        sees the episode, and a crash leaves no trace of it. With an `episode_id` it is stored at once all the same.
-
-        `run_id` and `thread_id` are the caller's own, at most 200 characters each. A run may have several episodes, say one of each agent
-        in a hand-off; `run_episodes` and `settle` find them.
-        """
-        return lifecycle.begin(
-            self._room,
-            agent=agent,
-            task=task,
-            user_id=user_id,
-            task_type=task_type,
-            episode_id=episode_id,
-            run_id=run_id,
-            thread_id=thread_id,
-            top_k=top_k,
-            memories=memories,
-            deferred=deferred,
-        )
-
-    def resume_episode(self, episode_id: str, *, memories: MemorySlice | None = None) -> Episode:
-        """Resumes an episode that was suspended. `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`).
-
-        Citations are found without it too. `ConflictError` if the episode has ended, or if a running process holds it.
-        """
-        return lifecycle.resume(self._room, episode_id=episode_id, memories=memories)
-
-    @overload
-    def settle(
-        self,
-        episode_id: str,
-        outcome: str | bool | Verdict,
-        reason: str | None = None,
-        *,
-        run_id: None = None,
-        source: str | VerdictSource | None = None,
-    ) -> EpisodeRecord: ...
-
-    @overload
-    def settle(
-        self,
-        *,
-        outcome: str | bool | Verdict,
-        run_id: str,
-        reason: str | None = None,
-        source: str | VerdictSource | None = None,
-    ) -> list[EpisodeRecord]: ...
-
-    def settle(
-        self,
-        episode_id: str | None = None,
-        outcome: str | bool | Verdict | None = None,
-        reason: str | None = None,
-        *,
-        run_id: str | None = None,
-        source: str | VerdictSource | None = None,
-    ) -> EpisodeRecord | list[EpisodeRecord]:
-        """Sets or corrects the verdict of an episode that has ended, in its record and in its memory, in one transaction.
-
-        With a `run_id` instead of an `episode_id`, it sets that of every episode that ended in the run, all in that one transaction or
-        none, and returns all of them, in the order in which they began. Open and abandoned ones are left alone.
-
-        `source` says who judges and becomes the memory's `verdict_source`; without one, that stays as it is. The same verdict of the same
-        source again changes nothing. `MemoryNotFoundError` for an unknown episode or run. `ConflictError` for an episode that is still
-        open, a run in which none has ended, and where a trusted source would replace an untrusted one, or the reverse: their evidence is
-        kept apart.
-        """
-        return settling.settle(self._room, episode_id=episode_id, run_id=run_id, outcome=outcome, reason=reason, source=source)
-
     @by_place("task")
     def strategies(
         self,
@@ -673,34 +414,6 @@ class ALMA(Admin, Around, Observed):
         without a strategy, how likely the task is to succeed whatever is tried. Where nothing is known the verdict is "unknown"."""
         return assess.assess(self._room, strategy=strategy, context=context, agent=agent, task_type=task_type, user_id=user_id)
 
-    def get_episode(self, episode_id: str) -> EpisodeRecord:
-        """Returns the record of an episode: memories shown, steps, ending. `MemoryNotFoundError` if there is none of that id.
-
-        One that ended unjudged has a `forecast` made from its steps, if at least five of the agent's episodes were judged.
-        """
-        return forecasts.with_forecast(self._room, records.get(self._room, episode_id))
-
-    def recent_episodes(self, limit: int = 20) -> list[EpisodeRecord]:
-        """Returns the episodes that began last, newest first. Those that ended unjudged have a `forecast`, as by `get_episode`."""
-        return forecasts.with_forecasts(self._room, records.recent(self._room, limit=limit))
-
-    def run_episodes(self, run_id: str) -> list[EpisodeRecord]:
-        """Returns the episodes that were begun with a `run_id`, in the order in which they began; none if there is no such run.
-
-        Those that ended unjudged have a `forecast`, as by `get_episode`.
-        """
-        return forecasts.with_forecasts(self._room, records.of_run(self._room, args.checked_label(run_id, "run_id")))
-
-    def review(self, agent: str | None = None, limit: int = 20) -> ReviewReport:
-        """Returns what a person should judge first: unjudged episodes, least foreseeable first, and those whose verdict differs from the
-        forecast.
-
-        Of one agent, or of all. Verdicts are given by `settle(…, source="person")`; an episode that a person judged is not listed as
-        surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent. Writes
-        nothing.
-        """
-        return review.review(self._room, agent=agent, limit=limit)
-
     def get(self, memory_id: str, *, agent: str | None = None, user_id: str | None = None) -> AnyMemory:
         """Returns a memory by its id; with `agent`, only one that this agent can see. `MemoryNotFoundError` otherwise."""
         return usage.get(self._room, memory_id, agent=agent, user_id=user_id)
@@ -712,10 +425,7 @@ class ALMA(Admin, Around, Observed):
         """
         return provenance.provenance(self._room, usage.get(self._room, memory_id, agent=agent, user_id=user_id))
 
-    # Names that alma-memory has for these; docs/migrating.md maps the others.
-    add_preference = add_user_preference
-    add_knowledge = add_domain_knowledge
-    stats = Admin.get_stats
+    stats = Admin.get_stats  # the name that alma-memory has for it
 
 
 def checked_alma(alma: object) -> ALMA:

@@ -23,7 +23,7 @@ from alma.memory import arguments as args
 from alma.memory.admin.schedule import Schedule
 from alma.memory.learn.ledger_migration import relearn
 from alma.memory.redacting import Redact, Redaction, checked_redact
-from alma.memory.room import OpenStore
+from alma.memory.room import OpenStore, Room
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
 from alma.protocols import CachesVectors, Clock, Embedder, Relearnable, Store, StoreRequest
@@ -123,6 +123,15 @@ def open_store(
     if upkeep.every is not None:
         Schedule(store).start()
     return store
+
+
+def first_room(store: OpenStore, project: str) -> Room:
+    """Returns the project that a store was opened for. If it cannot be had, the store is closed."""
+    try:
+        return store.room(project)
+    except BaseException:
+        store.close()
+        raise
 
 
 def _wall(users: object) -> UserWall:

@@ -19,7 +19,7 @@ LARGEST_LIST = 100_000
 
 
 def needs_quarantine(memory: Memory) -> bool:
-    """Whether a memory is suspicious and rests on nobody else's word: a fact, or an outcome that no tool, person, evaluator or program judged."""
+    """Returns True if a memory is suspicious and uncorroborated: a fact, or an outcome that no tool, person, evaluator or program judged."""
     if not memory.metadata.get(FLAGGED):
         return False
     if isinstance(memory, Outcome):

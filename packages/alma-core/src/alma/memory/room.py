@@ -32,6 +32,7 @@ from alma.memory.redacting import Redaction
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
 from alma.memory.vectors_outside import IndexOutside
+from alma.memory.watching import Watcher
 from alma.protocols import (
     CachesVectors,
     CandidateFactory,
@@ -52,7 +53,7 @@ from alma.types.identity import to_micros
 from alma.types.partition import Partition
 from alma.types.scope import MemoryScope, UserWall
 from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
-from alma.vectors.index import FAISS_ABOVE
+from alma.vectors.index import FAISS_ABOVE, Run, at_once
 
 _LOG = logging.getLogger("alma")
 
@@ -84,13 +85,16 @@ class IndexCache:
         snapshot_from: int = SNAPSHOT_FROM,
         faiss_above: int = FAISS_ABOVE,
         keeps_snapshot: bool = True,
+        run: Run = at_once,
     ) -> None:
+        """`run` calls a function beside the call that is running: see `ProjectIndex`."""
         self._project = project
         self._identity = identity
         self._path = path
         self._snapshot_from = snapshot_from
         self._faiss_above = faiss_above
         self._keeps_snapshot = keeps_snapshot
+        self._run = run
         self._index: ProjectIndex | None = None
         self._saved_upto = 0
         self._lock = threading.Lock()
@@ -107,25 +111,29 @@ class IndexCache:
     def _catch_up(self, head: int) -> ProjectIndex:
         with self._lock:
             if self._index is None:
-                self._index = self._loaded(head) or self._empty()
+                dimension = self._identity.fingerprint.dimension
+                self._index = self._loaded(head) or self._empty(dimension)
             if self._index.upto < head:
                 for changes in self._project.changes(after=self._index.upto):
                     self._index.apply(changes)
             return self._index
 
-    def _empty(self) -> ProjectIndex:
-        return ProjectIndex(self._identity.fingerprint.dimension, faiss_above=self._faiss_above)
+    def _empty(self, dimension: int) -> ProjectIndex:
+        return ProjectIndex(dimension, faiss_above=self._faiss_above, run=self._run)
 
     def _loaded(self, head: int) -> ProjectIndex | None:
         if not self._keeps_snapshot:
             return None
-        index = load(self._path, self._identity, newest=head, head_at=self._project.head_at)
+        index = load(self._path, self._identity, newest=head, head_at=self._project.head_at, new_index=self._empty)
         self._saved_upto = index.upto if index else 0
         return index
 
     def save(self) -> None:
-        """Writes the snapshot of the current content, without purged memories, if that saves the next process much time."""
+        """Writes the snapshot of the current content, without purged memories, if that saves the next process much time. Work beside
+        calls ends."""
         index = self._index
+        if index is not None:
+            index.stop()
         if not self._keeps_snapshot or index is None or len(index) < self._snapshot_from or index.upto == self._saved_upto:
             return
         try:
@@ -177,6 +185,7 @@ class OpenStore:
     projects: dict[str, "Room"] = field(default_factory=dict)
     successor: "OpenStore | None" = field(default=None, init=False)
     closing: list[Callable[[], object]] = field(default_factory=list, init=False)
+    watchers: tuple[Watcher, ...] = field(default=(), init=False)
     is_closed: bool = field(default=False, init=False)
     presence: Holders = field(init=False)
     openings: Openings = field(init=False)
@@ -213,8 +222,14 @@ class OpenStore:
             path=self._snapshot_path(name),
             faiss_above=self.sizes.faiss_above,
             keeps_snapshot=not self.is_encrypted and not isinstance(self.storage, CachesVectors),
+            run=self._beside,
         )
         return Room(self, project, index)
+
+    def _beside(self, call: Callable[[], object]) -> None:
+        """Calls a function in another thread, unless the store closes."""
+        with contextlib.suppress(StorageError):
+            self.beside.submit(call)
 
     def _outside(self, project: Project) -> IndexOutside | None:
         """The index of a project whose vectors are searched outside of this process."""

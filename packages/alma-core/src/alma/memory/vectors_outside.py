@@ -21,15 +21,19 @@ class IndexOutside:
     """Has the uses of an `IndexCache`: gives the index when it has caught up with the journal. Nothing of it is kept in a file."""
 
     def __init__(self, project: Project, request: VectorsRequest, make: CandidateFactory, *, locks_itself: bool = False) -> None:
-        """A search that `locks_itself` orders those that catch up at once, also on several machines."""
+        """A search that `locks_itself` orders those that catch up at once, also on several machines.
+
+        `ConfigurationError` if a setting of the search is missing or wrong.
+        """
         self._project, self._request, self._make, self._locks_itself = project, request, make, locks_itself
-        self.renew_in_child()
+        self._lock = threading.Lock()
+        self._index: ComposedIndex | None = self._made()
         renewed_in_children(self)
 
     def renew_in_child(self) -> None:
         """Begins anew after a fork: connections belong to the parent."""
         self._lock = threading.Lock()
-        self._index: ComposedIndex | None = None
+        self._index = None
 
     def current(self) -> ComposedIndex:
         """Returns the index with everything that any process has written so far."""

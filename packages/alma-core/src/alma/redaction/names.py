@@ -60,7 +60,7 @@ SAID_LEAST = {"password": 7, "secret": 12, "token": 16, "key": 16, "credential":
 
 
 def named(text: str) -> Iterator[Span]:
-    """Where values stand beside names of secrets, and the kinds of these. No value is looked for in another."""
+    """Returns where values stand beside names of secrets, and the kinds of these. No value is looked for in another."""
     reached = 0
     for found in sorted(_names(text), key=re.Match.start):
         kind = _kind_at(text, found) if found.start() >= reached else None
@@ -84,12 +84,12 @@ def _beside(text: str, name: re.Match[str], kind: str) -> Iterator[Span]:
 
 
 def _is_verb(text: str, name: re.Match[str]) -> bool:
-    """Whether a name can be what somebody does: pass "utf-8" to it."""
+    """Returns True if a name can be what somebody does: pass "utf-8" to it."""
     return name[0].lower() == "pass" and not text[max(name.start() - 1, 0) : name.start()].strip()
 
 
 def bare(text: str) -> Iterator[Span]:
-    """Where texts that were drawn by chance stand in lines that speak of keys and tokens."""
+    """Returns where texts that were drawn by chance stand in lines that speak of keys and tokens."""
     if not _LINE_HINT.search(text):
         return
     start = 0
@@ -134,7 +134,7 @@ def kind_of(name: str) -> str | None:
 
 
 def is_secret(value: str, kind: str, least: int) -> bool:
-    """Whether a value of a name of this kind is a secret of at least so many characters."""
+    """Returns True if a value of a name of this kind is a secret of at least `least` characters."""
     if kind == "password":
         return is_password(value, least)
     if kind == "bare":

@@ -17,7 +17,7 @@ _SSN = re.compile(r"(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w
 
 
 def personal(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where personal data begins and ends, and its kind. Cards: ISO/IEC 7812 (Luhn); accounts: ISO 13616 (modulo 97)."""
+    """Returns where personal data begins and ends, and its kind. Cards: ISO/IEC 7812 (Luhn); accounts: ISO 13616 (modulo 97)."""
     if "@" in text:
         yield from ((*found.span(), "mail") for found in _MAIL.finditer(text))
     if not any(map(str.isdigit, text)):

@@ -25,7 +25,7 @@ _LOGINS = ("curl", "mysql", "mariadb", "sshpass", "login", "mongo", "redis-cli",
 
 
 def placed(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where secrets stand, and their kinds."""
+    """Returns where secrets stand, and their kinds."""
     if "://" in text and "@" in text:
         yield from _in_urls(text)
     low = text.lower()

@@ -42,19 +42,19 @@ _CLASSES = (str.isdigit, str.islower, str.isupper)
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value only stands for a secret: `${TOKEN}`, `<token>`, `changeme`, `xxxx`, AKIAIOSFODNN7EXAMPLE."""
+    """Returns True if a value only stands for a secret: `${TOKEN}`, `<token>`, `changeme`, `xxxx`, AKIAIOSFODNN7EXAMPLE."""
     return _PLACEHOLDER.search(value) is not None
 
 
 def is_password(value: str, least: int) -> bool:
-    """Whether a value can be a password of at least so many characters: any but plain words, names, code, numbers that count something."""
+    """Returns True if a value can be a password of at least `least` characters: any but plain words, names, code, numbers that count something."""
     if len(value) < least or _is_spoken(value) or (_NUMBERS.fullmatch(value) and not (value.isdigit() and len(value) >= least)):
         return False
     return not value.isalpha() or is_random(value, 16)
 
 
 def is_token(value: str, least: int) -> bool:
-    """Whether a value can be a key or token of at least so many characters: letters and digits that no words make up."""
+    """Returns True if a value can be a key or token of at least `least` characters: letters and digits that no words make up."""
     if len(value) < least or _is_spoken(value) or _NUMBERS.fullmatch(value):
         return False
     parts = _SEPARATOR.split(value)
@@ -66,13 +66,13 @@ def is_token(value: str, least: int) -> bool:
 
 
 def is_random(value: str, least: int) -> bool:
-    """Whether a value of at least so many characters was drawn by chance: it changes between small letters, capitals and digits far more often
-    than `wordsInOneName2` do."""
+    """Returns True if a value of at least `least` characters was drawn by chance: it changes between small letters, capitals and digits far more
+    often than `wordsInOneName2` do."""
     return len(value) >= least and _changes(value) >= 0.24 and entropy(value) >= 3.2
 
 
 def is_bare_secret(value: str) -> bool:
-    """Whether a value must be a secret where only the words around speak of one: drawn by chance, no id, no hash, no path."""
+    """Returns True if a value must be a secret where only the words around speak of one: drawn by chance, no id, no hash, no path."""
     if _IDS.match(value) or value.count("/") > 3 or is_placeholder(value):
         return False
     prefix, _, rest = value.rpartition("_") if "_" in value else value.rpartition("-")
@@ -83,12 +83,12 @@ def is_bare_secret(value: str) -> bool:
 
 
 def is_drawn(value: str) -> bool:
-    """Whether a token of a known beginning was drawn by chance, and is no name of several words."""
+    """Returns True if a token of a known beginning was drawn by chance, and is no name of several words."""
     return _changes(value) >= 0.15 or _HEXADECIMAL.fullmatch(re.split("[-_.]", value)[-1]) is not None
 
 
 def is_hexadecimal(value: str) -> bool:
-    """Whether a value is a hash or a UUID by its looks."""
+    """Returns True if a value is a hash or a UUID by its looks."""
     return bool(_HEXADECIMAL.fullmatch(value) or UUID.fullmatch(value))
 
 
@@ -99,12 +99,12 @@ def entropy(value: str) -> float:
 
 
 def _is_spoken(value: str) -> bool:
-    """Whether a value is said rather than drawn: a placeholder, code, a word or several."""
+    """Returns True if a value is said rather than drawn: a placeholder, code, a word or several."""
     return is_placeholder(value) or (_CODE.search(value) is not None and not _is_no_name(value))
 
 
 def _is_no_name(value: str) -> bool:
-    """Whether what `_CODE` ignores the case of is no name after all."""
+    """Returns True if what `_CODE` ignores the case of is no name after all."""
     return (
         not _SCREAMING.fullmatch(value)
         and is_random(value, 20)

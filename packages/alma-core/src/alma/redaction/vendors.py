@@ -110,7 +110,7 @@ _SHAPES = (
 
 
 def tokens(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where such tokens begin and end, and their kinds."""
+    """Returns where such tokens begin and end, and their kinds."""
     long_words = "\n".join(word for word in text.split() if len(word) >= SHORTEST)
     if _PEM_HINT in text:
         long_words += _PEM_HINT

@@ -24,8 +24,8 @@ PRIOR_LENGTH = 600.0
 PRIOR_LENGTHS = 16
 """The mean length is shrunk to `PRIOR_LENGTH`, the length of a usual text, with the weight of this many texts."""
 
-COMMON = CommonWords(number=4_000, share=0.04, newest=1_000)
-"""Common words cost most of a question's time and say least."""
+COMMON = CommonWords(number=4_000, share=0.1, newest=1_000)
+"""Common words say least. Without them .99 of the best 50 stay among a million memories; with a share of .04 .95 did, hardly quicker."""
 
 
 def scored(found: TextLists) -> TextScores:

@@ -22,7 +22,7 @@ class Stemmer:
         return list(dict.fromkeys(stem for _, _, stem in sorted(self._cut(texts))))
 
     def counts(self, texts: Sequence[str]) -> list[dict[str, int]]:
-        """How often each stem stands in each of the texts."""
+        """Returns how often each stem stands in each of the texts."""
         counted: list[dict[str, int]] = [{} for _ in texts]
         for number, _, stem in self._cut(texts):
             counted[number][stem] = counted[number].get(stem, 0) + 1

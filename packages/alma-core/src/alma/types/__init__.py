@@ -7,6 +7,7 @@ from alma.types.episodes import EpisodeRecord, EpisodeStatus, Exposure, Forecast
 from alma.types.explanation import Explanation, Reason, RetrievalExplanation
 from alma.types.exported import ExportReport, ImportReport
 from alma.types.history import CompactReport, ForgetReport, HistoryEntry, PurgeReceipt, Revision, Surface, UndoReport
+from alma.types.importance import Importance, ImportanceDetector
 from alma.types.kinds import FeedbackSignal, MemoryType, Verdict
 from alma.types.memories import (
     AntiPattern,
@@ -24,7 +25,7 @@ from alma.types.memories import (
 from alma.types.migrated import MigratedKind, MigrationReport, Remark
 from alma.types.passages import Draft, Passage
 from alma.types.provenance import MemoryProvenance
-from alma.types.recalled import Factors, Recalled
+from alma.types.recalled import Factors, Recalled, TurnHit
 from alma.types.reports import BackupReport, FeedbackReport, Problem, Stats, UsageReport, VerifyReport
 from alma.types.reviews import ReviewItem, ReviewReport
 from alma.types.scope import MemoryScope
@@ -62,6 +63,8 @@ __all__ = [
     "Heuristic",
     "HistoryEntry",
     "ImportReport",
+    "Importance",
+    "ImportanceDetector",
     "Memory",
     "MemoryProvenance",
     "MemoryScope",
@@ -87,6 +90,7 @@ __all__ = [
     "Surface",
     "TemporalFilter",
     "Turn",
+    "TurnHit",
     "UndoReport",
     "UsageReport",
     "UserPreference",

@@ -289,7 +289,7 @@ class Conversation(Memory):
 
     def described(self, now: datetime | None) -> str:
         when = "" if now is None else f"{sentences.age(self.held_at, now)}: "
-        return f"{when}{brief(sentences.hits_of(self.metadata) or self.text)}"
+        return f"{when}{sentences.hits_of(self.metadata) or brief(self.text)}"
 
 
 class CustomMemory(Memory):

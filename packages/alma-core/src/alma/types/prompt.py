@@ -1,6 +1,6 @@
 """Renders a slice as text for a model: fenced reference notes, whole items, never over budget, the same bytes for the same slice."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from alma.errors import ValidationError
@@ -8,6 +8,7 @@ from alma.text import quoted
 from alma.types.contradictions import CONTRADICTED, WHY_PREFERRED
 from alma.types.kinds import CUSTOM_LETTER, CUSTOM_SECTION, KINDS
 from alma.types.memories import Memory
+from alma.types.packing import packed
 from alma.types.recalled import Recalled
 from alma.types.sentences import brief
 from alma.types.tags import defused, parts_of
@@ -25,32 +26,28 @@ _SECTIONS = {**{spec.letter: spec.section for spec in KINDS.values()}, CUSTOM_LE
 
 def render_prompt(items: Sequence[Recalled], *, now: datetime, max_tokens: int, count_tokens: TokenCounter) -> str:
     """Returns the items as notes of at most `max_tokens`; better items are included first. "" if none fits."""
-    return _fitted(items, now, max_tokens, count_tokens)[1]
+    return fitted(items, now=now, max_tokens=max_tokens, count_tokens=count_tokens)[1]
 
 
 def fitted(
     items: Sequence[Recalled], *, now: datetime, max_tokens: int, count_tokens: TokenCounter
 ) -> tuple[tuple[Recalled, ...], str]:
-    """Returns the items that `render_prompt` includes, in their order, and its text."""
-    kept, text = _fitted(items, now, max_tokens, count_tokens)
-    return tuple(item for item in items if item.tag in kept), text
-
-
-def _fitted(items: Sequence[Recalled], now: datetime, max_tokens: int, count_tokens: TokenCounter) -> tuple[dict[str, str], str]:
-    """Returns the included lines by their tags, and the text of the notes."""
+    """Returns the items that `render_prompt` includes, in their order and with the turns that it shows, and its text."""
     _check_budget(max_tokens, count_tokens)
-    lines = {item.tag: tagged_note(item, now) for item in items}
-    whole = _assemble(lines)
-    if not lines or count_tokens(whole) <= max_tokens:
-        return lines, whole
-    kept: dict[str, str] = {}
-    text = ""
-    for tag, line in lines.items():
-        longer = _assemble({**kept, tag: line})
-        if count_tokens(longer) <= max_tokens:
-            kept[tag] = line
-            text = longer
-    return kept, text
+    lines: dict[int, tuple[Recalled, str]] = {}
+
+    def text_of(chosen: Mapping[str, Recalled]) -> str:
+        return _assemble({tag: _line(item, now, lines) for tag, item in chosen.items()})
+
+    kept = packed(items, lambda chosen: count_tokens(text_of(chosen)) <= max_tokens, count_tokens)
+    return tuple(kept.values()), text_of(kept)
+
+
+def _line(item: Recalled, now: datetime, made: dict[int, tuple[Recalled, str]]) -> str:
+    """The line of an item, which is made once: packing tries the same items many times. `made` keeps the items, so that no id is used again."""
+    if id(item) not in made:
+        made[id(item)] = (item, tagged_note(item, now))
+    return made[id(item)][1]
 
 
 def _check_budget(max_tokens: object, count_tokens: object) -> None:
@@ -65,12 +62,10 @@ def _check_budget(max_tokens: object, count_tokens: object) -> None:
 def _assemble(lines: dict[str, str]) -> str:
     if not lines:
         return ""
-    parts = []
-    for letter, title in _SECTIONS.items():
-        section = [line for tag, line in lines.items() if parts_of(tag)[1][0] == letter]
-        if section:
-            parts += [f"{title}:", *section]
-    return fenced([*parts, REQUEST])
+    sections: dict[str, list[str]] = {letter: [f"{title}:"] for letter, title in _SECTIONS.items()}
+    for tag, line in lines.items():
+        sections[parts_of(tag)[1][0]].append(line)
+    return fenced([*(line for section in sections.values() if len(section) > 1 for line in section), REQUEST])
 
 
 NOTHING_KNOWN = "ALMA memory: nothing is known for such tasks."

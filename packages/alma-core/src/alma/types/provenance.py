@@ -128,7 +128,7 @@ def _text(metadata: Mapping[str, Any], name: str) -> str | None:
 
 
 def _imported(metadata: Mapping[str, Any]) -> str | None:
-    """What an import from alma-memory noted."""
+    """Returns what an import from alma-memory noted."""
     origin = metadata.get("alma_memory")
     if not isinstance(origin, Mapping):
         return None

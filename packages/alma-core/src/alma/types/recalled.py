@@ -27,11 +27,33 @@ class Factors(BaseModel):
     weights: dict[str, float]
 
 
+class TurnHit(BaseModel):
+    """A turn of a recalled conversation that is near to the question.
+
+    `position` is its number in `memory.turns`, from 0, `text` the piece of it that is nearest. The scores of all turns of a slice compare: a greater
+    one is nearer. Where the caller chose the passages of a conversation, each of these is a turn, and `position` is the passage's.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    memory_id: str
+    position: Annotated[int, Field(ge=0)]
+    speaker: str
+    text: str
+    score: Annotated[float, Field(allow_inf_nan=False)]
+
+    @property
+    def line(self) -> str:
+        """The speaker and the text, as a prompt shows them."""
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
+
+
 class Recalled(BaseModel):
     """One memory of a slice: the tag by which a prompt cites it, its score, the factors behind it, and the number of equal memories that
     it represents.
 
-    `explanation` has every number behind the score, where it was requested.
+    `explanation` has every number behind the score, where it was requested. `turns` are those of a conversation that are nearest to the question,
+    nearest first.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,3 +64,4 @@ class Recalled(BaseModel):
     factors: Factors
     copies: int = 1
     explanation: Explanation | None = None
+    turns: tuple[TurnHit, ...] = ()

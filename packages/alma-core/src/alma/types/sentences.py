@@ -16,6 +16,9 @@ ATTEMPT = "of_same_attempt"
 HITS = "hits"
 """The metadata key under which a recalled conversation lists what of it is nearest to the question. Set by `retrieve`, never stored."""
 
+MOST_HITS = 3
+"""Turns that are listed there."""
+
 VERDICTS = {
     Verdict.SUCCESS: "Succeeded",
     Verdict.FAILURE: "Failed",
@@ -56,7 +59,7 @@ def of_attempt(metadata: Mapping[str, Any]) -> Iterator[str]:
 def hits_of(metadata: Mapping[str, Any]) -> str:
     """Returns what of a conversation is nearest to the question, "" where that is not known."""
     found = metadata.get(HITS)
-    return " … ".join(map(str, found)) if isinstance(found, list) else ""
+    return " … ".join(brief(str(hit)) for hit in found) if isinstance(found, list) else ""
 
 
 def value_of(value: object) -> str:

@@ -1,8 +1,9 @@
 """The result of a retrieval."""
 
+import operator
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -24,11 +25,14 @@ from alma.types.memories import (
 )
 from alma.types.prompt import NOTHING_KNOWN, TokenCounter, fitted, note, render_prompt
 from alma.types.reading import read_json
-from alma.types.recalled import Factors, Recalled
+from alma.types.recalled import Factors, Recalled, TurnHit
 from alma.types.tags import checked_prefix, cited_of, parts_of, tags_for
 
 _LISTS = tuple(spec.listed_as for spec in KINDS.values())
 _TOOK = "retrieval_time_ms"
+
+EVEN = 0.5
+"""The relevance below which conversations are more likely about something else."""
 
 
 class MemorySlice(BaseModel):
@@ -37,6 +41,9 @@ class MemorySlice(BaseModel):
     Iterating gives the memories in rank order, `len()` counts them; `recalled` has them with scores. `hint` says what may be wrong when
     the slice is empty for a reason that a person can fix. A slice can also be made of lists of memories: `MemorySlice(heuristics=[…],
     outcomes=[…])`.
+
+    `relevance` is the probability that the best conversation of the slice is about the question, where the slice was retrieved by meaning and by
+    words, with an embedder for which it is known (`minilm`); else `None`. `nothing_relevant` says that it is below one half.
 
     `contradictions` are pairs of facts of one agent, or of preferences of one user, that contradict each other, with the reason.
 
@@ -52,6 +59,7 @@ class MemorySlice(BaseModel):
     recalled: tuple[Recalled, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     hint: str | None = None
+    relevance: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
     retrieval_time_ms: float = Field(default=0.0, ge=0.0, exclude=True, repr=False)
 
     @model_validator(mode="before")
@@ -104,8 +112,13 @@ class MemorySlice(BaseModel):
 
     @property
     def conversations(self) -> list[Conversation]:
-        """What was said before, best first. `metadata["hits"]` of each lists what of it is nearest to the question."""
+        """What was said before, best first. `metadata["hits"]` of each lists what of it is nearest to the question; see `turns`."""
         return [memory for memory in self if isinstance(memory, Conversation)]
+
+    @property
+    def turns(self) -> list[TurnHit]:
+        """The turns of the conversations that are nearest to the question, of all conversations together, nearest first."""
+        return sorted((turn for item in self.recalled for turn in item.turns), key=lambda turn: -turn.score)
 
     @property
     def custom(self) -> dict[str, list[CustomMemory]]:
@@ -120,6 +133,14 @@ class MemorySlice(BaseModel):
     def total_items(self) -> int:
         """Number of memories."""
         return len(self.recalled)
+
+    @property
+    def nothing_relevant(self) -> bool:
+        """True when the slice is empty, or holds conversations alone and these are more likely than not about something else."""
+        if not self.recalled:
+            return True
+        only_talk = len(self.conversations) == len(self.recalled)
+        return only_talk and self.relevance is not None and self.relevance < EVEN
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -144,7 +165,8 @@ class MemorySlice(BaseModel):
 
         With `says_if_empty`, an empty slice is one line that says that nothing is known for such tasks.
 
-        The same slice gives the same bytes. Whole items are left out, least first, never cut. `ValidationError` unless
+        The same slice gives the same bytes. Whole items are left out, least first, never cut; of conversations, whole turns, those first that are
+        least likely evidence for their tokens. `ValidationError` unless
         `max_tokens` is a whole number, 0 or more. `model` changes nothing: `count_tokens` counts as a model does.
         """
         said = render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
@@ -164,7 +186,8 @@ class MemorySlice(BaseModel):
     def fitted(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> tuple["MemorySlice", str]:
         """Returns the results of `fitting` and `to_prompt` with the same arguments, computed once."""
         kept, notes = fitted(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
-        return self if len(kept) == len(self.recalled) else self.model_copy(update={"recalled": kept}), notes
+        is_whole = len(kept) == len(self.recalled) and all(map(operator.is_, kept, self.recalled))
+        return self if is_whole else self.model_copy(update={"recalled": kept}), notes
 
     def tagged(self, prefix: str) -> "MemorySlice":
         """Returns the slice with tags that begin with `prefix`, such as `[x7H1]`: stored text cannot cite a tag that it cannot know.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,24 @@ class Block(Protocol):
 
     def compact(self) -> None:
         """Releases spare memory."""
+
+
+@runtime_checkable
+class Coded(Protocol):
+    """A block that is searched by codes once they are made."""
+
+    @property
+    def lacks_codes(self) -> bool:
+        """True when codes would speed a search up and are not made yet."""
+
+    def encode_some(self) -> bool:
+        """Makes some of the codes and returns True while some are left. Other threads may scan the block meanwhile, none may change it."""
+
+    def take_codes(self) -> None:
+        """Makes what codes are left. The next scan uses them."""
+
+    def drop_unfinished(self) -> None:
+        """Drops the codes made so far, unless they are all: in a forked child, where the thread that made them does not go on."""
 
 
 class Method(Protocol):

@@ -130,7 +130,7 @@ class ComposedIndex:
     def _catch_up(self, head: int) -> None:
         with self._catching_up():
             held = self._candidates.upto
-            if held > head and held > self._project.head():
+            if held > head and not self._project.head_at(held):  # it may be ahead of the moment in which this thread reads
                 self._candidates.clear()
                 held = 0
             if held < head:

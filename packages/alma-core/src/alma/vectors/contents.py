@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.protocols import VectorChanges
-from alma.vectors.blocks import Exact, Halves, Method
+from alma.vectors.blocks import Coded, Exact, Halves, Method
 from alma.vectors.changes import without_repeats
 from alma.vectors.columns import Column
 from alma.vectors.copies import KeyLookup, content_keys, repeated_in_memory
@@ -31,12 +31,13 @@ class Contents:
     """Passages in a table, and their vectors in partitions, which are numbered by slots from 0. Not thread-safe.
 
     A partition of more than `shared_up_to` live passages has vectors of its own: a numpy matrix, or a flat float16 FAISS index if there
-    are more than `faiss_above` in all partitions. All others share a matrix. Copies are passages of one partition with one tie and one
-    vector; they share that vector. `moves` grows whenever rows get new numbers or the vectors another method.
+    are more than `faiss_above` in all partitions, which has codes if it holds more than `codes_above`. All others share a matrix. Copies
+    are passages of one partition with one tie and one vector; they share that vector. `moves` grows whenever rows get new numbers or the
+    vectors another method.
     """
 
-    def __init__(self, dimension: int, *, faiss_above: int, shared_up_to: int) -> None:
-        self._dimension = dimension
+    def __init__(self, dimension: int, *, faiss_above: int, shared_up_to: int, codes_above: int) -> None:
+        self._dimension, self._codes_above = dimension, codes_above
         self._faiss_above, self._shared_up_to = faiss_above, min(shared_up_to, faiss_above)
         self._method: Method = Exact()
         self.table = PassageTable()
@@ -48,6 +49,7 @@ class Contents:
         self._homes = Column(np.int64)
         self._slot_of: dict[int, int] = {}
         self._originals = KeyLookup()
+        self._perhaps_without_codes: set[int] = set()
         self._scopes: dict[tuple[int, ...], Scope] = {}
 
     def take(self, changes: VectorChanges) -> tuple[Held, Held]:
@@ -56,6 +58,8 @@ class Contents:
         is_news = not len(changes.removed) and self.table.are_newer(added.passages, added.memories)
         gone, held = self._added(added) if is_news else self._replaced(added, changes.removed)
         self._recount(gone, held)
+        touched = ascending(np.concatenate([gone.slots, held.slots])).tolist()
+        self._perhaps_without_codes.update(slot for slot in touched if slot in self.partitions)
         if self.table.dead_count > max(COMPACT_ABOVE, len(self.table) // 4):
             self.drop_removed()
         return gone, held
@@ -114,6 +118,21 @@ class Contents:
         rows = self.table.of_memories(memories)
         _, first = np.unique(self.table.memory.values[rows], return_index=True)
         return rows[first]
+
+    def without_codes(self) -> Coded | None:
+        """Returns a block whose codes have to be made, if there is one."""
+        while self._perhaps_without_codes and not isinstance(self._method, Exact):
+            slot = next(iter(self._perhaps_without_codes))
+            block = self.partitions[slot].shelf.block
+            if isinstance(block, Coded) and block.lacks_codes:
+                return block
+            self._perhaps_without_codes.discard(slot)
+        return None
+
+    def coded(self) -> Iterator[Coded]:
+        """Yields the blocks that may have codes."""
+        blocks = (partition.shelf.block for partition in self.partitions.values())
+        yield from (block for block in blocks if isinstance(block, Coded))
 
     def drop_removed(self) -> None:
         """Drops the rows of removed passages and renumbers all others."""
@@ -200,8 +219,7 @@ class Contents:
         return np.array(slots, dtype=np.int64)[inverse]
 
     def _settle(self, slots: Integers) -> None:
-        """Gives slots that outgrew the shared shelf one of their own, and chooses the method for the number of passages. An approximate
-        method for very large partitions would be chosen here."""
+        """Gives slots that outgrew the shared shelf one of their own, and chooses the method for the number of passages."""
         self._choose(self.table.live_count)
         for slot in ascending(slots).tolist():
             if slot not in self.partitions and self._passage_counts.values[slot] > self._shared_up_to:
@@ -212,7 +230,7 @@ class Contents:
         if count > self._faiss_above and isinstance(self._method, Exact):
             from alma.vectors.flat_faiss import FlatFaiss
 
-            self._switch(FlatFaiss())
+            self._switch(FlatFaiss(codes_above=self._codes_above))
         elif count <= self._faiss_above // 2 and not isinstance(self._method, Exact):
             self._switch(Exact())
 
@@ -222,6 +240,7 @@ class Contents:
         for number, partition in self.partitions.items():
             if number != SHARED:
                 partition.switch(method, self._dimension)
+                self._perhaps_without_codes.add(number)
 
     def _move_out(self, slot: int) -> None:
         """Moves the passages of a slot from the shared shelf to one of its own."""

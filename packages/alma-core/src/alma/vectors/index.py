@@ -1,6 +1,6 @@
-"""The vector index of one project: exact in numpy while a partition is small, flat float16 FAISS above."""
+"""The vector index of one project: exact in numpy while it is small, flat float16 FAISS above, with codes for large partitions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
@@ -24,34 +24,59 @@ from alma.vectors.table import ascending
 Integers = NDArray[np.int64]
 
 FAISS_ABOVE = 20_000
+CODES_ABOVE = 20_000
+"""Partitions of more passages have codes, too. Up to here a search is exact."""
+RECALL = 0.99
+"""Share of the nearest 50 passages that a search finds at least, measured on sentences of conversations (`benchmarks.nearest`)."""
 SMALL = 4_000
 """Partitions of at most this many passages are searched together: searching one takes less time than the overhead of a search."""
 SHARED_UP_TO = 128
 """Partitions of at most this many passages share a shelf, so that thousands of them are searched at once."""
+
+Run = Callable[[Callable[[], object]], object]
+"""Calls a function, now or later, in this thread or in another one."""
+
+
+def at_once(call: Callable[[], object]) -> None:
+    """Serves as `Run` without another thread."""
+    call()
+
 
 NO_SCORES: Vector = np.empty(0, dtype=np.float32)
 _NO_ROWS: Integers = np.empty(0, dtype=np.int64)
 
 
 class ProjectIndex:
-    """Implements `alma.protocols.VectorIndex`: an exact search over vectors of `dimension` that arrive as float16. Thread-safe.
+    """Implements `alma.protocols.VectorIndex`: a search over vectors of `dimension` that arrive as float16. Thread-safe.
 
     Up to `faiss_above` live passages in the project, vectors are float32 numpy matrices: one per partition, and a common one for
     partitions of up to `shared_up_to` passages. Above, every larger partition is a flat float16 FAISS index, and FAISS is imported only
     then. FAISS selects the nearest passages and numpy computes their scores, so that a score is the same to the last bit whatever the
-    project holds.
+    project holds. The search is exact in partitions of up to `codes_above` passages. In a larger one FAISS selects by codes of two bits a
+    dimension, and may miss a passage: it finds `RECALL` of the nearest 50, in practice all of them.
 
     Copies are passages of one partition with one tie and one vector. They share that vector and are compared with a query once. All
     passages of a memory are expected to be in one partition and to have one tie.
     """
 
-    def __init__(self, dimension: int, *, faiss_above: int = FAISS_ABOVE, shared_up_to: int = SHARED_UP_TO) -> None:
+    def __init__(
+        self,
+        dimension: int,
+        *,
+        faiss_above: int = FAISS_ABOVE,
+        shared_up_to: int = SHARED_UP_TO,
+        codes_above: int = CODES_ABOVE,
+        run: Run = at_once,
+    ) -> None:
+        """`run` calls a function, at once or in another thread. After a search it makes missing codes, without which searches are
+        exact."""
         if dimension < 1:
             raise ValidationError(f"a vector index needs a dimension of at least 1, not {dimension}")
         self._dimension = dimension
-        self._faiss_above, self._shared_up_to = faiss_above, shared_up_to
-        self.renew_locks()
+        self._faiss_above, self._shared_up_to, self._codes_above = faiss_above, shared_up_to, codes_above
+        self._run, self._is_stopped, self._lacks_codes = run, False, False
         self._clear()
+        self.renew_locks()
 
     @property
     def upto(self) -> int:
@@ -70,7 +95,9 @@ class ProjectIndex:
     def renew_locks(self) -> None:
         """Replaces the locks after a fork, since the readers were threads of the parent process. No thread may have been changing the
         index."""
-        self._lock, self._sampling = SharedLock(), Lock()
+        self._lock, self._sampling, self._encoding = SharedLock(), Lock(), Lock()
+        for block in self._contents.coded():
+            block.drop_unfinished()
 
     def apply(self, changes: VectorChanges, /) -> None:
         """Applies changes in journal order; those at or before `upto` are ignored.
@@ -89,6 +116,11 @@ class ProjectIndex:
             except BaseException:
                 self._clear()
                 raise
+            self._lacks_codes = self._contents.without_codes() is not None
+
+    def stop(self) -> None:
+        """Makes no more codes. What another thread has begun ends within milliseconds."""
+        self._is_stopped = True
 
     def search(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
         """Returns the `limit` live passages of *each* partition with the greatest cosine: partitions in the given order, best first
@@ -100,13 +132,17 @@ class ProjectIndex:
             scope = self._contents.scope(partitions)
             rows, scores = self._nearest(Scans(self._contents.partitions, query), scope, limit, copies=limit)
             best = self._best(scope, rows, scores, limit)
-            return self._scored(rows[best], scores[best])
+            found = self._scored(rows[best], scores[best])
+        self._begin_codes()
+        return found
 
     def nearest(self, query: Vector, /, *, partitions: Sequence[int], limit: int) -> PassageScores:
         """As `search`, but only the newest of copies, which leaves room for others, and in no order."""
         query = self._checked_query(query)
         with self._lock.reading():
-            return self._scored(*self._folded(Scans(self._contents.partitions, query), self._contents.scope(partitions), limit))
+            found = self._scored(*self._folded(Scans(self._contents.partitions, query), self._contents.scope(partitions), limit))
+        self._begin_codes()
+        return found
 
     def around(self, query: Vector, /, *, partitions: Sequence[int], limit: int, memories: Integers) -> PassageScores:
         """Returns all live passages of the given memories and of those that `nearest` would find, with the cosine that `search` gives."""
@@ -118,7 +154,9 @@ class ProjectIndex:
             scores = np.empty(len(rows), dtype=np.float32)
             for number, chosen in self._contents.by_partition(rows):
                 scores[chosen] = scans.at(number, self._contents.positions(rows[chosen]))
-            return self._scored(rows, scores)
+            found = self._scored(rows, scores)
+        self._begin_codes()
+        return found
 
     def portions(self, partitions: Sequence[int]) -> list[list[int]]:
         """Splits the known partitions into portions that are each worth a search of their own, the slowest first."""
@@ -225,7 +263,9 @@ class ProjectIndex:
 
     def _clear(self) -> None:
         self._upto = 0
-        self._contents = Contents(self._dimension, faiss_above=self._faiss_above, shared_up_to=self._shared_up_to)
+        self._contents = Contents(
+            self._dimension, faiss_above=self._faiss_above, shared_up_to=self._shared_up_to, codes_above=self._codes_above
+        )
         self._table = self._contents.table
         self._samples: dict[tuple[tuple[int, ...], int, int], Sample] = {}
         self._kept = KeptVectors()
@@ -238,6 +278,27 @@ class ProjectIndex:
             self._kept = KeptVectors()
         self._kept.invalidate({id(sample.memories) for sample in self._samples.values()})
         self._upto = changes.upto
+
+    def _begin_codes(self) -> None:
+        """Has the missing codes made, after a search: a process that only writes needs none."""
+        if self._lacks_codes and not self._is_stopped and self._encoding.acquire(blocking=False):
+            self._run(self._encode)
+
+    def _encode(self) -> None:
+        """Makes the codes of all blocks that lack them, some at a time: searches go on beside it, and writes wait for a few milliseconds."""
+        try:
+            while not self._is_stopped:
+                with self._lock.reading():
+                    block = self._contents.without_codes()
+                    if block is None:
+                        self._lacks_codes = False
+                        return
+                    is_left = block.encode_some()
+                if not is_left:
+                    with self._lock.writing():
+                        block.take_codes()
+        finally:
+            self._encoding.release()
 
     def _nearest(self, scans: Scans, scope: Scope, limit: int, *, copies: int) -> tuple[Integers, Vector]:
         """Returns the rows of each partition that fewer than `limit` others beat, at most `copies` of equal ones, in no order, and their

@@ -52,6 +52,10 @@ HeadAt = Callable[[int], str]
 """Returns the journal's hash at a seq, which distinguishes two histories of one database."""
 
 
+NewIndex = Callable[[int], ProjectIndex]
+"""Makes an empty index of a dimension."""
+
+
 def no_history(seq: int) -> str:
     """Serves as `HeadAt` for an index whose source has no history."""
     return ""
@@ -99,14 +103,16 @@ def _write(file: BinaryIO, header: bytes, arrays: Iterable[NDArray[Any]]) -> Non
     os.fsync(file.fileno())
 
 
-def load(path: Path, identity: SnapshotIdentity, *, newest: int, head_at: HeadAt = no_history) -> ProjectIndex | None:
+def load(
+    path: Path, identity: SnapshotIdentity, *, newest: int, head_at: HeadAt = no_history, new_index: NewIndex = ProjectIndex
+) -> ProjectIndex | None:
     """Returns the saved index, or None when there is no whole snapshot of this identity up to at most `newest`, the store's last `seq`.
 
     The reason for None is logged. Never raises for the content of the file, and allocates no more than the file's length.
     """
     try:
         with _opened(path) as descriptor:
-            return _read(descriptor, identity, newest, head_at)
+            return _read(descriptor, identity, newest, head_at, new_index)
     except FileNotFoundError:
         reason = "there is none"
     except (AlmaError, OSError, ValueError, RecursionError) as error:
@@ -158,7 +164,7 @@ def _arrays(image: VectorChanges, blocks: Iterable[NDArray[np.float16]]) -> Iter
     yield image.is_own.view(np.uint8)
 
 
-def _read(descriptor: int, identity: SnapshotIdentity, newest: int, head_at: HeadAt) -> ProjectIndex:
+def _read(descriptor: int, identity: SnapshotIdentity, newest: int, head_at: HeadAt, new_index: NewIndex) -> ProjectIndex:
     size = os.fstat(descriptor).st_size
     if size < PREFIX_SIZE:
         raise _UnusableError(f"it is only {size} bytes long")
@@ -168,7 +174,7 @@ def _read(descriptor: int, identity: SnapshotIdentity, newest: int, head_at: Hea
         raise _UnusableError(f"it is newer than the database: {facts['upto']} > {newest}")
     if facts.get("head") != head_at(facts["upto"]):
         raise _UnusableError("it belongs to another history of the database, which was restored from a backup since")
-    return _restored(memoryview(mapped), facts, start, identity.fingerprint.dimension)
+    return _restored(memoryview(mapped), facts, start, new_index(identity.fingerprint.dimension))
 
 
 def _read_header(mapped: mmap.mmap, size: int, identity: SnapshotIdentity) -> tuple[dict[str, Any], int]:
@@ -197,15 +203,14 @@ def _bytes_a_passage(dimension: int) -> int:
     return 4 * 8 + 2 * dimension + 1
 
 
-def _restored(view: memoryview, facts: dict[str, Any], start: int, dimension: int) -> ProjectIndex:
+def _restored(view: memoryview, facts: dict[str, Any], start: int, index: ProjectIndex) -> ProjectIndex:
     if blake2b(view[PREFIX_SIZE - 4 :], digest_size=DIGEST_SIZE).digest() != view[len(MAGIC) : len(MAGIC) + DIGEST_SIZE]:
         raise _UnusableError("its checksum is wrong")
-    count = facts["passages"]
+    count, dimension = facts["passages"], index.dimension
     whole = [np.frombuffer(view, dtype="<i8", count=count, offset=start + 8 * count * place) for place in range(4)]
     start += 4 * 8 * count
     vectors = np.frombuffer(view, dtype="<f2", count=count * dimension, offset=start).reshape(count, dimension)
     is_own = np.frombuffer(view, dtype=np.uint8, count=count, offset=start + 2 * count * dimension)
-    index = ProjectIndex(dimension)
     index.apply(
         VectorChanges(
             upto=facts["upto"],

@@ -20,6 +20,7 @@ from alma.memory.learn.learner import writing
 from alma.memory.learn.request import LearnRequest
 from alma.memory.recall import retrieve
 from alma.memory.room import Room
+from alma.memory.watching import SEARCH, UPSERT, Operation, reported
 from alma.protocols import Write
 from alma.text import quoted
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Step
@@ -65,11 +66,11 @@ def begin(
         record.outcome_from(room, now, LearnRequest(agent=name, task=asked, task_type=kind, outcome=Verdict.UNVERIFIED))
     user = args.optional_name(user_id, "user_id")
     key = new_id(now) if episode_id is None else args.checked_label(episode_id, "episode_id")
-    shown = (
-        retrieve.retrieve(room, task=asked, agent=name, top_k=top_k, user_id=user)
-        if memories is None
-        else _checked_slice(room, memories, name)
-    )
+    if memories is None:
+        with reported(room.store, Operation(SEARCH, "episode", room.name, name, asked)) as operation:
+            operation.result = shown = retrieve.retrieve(room, task=asked, agent=name, top_k=top_k, user_id=user)
+    else:
+        shown = _checked_slice(room, memories, name)
     opened = EpisodeRecord(
         id=key,
         project_id=room.name,
@@ -219,6 +220,12 @@ class RoomRecorder:
     def end(self, ending: Ending) -> EpisodeRecord:
         """Stores the ending, its memory and the usage, in one transaction, and releases the episode."""
         self.room = self.room.latest
+        operation = Operation(UPSERT, "episode.end", self.room.name, self.opened.agent)
+        with reported(self.room.store, operation):
+            operation.result = ended = self._end(ending)
+            return ended
+
+    def _end(self, ending: Ending) -> EpisodeRecord:
         try:
             return self._with_beginning(lambda: self.close(ending))
         except ConflictError:  # another caller closed it, or changed its lease

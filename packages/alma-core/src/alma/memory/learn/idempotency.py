@@ -74,7 +74,7 @@ def _known(room: Room, asked: Sequence[tuple[Outcome, str | None]]) -> tuple[dic
 
 
 def _learned_before(room: Room, asked: Mapping[str, Outcome]) -> dict[str, Outcome]:
-    """What was learned under each of the keys before, as far as anything was. `ConflictError` if it is not what is asked for now."""
+    """Returns what was learned under each of the keys before, as far as anything was. `ConflictError` if it is not what is asked for now."""
     noted = {key: body for key, (version, body) in _records(room, asked).items() if version}
     for key, body in noted.items():
         _check_same(key, body, asked[key])
@@ -108,7 +108,7 @@ def _check_same(key: str, said: Mapping[str, Any], outcome: Outcome) -> None:
 
 
 def _said(outcome: Outcome) -> dict[str, str]:
-    """What has to be equal under one key. Of the task only a digest, so that its words are in no record but its own."""
+    """Returns what has to be equal under one key. Of the task only a digest, so that its words are in no record but its own."""
     said = {"agent": outcome.agent, "task": _digest(outcome.task_description), "outcome": outcome.outcome.value}
     return said if outcome.user_id is None else {**said, "user": outcome.user_id}
 

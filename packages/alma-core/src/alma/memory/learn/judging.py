@@ -87,7 +87,7 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
 
 
 def _has_other_home(side: Side, entry: Entry, asked: Entry) -> bool:
-    """Whether a rule began on another task than the one that is asked about, and not of the same type."""
+    """Returns True if a rule began on another task than the one that is asked about, and not of the same type."""
     home, here = side.task_of(entry), side.task_of(asked)
     return home != here and (side.tasks.types[home] is None or side.tasks.types[home] != side.tasks.types[here])
 
@@ -174,12 +174,12 @@ class _Judged:
             self._settle_anti_pattern(fails_now, fails)
 
     def _is_due(self, now: Standing, before: str | None) -> bool:
-        """Whether a standing has to be settled. Only what was touched is proven anew, so what else is likely now may still be proven."""
+        """Returns True if a standing has to be settled. Only what was touched is proven anew, so what else is likely now may still be proven."""
         is_kept = before == Standing.PROVEN and now is Standing.LIKELY
         return self.is_touched or (now != before and not is_kept)
 
     def _is_corroborated(self) -> bool:
-        """Whether more speaks for the strategy than one voice that repeats itself: a success that others judged, or own words of several tasks."""
+        """Returns True if the strategy rests on more than one repeated claim: on a success that others judged, or on own words of several tasks."""
         entries = [entry for entry, _ in self.known.entries(self.index)]
         succeeded = {entry.evidence.task_class for entry in entries if entry.evidence.lifetime.successes > 0}
         return any(entry.is_trusted_success for entry in entries) or len(succeeded) >= TASKS_OF_OWN_WORD
@@ -248,7 +248,7 @@ class _Judged:
         return rules.why_bad(pooled), instead
 
     def _told_before(self) -> Told | None:
-        """What the stored anti-pattern says."""
+        """Returns what the stored anti-pattern says."""
         kept = self._stored(self.entry.evidence.anti_pattern)
         return (kept.why_bad, kept.better_alternative) if isinstance(kept, AntiPattern) else None
 

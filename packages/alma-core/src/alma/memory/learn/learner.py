@@ -29,7 +29,7 @@ NEWEST_OUTCOMES = 100
 
 
 def strategy_texts(outcome: Outcome) -> list[str]:
-    """What has to be embedded for an outcome to be learned from, beside its passages."""
+    """Returns what has to be embedded for an outcome to be learned from, beside its passages."""
     return [matched_text(outcome.strategy_used)] if outcome.strategy_used else []
 
 

@@ -107,7 +107,7 @@ def _cells(outcomes: Mapping[str, tuple[Outcome, str]], former: Mapping[str, str
 
 
 def _changes(former: _Former, cells: dict[str, Evidence], resting: Mapping[str, str]) -> list[Change]:
-    """What has to change for these cells to be stored, with the rules on them. A task with a single outcome needs none, unless a rule rests on it."""
+    """Returns the changes that store these cells with their rules. A task with a single outcome needs none, unless a rule rests on it."""
     anchors = _anchors(former, cells, resting)
     for memory_id, cell in anchors.items():
         row = former.evidence[former.rules[memory_id]]

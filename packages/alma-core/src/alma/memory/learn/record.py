@@ -180,7 +180,7 @@ def add_each(room: Room, memories: Sequence[Memory], *, operation: str, dry_run:
 
 
 def _possible(items: Mapping[int, Item], make: Callable[[Item], Result], refused: dict[int, str]) -> dict[int, Result]:
-    """What is made of those items of which it can be, by their places; `refused` receives the reasons of the others."""
+    """Returns what is made of those items of which it can be, by their places; `refused` receives the reasons of the others."""
     made = {}
     for place, item in items.items():
         try:
@@ -335,7 +335,7 @@ def _base(room: Room, agent: str, user: str | None, metadata: Any, source: str) 
 
 
 def _each(items: Iterable[Item], make: Callable[[Item], Result], numbers: Iterable[int] | None = None) -> list[Result]:
-    """What is made of each item. An error says which item it is about, by its number, which are counted from 0 if not given."""
+    """Returns what is made of each item. An error says which item it is about, by its number, which are counted from 0 if not given."""
     made = []
     for number, item in zip(count() if numbers is None else numbers, items, strict=False):
         try:

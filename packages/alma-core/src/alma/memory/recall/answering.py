@@ -24,6 +24,7 @@ from alma.memory.recall.search import ARMS, DENSE, Found, Question
 from alma.memory.recall.times import Times, checked_times, rows_within
 from alma.memory.room import Room
 from alma.memory.scopes import readable
+from alma.protocols import Candidate
 from alma.retrieval.named_time import named_time
 from alma.retrieval.query import query_words, without_names
 from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
@@ -164,16 +165,17 @@ def answered(room: Room, asked: Asked) -> Answer | None:
         found, chosen = _chosen(room, question, scope, asked.top_k, near)
         if speakers := named_speakers(room, asked.task, found, scope):
             nameless = room.store.texts.query(without_names(asked.task, names | speakers), room.project)
-            question = replace(question, nameless=nameless)
+            question = replace(question, nameless=nameless, speakers=speakers)
             found, chosen = _chosen(room, question, scope, asked.top_k, near)
-        rules = rules_among(room, asked, about, [contender.memory for contender in chosen])
-        ranking = scored(room, asked, chosen, rules, top_k=asked.top_k)
+        seen = candidates_of(room, chosen)
+        rules = rules_among(room, asked, about, seen)
+        ranking = scored(asked, chosen, seen, rules, top_k=asked.top_k)
         memories = room.project.memories([item.memory for item in ranking])
         if any(map(rests_on_own_word, memories.values())):
-            ranking, memories = _cautious(room, asked, chosen, rules)
+            ranking, memories = _cautious(room, asked, chosen, seen, rules)
         attempts = attempts_folded(ranking, memories)
         if attempts:
-            ranking, memories, attempts = _refilled(room, asked, chosen, rules, ranking, memories, attempts)
+            ranking, memories, attempts = _refilled(room, asked, chosen, seen, rules, ranking, memories, attempts)
     memories = {row: rules.as_shown(row, memory) for row, memory in memories.items()}
     memories |= telling_all(memories, attempts)
     doubles = {**folded(ranking, memories), **attempts}
@@ -184,15 +186,14 @@ def answered(room: Room, asked: Asked) -> Answer | None:
 
 
 def _cautious(
-    room: Room, asked: Asked, chosen: Sequence[Contender], rules: RelevantRules
+    room: Room, asked: Asked, chosen: Sequence[Contender], seen: Sequence[Candidate], rules: RelevantRules
 ) -> tuple[list[Ranked], Mapping[int, AnyMemory]]:
     """The ranking in which outcomes that rest on an own word have few places, and what it says. `rules` notes which are hidden."""
-    candidates = room.project.candidates([contender.memory for contender in chosen])
-    rows = [one.memory for one in candidates if asked.partitions[one.partition].kind == MemoryType.OUTCOME]
+    rows = [one.memory for one in seen if asked.partitions[one.partition].kind == MemoryType.OUTCOME]
     outcomes = room.project.memories(rows)
-    no_newer_than_others(rules, candidates, outcomes)
-    hide_the_rest(rules, scored(room, asked, chosen, rules, top_k=len(chosen)), outcomes, asked.top_k)
-    ranking = scored(room, asked, chosen, rules, top_k=asked.top_k)
+    no_newer_than_others(rules, seen, outcomes)
+    hide_the_rest(rules, scored(asked, chosen, seen, rules, top_k=len(chosen)), outcomes, asked.top_k)
+    ranking = scored(asked, chosen, seen, rules, top_k=asked.top_k)
     return ranking, room.project.memories([item.memory for item in ranking])
 
 
@@ -207,13 +208,14 @@ def _refilled(
     room: Room,
     asked: Asked,
     chosen: Sequence[Contender],
+    seen: Sequence[Candidate],
     rules: RelevantRules,
     ranking: Sequence[Ranked],
     memories: Mapping[int, AnyMemory],
     attempts: Folds,
 ) -> tuple[list[Ranked], Mapping[int, AnyMemory], Folds]:
     """The ranking with other outcomes in the places of those that are folded into one of their attempt; the contenders, with what they say."""
-    wider = scored(room, asked, chosen, rules, top_k=len(chosen))
+    wider = scored(asked, chosen, seen, rules, top_k=len(chosen))
     first = {item.memory for item in ranking}
     behind = [item for item in wider if item.kind == MemoryType.OUTCOME and item.memory not in first]
     known = {**memories, **room.project.memories([item.memory for item in behind])}
@@ -223,9 +225,14 @@ def _refilled(
     return [item for item in wider if item.memory in taken], known, folds
 
 
-def rules_among(room: Room, asked: Asked, about: Asking, rows: Sequence[int]) -> RelevantRules:
+def candidates_of(room: Room, chosen: Sequence[Contender]) -> Sequence[Candidate]:
+    """Returns what ranking needs of the contenders that still exist."""
+    return room.project.candidates([contender.memory for contender in chosen])
+
+
+def rules_among(room: Room, asked: Asked, about: Asking, seen: Sequence[Candidate]) -> RelevantRules:
     """Which of the rules among some memories speak about the task that is asked about."""
-    kinds = {one.memory: asked.partitions[one.partition].kind for one in room.project.candidates(rows)}
+    kinds = {one.memory: asked.partitions[one.partition].kind for one in seen}
     return relevant_rules(room, kinds, lambda: about)
 
 
@@ -237,9 +244,11 @@ def _advised_first(order: Sequence[Ranked], rules: RelevantRules) -> list[Ranked
     return [moved.get(place, item) for place, item in enumerate(order)]
 
 
-def scored(room: Room, asked: Asked, chosen: Sequence[Contender], rules: RelevantRules, *, top_k: int) -> list[Ranked]:
+def scored(
+    asked: Asked, chosen: Sequence[Contender], seen: Sequence[Candidate], rules: RelevantRules, *, top_k: int
+) -> list[Ranked]:
     """The contenders that still exist with their scores, at most `top_k` of each kind, best first."""
-    candidates = rules.kept(room.project.candidates([contender.memory for contender in chosen]))
+    candidates = rules.kept(seen)
     return ranked(chosen, candidates, kinds=asked.scope.kinds, profile=asked.profile, now=asked.now, top_k=top_k)
 
 

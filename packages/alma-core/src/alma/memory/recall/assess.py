@@ -56,7 +56,7 @@ class _Known:
 def assess(
     room: Room, *, strategy: object, context: object, agent: object, task_type: object = None, user_id: object = None
 ) -> Assessment:
-    """How likely a strategy is to succeed in a context, or a task whatever is tried."""
+    """Returns how likely a strategy is to succeed in a context, or a task whatever is tried."""
     reader = args.checked_name(agent, "agent")
     check_order(room, agent)
     redacted = room.store.redaction.value
@@ -128,7 +128,7 @@ def _drawn(counts: Tally, towards: float) -> float:
 
 
 def _advice(known: _Known) -> str:
-    """What to do with a strategy: a rule compares it with the others, which need not be any good."""
+    """Returns what to do with a strategy: a rule compares it with the others, which need not be any good."""
     if known.judgement in (Judgement.WORKS, Judgement.SEEMS_TO_WORK) and known.counts.rate < EVEN:
         return _BEST_OF_BAD
     if known.judgement in (Judgement.FAILS, Judgement.SEEMS_TO_FAIL) and known.counts.rate > EVEN:

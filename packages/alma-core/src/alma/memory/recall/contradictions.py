@@ -61,12 +61,12 @@ def _conflict(one: Claimed, other: Claimed) -> Conflict | None:
 
 
 def _standing(memory: Claimed) -> tuple[bool, object, float, object, str]:
-    """What makes a memory preferred: its source, then its time, then its confidence. The rest only decides ties, always alike."""
+    """Returns what makes a memory preferred: its source, then its time, then its confidence. The rest only decides ties, always alike."""
     return is_vouched_for(memory), memory.seen_at, memory.confidence, memory.created_at, memory.id
 
 
 def is_vouched_for(memory: Claimed) -> bool:
-    """Whether a fact or preference has a source beside the agent's own word, an import or a guess, and reads like no instruction."""
+    """Returns True if a fact or preference has a source beside the agent's own word, an import or a guess, and reads like no instruction."""
     return _OWN_WORD.isdisjoint(words(memory.source.replace("_", " "))) and not memory.metadata.get(FLAGGED)
 
 

@@ -9,7 +9,17 @@ import numpy as np
 from alma.errors import MemoryNotFoundError
 from alma.memory import arguments as args
 from alma.memory.quarantine import reason_of
-from alma.memory.recall.answering import Answer, Asked, answered, asked, asking_about, contenders_for, rules_among, scored
+from alma.memory.recall.answering import (
+    Answer,
+    Asked,
+    answered,
+    asked,
+    asking_about,
+    candidates_of,
+    contenders_for,
+    rules_among,
+    scored,
+)
 from alma.memory.recall.explanations import equal_ones, explained, explanations, place_in, words_in
 from alma.memory.recall.named_speakers import search_named
 from alma.memory.recall.search import ARMS, DENSE, TEXT, Evidence
@@ -45,7 +55,7 @@ def explain_retrieval(
     as_of: object = None,
     temporal_filter: object = None,
 ) -> RetrievalExplanation:
-    """What `retrieve` with the same arguments does with one memory, and why."""
+    """Returns what `retrieve` with the same arguments does with one memory, and why."""
     wanted = args.checked_text(memory_id, "memory_id", limit=args.LONGEST_NAME)
     place = room.project.find([wanted]).get(wanted)
     reader, user = (agent, user_id) if agent is not None else _owner(room, place, user_id)
@@ -97,7 +107,7 @@ def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | Non
     rules = (
         answer.rules
         if place.memory in rows
-        else rules_among(room, asked, asking_about(room, asked, answer.question), [*rows, place.memory])
+        else rules_among(room, asked, asking_about(room, asked, answer.question), room.project.candidates([*rows, place.memory]))
     )
     return rules.why_hidden(place.memory)
 
@@ -256,7 +266,7 @@ def _scored(room: Room, asked: Asked, answer: Answer, evidence: Evidence, memory
     if at is None:
         return None
     alone = Contender(memory, float(evidence.similarities[at]), 1)
-    return next(iter(scored(room, asked, [alone], answer.rules, top_k=1)), None)
+    return next(iter(scored(asked, [alone], candidates_of(room, [alone]), answer.rules, top_k=1)), None)
 
 
 def _top_k_that_returns(room: Room, asked: Asked, memory: int) -> int | None:
@@ -278,7 +288,7 @@ def _answer(room: Room, asked: Asked, top_k: int) -> Answer:
 
 def _least_top_k(room: Room, asked: Asked, wider: Answer, memory: int) -> int:
     """The least `top_k` for which a memory is among the contenders of its kind and among the best of them, were those all there are."""
-    ranking = scored(room, asked, wider.contenders, wider.rules, top_k=_BOUNDLESS)
+    ranking = scored(asked, wider.contenders, candidates_of(room, wider.contenders), wider.rules, top_k=_BOUNDLESS)
     kind = next(item.kind for item in ranking if item.memory == memory)
     order = {item.memory: place for place, item in enumerate(ranking) if item.kind == kind}
     by_similarity = [contender.memory for contender in wider.contenders if contender.memory in order]

@@ -81,7 +81,7 @@ def _provenance(room: Room, answer: Answer, row: int) -> MemoryProvenance | None
 
 
 def place_in(memories: NDArray[np.int64], memory: int) -> int | None:
-    """Where a memory stands among others, which ascend; `None` if it does not."""
+    """Returns where a memory stands among others, which ascend; `None` if it does not."""
     at = int(np.searchsorted(memories, memory))
     return at if at < len(memories) and memories[at] == memory else None
 

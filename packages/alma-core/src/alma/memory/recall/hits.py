@@ -1,47 +1,158 @@
-"""What of a conversation is nearest to a question."""
+"""Which turns of the recalled conversations are nearest to a question."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alma.memory.recall.answering import Answer
+from alma.memory.recall.explanations import place_in
+from alma.memory.recall.search import DENSE, TEXT
 from alma.memory.room import Room
 from alma.retrieval.query import without_names
-from alma.types.memories import Conversation
+from alma.retrieval.turns import Turns, rarities, turn_scores
+from alma.storage.stems import stemmer
+from alma.types.memories import Conversation, Turn
 from alma.types.passages import Passage
+from alma.types.recalled import TurnHit
 
-MOST_HITS = 3
-"""Passages of a conversation that a slice lists: as many as its score counts."""
+MOST_TURNS = 10
+"""Turns of a conversation that a slice lists."""
+
+OF_OTHERS = 0.5
+"""Weight of a word that an assistant or a tool says, as in full text."""
+
+Floats = NDArray[np.float64]
 
 
-def hits(room: Room, answer: Answer) -> Mapping[int, list[str]]:
-    """Returns for each recalled conversation, by row, its passages nearest to the question, nearest first, each with its speaker.
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A piece of a conversation: the row of the conversation, the number of its turn, who speaks, the text, and its cosine, 0 without a vector."""
 
-    Only passages with a vector are compared. One that was found by words alone may have none that is near.
+    row: int
+    turn: int
+    speaker: str
+    is_own: bool
+    text: str
+    cosine: float
+
+
+def hits(room: Room, answer: Answer) -> Mapping[int, tuple[TurnHit, ...]]:
+    """Returns for each recalled conversation, by row, its turns that are nearest to the question, at most `MOST_TURNS`, nearest first.
+
+    The scores of turns of different conversations compare. A turn is shown by its nearest piece. Of a conversation whose passages were chosen by the
+    caller, these are shown, as one turn each.
     """
     conversations = {row: memory for row, memory in answer.memories.items() if isinstance(memory, Conversation)}
     if not conversations:
         return {}
+    compared = _compared(room, answer, conversations)
+    pieces = [piece for row, passages, cosines in compared for piece in _pieces(row, conversations[row], passages, cosines)]
+    if not pieces:
+        return dict.fromkeys(conversations, ())
+    best, turns = _turns(answer, pieces)
+    scores = turn_scores(turns, by_meaning=DENSE in answer.question.arms, by_words=TEXT in answer.question.arms)
+    listed: defaultdict[int, list[TurnHit]] = defaultdict(list)
+    for place in np.argsort(-scores, kind="stable").tolist():
+        piece = best[place]
+        if len(listed[piece.row]) < MOST_TURNS:
+            hit = TurnHit(
+                memory_id=conversations[piece.row].id,
+                position=piece.turn,
+                speaker=piece.speaker,
+                text=piece.text,
+                score=float(scores[place]),
+            )
+            listed[piece.row].append(hit)
+    return {row: tuple(listed[row]) for row in conversations}
+
+
+def _compared(
+    room: Room, answer: Answer, conversations: Mapping[int, Conversation]
+) -> Iterator[tuple[int, dict[int, Passage], dict[int, float]]]:
+    """Yields the rows of the conversations with their passages that have a vector, and their cosines, both by position."""
     scored = answer.found.evidence.passages
-    nearest = {}
-    for row in conversations:
-        places = np.flatnonzero(scored.memories == row)
-        nearest[row] = scored.passages[places[np.argsort(-scored.scores[places], kind="stable")[:MOST_HITS]]].tolist()
-    passages = room.project.passages([number for numbers in nearest.values() for number in numbers])
-    return {
-        row: _said(memory, [passages[number] for number in nearest[row] if number in passages])
-        for row, memory in conversations.items()
-    }
+    places = np.flatnonzero(np.isin(scored.memories, list(conversations)))
+    passages = room.project.passages(scored.passages[places].tolist())
+    held: dict[int, tuple[dict[int, Passage], dict[int, float]]] = {row: ({}, {}) for row in conversations}
+    listed = (scored.memories[places].tolist(), scored.passages[places].tolist(), scored.scores[places].tolist())
+    for row, number, cosine in zip(*listed, strict=True):
+        if (passage := passages.get(number)) is not None:
+            held[row][0][passage.position] = passage
+            held[row][1][passage.position] = cosine
+    return ((row, passages_of, cosines) for row, (passages_of, cosines) in held.items())
 
 
-def _said(memory: Conversation, passages: Sequence[Passage]) -> list[str]:
-    """The pieces as they were said, for their passages are without names; of passages that a caller chose, what these hold."""
-    pieces = dict(enumerate(memory.pieces()))
-    said = []
-    for passage in passages:
-        turn, piece = pieces.get(passage.position, (None, ""))
-        if turn is not None and without_names(piece, memory.names) == passage.text:
-            said.append(f"{turn.speaker}: {piece}")
-        else:
-            said.append(f"{passage.speaker}: {passage.text}" if passage.speaker else passage.text)
-    return said
+def _pieces(row: int, memory: Conversation, passages: Mapping[int, Passage], cosines: Mapping[int, float]) -> Iterator[_Piece]:
+    """The pieces of a conversation; its passages where these are no pieces of it but were chosen by the caller."""
+    pieces, names = memory.pieces(), memory.names
+    if any(_is_chosen(passage, pieces, names) for passage in passages.values()):
+        for position, passage in passages.items():
+            yield _Piece(row, position, passage.speaker, True, passage.text, cosines[position])
+        return
+    number_of = {id(turn): number for number, turn in enumerate(memory.turns)}
+    for position, (turn, text) in enumerate(pieces):
+        yield _Piece(row, number_of[id(turn)], turn.speaker, turn.is_own, text, cosines.get(position, 0.0))
+
+
+def _is_chosen(passage: Passage, pieces: Sequence[tuple[Turn, str]], names: frozenset[str]) -> bool:
+    if passage.position >= len(pieces):
+        return True
+    _, piece = pieces[passage.position]
+    return piece != passage.text and without_names(piece, names) != passage.text
+
+
+def _turns(answer: Answer, pieces: Sequence[_Piece]) -> tuple[list[_Piece], Turns]:
+    """The turns that the pieces are of, in order, and the piece of each that is nearest."""
+    number_of: dict[tuple[int, int], int] = {}
+    of_turn = np.array([number_of.setdefault((piece.row, piece.turn), len(number_of)) for piece in pieces])
+    frequencies = _frequencies(answer.question.words, [piece.text for piece in pieces])
+    nearest = _nearest(pieces, of_turn, (frequencies > 0) @ rarities(frequencies))
+    in_turns = np.zeros((len(nearest), frequencies.shape[1]))
+    np.add.at(in_turns, of_turn, frequencies)
+    cosines = np.zeros(len(nearest))
+    np.maximum.at(cosines, of_turn, [piece.cosine for piece in pieces])
+    evidence, named = answer.found.evidence, answer.question.speakers
+    standings = {row: _standing(evidence.memories, evidence.z_scores, row) for row in {piece.row for piece in pieces}}
+    turns = Turns(
+        conversations=np.array([piece.row for piece in nearest]),
+        cosines=cosines,
+        frequencies=in_turns * np.array([1.0 if piece.is_own else OF_OTHERS for piece in nearest])[:, None],
+        lengths=np.bincount(of_turn, [len(piece.text) for piece in pieces]).astype(np.float64),
+        is_named=np.array([len(named) == 1 and piece.speaker in named for piece in nearest]),
+        standings=np.array([standings[piece.row] for piece in nearest]),
+    )
+    return nearest, turns
+
+
+def _standing(memories: NDArray[np.int64], z_scores: Floats, row: int) -> float:
+    at = place_in(memories, row)
+    return 0.0 if at is None else float(z_scores[at])
+
+
+def _nearest(pieces: Sequence[_Piece], of_turn: NDArray[np.int64], by_words: Floats) -> list[_Piece]:
+    """The piece of each turn that shows best what it says on the question."""
+    most = float(by_words.max()) or 1.0
+    values = np.array([piece.cosine for piece in pieces]) + by_words / most / 2
+    order = np.lexsort((-values, of_turn))
+    first = order[np.append(True, np.diff(of_turn[order]) != 0)]
+    return [pieces[place] for place in first.tolist()]
+
+
+def _frequencies(words: Sequence[str], texts: Sequence[str]) -> Floats:
+    """How often each stem of the words stands in each text: a row a text. Only texts that may hold one are cut into stems."""
+    stems = stemmer().stems(words)
+    found = np.zeros((len(texts), len(stems)))
+    beginning = re.compile(rf"\b(?:{'|'.join(re.escape(stem[: max(len(stem) - 1, 2)]) for stem in stems)})")
+    likely = [place for place, text in enumerate(texts) if stems and _may_hold(text, beginning)]
+    for place, counts in zip(likely, stemmer().counts([texts[place] for place in likely]), strict=True):
+        found[place] = [counts.get(stem, 0) for stem in stems]
+    return found
+
+
+def _may_hold(text: str, beginning: re.Pattern[str]) -> bool:
+    """Whether a word of the text begins so. A stem differs from the beginning of its words in its last letter at most."""
+    return not text.isascii() or beginning.search(text.lower()) is not None

@@ -79,7 +79,7 @@ def _with_parts(memory: AnyMemory, parts: Sequence[Outcome]) -> AnyMemory:
 
 
 def _says_the_same(step: Outcome, memory: AnyMemory) -> bool:
-    """Whether the run failed by this step, and says so itself."""
+    """Returns True if the run failed by this step, and says so itself."""
     own = (memory.strategy_used, memory.error_message) if isinstance(memory, Outcome) else None
     return own == (step.strategy_used, step.error_message)
 

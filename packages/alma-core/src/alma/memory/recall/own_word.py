@@ -15,7 +15,7 @@ TRUSTED_FOR_ONE = 3
 
 
 def rests_on_own_word(memory: AnyMemory) -> bool:
-    """Whether it is an outcome that no tool, person, evaluator or program judged."""
+    """Returns True if it is an outcome that no tool, person, evaluator or program judged."""
     return isinstance(memory, Outcome) and not memory.verdict_source.is_trusted
 
 

@@ -199,7 +199,7 @@ def _judge(
 
 
 def alternative_to(known: Consulted, failing: int) -> str | None:
-    """What to do instead of the strategy of a row, where something is known to do better."""
+    """Returns what to do instead of the strategy of a row, where something is known to do better."""
     trusted = np.array(
         [any(entry.is_trusted_success for entry, _ in known.entries(row)) for row in range(len(known.texts))], dtype=bool
     )
@@ -215,14 +215,14 @@ def _nearness(known: Consulted, row: int, kind: str, stored: StoredEvidence) -> 
 
 
 def _is_enough(known: Consulted, row: int, near: Near, *, is_shared: bool) -> bool:
-    """Whether what was tried on near tasks is worth enough trials."""
+    """Returns True if what was tried on near tasks is worth enough trials."""
     is_named = known.question.task_type is not None or not known.question.task
     least = LEAST_OF_ONE_TASK if is_named or near.nearest >= VERY_NEAR else LEAST_TRIALS
     return bool(known.advice.trials[row] >= (least * OTHERS if is_shared else least))
 
 
 def _is_of_others(stored: StoredEvidence, reader: str) -> bool:
-    """Whether a rule was learned by another agent, or from several users alone."""
+    """Returns True if a rule was learned by another agent, or from several users alone."""
     return stored.evidence.agent != reader or not stored.evidence.observations
 
 
@@ -232,5 +232,5 @@ def _preference(known: Consulted, stored: StoredEvidence, reader: str, row: int)
 
 
 def is_shared_rule(partition: Partition, reader: str) -> bool:
-    """Whether these are another agent's heuristics or anti-patterns."""
+    """Returns True if these are another agent's heuristics or anti-patterns."""
     return partition.kind in RULES and partition.agent != reader

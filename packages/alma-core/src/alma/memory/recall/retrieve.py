@@ -4,16 +4,18 @@ from collections.abc import Collection, Mapping
 from time import perf_counter
 
 from alma.memory.recall.answering import Answer, Asked, answered, asked, factors_of
-from alma.memory.recall.explanations import explanations
+from alma.memory.recall.explanations import explanations, place_in
 from alma.memory.recall.hits import hits
 from alma.memory.recall.search import ARMS
 from alma.memory.room import Room
 from alma.memory.scopes import unknown_agent_hint
+from alma.retrieval.relevance import relevance
 from alma.types.contradictions import CONTRADICTED
 from alma.types.identity import from_micros
+from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory
 from alma.types.recalled import Recalled
-from alma.types.sentences import ATTEMPT, HITS
+from alma.types.sentences import ATTEMPT, HITS, MOST_HITS
 from alma.types.slice import MemorySlice
 from alma.types.tags import tags_for
 
@@ -68,6 +70,7 @@ def retrieve(
         retrieved_at=from_micros(question.now),
         recalled=recalled,
         contradictions=tuple(answer.disputed.pairs) if answer else (),
+        relevance=_relevance(room, answer) if answer else None,
         hint=None if recalled else unknown_agent_hint(question.partitions, question.reader, question.task),
         retrieval_time_ms=(perf_counter() - begun) * 1000,
     )
@@ -80,7 +83,10 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
         (item, _told_apart(_as_stored_unless(item.memory in standing, answer.memories[item.memory]), question.reader))
         for item in answer.order
     ]
-    pairs = [(item, _with(memory, HITS, near[item.memory]) if item.memory in near else memory) for item, memory in pairs]
+    pairs = [
+        (item, _with(memory, HITS, [hit.line for hit in near[item.memory][:MOST_HITS]]) if item.memory in near else memory)
+        for item, memory in pairs
+    ]
     pairs = [(item, _contradicted(memory, answer.disputed.dispreferred.get(item.memory))) for item, memory in pairs]
     tags = tags_for([memory for _, memory in pairs])
     explained = explanations(room, question, answer) if explain else {}
@@ -92,9 +98,20 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
             factors=factors_of(item, question.profile),
             copies=item.copies,
             explanation=explained.get(item.memory),
+            turns=near.get(item.memory, ()),
         )
         for tag, (item, memory) in zip(tags, pairs, strict=True)
     )
+
+
+def _relevance(room: Room, answer: Answer) -> float | None:
+    """The relevance of the best conversation; `None` where there is none to judge by both searches."""
+    best = next((item.memory for item in answer.order if item.kind == MemoryType.CONVERSATION), None)
+    evidence = answer.found.evidence
+    at = None if best is None else place_in(evidence.memories, best)
+    if at is None or len(evidence.arms) < len(ARMS):
+        return None
+    return relevance(float(evidence.cosines[at]), float(evidence.shares[at]), room.store.texts.fingerprint)
 
 
 def _as_stored_unless(tells: bool, memory: AnyMemory) -> AnyMemory:

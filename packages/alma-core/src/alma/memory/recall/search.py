@@ -4,7 +4,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ class Question:
     """The memories that count by their times, ascending; `None` where all of the scope do."""
     nameless: NDArray[np.float32] | None = None
     """The vector for conversations, where the question names speakers: see `alma.memory.recall.named_speakers`."""
+    speakers: frozenset[str] = frozenset()
+    """The speakers that the question names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,20 @@ def joined(one: Found, other: Found, of_other: Sequence[int]) -> Found:
     evidence = Evidence(parts=parts, arms=arms, similarities=column("similarities"), is_relevant=shown, **columns)
     relevant = (evidence.memories[shown], evidence.partitions[shown], evidence.ties[shown], evidence.similarities[shown])
     return Found(*relevant, one.is_all and other.is_all, evidence)
+
+
+def judged_anew(found: Found, cosines: Floats) -> Found:
+    """Returns what was found with other cosines, parallel to the memories of its evidence, against the same background. What was left out stays
+    out."""
+    evidence = found.evidence
+    arms = [
+        replace(arm, scores=cosines, z_scores=(cosines - arm.means) / arm.deviations) if arm.name == DENSE else arm
+        for arm in evidence.arms
+    ]
+    z = fusion.fused([(arm.z_scores, arm.weight) for arm in arms], evidence.gains)
+    similarities = fusion.similarity(z)
+    anew = replace(evidence, cosines=cosines, arms=arms, z_scores=z, similarities=similarities)
+    return replace(found, similarities=similarities[evidence.memories.searchsorted(found.memories)], evidence=anew)
 
 
 def _within(part: PassageScores, where: NDArray[np.bool_]) -> PassageScores:

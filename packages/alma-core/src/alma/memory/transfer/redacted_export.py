@@ -70,7 +70,7 @@ class _Moved:
     """Of all evidence its id, agent, place and the key of its strategy as it is to be."""
 
     def note(self, line: Line) -> bool:
-        """Whether a line changes; what changes with it is noted."""
+        """Returns True if a line changes; what changes with it is noted."""
         changed = redacted_line(self.redaction, line)
         if isinstance(changed, ExportedEvidence):
             self.cells.append((changed.id, changed.agent, changed.task_class, _strategy_key(changed)))

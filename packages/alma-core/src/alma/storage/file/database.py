@@ -319,7 +319,7 @@ class FileDatabase(Database):
                 self._embed_missing(connection)
 
     def _embedder(self, connection: Connection) -> Embed | None:
-        """What makes vectors; `None` if another process re-embedded the store: ours would go by a wrong name."""
+        """Returns what makes vectors; `None` if another process re-embedded the store: ours would go by a wrong name."""
         if self._embed is None or self._embed[0] != stored_values(connection)[SERVING[1]]:
             return None
         return self._embed[1]

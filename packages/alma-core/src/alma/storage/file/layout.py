@@ -148,7 +148,7 @@ class Layout:
 
 
 def is_in_a_store(path: Path) -> bool:
-    """Whether a file at that path would stand among those of a file store."""
+    """Returns True if a file at that path would stand among those of a file store."""
     places = path.parent.resolve(), path.parent.resolve().parent
     return any(place.name.endswith(ENDING) and (place / HEADER).is_file() for place in places)
 

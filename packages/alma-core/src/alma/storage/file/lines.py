@@ -78,7 +78,7 @@ def check_chain(
 
 
 def _is_record(rest: bytes, place: str) -> bool:
-    """Whether what stands behind the last end of a line is a whole record. A marker of a conflict is no rest of a crash."""
+    """Returns True if what stands behind the last end of a line is a whole record. A marker of a conflict is no rest of a crash."""
     if rest.startswith(_MARKERS):
         raise CorruptStoreError(f"{place} is a conflict of a merge. {MERGED}")
     try:

@@ -61,7 +61,7 @@ def erased_in(records: Sequence[JournalRecord]) -> set[int]:
 
 
 def erases(record: JournalRecord) -> bool:
-    """Whether a record is that of a purge."""
+    """Returns True if a record is that of a purge."""
     return record.payload is not None and b'["purge",' in record.payload
 
 

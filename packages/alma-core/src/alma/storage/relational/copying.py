@@ -38,7 +38,7 @@ def mark_of(session: Session) -> str:
 
 
 def is_copy_of_another_state(source: Database, target: Database) -> bool:
-    """Whether the target has begun to be a copy of something else than what the source holds now."""
+    """Returns True if the target has begun to be a copy of something else than what the source holds now."""
     with source.reading() as session:
         mark = mark_of(session)
     with target.reading() as session:

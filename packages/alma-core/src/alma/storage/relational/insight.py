@@ -35,13 +35,13 @@ def _passage(position: int, time: int | None, is_own: int, texts: Sequence[bytes
 
 
 def growth(session: Session, project: int | None, partitions: Mapping[int, Partition]) -> list[PartitionDay]:
-    """How many memories, archived ones left out, were made in each partition on each day."""
+    """Returns how many memories, archived ones left out, were made in each partition on each day."""
     rows = list(session.all("growth", {"project": project, "a_day": MICROS_A_DAY}))
     return [PartitionDay(partitions[partition], from_micros(day * MICROS_A_DAY).date(), count) for partition, day, count in rows]
 
 
 def activity(session: Session, project: int | None) -> list[DayCount]:
-    """How many journal records of each operation there are on each day."""
+    """Returns how many journal records of each operation there are on each day."""
     rows = list(session.all("activity", {"project": project, "a_day": MICROS_A_DAY}))
     return [DayCount(operation, from_micros(day * MICROS_A_DAY).date(), count) for operation, day, count in rows]
 
@@ -65,7 +65,7 @@ def usage_totals(session: Session, project: int | None) -> UsageTotals:
 
 
 def sizes(session: Session, project: int | None) -> Sizes:
-    """How much of the database each sort of content takes."""
+    """Returns how much of the database each sort of content takes."""
     given = {"project": project}
     archived = next(session.all("archived_count", given))
     texts = next(session.all("passage_size", given))

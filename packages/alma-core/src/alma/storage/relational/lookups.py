@@ -40,7 +40,7 @@ class Lookups:
         return self._holding(())
 
     def find(self, memory_ids: Iterable[str]) -> dict[str, Place]:
-        """Where memories are kept, by id, in the order of the ids. Ids that this project does not have are left out."""
+        """Returns where memories are kept, by id, in the order of the ids. Ids that this project does not have are left out."""
         ids = _distinct(memory_ids)
         with self._opened() as view:
             if view is None or not ids:

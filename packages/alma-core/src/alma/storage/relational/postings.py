@@ -36,7 +36,7 @@ class Posting:
         return Posting(self.places[inside], self.frequencies[inside])
 
     def held_by(self, scope: TextScope) -> int:
-        """How many memories of a scope hold the word."""
+        """Returns how many memories of a scope hold the word."""
         return len(self.within(scope).places)
 
 
@@ -57,7 +57,7 @@ class Crowd:
         return OVERHEAD + self.held.nbytes
 
     def held_by(self, scope: TextScope) -> int:
-        """How many memories of a scope hold the word, at least."""
+        """Returns how many memories of a scope hold the word, at least."""
         return int(self.held.sum() if scope.is_open is None else self.held[scope.is_open[: len(self.held)]].sum())
 
 

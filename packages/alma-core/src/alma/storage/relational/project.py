@@ -106,10 +106,13 @@ class SQLProject(Lookups):
             yield None if row is None else View(session, row, self._seal)
 
     def head_at(self, seq: int) -> str:
-        """The hash of a journal record in hexadecimal, "" if there is none."""
-        with self._database.reading() as session:
-            found = next(session.all("journal_hash", {"project": self._find(session), "seq": seq}), None)
-        return "" if found is None else found[0].hex()
+        """The hash of a journal record in hexadecimal, "" if there is none; in the middle of a moment, that of a later record, too."""
+        for reading in (self._database.reading, self._database.snapshot_apart):
+            with reading() as session:
+                found = next(session.all("journal_hash", {"project": self._find(session), "seq": seq}), None)
+            if found is not None:
+                return str(found[0].hex())
+        return ""
 
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row, those that other processes made too."""
@@ -442,17 +445,33 @@ class SQLProject(Lookups):
 
     def _vector_changes(self, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
         live = [row for row in rows if row[6]]
-        vectors = b"".join(self._vector(row) for row in live)
+        _, passages, memories, partitions, is_own, hashes, _, _ = zip(*live, strict=True) if live else [()] * 8
         return VectorChanges(
             upto=upto,
-            passages=_integers(row[1] for row in live),
-            memories=_integers(row[2] for row in live),
-            partitions=_integers(row[3] for row in live),
-            is_own=np.array([bool(row[4]) for row in live], dtype=np.bool_),
-            ties=_integers(self._tie(row[5]) for row in live),
-            vectors=np.frombuffer(vectors, dtype="<f2").reshape(len(live), self._dimension),
+            passages=np.array(passages, dtype=np.int64),
+            memories=np.array(memories, dtype=np.int64),
+            partitions=np.array(partitions, dtype=np.int64),
+            is_own=np.array(is_own, dtype=np.bool_),
+            ties=self._ties(hashes),
+            vectors=self._vectors(live),
             removed=_integers(iter([*gone, *(row[1] for row in rows if not row[6])])),
         )
+
+    def _ties(self, hashes: Sequence[bytes]) -> NDArray[np.int64]:
+        """Returns the ties of memories with these hashes. Those that are readable and whole are taken all at once: a new process has as many
+        as there are passages."""
+        firsts = b"" if self._seal.is_secret else b"".join(content_hash[:8] for content_hash in hashes)
+        if len(firsts) != 8 * len(hashes):
+            return _integers(self._tie(content_hash) for content_hash in hashes)
+        return np.frombuffer(firsts, dtype=">i8").astype(np.int64)
+
+    def _vectors(self, rows: Sequence[ChangeRow]) -> NDArray[np.float16]:
+        """Returns the vectors of rows. `CorruptStoreError` if one is missing or has another length."""
+        size = 2 * self._dimension
+        stored = [row[7] for row in rows if row[7] is not None and len(row[7]) == size]
+        if self._seal.is_secret or len(stored) < len(rows):
+            stored = [self._vector(row) for row in rows]
+        return np.frombuffer(b"".join(stored), dtype="<f2").reshape(len(rows), self._dimension)
 
     def _tie(self, content_hash: bytes) -> int:
         return int.from_bytes(revealed_hash(self._seal, content_hash, place=CONTENT)[:8], "big", signed=True)

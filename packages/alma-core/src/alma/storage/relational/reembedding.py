@@ -46,7 +46,7 @@ class NextVectors:
         return cls(database, seal, number, fingerprint)
 
     def progress(self) -> tuple[int, int]:
-        """How many texts have their vector, and how many there are."""
+        """Returns how many texts have their vector, and how many there are."""
         with self.database.snapshot() as session:
             return (
                 _count(session, "texts_made", {"embedder": self.number}),

@@ -86,7 +86,7 @@ class RelationalStore:
         return copying.run()
 
     def is_copy_of_another(self, source: "RelationalStore") -> bool:
-        """Whether a copy of something else than what the source holds now was begun here."""
+        """Returns True if a copy of something else than what the source holds now was begun here."""
         return is_copy_of_another_state(source._sessions, self._sessions)
 
     def continue_numbers(self, session: Session) -> None:

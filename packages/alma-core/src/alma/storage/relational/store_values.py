@@ -29,5 +29,5 @@ def check_whole(session: Session) -> None:
 
 
 def is_whole(session: Session) -> bool:
-    """Whether the values are those that were stored."""
+    """Returns True if the values are those that were stored."""
     return dict(session.all("store_values")).get(CHECKSUM) == checksum(session)

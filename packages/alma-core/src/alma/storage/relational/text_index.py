@@ -45,7 +45,7 @@ class TextIndex(Protocol):
         """Takes memories out again. Their passages are those that they were put in with."""
 
     def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> WordLists:
-        """Where each stem stands, in all memories that are searchable.
+        """Returns where each stem stands, in all memories that are searchable.
 
         With a limit a list may end after its first memories, in which the stem stands that many times together.
         """

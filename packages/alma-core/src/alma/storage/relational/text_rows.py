@@ -33,7 +33,7 @@ class TextRows:
         session.run_many("words_delete", [{"of_project": project, "of_memory": memory} for memory, _ in memories])
 
     def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> WordLists:
-        """Where each stem stands, always to the end."""
+        """Returns where each stem stands, always to the end."""
         rows = session.all("word_lists", {"project": project, "stems": json.dumps(list(stems))})
         found = {stem: [row[1:] for row in held] for stem, held in groupby(rows, key=lambda row: str(row[0]))}
         held = [entry for stem in stems for entry in found.get(stem, ())]

@@ -66,7 +66,7 @@ class Snapshot:
         return (row["head_seq"], row["head_hash"].hex()) if row else (0, "")
 
     def counts(self) -> ExportedCounts:
-        """How much there is to read."""
+        """Returns how much there is to read."""
         row = self.view.one("export_counts", **self._selection(), left_out=json.dumps([LEASE, MAINTENANCE]))
         counts = ExportedCounts(**(row or {}))
         if self._is_whole:

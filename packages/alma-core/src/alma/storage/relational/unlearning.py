@@ -122,7 +122,7 @@ class _Evidence:
         return next((row for key, row in told if key == self.id and "task_class" in row), {})
 
     def has_others(self) -> bool:
-        """Whether another outcome rests on it, or may again after an undo."""
+        """Returns True if another outcome rests on it, or may again after an undo."""
         found = (*self._outcomes_now(), *self._outcomes_then())
         return any(memory not in self._doomed for memory in found)
 

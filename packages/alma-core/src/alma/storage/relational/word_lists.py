@@ -168,14 +168,14 @@ class ScopedWords:
         return read
 
     def _first_limit(self) -> int | None:
-        """How much of a list to read at first: twice what is common, if the scope's memories are spread evenly. `None` if no word can be common."""
+        """Returns how much of a list to read first: twice what is common if a scope's memories are spread evenly; `None` if no word can be."""
         count = self._scope.count
         if count <= self._most:
             return None
         return 2 * (self._most + 1) * max(len(self._scope.memories), count) // count
 
     def _newest(self, stem: str) -> tuple[Posting, int]:
-        """Where a common word stands in the newest memories that hold it, and how many do."""
+        """Returns where a common word stands in the newest memories that hold it, and how many do."""
         held = self._asked.lists.get(stem)
         if not isinstance(held, Posting):
             found = self._index.lists(self._session, self._project, [stem], limit=None)

@@ -110,7 +110,7 @@ class Write:
         self.session.run_many("usage_put", rows)
 
     def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
-        """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if it is another by now.
+        """Stores a small record whose newest version is `version` (0 for none). `ConflictError` if another version is stored meanwhile.
 
         `at` is when it came to be, if not with this write.
         """
@@ -129,7 +129,7 @@ class Write:
         self.changes.append(Change("record", f"{kind}/{key}", before, after))
 
     def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
-        """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it is another by now, or gone."""
+        """Deletes a small record whose newest version is `version` and says `body`. `ConflictError` if it differs meanwhile, or does not exist."""
         found = list(self.session.all("record_take", self._record_key(kind, key, version)))
         if not found:
             raise self._other_version(kind, key, version)

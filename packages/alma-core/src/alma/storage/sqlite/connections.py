@@ -194,7 +194,7 @@ def release(pool: Connections) -> None:
 
 
 def is_open_here(path: Path) -> bool:
-    """Whether this process has a database open at that path. Such a file must not be opened by anything but SQLite."""
+    """Returns True if this process has a database open at that path. Such a file must not be opened by anything but SQLite."""
     try:
         return _POOLS.holds(file_at(path))
     except OSError:

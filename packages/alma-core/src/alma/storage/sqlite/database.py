@@ -72,7 +72,7 @@ class Database:
         return self._pool.writing
 
     def _asked(self) -> float | None:
-        """How long calls wait, if anybody asked for that."""
+        """Returns how long calls wait, if anybody asked for that."""
         here = timeout_here()
         return self._lock_timeout if here is None else here
 
@@ -207,7 +207,7 @@ class _Turn:
         self._path, self._lock, self._seconds = path, lock, seconds
 
     def left(self) -> float | None:
-        """How many of the seconds are left, for the turn among processes."""
+        """Returns how many of the seconds are left, for the turn among processes."""
         return None if self._seconds is None else max(self._until - time.monotonic(), 0.0)
 
     def __enter__(self) -> Self:

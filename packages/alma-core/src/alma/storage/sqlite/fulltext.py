@@ -41,7 +41,7 @@ class FTS5Index:
         )
 
     def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> WordLists:
-        """Where each stem stands: a limit counts each time that it stands somewhere."""
+        """Returns where each stem stands: a limit counts each time that it stands somewhere."""
         inner = f"SELECT doc FROM words_{project:d} WHERE term = value LIMIT {-1 if limit is None else limit:d}"  # noqa: S608 - numbers
         query = f"SELECT (SELECT group_concat(doc) FROM ({inner})) FROM json_each(?)"  # noqa: S608 - the query above
         found = connection_of(session).execute(query, (json.dumps(list(stems)),))

@@ -43,7 +43,7 @@ class MemoryText:
         """Nothing: the next search reads what was committed."""
 
     def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> WordLists:
-        """Where each stem stands: a limit counts each time that it stands somewhere."""
+        """Returns where each stem stands: a limit counts each time that it stands somewhere."""
         ((head, *_),) = session.all("project_ends", {"project": project})
         with self._lock:
             if self._upto.get(project, -1) < head:

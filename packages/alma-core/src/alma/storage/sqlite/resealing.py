@@ -194,7 +194,7 @@ def _check_same(draft: Path, source: Connection, before: Seal, after: Seal) -> N
 
 
 def _contents(connection: Connection, seal: Seal) -> Iterator[tuple[object, ...]]:
-    """What identifies the content of each project, read from its rows."""
+    """Returns what identifies the content of each project, read from its rows."""
     for row, *of_project in connection.execute(_PROJECTS).fetchall():
         rows = ((stored.table, stored.key, whole(stored)) for stored in read_rows(View(connection, row, seal)))
         yield row, *of_project, journal.content_hash(rows)

@@ -80,7 +80,7 @@ def _repeated(statement: str, count: int) -> tuple[str, Sequence[str]]:
 
 
 def _closing(text: str, opening: int) -> int:
-    """Where the bracket is closed that is opened at a place."""
+    """Returns where the bracket is closed that is opened at a place."""
     depth = 0
     for at, sign in enumerate(text[opening:], start=opening):
         depth += (sign == "(") - (sign == ")")

@@ -65,7 +65,7 @@ def definitions(projects: Sequence[int]) -> set[tuple[str, str, str, str]]:
 
 
 def _definitions(connection: Connection, projects: Sequence[int]) -> Iterator[_Fault]:
-    """Whether tables and indexes are defined as the migrations define them, and nothing acts on its own."""
+    """Reports tables and indexes that are not as the migrations define them, and triggers."""
     expected, found = definitions(projects), set(connection.execute(_DEFINITIONS))
     known = {name for _, name, *_ in expected}
     for kind, name, *_ in sorted(expected - found, key=lambda one: one[:2]):

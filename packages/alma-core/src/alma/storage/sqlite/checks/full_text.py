@@ -37,7 +37,7 @@ def _memberships(live: Mapping[int, str], held: set[int]) -> Iterator[_Fault]:
 
 
 def _figures(view: View, index: Documents) -> Iterator[_Fault]:
-    """Whether the index agrees with itself, and is set up as ALMA sets it up."""
+    """Reports an index that disagrees with itself, or is not set up as ALMA sets it up."""
     try:
         fulltext.check(connection_of(view.session), view.project)
     except sqlite3.DatabaseError as error:

@@ -1,0 +1,194 @@
+"""The vectors of one project in a logical partition of a container of Azure Cosmos DB for NoSQL."""
+
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from azure.cosmos import CosmosClient
+from azure.cosmos.exceptions import CosmosResourceNotFoundError
+from numpy.typing import NDArray
+
+from alma.errors import ConfigurationError, StorageError
+from alma.protocols import VectorChanges, VectorsRequest
+from alma_azure.containers import PROJECT, Containers
+
+DEFAULT_DATABASE = "alma-memory"
+WATERMARK = "watermark"
+"""Id of the item that carries the watermark. It belongs to no partition."""
+MOST_OPERATIONS = 100
+MOST_BYTES = 1_900_000
+"""A batch takes 2 MB; some of it is left to names."""
+DIGITS = 6
+"""Decimals of a number that is sent. Scores come from the stored vectors."""
+PAGE = 1_000
+
+NEAREST = "SELECT TOP @limit c.memory FROM c WHERE c.place = @place ORDER BY VectorDistance(c.vector, @query)"
+THERE = "SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
+ALL = "SELECT VALUE c.id FROM c"
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _reached(method: Callable[Concatenate["CosmosSearch", P], R]) -> Callable[Concatenate["CosmosSearch", P], R]:
+    """Has errors of the client leave a method as `StorageError`."""
+
+    @functools.wraps(method)
+    def call(search: "CosmosSearch", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            with search.lock:
+                return method(search, *args, **kwargs)
+        except StorageError:
+            raise
+        except Exception as error:  # the client raises those of several libraries
+            told = str(error).replace(search.secret, "…")[:300]
+            raise StorageError(f"Azure Cosmos DB at {search.place}: {told}; is it there, and is the key right?") from error
+
+    return call
+
+
+class CosmosSearch:
+    """Implements `alma.protocols.CandidateSearch`: an item for each live passage, under its row number, with its partition and memory.
+
+    The reads of one connection see its own writes, and what they once saw, where the account's consistency is Session or stronger.
+    """
+
+    def __init__(self, containers: Containers, request: VectorsRequest, *, place: str, secret: str) -> None:
+        """`secret` is left out of errors."""
+        self.lock, self.place, self.secret = threading.RLock(), place, secret
+        self._containers, self._request = containers, request
+        self._is_filled = False
+
+    @property
+    def recall(self) -> float:
+        """At least nine of ten is assumed. It was never measured against the service."""
+        return 0.9
+
+    @property
+    @_reached
+    def upto(self) -> int:
+        """Newest journal `seq` held. Changes nothing: another process may be filling the partition."""
+        return self._trusted() or 0
+
+    @_reached
+    def apply(self, changes: VectorChanges, /) -> None:
+        """Takes changes in journal order. The watermark moves when all of them are there. A partition that is not ours is filled anew."""
+        held = self._trusted()
+        if held is None:
+            self.clear()
+        elif changes.upto <= held:
+            return
+        container = self._container()
+        for operations in self._upserts(changes):
+            container.execute_item_batch(operations, partition_key=self._project)
+        leaving = [str(row) for row in sorted(set(changes.removed.tolist()))]
+        for start in range(0, len(leaving), PAGE):
+            given = [{"name": "@ids", "value": leaving[start : start + PAGE]}]
+            self._delete(container, list(self._asked(container, THERE, given)))
+        mark = {"id": WATERMARK, PROJECT: self._project, "watermark": self._request.watermark(changes.upto)}
+        container.upsert_item(mark)
+        self._is_filled = True
+
+    @_reached
+    def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
+        """Returns the memories of the `limit` nearest passages of each partition, ascending."""
+        if not partitions or limit < 1 or (not self._is_filled and self._trusted() is None):
+            return np.empty(0, dtype=np.int64)
+        memories, values = set[int](), _numbers(np.asarray(query, dtype=np.float64))
+        for partition in dict.fromkeys(map(int, partitions)):
+            given: list[dict[str, Any]] = [
+                {"name": "@limit", "value": int(limit)},
+                {"name": "@place", "value": partition},
+                {"name": "@query", "value": values},
+            ]
+            memories |= {int(found["memory"]) for found in self._asked(self._container(), NEAREST, given)}
+        return np.array(sorted(memories), dtype=np.int64)
+
+    @_reached
+    def clear(self) -> None:
+        """Deletes all items of the project, also those of vectors of another length, and makes the container if it is missing."""
+        self._is_filled = False
+        for container in self._containers.all():
+            there = list(self._asked(container, ALL, []))
+            self._delete(container, sorted(there, key=lambda name: name != WATERMARK))  # without it, nothing counts as held
+        self._containers.made(self._request.fingerprint.dimension)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        with self.lock:
+            self._containers.close()
+
+    @property
+    def _project(self) -> str:
+        return self._request.name
+
+    def _container(self) -> Any:
+        return self._containers.of(self._request.fingerprint.dimension)
+
+    def _trusted(self) -> int | None:
+        """The `seq` of the stored watermark; `None` without a container, or without a watermark of ours in it."""
+        try:
+            found = self._container().read_item(WATERMARK, partition_key=self._project)
+        except CosmosResourceNotFoundError:
+            upto = None
+        else:
+            upto = self._request.upto_of(found.get("watermark"))
+        self._is_filled = upto is not None
+        return upto
+
+    def _asked(self, container: Any, text: str, given: list[dict[str, Any]]) -> Any:
+        return container.query_items(text, parameters=given, partition_key=self._project, max_item_count=PAGE)
+
+    def _delete(self, container: Any, ids: Sequence[str]) -> None:
+        for start in range(0, len(ids), MOST_OPERATIONS):
+            operations = [("delete", (name,)) for name in ids[start : start + MOST_OPERATIONS]]
+            container.execute_item_batch(operations, partition_key=self._project)
+
+    def _upserts(self, changes: VectorChanges) -> Iterator[list[tuple[str, tuple[dict[str, Any]]]]]:
+        """The operations that write the passages, as many at a time as a batch takes."""
+        places = np.flatnonzero(~np.isin(changes.passages, changes.removed))
+        step = max(1, min(MOST_OPERATIONS, MOST_BYTES // (changes.vectors.shape[1] * (DIGITS + 4) + 300)))
+        for start in range(0, len(places), step):
+            yield [
+                (
+                    "upsert",
+                    (
+                        {
+                            "id": str(changes.passages[place]),
+                            PROJECT: self._project,
+                            "place": int(changes.partitions[place]),
+                            "memory": int(changes.memories[place]),
+                            "vector": _numbers(changes.vectors[place].astype(np.float64)),
+                        },
+                    ),
+                )
+                for place in places[start : start + step].tolist()
+            ]
+
+
+def _numbers(vector: NDArray[np.float64]) -> list[float]:
+    return [round(number, DIGITS) for number in vector.tolist()]
+
+
+def open_search(request: VectorsRequest) -> CosmosSearch:
+    """Opens the vectors of a project in an account. The `CandidateFactory` of `azure`. `ConfigurationError` without endpoint or key."""
+    options = request.options
+    endpoint, key = str(options.get("endpoint") or ""), _plain(options.get("key"))
+    if not endpoint:
+        raise ConfigurationError("azure.endpoint: is not given; it is like https://my-account.documents.azure.com:443/")
+    if not key:
+        raise ConfigurationError("azure.key: is not given; set the variable that it names, such as AZURE_COSMOS_KEY")
+
+    def connect() -> CosmosClient:
+        return CosmosClient(endpoint, key, retry_total=5, retry_connect=1, retry_backoff_max=10, connection_timeout=10)
+
+    database = str(options.get("database") or DEFAULT_DATABASE)
+    containers = Containers(connect, database, makes=options.get("create_if_not_exists") != "off")
+    return CosmosSearch(containers, request, place=endpoint, secret=key)
+
+
+def _plain(value: Any) -> str:
+    reveal = getattr(value, "get_secret_value", None)
+    return str(reveal() if callable(reveal) else value or "")

@@ -1,0 +1,136 @@
+"""Methods of `ALMA` for attempts at tasks: one line per method."""
+
+from typing import overload
+
+from alma.episode import Episode
+from alma.flags import checks_flags
+from alma.memory import arguments as args
+from alma.memory.administration import Admin
+from alma.memory.argument_order import by_place
+from alma.memory.episodes import forecasts, lifecycle, records, review, settling
+from alma.types.episodes import EpisodeRecord
+from alma.types.kinds import Verdict, VerdictSource
+from alma.types.reviews import ReviewReport
+from alma.types.slice import MemorySlice
+
+
+@checks_flags
+class Attempts(Admin):
+    """Episodes, their verdicts, and what a person should judge."""
+
+    @by_place("task")
+    def episode(
+        self,
+        agent: str,
+        task: str,
+        *,
+        user_id: str | None = None,
+        task_type: str | None = None,
+        episode_id: str | None = None,
+        run_id: str | None = None,
+        thread_id: str | None = None,
+        top_k: int = 5,
+        memories: MemorySlice | None = None,
+        deferred: bool = False,
+    ) -> Episode:
+        """Begins an attempt at a task: retrieves what matters for it, and records what was shown and done, and the outcome.
+
+        `memories` is the slice to show, if the caller has retrieved it for this agent before; nothing is retrieved then. Use the episode
+        in a `with` block, or end it yourself. `ConflictError` if an episode of that `episode_id` exists, `ScopeViolationError` if the
+        agent may not learn from the task. An episode that a crash left open is closed as abandoned when its project is next opened.
+        `deferred` saves a write: the beginning is stored with the first step, the ending or the suspension. Until then only this process
+        sees the episode, and a crash leaves no trace of it. With an `episode_id` it is stored at once all the same.
+
+        `run_id` and `thread_id` are the caller's own, at most 200 characters each. A run may have several episodes, say one of each agent
+        in a hand-off; `run_episodes` and `settle` find them.
+        """
+        return lifecycle.begin(
+            self._room,
+            agent=agent,
+            task=task,
+            user_id=user_id,
+            task_type=task_type,
+            episode_id=episode_id,
+            run_id=run_id,
+            thread_id=thread_id,
+            top_k=top_k,
+            memories=memories,
+            deferred=deferred,
+        )
+
+    def resume_episode(self, episode_id: str, *, memories: MemorySlice | None = None) -> Episode:
+        """Resumes an episode that was suspended. `memories` is the slice it began with, if the caller kept it (`MemorySlice.to_json`).
+
+        Citations are found without it too. `ConflictError` if the episode has ended, or if a running process holds it.
+        """
+        return lifecycle.resume(self._room, episode_id=episode_id, memories=memories)
+
+    @overload
+    def settle(
+        self,
+        episode_id: str,
+        outcome: str | bool | Verdict,
+        reason: str | None = None,
+        *,
+        run_id: None = None,
+        source: str | VerdictSource | None = None,
+    ) -> EpisodeRecord: ...
+
+    @overload
+    def settle(
+        self,
+        *,
+        outcome: str | bool | Verdict,
+        run_id: str,
+        reason: str | None = None,
+        source: str | VerdictSource | None = None,
+    ) -> list[EpisodeRecord]: ...
+
+    def settle(
+        self,
+        episode_id: str | None = None,
+        outcome: str | bool | Verdict | None = None,
+        reason: str | None = None,
+        *,
+        run_id: str | None = None,
+        source: str | VerdictSource | None = None,
+    ) -> EpisodeRecord | list[EpisodeRecord]:
+        """Sets or corrects the verdict of an episode that has ended, in its record and in its memory, in one transaction.
+
+        With a `run_id` instead of an `episode_id`, it sets that of every episode that ended in the run, all in that one transaction or
+        none, and returns all of them, in the order in which they began. Open and abandoned ones are left alone.
+
+        `source` says who judges and becomes the memory's `verdict_source`; without one, that stays as it is. The same verdict of the same
+        source again changes nothing. `MemoryNotFoundError` for an unknown episode or run. `ConflictError` for an episode that is still
+        open, a run in which none has ended, and where a trusted source would replace an untrusted one, or the reverse: their evidence is
+        kept apart.
+        """
+        return settling.settle(self._room, episode_id=episode_id, run_id=run_id, outcome=outcome, reason=reason, source=source)
+
+    def get_episode(self, episode_id: str) -> EpisodeRecord:
+        """Returns the record of an episode: memories shown, steps, ending. `MemoryNotFoundError` if there is none of that id.
+
+        One that ended unjudged has a `forecast` made from its steps, if at least five of the agent's episodes were judged.
+        """
+        return forecasts.with_forecast(self._room, records.get(self._room, episode_id))
+
+    def recent_episodes(self, limit: int = 20) -> list[EpisodeRecord]:
+        """Returns the episodes that began last, newest first. Those that ended unjudged have a `forecast`, as by `get_episode`."""
+        return forecasts.with_forecasts(self._room, records.recent(self._room, limit=limit))
+
+    def run_episodes(self, run_id: str) -> list[EpisodeRecord]:
+        """Returns the episodes that were begun with a `run_id`, in the order in which they began; none if there is no such run.
+
+        Those that ended unjudged have a `forecast`, as by `get_episode`.
+        """
+        return forecasts.with_forecasts(self._room, records.of_run(self._room, args.checked_label(run_id, "run_id")))
+
+    def review(self, agent: str | None = None, limit: int = 20) -> ReviewReport:
+        """Returns what a person should judge first: unjudged episodes, least foreseeable first, and those whose verdict differs from the
+        forecast.
+
+        Of one agent, or of all. Verdicts are given by `settle(…, source="person")`; an episode that a person judged is not listed as
+        surprising again. The newest 500 endings are considered; a forecast rests on the newest 100 judged episodes of the agent. Writes
+        nothing.
+        """
+        return review.review(self._room, agent=agent, limit=limit)

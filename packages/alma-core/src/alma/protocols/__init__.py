@@ -1,0 +1,78 @@
+"""The small contracts between the rooms. Every implementation passes the contract tests in `alma.testing`.
+
+Row numbers (`memory`, `passage`, `partition`) are handles of one database: opaque, never shown to users, never used to break a tie.
+"""
+
+from typing import TYPE_CHECKING
+
+from alma.protocols.evidence import Counted as Counted
+from alma.protocols.evidence import Learned as Learned
+from alma.protocols.evidence import Linked as Linked
+from alma.protocols.models import LLM as LLM
+from alma.protocols.models import Clock as Clock
+from alma.protocols.models import Embedder as Embedder
+from alma.protocols.projects import Erasable as Erasable
+from alma.protocols.projects import Portable as Portable
+from alma.protocols.projects import Project as Project
+from alma.protocols.reading import Figures as Figures
+from alma.protocols.reading import Journaled as Journaled
+from alma.protocols.reading import Log as Log
+from alma.protocols.reading import Lookups as Lookups
+from alma.protocols.reading import Memories as Memories
+from alma.protocols.reading import Searchable as Searchable
+from alma.protocols.reading import Snapshot as Snapshot
+from alma.protocols.stores import CachesVectors as CachesVectors
+from alma.protocols.stores import Copyable as Copyable
+from alma.protocols.stores import Encryptable as Encryptable
+from alma.protocols.stores import Holders as Holders
+from alma.protocols.stores import KnowsHolders as KnowsHolders
+from alma.protocols.stores import ListsProjects as ListsProjects
+from alma.protocols.stores import Maintained as Maintained
+from alma.protocols.stores import Movable as Movable
+from alma.protocols.stores import NextVectors as NextVectors
+from alma.protocols.stores import Rebuildable as Rebuildable
+from alma.protocols.stores import Reembeddable as Reembeddable
+from alma.protocols.stores import Relearnable as Relearnable
+from alma.protocols.stores import SearchesVectors as SearchesVectors
+from alma.protocols.stores import StorageFactory as StorageFactory
+from alma.protocols.stores import Store as Store
+from alma.protocols.vectors import CandidateFactory as CandidateFactory
+from alma.protocols.vectors import CandidateSearch as CandidateSearch
+from alma.protocols.vectors import ExactScorer as ExactScorer
+from alma.protocols.vectors import StoredVectors as StoredVectors
+from alma.protocols.vectors import VectorIndex as VectorIndex
+from alma.protocols.writing import EvidenceWrites as EvidenceWrites
+from alma.protocols.writing import JournalWrites as JournalWrites
+from alma.protocols.writing import MemoryWrites as MemoryWrites
+from alma.protocols.writing import NextWrite as NextWrite
+from alma.protocols.writing import RecordWrites as RecordWrites
+from alma.protocols.writing import Write as Write
+from alma.types.evidence import Evidence as Evidence
+from alma.types.evidence import StoredEvidence as StoredEvidence
+from alma.types.found import Candidate as Candidate
+from alma.types.found import CommonWords as CommonWords
+from alma.types.found import PassageScores as PassageScores
+from alma.types.found import TextLists as TextLists
+from alma.types.found import TextScores as TextScores
+from alma.types.found import VectorChanges as VectorChanges
+from alma.types.prompt import TokenCounter as TokenCounter  # one method, so a callable; its home is beside its only user
+from alma.types.stored import Copied as Copied
+from alma.types.stored import DayCount as DayCount
+from alma.types.stored import Entry as Entry
+from alma.types.stored import Erased as Erased
+from alma.types.stored import JournalEntry as JournalEntry
+from alma.types.stored import Moved as Moved
+from alma.types.stored import PartitionCount as PartitionCount
+from alma.types.stored import PartitionDay as PartitionDay
+from alma.types.stored import Place as Place
+from alma.types.stored import Sizes as Sizes
+from alma.types.stored import StoredRow as StoredRow
+from alma.types.stored import StoreRequest as StoreRequest
+from alma.types.stored import Unembedded as Unembedded
+from alma.types.stored import UsageTotals as UsageTotals
+from alma.types.stored import VectorsRequest as VectorsRequest
+
+if TYPE_CHECKING:
+    from alma.types.found import Integers as Integers
+    from alma.types.found import Matrix as Matrix
+    from alma.types.found import Vector as Vector

@@ -1,0 +1,31 @@
+"""Protocols of models, and the clock."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from alma.types.embedding import Fingerprint
+
+if TYPE_CHECKING:
+    from alma.types.found import Matrix
+
+Clock = Callable[[], datetime]
+"""Returns the current time, aware, in UTC."""
+
+
+class Embedder(Protocol):
+    """Embeds texts. Thread-safe."""
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Identity of the model, and of how it prepares texts."""
+
+    def embed(self, texts: Sequence[str], /) -> "Matrix":
+        """Returns one L2-normalised, finite row per text, in order, of shape (len(texts), dimension). `EmbeddingError` if it fails."""
+
+
+class LLM(Protocol):
+    """A language model; always optional."""
+
+    def complete(self, prompt: str, /) -> str:
+        """Returns the model's answer."""

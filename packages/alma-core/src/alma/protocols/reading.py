@@ -1,0 +1,154 @@
+"""Protocols for reading a project."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord
+from alma.types.found import Candidate, CommonWords, TextLists, VectorChanges
+from alma.types.memories import AnyMemory
+from alma.types.partition import Partition
+from alma.types.passages import Passage
+from alma.types.stored import DayCount, Entry, JournalEntry, PartitionCount, PartitionDay, Place, Sizes, StoredRow, UsageTotals
+
+
+class Lookups(Protocol):
+    """Looks up any number of things by their keys."""
+
+    def partitions(self) -> Mapping[int, Partition]:
+        """Returns all partitions by row, those that other processes made included; in a write, those that existed when it began."""
+
+    def find(self, memory_ids: Iterable[str]) -> Mapping[str, Place]:
+        """Returns where memories are kept, by id, in the order of the ids. Ids that this project does not have are skipped."""
+
+    def memories(self, rows: Sequence[int]) -> Mapping[int, AnyMemory]:
+        """Returns memories by row. Unknown rows are skipped."""
+
+    def vectors(self, texts: Iterable[str]) -> Mapping[str, bytes]:
+        """Returns the stored float16 vectors of texts. Texts without one are skipped."""
+
+    def record(self, kind: str, keys: Iterable[str]) -> Mapping[str, tuple[int, dict[str, Any]]]:
+        """Returns version and body of small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
+
+
+class Memories(Protocol):
+    """Reads a project as a whole."""
+
+    def counts(self) -> Sequence[PartitionCount]:
+        """Returns the number of memories of each partition, archived ones excluded."""
+
+    def records(
+        self, kind: str, *, newest: int | None = None, under: str | None = None
+    ) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Returns key, version and body of the small records of a kind, as a consistent view: all, by key, or the `newest` that changed last,
+        newest first.
+
+        `under` selects those whose key begins with it and a slash, without reading others. It is not combined with `newest`.
+        """
+
+
+class Searchable(Protocol):
+    """Reads a project for retrieval."""
+
+    def moment(self) -> AbstractContextManager[object]:
+        """Within the context all reads of this thread are one consistent view, and the store is checked for changes once. Not for long work."""
+
+    def changes(self, *, after: int) -> Iterator[VectorChanges]:
+        """Returns the changes that a vector index which holds everything up to `after` needs, in journal order, as a consistent view."""
+
+    def candidates(self, memories: Sequence[int]) -> Sequence[Candidate]:
+        """Returns what ranking needs of the memories that are not archived, in no order."""
+
+    def within(
+        self, partitions: Sequence[int], *, since: int | None = None, until: int | None = None, known_by: int | None = None
+    ) -> Sequence[int]:
+        """Returns the rows of memories of these partitions, ascending, archived ones excluded: last seen from `since` to `until`, created by
+        `known_by`.
+
+        Times are in microseconds since 1970 and inclusive; `None` means no limit.
+        """
+
+    def passages(self, rows: Sequence[int]) -> Mapping[int, Passage]:
+        """Returns passages by row. Unknown rows are skipped."""
+
+    def text_lists(self, words: Sequence[str], *, partitions: Sequence[int], common: CommonWords) -> TextLists:
+        """Returns the posting lists of a question's words in the memories of these partitions, for `alma.retrieval.bm25`, as a consistent view.
+
+        One list for each different stem, in the order of the question. Words that are `common` in the partitions are left out if any other word
+        occurs; if none does, the first of them is included. Memories of other partitions change nothing.
+        """
+
+
+class Log(Protocol):
+    """Reads facts about a project's journal without reading all of it."""
+
+    def head(self) -> int:
+        """Returns the newest journal `seq`, 0 if nothing was written yet. One cheap query."""
+
+    def head_at(self, seq: int) -> str:
+        """Returns the hash of a journal record in hexadecimal, "" if there is none. It distinguishes two histories of one project.
+
+        In the middle of a moment it may know records that were written since.
+        """
+
+    def activity(self) -> Sequence[DayCount]:
+        """Returns the number of journal records of each operation on each day, by day."""
+
+    def newest_records(self, limit: int) -> Sequence[JournalEntry]:
+        """Returns the newest journal records, newest first."""
+
+
+class Figures(Protocol):
+    """Reads figures of a project that are shown to a person."""
+
+    def growth(self) -> Sequence[PartitionDay]:
+        """Returns the number of memories created in each partition on each day, by day, archived ones excluded."""
+
+    def telling(self, limit: int) -> Sequence[int]:
+        """Returns the memories with the most evidence, best first: used and praised, then tried most often, then newest. Archived ones are
+        excluded."""
+
+    def usage_totals(self) -> UsageTotals:
+        """Returns how often memories were used and ignored, summed over all that are not archived."""
+
+    def sizes(self) -> Sizes:
+        """Returns the size of each sort of content."""
+
+
+class Journaled(Protocol):
+    """Reads a project's rows and its journal, for history, export and forgetting."""
+
+    def rows(self) -> Iterator[StoredRow]:
+        """Returns every logical row, archived ones included, one at a time, as a consistent view. Until it is exhausted, this thread cannot
+        write."""
+
+    def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
+        """Returns the journal records after a `seq`, oldest first, as a consistent view. `memory_ids` selects those that changed one of these
+        memories, or rows that belong to one."""
+
+    def was_purged(self, memory_id: str) -> bool:
+        """Returns True if a memory of this id was purged. No other id is mistaken for it."""
+
+    def stale(self, partitions: Sequence[int], *, seen_before: int | None, below: float | None) -> Sequence[str]:
+        """Returns the ids of memories of these partitions, not archived, last seen before a time (in microseconds) with a confidence below a
+        limit."""
+
+
+class Snapshot(Protocol):
+    """A consistent view of a project, or of one agent in it, for export. `CorruptStoreError` if a row cannot be read."""
+
+    def head(self) -> tuple[int, str]:
+        """Returns number and hash of the newest journal record."""
+
+    def counts(self) -> ExportedCounts:
+        """Returns the number of rows of each sort."""
+
+    def records(self) -> Iterator[ExportedRecord]:
+        """Returns the small records by kind and key, without the leases of episodes; for an agent, its own episodes and the definitions of
+        kinds."""
+
+    def memories(self, *, vectors: bool) -> Iterator[ExportedMemory]:
+        """Returns each memory in order of creation, archived ones included, with its passages by position and its usage."""
+
+    def evidence(self) -> Iterator[ExportedEvidence]:
+        """Returns the counts behind rules."""

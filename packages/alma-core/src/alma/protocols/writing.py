@@ -1,0 +1,101 @@
+"""Protocols for writing to a project: one call of the façade is one write, in one transaction, with one journal record."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from alma.protocols.evidence import Learned
+from alma.protocols.reading import Lookups
+from alma.types.changes import Change
+from alma.types.evidence import Evidence, StoredEvidence
+from alma.types.memories import Memory
+from alma.types.passages import Passage
+from alma.types.stored import Entry
+
+
+class MemoryWrites(Protocol):
+    """Writes memories and their counts."""
+
+    def add(
+        self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
+    ) -> None:
+        """Stores a memory with its passages. A passage whose text is in `vectors` gets that float16 vector. `ConflictError` if the id exists."""
+
+    def replace(
+        self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
+    ) -> None:
+        """Replaces the memory of the same id, as `add` would store it; its usage stays. `MemoryNotFoundError` if there is none."""
+
+    def change_memory(self, memory_id: str, **columns: Any) -> None:
+        """Changes columns of a memory's row, and single fields of `body`. `archived_at` removes it from every search, or restores it."""
+
+    def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
+        """Adds to used, ignored, thumbs_up, thumbs_down, credited_successes or credited_trials of memories, by id. Negative numbers subtract,
+        never below 0.
+
+        `MemoryNotFoundError`, and nothing is counted, if an id is unknown.
+        """
+
+    def recount(self, counts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Sets confidence, successes, trials and seen_at of rules, by id. Unknown ids are skipped."""
+
+
+class RecordWrites(Protocol):
+    """Writes small versioned records."""
+
+    def put_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int, at: int | None = None) -> None:
+        """Stores a small record whose newest version is `version`, 0 for none. `ConflictError` if another version is stored meanwhile.
+
+        `at` is the time of its creation in microseconds since 1970; by default that of this write.
+        """
+
+    def drop_record(self, kind: str, key: str, body: Mapping[str, Any], *, version: int) -> None:
+        """Deletes a small record whose newest version is `version` with this `body`. `ConflictError` if it differs or does not exist."""
+
+
+class EvidenceWrites(Protocol):
+    """Writes evidence, and reads it as the write sees it."""
+
+    @property
+    def learned(self) -> Learned:
+        """The evidence as this write sees it."""
+
+    @property
+    def learned_seq(self) -> int:
+        """The newest record that changed evidence; this write's own once it has changed some and has ended."""
+
+    def put_evidence(self, changes: Iterable[tuple[StoredEvidence | None, Evidence]]) -> None:
+        """Stores evidence: each new, or in place of the one given with it, which must be what is stored."""
+
+    def keep_vectors(self, vectors: Mapping[str, bytes]) -> None:
+        """Stores the float16 vectors of texts without a passage, for later comparisons."""
+
+
+class JournalWrites(Protocol):
+    """The write as a record of the journal."""
+
+    @property
+    def seq(self) -> int:
+        """The number that the journal record will have."""
+
+    @property
+    def stored(self) -> Lookups:
+        """What is stored, as this write sees it. Reads through the write's own session, as every read of a write does."""
+
+    def entries(self, *, after: int) -> Iterator[Entry]:
+        """Returns the journal records after a `seq`, oldest first, without this write's own."""
+
+    def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
+        """Applies changes to logical rows, each at most once, and updates full text, vectors and index changes with them.
+
+        Each new embedded text needs its float16 vector in `vectors`; a strategy that is tried again should have it there. `ConflictError` if a
+        row is not what its change expects.
+        """
+
+
+class Write(MemoryWrites, RecordWrites, EvidenceWrites, JournalWrites, Protocol):
+    """The changes of one call. They are stored together with the journal record that lists them, or not at all."""
+
+
+NextWrite = Callable[[], AbstractContextManager[Write]]
+"""Begins the next write of a transaction that has several."""

@@ -1,0 +1,54 @@
+"""Runs a chain, a graph or an agent of LangChain in a harness of `alma-harness`, which begins the run and shows the notes."""
+
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from alma.integration import Run
+from alma_langchain.handler import AsyncALMACallbackHandler
+from alma_langchain.reading import final_answer
+from alma_langchain.recorder import Recorder
+from alma_langchain.tree import Heard
+
+
+def driven(agent: Runnable[Any, Any]) -> Callable[..., Any]:
+    """Returns the function that runs it once and returns its last answer as text.
+
+    It is given the prompt in the form that it takes: as a message, as `input`, or as a text.
+    """
+
+    async def run_agent(prompt: str, run: Run) -> str:
+        metadata = {"thread_id": run.thread_id} if run.thread_id else {}
+        config: RunnableConfig = {"callbacks": [OfRun.follow(run)], "metadata": metadata}
+        if run.thread_id:
+            config["configurable"] = {"thread_id": run.thread_id}
+        return final_answer(await agent.ainvoke(_input(agent, prompt), config))
+
+    return run_agent
+
+
+class OfRun(AsyncALMACallbackHandler):
+    """Reports what happens in one run that a harness began; the end of the outermost chain ends it."""
+
+    _run: Run
+
+    @classmethod
+    def follow(cls, run: Run) -> "OfRun":
+        """Returns the handler of a run."""
+        recorder = Recorder(run.integration.alma, agent=run.agent)
+        recorder.options, recorder.errors = run.options, run.integration.errors
+        made = cls.over(recorder)
+        made._run = run
+        return made
+
+    def _begin(self, heard: Heard, task: str | None, episode_id: str | None = None) -> None:
+        heard.run = self._run
+
+
+def _input(agent: Runnable[Any, Any], prompt: str) -> Any:
+    properties = agent.get_input_jsonschema().get("properties") or {}
+    if "messages" in properties:
+        return {"messages": [HumanMessage(prompt)]}
+    return {next(iter(properties)): prompt} if len(properties) == 1 else {"input": prompt} if "input" in properties else prompt

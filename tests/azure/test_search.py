@@ -1,0 +1,206 @@
+"""Microsoft's own SDK against a server on loopback that checks every request. No test reaches the service itself."""
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from alma import ALMA
+from alma.errors import ConfigurationError, StorageError
+from alma.protocols import CandidateFactory, VectorsRequest
+from alma.testing import CandidateSearchContract, make_vector_changes
+from alma.testing.contracts.candidate_search import DIMENSION, changes, directions, query
+from alma.testing.fakes import MockEmbedder
+from alma_azure import CosmosSearch, open_search
+from contract_service import Answer
+from cosmos_service import KEY, CosmosService
+
+QUESTION = "How long do tokens live?"
+TOO_MANY = Answer(
+    429, {"code": "429", "message": "Request rate is large"}, {"x-ms-retry-after-ms": "1", "x-ms-substatus": "3200"}
+)
+
+
+@pytest.fixture
+def service() -> Iterator[CosmosService]:
+    made = CosmosService()
+    made.start()
+    yield made
+    made.stop()
+    assert made.mistakes == []
+
+
+@pytest.fixture
+def options(service: CosmosService) -> dict[str, object]:
+    return {"endpoint": service.endpoint, "key": KEY}
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[..., CosmosSearch]]:
+    """Opens searches of one project, which are closed at the end."""
+    made: list[CosmosSearch] = []
+
+    def open_it(options: dict[str, object], dimension: int = DIMENSION) -> CosmosSearch:
+        fingerprint = MockEmbedder(dimension).fingerprint
+        made.append(open_search(VectorsRequest(str(tmp_path), "d1", "shop", fingerprint, options, lambda seq: f"head {seq}")))
+        return made[-1]
+
+    yield open_it
+    for search in made:
+        search.close()
+
+
+@pytest.fixture
+def search(opened: Callable[..., CosmosSearch], options: dict[str, object]) -> CosmosSearch:
+    return opened(options)
+
+
+class TestCosmosSearch(CandidateSearchContract):
+    @pytest.fixture
+    def factory(self) -> CandidateFactory:
+        return open_search
+
+    @pytest.fixture
+    def options(self, service: CosmosService) -> dict[str, object]:
+        return {"endpoint": service.endpoint, "key": KEY}
+
+
+def found(search: CosmosSearch) -> list[int]:
+    return search.search(query(), partitions=[0], limit=999).tolist()
+
+
+def test_more_than_a_page_is_found_and_more_than_a_batch_is_deleted(search: CosmosSearch, service: CosmosService) -> None:
+    search.apply(changes(1, directions(250)))
+    assert found(search) == list(range(250))
+    search.apply(changes(2, removed=range(230)))
+    assert found(search) == list(range(230, 250))
+    assert len(service.items(f"alma-vectors-{DIMENSION}")) == 20
+
+
+def test_long_vectors_are_sent_in_batches_that_are_small_enough(
+    opened: Callable[..., CosmosSearch], options: dict[str, object], service: CosmosService
+) -> None:
+    vectors = np.random.default_rng(0).standard_normal((150, 3072)) / 55
+    opened(options, 3072).apply(make_vector_changes(1, vectors, dimension=3072))
+    assert len(service.items("alma-vectors-3072")) == 150
+
+
+def test_vectors_of_a_former_embedder_leave_with_the_next_filling(
+    search: CosmosSearch, opened: Callable[..., CosmosSearch], options: dict[str, object], service: CosmosService
+) -> None:
+    search.apply(changes(1, directions(3)))
+    other = opened(options, 16)
+    other.apply(make_vector_changes(1, np.eye(16)[:2], dimension=16))
+    assert service.items(f"alma-vectors-{DIMENSION}") == []
+    assert len(service.items("alma-vectors-16")) == 2
+
+
+def test_another_project_in_the_container_is_left_alone(search: CosmosSearch, options: dict[str, object], tmp_path: Path) -> None:
+    other = open_search(VectorsRequest(str(tmp_path), "d1", "blog", MockEmbedder(DIMENSION).fingerprint, options, str))
+    other.apply(changes(1, directions(3)))
+    search.apply(changes(1, directions(5)))
+    search.clear()
+    assert other.upto == 1
+    assert len(found(other)) == 3
+    other.close()
+
+
+def test_too_many_requests_are_repeated_when_the_service_says(search: CosmosSearch, service: CosmosService) -> None:
+    search.apply(changes(1, directions(2)))
+    service.trouble(TOO_MANY, times=3)
+    search.apply(changes(2, directions(2, seed=1), first=10))
+    assert found(search) == [0, 1, 10, 11]
+
+
+def test_a_service_that_stays_too_busy_is_an_error(search: CosmosSearch, service: CosmosService) -> None:
+    search.apply(changes(1, directions(2)))
+    service.trouble(TOO_MANY, times=100)
+    with pytest.raises(StorageError, match="rate is large"):
+        found(search)
+    service.troubles.clear()
+    assert found(search) == [0, 1]
+
+
+def test_a_wrong_key_is_an_error_that_does_not_show_it(opened: Callable[..., CosmosSearch], options: dict[str, object]) -> None:
+    wrong = "d3Jvbmcga2V5"
+    with pytest.raises(StorageError, match="authorization") as caught:
+        _ = opened({**options, "key": wrong}).upto
+    assert wrong not in str(caught.value)
+
+
+def test_a_container_is_not_made_where_it_shall_not_be(
+    opened: Callable[..., CosmosSearch], options: dict[str, object], service: CosmosService
+) -> None:
+    with pytest.raises(StorageError, match=r"make it, or set azure\.create_if_not_exists"):
+        opened({**options, "create_if_not_exists": "off"}).apply(changes(1, directions(2)))
+    assert service.databases == {}
+
+
+@pytest.mark.parametrize("missing", ["endpoint", "key"])
+def test_a_missing_setting_is_an_error_at_once(
+    opened: Callable[..., CosmosSearch], options: dict[str, object], missing: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=rf"azure\.{missing}"):
+        opened({**options, missing: None})
+
+
+@pytest.fixture(
+    params=[
+        "endpoint: {endpoint}, key: {key}, database: alma-memory, embedding_dim: 384",
+        "cosmos_endpoint: {endpoint}, cosmos_key: {key}, database_name: alma-memory, use_managed_identity: false",
+    ]
+)
+def configured(request: pytest.FixtureRequest, service: CosmosService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Either of the published blocks, with the endpoint of the server."""
+    monkeypatch.setenv("AZURE_COSMOS_KEY", KEY)
+    block = request.param.format(endpoint=f'"{service.endpoint}"', key='"${AZURE_COSMOS_KEY}"')
+    path = tmp_path / "alma.yaml"
+    path.write_text(f"alma:\n  project_id: shop\n  storage: azure\n  embedding_provider: hash\n  azure: {{{block}}}\n")
+    return path
+
+
+def test_a_configuration_keeps_records_in_sqlite_and_vectors_in_cosmos(configured: Path, service: CosmosService) -> None:
+    with ALMA.from_config(configured) as alma:
+        fact = alma.add_domain_knowledge(agent="helena", domain="auth", fact="Tokens live for a day")
+        assert [item.memory.id for item in alma.retrieve(QUESTION, "helena").recalled] == [fact.id]
+        assert len(service.items("alma-vectors-384")) == 1
+    with ALMA.from_config(configured) as alma:
+        alma.forget(memory_ids=[fact.id])
+        assert alma.retrieve(QUESTION, "helena").total_items == 0
+    assert service.items("alma-vectors-384") == []
+
+
+def test_a_purged_memory_is_gone_there_at_once(configured: Path, service: CosmosService) -> None:
+    with ALMA.from_config(configured) as alma:
+        facts = [alma.add_domain_knowledge("helena", "auth", f"Tokens of {place} live for a day") for place in ("Oslo", "Lima")]
+        assert alma.retrieve(QUESTION, "helena").total_items == 2
+        alma.purge([facts[0].id])
+        assert len(service.items("alma-vectors-384")) == 1
+
+
+def test_an_outage_loses_nothing_and_is_caught_up_with(
+    configured: Path, service: CosmosService, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alma.vectors.composed.RETRY_SECONDS", 0.0)
+    caplog.set_level(logging.WARNING, logger="alma")
+    with ALMA.from_config(configured) as alma:
+        alma.add_domain_knowledge("helena", "auth", "Tokens live for a day")
+        assert alma.retrieve(QUESTION, "helena").total_items == 1
+        service.stop()
+        alma.add_domain_knowledge("helena", "auth", "Tokens of guests live for an hour")
+        assert alma.retrieve(QUESTION, "helena").total_items == 2
+        service.start()
+        assert alma.retrieve(QUESTION, "helena").total_items == 2
+        assert len(service.items("alma-vectors-384")) == 2
+    told = [record.getMessage() for record in caplog.records]
+    assert len([text for text in told if "does not answer" in text]) == 1
+    assert len([text for text in told if "answers again" in text]) == 1
+    assert not [text for text in told if KEY in text]
+
+
+def test_a_configuration_without_its_key_says_which_setting_is_missing(configured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AZURE_COSMOS_KEY")
+    with pytest.raises(ConfigurationError, match=r"azure\.key"), ALMA.from_config(configured):
+        pass

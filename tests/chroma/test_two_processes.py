@@ -1,0 +1,63 @@
+"""Two real processes beside one Chroma server."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import chromadb
+import pytest
+
+from beside_an_index import process
+from chroma_server import served
+
+pytestmark = pytest.mark.slow
+UPSERT = "chromadb.api.models.Collection:Collection.upsert"
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    with served(tmp_path_factory.mktemp("server")) as number:
+        yield number
+
+
+@pytest.fixture
+def config(port: int, tmp_path: Path) -> Path:
+    path = tmp_path / "alma.yaml"
+    path.write_text(f"project_id: shop\nstorage: chroma\nembedding_provider: hash\nchroma: {{host: 127.0.0.1, port: {port}}}\n")
+    return path
+
+
+def entries(port: int) -> int:
+    """Entries of the collection that was made last, the watermark left out."""
+    client = chromadb.HttpClient(host="127.0.0.1", port=port)
+    (collection,) = client.list_collections()
+    count = collection.count() - 1
+    client.delete_collection(collection.name)
+    return count
+
+
+def test_each_finds_what_the_other_learned_and_nothing_is_written_twice(config: Path, port: int) -> None:
+    with process(config) as one, process(config) as other:
+        for number, each in enumerate((one, other, one, other), start=1):
+            each.ask(f"it.learn('turn', {number})")
+            assert (one.ask("it.found()"), other.ask("it.found()")) == (str(number), str(number))
+        with ThreadPoolExecutor(2) as both:
+            worked = both.map(lambda pair: pair[0].ask(f"it.work({pair[1]!r}, 15)"), ((one, "one"), (other, "other")))
+            assert list(worked) == ["'all found'", "'all found'"]
+        assert (one.ask("it.found()"), other.ask("it.found()")) == ("34", "34")
+        assert int(one.ask("it.written")) + int(other.ask("it.written")) == 34
+        assert one.ask("it.held()") == other.ask("it.held()") == "(34, 34)"
+    assert entries(port) == 34
+
+
+def test_a_process_killed_while_it_catches_up_leaves_the_rest_to_the_next(config: Path, port: int) -> None:
+    with process(config) as one, process(config) as other:
+        one.ask("it.learn('first', 0)")
+        assert one.ask("it.found()") == "1"
+        one.ask("it.fill('many', 600)")
+        one.ask(f"it.die_at({UPSERT!r}, 2)")  # a batch is there, the watermark is not
+        assert one.ask("it.found()") == ""
+        assert int(other.ask("it.found()")) > 300
+        assert other.ask("it.held()") == "(601, 601)"
+        assert other.ask("it.written") == "600"
+    assert entries(port) == 601

@@ -1,0 +1,65 @@
+"""Agents, graphs and chains of LangChain as the agent of a harness.
+
+The harness begins and ends the run, so a part of a hand-off is judged by itself, a guardrail of a graph is its own, and a run is not
+put aside for another process; `ALMAMiddleware` has all of that.
+"""
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import ToolErrorMiddleware
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+
+from alma import ALMA, Context, Verdict, create_harness
+from alma.testing import IntegrationContract
+from alma.testing.contracts.integration import Played, Scene, Turn
+from chain_scenes import _model, _tool
+from framework_scenes import play_agents
+
+
+class TestHarness(IntegrationContract):
+    has_guardrail = has_one_verdict = has_interrupts = False
+
+    def play(self, alma: ALMA, scene: Scene) -> Played:
+        return cancelled(alma, scene) if scene.is_cancelled else play_agents(alma, scene, agent, is_async=False)
+
+
+def agent(scene: Scene, name: str, turns: list[Turn], prompts: list[str], entered: asyncio.Event | None = None) -> Any:
+    """An agent whose model follows the turns."""
+    shown = ToolErrorMiddleware(on_error=lambda error, request: f"{type(error).__name__}: {error}")
+    tools = [_tool(each, scene, entered or asyncio.Event()) for each in scene.tools]
+    return create_agent(_model(turns, prompts), tools, middleware=[shown])
+
+
+def cancelled(alma: ALMA, scene: Scene) -> Played:
+    """Cancels the run while its first tool runs."""
+    entered = asyncio.Event()
+    harness = create_harness("general", scene.agent, alma, run=agent(scene, scene.agent, list(scene.turns), [], entered))
+
+    async def go() -> None:
+        running = asyncio.ensure_future(harness.arun(Context(task=scene.task)))
+        await entered.wait()
+        running.cancel()
+        await running
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(go())
+    return Played()
+
+
+@pytest.mark.parametrize("is_text", [True, False], ids=["a text", "an input by name"])
+def test_a_chain_is_given_the_prompt_in_the_form_that_it_takes(alma: ALMA, is_text: bool) -> None:
+    model = FakeListChatModel(responses=["It is live."])
+    chain: Any = model | StrOutputParser()
+    if not is_text:
+        chain = ChatPromptTemplate.from_messages([("user", "{question}")]) | chain
+    harness = create_harness("coding", "dev", alma, run=chain, evaluator=lambda run: "live" in run.answer)
+
+    result = harness.run(Context(task="Deploy the auth service"))
+
+    assert (result.success, result.output) == (True, "It is live.")
+    assert [episode.outcome for episode in alma.recent_episodes()] == [Verdict.SUCCESS]

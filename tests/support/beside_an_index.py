@@ -1,0 +1,96 @@
+"""Processes that share a store and an index of vectors outside of them."""
+
+import os
+import signal
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alma import ALMA
+from alma.memory import opening
+from alma.memory.search_sizes import SearchSizes
+from alma.types import DomainKnowledge
+from other_process import OtherProcess
+
+QUESTION = "Which bridge has rivets?"
+
+
+def process(config: Path) -> OtherProcess:
+    """Another process with the store of a configuration; `it` is its `Beside`."""
+    here = str(Path(__file__).parent)
+    return OtherProcess(
+        f"import sys; sys.path.insert(0, {here!r})\nimport beside_an_index as b\nit = b.Beside({str(config)!r})\n"
+    )
+
+
+class Beside:
+    """A process beside others. Even a few memories are searched as a large project, by the index. `written` counts passages."""
+
+    def __init__(self, config: str) -> None:
+        opening.SearchSizes = lambda: SearchSizes(all_up_to=5, sample=8, hits=10, beside_above=5)  # type: ignore[assignment,misc]
+        self.alma = ALMA.from_config(config)
+        self.written = 0
+        self._count(type(self._search))
+
+    def learn(self, who: str, number: int) -> None:
+        """Stores a fact that all of them look for."""
+        self.alma.add_domain_knowledge("helena", "bridges", f"Bridge {number} of {who} has rivets")
+
+    def fill(self, who: str, count: int) -> None:
+        """Stores many facts in one call."""
+        self.alma.add_many(
+            DomainKnowledge(agent="helena", domain="bridges", fact=f"Bridge {number} of {who} has rivets")
+            for number in range(count)
+        )
+
+    def found(self) -> int:
+        """How many facts a retrieval finds, which first catches up."""
+        return self.alma.retrieve(QUESTION, "helena", top_k=1000).total_items
+
+    def work(self, who: str, count: int) -> str:
+        """Learns and looks in turn; whatever was learned here before has to be found at once."""
+        for number in range(count):
+            self.learn(who, number)
+            slice_ = self.alma.retrieve(f"Bridge {number} of {who} has rivets", "helena", top_k=1000)
+            if f"Bridge {number} of {who} has rivets" not in {item.memory.text for item in slice_.recalled}:
+                return f"bridge {number} was not found"
+        return "all found"
+
+    def held(self) -> tuple[int, int]:
+        """How many memories the index alone names, and how many there are."""
+        question = self.alma._store.texts.query(QUESTION, self.alma._room.project)
+        partitions = list(self.alma._room.project.partitions())
+        named = self._search.search(np.asarray(question), partitions=partitions, limit=5000)
+        return len(named), self.alma.get_stats().total
+
+    def die_at(self, place: str, nth: int) -> None:
+        """Has this process killed (-9) at the nth call of a method, written `module:Class.method`."""
+        module, _, path = place.partition(":")
+        owner, name = path.split(".")
+        holder = getattr(import_module(module), owner)
+        method, calls = getattr(holder, name), 0
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == nth:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return method(*args, **kwargs)
+
+        setattr(holder, name, call)
+
+    @property
+    def _search(self) -> Any:
+        return self.alma._room.index._index._candidates  # type: ignore[union-attr] # outside of the process, here
+
+    def _count(self, holder: Any) -> None:
+        apply: Callable[..., None] = holder.apply
+
+        def counted(search: Any, changes: Any, /) -> None:
+            self.written += len(changes.passages)
+            apply(search, changes)
+
+        holder.apply = counted
