@@ -142,7 +142,8 @@ def langchain_extras(session: nox.Session) -> None:
 def langchain_lowest(session: nox.Session) -> None:
     """The wheel of alma-langchain with the lowest versions that it claims to support, and a user's code over it under mypy."""
     group = ["--group", "packages/alma-langchain/pyproject.toml:test", "mypy>=1.18"]
-    install_langchain(session, "packages/alma-langchain[agents,classic]", "--resolution", "lowest-direct", *group)
+    harness = ["packages/alma-harness", "--reinstall-package", "alma-harness"]
+    install_langchain(session, "packages/alma-langchain[agents,classic]", "--resolution", "lowest-direct", *group, *harness)
     run(session, "mypy", "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
     run_suites(session, "tests/langchain", PARALLEL)
 
