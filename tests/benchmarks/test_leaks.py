@@ -67,6 +67,18 @@ def test_a_session_that_alma_itself_finds_suspicious_is_no_leak(alma: ALMA, tmp_
     assert any("flagged" in memory.metadata for memory in alma.list_memories("conversation", AGENT))
 
 
+def test_a_secret_that_alma_replaced_is_no_leak(alma: ALMA, tmp_path: Path, record: dict[str, Any]) -> None:
+    record["haystack_sessions"][0][0]["content"] += " The password is tr0ub4dor&3, write it down."
+    path = tmp_path / "secret.json"
+    path.write_text(json.dumps([record]))
+    (question,) = read_questions(path)
+
+    haystack = Haystack(alma, question.sessions, question.secrets)
+
+    assert haystack.ranking(question, "bm25")
+    assert any("[secret:password:" in memory.text for memory in alma.list_memories("conversation"))
+
+
 def test_a_planted_id_in_the_name_of_a_session_is_noticed(
     alma: ALMA, question: Question, record: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,20 @@ def test_a_secret_is_known_by_the_name_beside_it_or_by_its_place(around: str) ->
     assert redacted.endswith(f"]{after}")
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the password hunter2-now works",
+        "net user bob the password p@ssw0rd!",
+        "mysql --password Sunshine-1 shop",
+        "the password is Sunshine1!",
+        "password (tr0ub4dor)",
+    ],
+)
+def test_a_password_is_known_in_a_sentence(said: str) -> None:
+    assert "[secret:password:" in REDACTED(said)
+
+
 @pytest.mark.parametrize("password", ["hunter2", "Tr0ub4dor&3", "correct-horse-42", "p@ssw0rd!"])
 def test_a_password_needs_no_length(password: str) -> None:
     assert password not in REDACTED(f"password={password}")
@@ -122,6 +136,16 @@ def test_what_was_found_once_is_replaced_wherever_else_it_stands_in_the_text() -
         "secret_name: shop-db-credentials-2",
         "Run BulkImportV2ControllerTest with the API key of the tests",
         "docker run -p 8080:80 -u 1000:1000 shop",
+        "2. **Use a password manager:** it keeps them",
+        "**Password Generation:** makes strong, unique ones",
+        "Do you know any password managers?",
+        "a password (useful if you need a blocked page)",
+        "4. **Password protection**: your data is safe",
+        "password: 5 wrong tries, then password-protected",
+        "fastcgi_pass php:9000;",
+        "$adminPassword = ConvertTo-SecureString $env:ADMIN_PASSWORD -AsPlainText -Force",
+        "the fields `feeGrowthGlobal0X128` and totalValueLockedToken0 of a token",
+        "$250 (expense) - $100 (monthly pass) = $150",
         "",
     ],
 )

@@ -25,7 +25,7 @@ _NAME_END = re.compile(
 )
 _NOT_SECRET = re.compile(
     r"""(?<![A-Za-z])(?:page|next|prev\w*|cursor|continuation|sync|max|min|num|total|eos|bos|pad|unk|stop|mask|sep|cls|special|public|by|foreign|primary
-        |partition|sort)[_\-.\ ]?$""",
+        |partition|sort)[_\-.\ ]?$|(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_$""",
     re.IGNORECASE | re.VERBOSE,
 )
 _MARK = r"""(?:\\{0,2}["'`])"""
@@ -45,6 +45,8 @@ _SAID = re.compile(
 _SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate)\s+", re.IGNORECASE)
 _QUOTED = re.compile(r"""(?P<mark>\\{0,2}["'`])(?P<value>(?:(?!(?P=mark))[^\n]){1,2000})(?P=mark)""")
 _OPEN = re.compile(r"""[^\s"'`<>,;&|]{1,4000}""")
+_IN_PROSE = re.compile(r"""[*_~(\[{]*(?:[^\W\d_]+(?:['’/-][^\W\d_]+)*|-{1,2}[A-Za-z][\w-]*)[*_~)\]}.:!?]*(?=[\s"'`<>,;&|]|\Z)""")
+"""What goes on in the sentence: a password **manager:**, password (optional). A flag, too: it says what comes next."""
 _LINE_HINT = re.compile("key|token|secret|credential|auth|passw|bearer|login|api", re.IGNORECASE)
 _HOLDS_DATA = re.compile(
     "base64,|ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|(?:page|cursor|continuation|next|sync)[_-]?token", re.IGNORECASE
@@ -80,7 +82,8 @@ def _beside(text: str, name: re.Match[str], kind: str) -> Iterator[Span]:
         yield from _value(text, separator.end(), kind, ASSIGNED_LEAST[kind])
     elif separator := _SAID.match(text, start):
         is_flag = text[max(name.start() - 40, 0) : name.start()].rpartition(" ")[2].startswith("--")
-        yield from _value(text, separator.end(), kind, (ASSIGNED_LEAST if is_flag else SAID_LEAST)[kind])
+        if is_flag or separator[0].strip() or not _IN_PROSE.match(text, separator.end()):
+            yield from _value(text, separator.end(), kind, (ASSIGNED_LEAST if is_flag else SAID_LEAST)[kind])
 
 
 def _is_verb(text: str, name: re.Match[str]) -> bool:

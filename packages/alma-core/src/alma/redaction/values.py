@@ -19,6 +19,7 @@ _CODE = re.compile(
   | ^(?:\w+\.)*(?:env|environ|secrets?|config|settings|self|this|vars?|data|args|params|options)\.[A-Za-z_]\w*$
   | ^[A-Za-z_]+(?:\.[A-Za-z_]+)+$                                         # names with dots
   | ^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$                                       # NAME_OF_A_VARIABLE
+  | ^(?:ConvertTo|ConvertFrom|Get|Read|New)-[A-Za-z]+$                    # a command of PowerShell
   | ^(?:https?|s3|gs|file|op|vault|arn|ref|urn|data|projects)[:+/]        # where it is, not what
   | ^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\ @~-]+\.?\w*$ | ^[\w-]+\.(?:pem|key|crt|cert|p12|json|ya?ml|txt|env|py|js|ts|cfg|ini|conf|jks|pub)$
   | ^[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,4}(?:::\S+)?$                          # a file, a test in it
@@ -28,7 +29,7 @@ _CODE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _SCREAMING = re.compile("[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_NUMBERS = re.compile(r"[\dTZ.,:/+_-]+|v?\d+(?:\.\w+)+|\d+(?:ms|s|m|h|d|kb|mb|gb|%)?", re.IGNORECASE)
+_NUMBERS = re.compile(r"[$€£¥]?[\dTZ.,:/+_-]+|v?\d+(?:\.\w+)+|\d+(?:ms|s|m|h|d|kb|mb|gb|%)?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[-_./:]+")
 _HEXADECIMAL = re.compile("[0-9a-fA-F]+")
 UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -39,6 +40,9 @@ _IDS = re.compile(
 )
 _BEGINS = re.compile("(?<=[a-z])[A-Z]|(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]")
 _CLASSES = (str.isdigit, str.islower, str.isupper)
+_WORDS = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z][a-z]{2,}")
+_VOWEL = re.compile("[aeiouyAEIOUY]")
+MOST_IN_WORDS = 0.6
 
 
 def is_placeholder(value: str) -> bool:
@@ -79,7 +83,9 @@ def is_bare_secret(value: str) -> bool:
     if prefix and len(prefix) <= 16 and len(rest) >= 32 and _HEXADECIMAL.fullmatch(rest):
         return not UUID.fullmatch(value)
     longest = max(re.split(r"[./]", value), key=len)
-    return all(any(map(is_of, longest)) for is_of in _CLASSES) and is_random(longest, 20) and not is_hexadecimal(value)
+    if is_hexadecimal(value) or _share_in_words(longest) >= MOST_IN_WORDS:
+        return False
+    return all(any(map(is_of, longest)) for is_of in _CLASSES) and is_random(longest, 20)
 
 
 def is_drawn(value: str) -> bool:
@@ -112,6 +118,11 @@ def _is_no_name(value: str) -> bool:
         and "(" not in value
         and "[" not in value
     )
+
+
+def _share_in_words(value: str) -> float:
+    """The share of characters in what can be words of a name: three letters or more in a row, with a vowel."""
+    return sum(len(word) for word in _WORDS.findall(value) if _VOWEL.search(word)) / max(len(value), 1)
 
 
 def _changes(value: str) -> float:
