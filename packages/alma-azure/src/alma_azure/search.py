@@ -1,17 +1,16 @@
 """The vectors of one project in a logical partition of a container of Azure Cosmos DB for NoSQL."""
 
-import functools
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from azure.cosmos import CosmosClient
 from azure.cosmos.exceptions import CosmosResourceNotFoundError
 from numpy.typing import NDArray
 
-from alma.errors import ConfigurationError, StorageError
+from alma.errors import ConfigurationError
 from alma.protocols import VectorChanges, VectorsRequest
+from alma.services import Service, calls_service
 from alma_azure.containers import PROJECT, Containers
 
 DEFAULT_DATABASE = "alma-memory"
@@ -28,26 +27,6 @@ NEAREST = "SELECT TOP @limit c.memory FROM c WHERE c.place = @place ORDER BY Vec
 THERE = "SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
 ALL = "SELECT VALUE c.id FROM c"
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _reached(method: Callable[Concatenate["CosmosSearch", P], R]) -> Callable[Concatenate["CosmosSearch", P], R]:
-    """Has errors of the client leave a method as `StorageError`."""
-
-    @functools.wraps(method)
-    def call(search: "CosmosSearch", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            with search.lock:
-                return method(search, *args, **kwargs)
-        except StorageError:
-            raise
-        except Exception as error:  # the client raises those of several libraries
-            told = str(error).replace(search.secret, "…")[:300]
-            raise StorageError(f"Azure Cosmos DB at {search.place}: {told}; is it there, and is the key right?") from error
-
-    return call
-
 
 class CosmosSearch:
     """Implements `alma.protocols.CandidateSearch`: an item for each live passage, under its row number, with its partition and memory.
@@ -57,7 +36,7 @@ class CosmosSearch:
 
     def __init__(self, containers: Containers, request: VectorsRequest, *, place: str, secret: str) -> None:
         """`secret` is left out of errors."""
-        self.lock, self.place, self.secret = threading.RLock(), place, secret
+        self.service = Service("Azure Cosmos DB", place, advice="is it there, and is the key right?", secret=secret)
         self._containers, self._request = containers, request
         self._is_filled = False
 
@@ -67,12 +46,12 @@ class CosmosSearch:
         return 0.9
 
     @property
-    @_reached
+    @calls_service
     def upto(self) -> int:
         """Newest journal `seq` held. Changes nothing: another process may be filling the partition."""
         return self._trusted() or 0
 
-    @_reached
+    @calls_service
     def apply(self, changes: VectorChanges, /) -> None:
         """Takes changes in journal order. The watermark moves when all of them are there. A partition that is not ours is filled anew."""
         held = self._trusted()
@@ -91,7 +70,7 @@ class CosmosSearch:
         container.upsert_item(mark)
         self._is_filled = True
 
-    @_reached
+    @calls_service
     def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
         """Returns the memories of the `limit` nearest passages of each partition, ascending."""
         if not partitions or limit < 1 or (not self._is_filled and self._trusted() is None):
@@ -106,7 +85,7 @@ class CosmosSearch:
             memories |= {int(found["memory"]) for found in self._asked(self._container(), NEAREST, given)}
         return np.array(sorted(memories), dtype=np.int64)
 
-    @_reached
+    @calls_service
     def clear(self) -> None:
         """Deletes all items of the project, also those of vectors of another length, and makes the container if it is missing."""
         self._is_filled = False
@@ -117,7 +96,7 @@ class CosmosSearch:
 
     def close(self) -> None:
         """Closes the connection."""
-        with self.lock:
+        with self.service.lock:
             self._containers.close()
 
     @property

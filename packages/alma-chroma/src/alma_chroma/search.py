@@ -1,11 +1,9 @@
 """The vectors of one project in a collection of Chroma."""
 
-import functools
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 import chromadb
 import numpy as np
@@ -13,8 +11,8 @@ from chromadb.config import Settings
 from chromadb.errors import NotFoundError
 from numpy.typing import NDArray
 
-from alma.errors import StorageError
 from alma.protocols import VectorChanges, VectorsRequest
+from alma.services import Service, calls_service
 
 BATCH = 256
 LISTED = 400
@@ -22,32 +20,13 @@ LISTED = 400
 WATERMARK = "watermark"
 """Id of the entry that carries the watermark. It belongs to no partition."""
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _reached(method: Callable[Concatenate["ChromaSearch", P], R]) -> Callable[Concatenate["ChromaSearch", P], R]:
-    """Has errors of the client leave a method as `StorageError`."""
-
-    @functools.wraps(method)
-    def call(search: "ChromaSearch", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            with search.lock:
-                return method(search, *args, **kwargs)
-        except StorageError:
-            raise
-        except Exception as error:  # the client raises those of several libraries
-            raise StorageError(f"Chroma at {search.place}: {str(error)[:300]}; is it running?") from error
-
-    return call
-
 
 class ChromaSearch:
     """Implements `alma.protocols.CandidateSearch`: an entry for each live passage, under its row number, with its partition and memory."""
 
     def __init__(self, client: Callable[[], Any], request: VectorsRequest, *, place: str) -> None:
         """`client` connects when it is first needed."""
-        self.lock, self.place = threading.RLock(), place
+        self.service = Service("Chroma", place)
         self._connect, self._request = client, request
         self._name = f"alma_{request.name}"
         self._opened: Any = None
@@ -59,12 +38,12 @@ class ChromaSearch:
         return 0.9
 
     @property
-    @_reached
+    @calls_service
     def upto(self) -> int:
         """Newest journal `seq` held, read from the collection itself. Changes nothing: another process may be filling it."""
         return self._trusted() or 0
 
-    @_reached
+    @calls_service
     def apply(self, changes: VectorChanges, /) -> None:
         """Takes changes in journal order. The watermark moves when all of them are there. A collection that is not ours is made anew."""
         held = self._trusted()
@@ -92,7 +71,7 @@ class ChromaSearch:
         collection.upsert(ids=[WATERMARK], embeddings=axis, metadatas=[mark])
         self._is_filled = True
 
-    @_reached
+    @calls_service
     def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
         """Returns the memories of the `limit` nearest passages of each partition, ascending."""
         memories: set[int] = set()
@@ -112,7 +91,7 @@ class ChromaSearch:
             memories |= {int(each["memory"]) for each in near}
         return np.array(sorted(memories), dtype=np.int64)
 
-    @_reached
+    @calls_service
     def clear(self) -> None:
         """Deletes the collection and makes an empty one."""
         with suppress(NotFoundError):
@@ -124,7 +103,7 @@ class ChromaSearch:
 
     def close(self) -> None:
         """Lets go of the client."""
-        with self.lock:
+        with self.service.lock:
             self._opened = None
 
     def _client(self) -> Any:

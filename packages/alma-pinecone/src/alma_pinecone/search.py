@@ -1,12 +1,10 @@
 """The vectors of one project in a namespace of a Pinecone index."""
 
-import functools
 import json
-import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +13,7 @@ from pinecone.errors.exceptions import NotFoundError
 
 from alma.errors import ConfigurationError, StorageError
 from alma.protocols import VectorChanges, VectorsRequest
+from alma.services import Service, calls_service
 from alma_pinecone.unseen import Held, Unseen
 
 WATERMARK = "watermark"
@@ -29,26 +28,6 @@ DIGITS = 6
 """Decimals of a number that is sent. Scores come from the stored vectors."""
 TIMEOUT_SECONDS = 20.0
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _reached(method: Callable[Concatenate["PineconeSearch", P], R]) -> Callable[Concatenate["PineconeSearch", P], R]:
-    """Has errors of the client leave a method as `StorageError`."""
-
-    @functools.wraps(method)
-    def call(search: "PineconeSearch", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            with search.lock:
-                return method(search, *args, **kwargs)
-        except StorageError:
-            raise
-        except Exception as error:  # the client raises those of several libraries
-            told = str(error).replace(search.secret, "…")[:300]
-            raise StorageError(f"Pinecone at {search.place}: {told}; is it there, and is the key right?") from error
-
-    return call
-
 
 class PineconeSearch:
     """Implements `alma.protocols.CandidateSearch`: an entry for each live passage, under its row number, with its partition and memory.
@@ -59,7 +38,7 @@ class PineconeSearch:
 
     def __init__(self, index: Callable[[], Any], request: VectorsRequest, *, place: str, secret: str) -> None:
         """`index` connects when it is first needed. `secret` is left out of errors."""
-        self.lock, self.place, self.secret = threading.RLock(), place, secret
+        self.service = Service("Pinecone", place, advice="is it there, and is the key right?", secret=secret)
         self._connect, self._request = index, request
         self._namespace = f"alma-{request.name}"
         self._opened: Any = None
@@ -73,13 +52,13 @@ class PineconeSearch:
         return 0.9
 
     @property
-    @_reached
+    @calls_service
     def upto(self) -> int:
         """Newest journal `seq` held. Changes nothing: another process may be filling the namespace."""
         held = self._held()
         return held.upto if held else 0
 
-    @_reached
+    @calls_service
     def apply(self, changes: VectorChanges, /) -> None:
         """Takes changes in journal order. The watermark moves when all of them are written. A namespace that is not ours is filled anew."""
         held = self._held()
@@ -99,7 +78,7 @@ class PineconeSearch:
         index.upsert(vectors=[{"id": WATERMARK, "values": axis, "metadata": mark}], namespace=self._namespace)
         self._unseen.add(live, Held(held.filling, changes.upto))
 
-    @_reached
+    @calls_service
     def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
         """Returns the memories of the `limit` nearest passages of each partition, ascending, and of up to as many that were just written."""
         if not partitions or limit < 1 or (self._filling is None and self._held() is None):
@@ -119,7 +98,7 @@ class PineconeSearch:
             memories |= set(self._unseen.near(asked, partition, limit))
         return np.array(sorted(memories), dtype=np.int64)
 
-    @_reached
+    @calls_service
     def clear(self) -> None:
         """Deletes all entries of the namespace."""
         self._cleared()
@@ -127,7 +106,7 @@ class PineconeSearch:
 
     def close(self) -> None:
         """Closes the connection."""
-        with self.lock:
+        with self.service.lock:
             index, self._opened = self._opened, None
         if index is not None:
             index.close()
@@ -158,7 +137,7 @@ class PineconeSearch:
             width, ours = self._index().describe_index_stats().dimension, self._request.fingerprint.dimension
             if not width or width < ours:
                 raise StorageError(
-                    f"Pinecone at {self.place}: the index takes vectors of {width} numbers, and those of the embedder have {ours}; "
+                    f"Pinecone at {self.service.place}: the index takes vectors of {width} numbers, and those of the embedder have {ours}; "
                     f"make an index of dimension {ours}"
                 )
             self._width = int(width)

@@ -1,16 +1,14 @@
 """The vectors of one project in a collection of Qdrant."""
 
-import functools
-import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 
-from alma.errors import StorageError
 from alma.protocols import VectorChanges, VectorsRequest
+from alma.services import Service, calls_service
 
 DEFAULT_URL = "http://localhost:6333"
 BATCH = 256
@@ -18,34 +16,13 @@ WATERMARK = (1 << 63) - 1
 """Number of the point that carries the watermark. It belongs to no partition."""
 TIMEOUT_SECONDS = 30
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _reached(
-    method: Callable[Concatenate["QdrantSearch", P], R],
-) -> Callable[Concatenate["QdrantSearch", P], R]:
-    """Has errors of the client leave a method as `StorageError`."""
-
-    @functools.wraps(method)
-    def call(search: "QdrantSearch", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            with search.lock:
-                return method(search, *args, **kwargs)
-        except StorageError:
-            raise
-        except Exception as error:  # the client raises those of several libraries
-            raise StorageError(f"Qdrant at {search.place}: {str(error)[:300]}; is it running, and is the key right?") from error
-
-    return call
-
 
 class QdrantSearch:
     """Implements `alma.protocols.CandidateSearch`: a point for each live passage, under its row number, with its partition and memory."""
 
     def __init__(self, client: Callable[[], QdrantClient], request: VectorsRequest, *, prefix: str, place: str) -> None:
         """`client` connects when it is first needed."""
-        self.lock, self.place = threading.RLock(), place
+        self.service = Service("Qdrant", place, advice="is it running, and is the key right?")
         self._connect, self._request = client, request
         self._collection = f"{prefix}_{request.name}"
         self._opened: QdrantClient | None = None
@@ -57,12 +34,12 @@ class QdrantSearch:
         return 0.9
 
     @property
-    @_reached
+    @calls_service
     def upto(self) -> int:
         """Newest journal `seq` held, read from the collection itself. Changes nothing: another process may be filling it."""
         return self._trusted() or 0
 
-    @_reached
+    @calls_service
     def apply(self, changes: VectorChanges, /) -> None:
         """Takes changes in journal order. The watermark moves when all of them are there. A collection that is not ours is made anew."""
         held = self._trusted()
@@ -92,7 +69,7 @@ class QdrantSearch:
         client.upsert(name, [mark], wait=True)
         self._is_filled = True
 
-    @_reached
+    @calls_service
     def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
         """Returns the memories of the `limit` nearest passages of each partition, ascending."""
         if not partitions or limit < 1 or (not self._is_filled and self._trusted() is None):
@@ -109,7 +86,7 @@ class QdrantSearch:
         answers = self._client().query_batch_points(self._collection, asked)
         return np.array(sorted({_memory(point) for answer in answers for point in answer.points}), dtype=np.int64)
 
-    @_reached
+    @calls_service
     def clear(self) -> None:
         """Deletes the collection and makes an empty one."""
         client = self._client()
@@ -119,7 +96,7 @@ class QdrantSearch:
 
     def close(self) -> None:
         """Closes the connection."""
-        with self.lock:
+        with self.service.lock:
             client, self._opened = self._opened, None
         if client is not None:
             client.close()
@@ -143,7 +120,7 @@ class QdrantSearch:
         size = self._request.fingerprint.dimension
         vectors = models.VectorParams(size=size, distance=models.Distance.DOT, datatype=models.Datatype.FLOAT16)
         client.create_collection(self._collection, vectors_config=vectors)
-        if not self.place.startswith("the folder"):  # local mode has no indexes of payloads, and warns
+        if not self.service.place.startswith("the folder"):  # local mode has no indexes of payloads, and warns
             client.create_payload_index(self._collection, "partition", models.PayloadSchemaType.INTEGER)
 
 
