@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
+from pytest_mock import MockerFixture
 
 from alma.config import AzureSettings, Settings, load_settings
 from alma.errors import ConfigurationError
@@ -63,3 +64,25 @@ def test_a_wrong_block_is_an_error_that_names_the_key(tmp_path: Path, block: str
         load(tmp_path, f"  {block}\n")
     assert expected in str(caught.value)
     assert "(it is 5)" not in str(caught.value)
+
+
+def test_a_secret_of_a_key_vault_needs_the_address_of_the_vault(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"azure\.key: \$\{KEYVAULT:cosmos-key\} needs .* set AZURE_KEYVAULT_URL"):
+        load(tmp_path, '  azure: {endpoint: "https://a.example", key: "${KEYVAULT:cosmos-key}"}\n')
+
+
+def test_a_secret_of_a_key_vault_needs_the_extra(tmp_path: Path, mocker: MockerFixture) -> None:
+    mocker.patch("alma.extensions.find_spec", return_value=None)
+
+    with pytest.raises(ConfigurationError, match=r'azure\.key: .*pip install "alma-core\[azure\]"'):
+        load(
+            tmp_path,
+            '  azure: {endpoint: "https://a.example", key: "${KEYVAULT:cosmos-key}"}\n',
+            AZURE_KEYVAULT_URL="https://shop.vault.azure.net",
+        )
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "../x", "x" * 128])
+def test_the_name_of_a_secret_is_one_that_a_vault_takes(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="KEYVAULT:secret-name"):
+        load(tmp_path, f'  azure: {{endpoint: "https://a.example", key: "${{KEYVAULT:{name}}}"}}\n')

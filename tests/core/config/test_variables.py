@@ -43,7 +43,7 @@ def test_an_unset_variable_is_told_with_its_key() -> None:
         expand({"agents": {"a": {"share_with": ["x", "${NOPE}"]}}}, ENVIRON)
 
 
-@pytest.mark.parametrize("value", ["${", "${}", "${NAME", "${1A}", "${KEYVAULT:name}", "${NAME-x}", "${ NAME }"])
+@pytest.mark.parametrize("value", ["${", "${}", "${NAME", "${1A}", "${KEYVAULT:}", "${NAME-x}", "${ NAME }"])
 def test_half_a_variable_is_told_with_its_key(value: str) -> None:
     with pytest.raises(ConfigurationError, match=r"storage_dir: a variable is written \$\{NAME\}"):
         expand({"storage_dir": value}, ENVIRON)

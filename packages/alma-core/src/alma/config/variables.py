@@ -1,4 +1,4 @@
-"""Fills `${VAR}` and `${VAR:-default}` in the string values of a configuration from an environment.
+"""Fills `${VAR}` and `${VAR:-default}` in the string values of a configuration from an environment, and `${KEYVAULT:name}` from a key vault.
 
 This happens after the YAML is parsed, so that a value never becomes structure. `$${` stands for a literal `${`.
 """
@@ -8,8 +8,14 @@ from collections.abc import Mapping
 
 from alma.config.reading import Plain
 from alma.errors import ConfigurationError
+from alma.extensions import extension
 
-_VARIABLE = re.compile(r"\$\$\{|\$\{(?:(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-[^}]*)?\})?")
+VAULT_URL = "AZURE_KEYVAULT_URL"
+"""The variable of the environment that says where the key vault is."""
+
+_VARIABLE = re.compile(
+    r"\$\$\{|\$\{(?:KEYVAULT:(?P<secret>[0-9A-Za-z-]{1,127})\}|(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-[^}]*)?\})?"
+)
 
 
 def expand(value: Plain, environ: Mapping[str, str], key: str = "") -> Plain:
@@ -33,10 +39,28 @@ def _filled(match: re.Match[str], environ: Mapping[str, str], key: str) -> str:
     if match[0] == "$${":
         return "${"
     name, default = match["name"], match["default"]
+    if match["secret"]:
+        return _from_vault(match["secret"], environ, key)
     if name is None:
-        raise ConfigurationError(f"{key}: a variable is written ${{NAME}} or ${{NAME:-default}}; for a literal ${{ write $${{")
+        raise ConfigurationError(
+            f"{key}: a variable is written ${{NAME}}, ${{NAME:-default}} or ${{KEYVAULT:secret-name}}; for a literal ${{ write $${{"
+        )
     if default is not None:
         return environ.get(name) or default[len(":-") :]
     if name not in environ:
         raise ConfigurationError(f"{key}: the environment variable {name} is not set; set it, or write ${{{name}:-default}}")
     return environ[name]
+
+
+def _from_vault(name: str, environ: Mapping[str, str], key: str) -> str:
+    """Returns a secret of the key vault that the environment names."""
+    url = environ.get(VAULT_URL)
+    if not url:
+        raise ConfigurationError(
+            f"{key}: ${{KEYVAULT:{name}}} needs the address of the vault: set {VAULT_URL} to https://NAME.vault.azure.net"
+        )
+    try:
+        secret: str = extension("alma_azure.key_vault", "azure", "the client of Azure Key Vault is").read_secret(url, name)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{key}: {error}") from error
+    return secret
