@@ -113,3 +113,10 @@ def test_a_nox_session_runs_the_suite(suite: str) -> None:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"run_suites", "test_adapter"}
     ]
     assert any(f"tests/{suite}" in arguments or suite in arguments for arguments in called)
+
+
+@pytest.mark.parametrize("folder", [ROOT, *(path.parent for path in MEMBERS)], ids=lambda folder: folder.name)
+def test_documents_that_readmes_and_code_name_are_there(folder: Path) -> None:
+    sources = [folder / "README.md", *sorted((folder / "src").rglob("*.py"))]
+    named = {found for source in sources for found in re.findall(r"\bdocs/[\w/-]+\.md\b", source.read_text(encoding="utf-8"))}
+    assert {name for name in named if not (ROOT / name).is_file()} == set()
