@@ -1,7 +1,8 @@
-"""How quick ALMA is, and beside it the public reference in the same run: `python -m benchmarks.speed --data FILE [--peer PYTHON]`.
+"""How quick ALMA is, and beside it other memories in the same run: `python -m benchmarks.speed --data FILE [--peer PYTHON] [--beside NAME=PYTHON …]`.
 
-Texts are real (LongMemEval turns cut to the length of a task; beyond their number, halves of two), vectors are hashed and the same for both, and
-making them is not counted.
+Texts are real (LongMemEval turns cut to the length of a task; beyond their number, halves of two), vectors are hashed and the same for all, and
+making them is not counted. `--peer` is the public reference; `--beside` is what does less: mem0 without its LLM, a bare collection of Chroma,
+LangGraph's store on SQLite. None of these learns from outcomes: `learn` stores a text there.
 Subjects take turns in small blocks, so that whatever else the machine does hits all of them alike. They learn, then they answer, then they do
 both in turn as an agent does, where each call finds the processor's caches full of what the other one needed. Last come the other calls and small
 readers beside the large one (`benchmarks.speed_calls`).
@@ -27,6 +28,7 @@ from benchmarks.arguments import positive
 from benchmarks.gates import Gate
 from benchmarks.measures import percentile
 from benchmarks.peer.client import Peer, PeerError
+from benchmarks.peer.driver import SUBJECTS
 from benchmarks.probe import disk, probe
 from benchmarks.records import DataError
 from benchmarks.screen import wide_console
@@ -38,6 +40,9 @@ PEER_SIZE = 10_000
 ROUNDS = 20
 BLOCK = 15
 PEER = "reference"
+REFERENCE = "alma-memory"
+BARE_CHROMA = 5.0
+"""`retrieve` at 100,000 memories has to be so many times as quick as a bare query of Chroma."""
 PROBES = 40
 
 
@@ -69,6 +74,7 @@ class Plan:
     sizes: Sequence[int]
     passages: int
     peer: Path | None
+    beside: Mapping[str, Path]
     peer_size: int
     rounds: int
     block: int
@@ -118,15 +124,16 @@ def measure(plan: Plan, folder: Path, progress: Progress) -> list[Gate]:
         fillings = {size: _filled(store, plan.tasks[:size], progress) for size, store in stores.items()}
         subjects: dict[str, Subject] = {str(size): store for size, store in stores.items()}
         if plan.peer:
-            peer = Peer(plan.peer, _made(folder / PEER))
-            stack.callback(peer.close)
-            _fill_peer(peer, plan.tasks[: plan.peer_size], progress)
-            subjects[PEER] = peer
+            subjects[PEER] = _peer(REFERENCE, plan.peer, plan, folder, stack, progress)
+        for name, python in plan.beside.items():
+            subjects[name] = _peer(name, python, plan, folder, stack, progress)
         times = _take_turns(plan, subjects, progress)
         for size, others in _other_calls(plan, stores, progress).items():
             times[str(size)].others = others
         passages = _passages(plan, folder, progress) if plan.passages else []
     result = _task_gates(plan, times, fillings)
+    for name in plan.beside:
+        result += _beside_gates(name, plan.peer_size, times[name], times.get(str(plan.peer_size)))
     result += passages
     for size, filling in fillings.items():
         result += _seen_from_outside(stores[size].folder, size, filling.text_bytes + _bytes(plan.fresh), plan)
@@ -260,6 +267,16 @@ def _between_gates(size: int, mine: Times, peer: Times | None) -> list[Gate]:
     ]
 
 
+def _beside_gates(name: str, size: int, theirs: Times, ours: Times | None) -> Iterator[Gate]:
+    """What another memory took, and over how much ALMA did, where it holds as many."""
+    for call, limit in (("retrieve", BARE_CHROMA if name == "chroma" and size == 100_000 else None), ("learn", None)):
+        for share, what in ((0.5, "p50"), (0.95, "p95")):
+            yield Gate(f"{call} {what}, {name}, {size:,} memories", percentile(getattr(theirs, call), share), "ms")
+        if ours:
+            ratio = percentile(getattr(theirs, call), 0.5) / percentile(getattr(ours, call), 0.5)
+            yield Gate(f"{call} p50, {name} over ALMA, {size:,} memories", ratio, "×", limit=limit, more_is_better=True)
+
+
 def _passages(plan: Plan, folder: Path, progress: Progress) -> list[Gate]:
     """A store of facts, each one passage of up to 600 characters."""
     texts = plan.texts.passages(plan.passages)
@@ -308,9 +325,14 @@ def _filled(store: AlmaSubject, tasks: Sequence[Task], progress: Progress) -> Fi
     return Filling(len(tasks), seconds, _bytes(tasks))
 
 
-def _fill_peer(peer: Peer, tasks: Sequence[Task], progress: Progress) -> None:
-    for start in progress.track(range(0, len(tasks), 100), description=f"{len(tasks):,} memories of the reference"):
+def _peer(name: str, python: Path, plan: Plan, folder: Path, stack: ExitStack, progress: Progress) -> Peer:
+    """A peer with as many memories as the plan says."""
+    peer = Peer(name, python, _made(folder / name))
+    stack.callback(peer.close)
+    tasks = plan.tasks[: plan.peer_size]
+    for start in progress.track(range(0, len(tasks), 100), description=f"{len(tasks):,} memories of {name}"):
         peer.learn(tasks[start : start + 100])
+    return peer
 
 
 def _made(folder: Path) -> Path:
@@ -338,12 +360,13 @@ def _load() -> str:
 def _plan(options: argparse.Namespace) -> Plan:
     texts = RealTexts(options.data)
     sizes = sorted(set(options.sizes))
-    most = max(*sizes, options.peer_size if options.peer else 0)
+    most = max(*sizes, options.peer_size if options.peer or options.beside else 0)
     tasks = texts.tasks(most + 2 * options.rounds * options.block)
     return Plan(
         sizes=sizes,
         passages=options.passages,
         peer=options.peer,
+        beside=dict(options.beside),
         peer_size=options.peer_size,
         rounds=options.rounds,
         block=options.block,
@@ -353,13 +376,28 @@ def _plan(options: argparse.Namespace) -> Plan:
     )
 
 
+def _beside(given: str) -> tuple[str, Path]:
+    name, _, python = given.partition("=")
+    if name not in SUBJECTS or name == REFERENCE or not python:
+        raise argparse.ArgumentTypeError(f"{given!r} is not NAME=PYTHON with mem0, chroma or langgraph as the name")
+    return name, Path(python)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a LongMemEval file, for its texts")
     parser.add_argument("--sizes", type=positive, nargs="+", default=list(SIZES), metavar="N", help="memories in each store")
     parser.add_argument("--passages", type=int, default=0, metavar="N", help="also a store of so many passages of 600 characters")
     parser.add_argument("--peer", type=Path, metavar="PYTHON", help="a Python that has alma-memory 0.11, numpy and faiss-cpu")
-    parser.add_argument("--peer-size", type=positive, default=PEER_SIZE, metavar="N", help="memories in the reference's store")
+    parser.add_argument(
+        "--beside",
+        type=_beside,
+        nargs="+",
+        default=[],
+        metavar="NAME=PYTHON",
+        help="mem0, chroma or langgraph, and a Python that has it",
+    )
+    parser.add_argument("--peer-size", type=positive, default=PEER_SIZE, metavar="N", help="memories in the stores of the others")
     parser.add_argument("--rounds", type=positive, default=ROUNDS, help=f"turns that each subject has (default: {ROUNDS})")
     parser.add_argument("--block", type=positive, default=BLOCK, help=f"calls of each sort a turn (default: {BLOCK})")
     parser.add_argument("--dir", type=Path, metavar="FOLDER", help="where the stores are made: the disk that is measured")

@@ -1,4 +1,4 @@
-"""The reference as a subject of measurement, seen from this process."""
+"""A peer as a subject of measurement, seen from this process."""
 
 import json
 import os
@@ -16,7 +16,7 @@ ROOT = Path(benchmarks.__file__).parent.parent
 
 
 class PeerError(Exception):
-    """The reference could not be measured."""
+    """A peer could not be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class Answer:
 
 
 class Peer:
-    """The reference in the environment of another Python, which needs `alma-memory` 0.11, numpy and faiss-cpu."""
+    """A peer in the environment of another Python, which needs what the peer is made of, and numpy. `benchmarks.peer.driver` has their names."""
 
-    def __init__(self, python: Path, folder: Path) -> None:
-        self._encodes = 0
-        self._command = [str(python), "-m", "benchmarks.peer.driver", str(folder)]
+    def __init__(self, name: str, python: Path, folder: Path) -> None:
+        self._name, self._encodes = name, 0
+        self._command = [str(python), "-m", "benchmarks.peer.driver", name, str(folder)]
         self._errors = TemporaryFile("w+")  # noqa: SIM115 - open as long as the process is
         self._process = subprocess.Popen(
             self._command,
@@ -51,10 +51,10 @@ class Peer:
         return self._ask("learn", [[task.task, task.strategy, task.succeeded] for task in tasks]).ms
 
     def retrieve(self, queries: Sequence[str]) -> list[float]:
-        """One call a query. A reference of whose several answers none finds anything would be measured for nothing: an error."""
+        """One call a query. A peer of whose several answers none finds anything would be measured for nothing: an error."""
         answer = self._ask("retrieve", list(queries))
         if len(queries) > 1 and not answer.found:
-            raise PeerError(f"none of the reference's {len(queries)} retrievals found anything; its figures would mean nothing")
+            raise PeerError(f"none of {len(queries)} retrievals of {self._name} found anything; its figures would mean nothing")
         return answer.ms
 
     @property
@@ -73,7 +73,7 @@ class Peer:
 
     def _ask(self, do: str, items: Sequence[Any]) -> "Answer":
         if not self._process.stdin:
-            raise PeerError("the reference has no standard input")
+            raise PeerError(f"{self._name} has no standard input")
         print(json.dumps({"do": do, "items": items}), file=self._process.stdin, flush=True)
         answer = Answer(**self._reply())
         self._encodes += answer.encodes
@@ -85,6 +85,6 @@ class Peer:
             code = self._process.wait()
             self._errors.seek(0)
             last = (self._errors.read().strip().splitlines() or ["it said nothing"])[-1]
-            raise PeerError(f"the reference, run by {self._command[0]}, ended with {code}: {last}")
+            raise PeerError(f"{self._name}, run by {self._command[0]}, ended with {code}: {last}")
         reply: dict[str, Any] = json.loads(line)
         return reply

@@ -30,11 +30,16 @@ class Embedder:
         return [self.embed(text) for text in texts]
 
 
-def opened(url: str, collection: str, folder: Path) -> Any:
+def configured(vector_store: dict[str, Any], folder: Path) -> Any:
+    """Returns mem0's `Memory` over a database, with whatever else it keeps in a folder. It never reaches the LLM that it names."""
     os.environ.update(MEM0_TELEMETRY="False", OPENAI_API_KEY="none", MEM0_DIR=str(folder))
+    config = {"vector_store": vector_store, "history_db_path": str(folder / "history.db")}
+    return import_module("mem0").Memory.from_config(config)
+
+
+def opened(url: str, collection: str, folder: Path) -> Any:
     place = {"connection_string": url, "collection_name": collection, "embedding_model_dims": DIMENSION, "hnsw": True}
-    config = {"vector_store": {"provider": "pgvector", "config": place}, "history_db_path": str(folder / "history.db")}
-    memory = import_module("mem0").Memory.from_config(config)
+    memory = configured({"provider": "pgvector", "config": place}, folder)
     memory.embedding_model = Embedder()
     return memory
 

@@ -70,6 +70,24 @@ def test_a_python_without_the_reference_is_named_with_what_it_lacks(data: Path, 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
+def test_another_memory_that_is_not_there_is_named(data: Path, run_benchmark: Run) -> None:
+    done = run_benchmark("speed", "--data", data, *SMALL, "--beside", f"mem0={sys.executable}", "--peer-size", 20)
+
+    assert done.returncode == 1
+    assert f"mem0, run by {sys.executable}" in done.stderr
+    assert "No module named 'mem0'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("given", ["mem0", "mem0=", "alma-memory=python", "elsewhere=python"])
+def test_what_is_measured_beside_has_a_known_name_and_a_python(data: Path, run_benchmark: Run, given: str) -> None:
+    done = run_benchmark("speed", "--data", data, *SMALL, "--beside", given)
+
+    assert done.returncode == 2
+    assert "is not NAME=PYTHON" in done.stderr
+
+
 def test_too_few_texts_for_the_sizes_are_an_error_that_says_how_many_there_are(data: Path, run_benchmark: Run) -> None:
     done = run_benchmark("speed", "--data", data, "--sizes", 1_000_000)
 
