@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from alma.vectors import ProjectIndex
-from alma.vectors.codes import LEVELS, Codes, are_units, rotation
+from alma.vectors.codes import LEVELS, Codes, rotation
 from alma.vectors.flat_faiss import FlatFaiss
 
 Make = Callable[..., Any]
@@ -149,8 +149,29 @@ def test_vectors_of_other_lengths_are_compared_exactly(make_changes: Make, unit_
     index.apply(make_changes(2, 2 * vectors[5], first=MANY, dimension=DIMENSION))
     assert not has_codes(index)
     assert index.search(vectors[5], partitions=[0], limit=2).passages.tolist() == [MANY, 5]
-    assert not are_units(np.full((1, 4), 0.6, dtype=np.float16))
-    assert are_units(np.full((1, 4), 0.5, dtype=np.float16))
+
+
+@pytest.mark.parametrize("place", [0, 700, 2_999])
+def test_among_vectors_that_were_there_before_one_of_another_length_is_noticed(unit_vectors: Make, place: int) -> None:
+    vectors = unit_vectors(3_000, DIMENSION).astype(np.float16)
+    vectors[place] *= np.float16(1.2)
+    block = FlatFaiss(codes_above=100).new_block(DIMENSION)
+    block.append(vectors)
+    assert block.lacks_codes  # nobody has looked at the lengths yet
+
+    block.take_codes()
+
+    assert block.codes is None
+    assert not block.lacks_codes
+    assert not block.encode_some()
+    assert block.scan(vectors[place].astype(np.float32)).best(1)[0].tolist() == [place]
+
+
+def test_codes_tell_units_from_other_vectors() -> None:
+    codes = Codes(faiss, DIMENSION)
+    assert codes.append(np.full((1, DIMENSION), DIMENSION**-0.5, dtype=np.float16))
+    assert not codes.append(np.full((1, DIMENSION), 1.1 * DIMENSION**-0.5, dtype=np.float16))
+    assert len(codes) == 1
 
 
 def test_short_vectors_are_compared_exactly(make_changes: Make, unit_vectors: Make) -> None:

@@ -38,12 +38,6 @@ def rotation(dimension: int) -> Matrix:
     return np.ascontiguousarray((cosines * signs).T, dtype=np.float32)
 
 
-def are_units(vectors: Halves) -> bool:
-    """Checks that all vectors have a length of about 1."""
-    whole = widened(vectors)
-    return bool((np.abs(np.vecdot(whole, whole) - 1) <= NOT_A_UNIT).all())
-
-
 class Codes:
     """The codes of the vectors of a block, by position, in a FAISS index that compares 32 of them at once. Not thread-safe.
 
@@ -69,9 +63,13 @@ class Codes:
         """Returns the number of codes."""
         return int(self._index.ntotal)
 
-    def append(self, vectors: Halves, /) -> None:
-        """Appends the codes of unit vectors."""
-        self._index.add(self._rotated(widened(vectors)))
+    def append(self, vectors: Halves, /) -> bool:
+        """Appends the codes of vectors, and returns True. Returns False, and appends nothing, if one of them is no unit vector."""
+        whole = widened(vectors)
+        if (np.abs(np.vecdot(whole, whole) - 1) > NOT_A_UNIT).any():
+            return False
+        self._index.add(self._rotated(whole))
+        return True
 
     def nearest(self, query: Vector, count: int, /) -> tuple[Vector, Integers]:
         """Returns the `count` greatest products with the rounded vectors, descending, and their positions. Of products that are all equal

@@ -9,7 +9,7 @@ import numpy as np
 
 from alma.errors import MissingDependencyError
 from alma.vectors.blocks import Block, Comparison, Exact, Halves, Integers, Scan, Stored, Vector, not_beaten, widened
-from alma.vectors.codes import LEAST_DIMENSION, Codes, are_units
+from alma.vectors.codes import LEAST_DIMENSION, Codes
 
 SPARE_PLACES = 16
 RESCORED = 4
@@ -93,10 +93,7 @@ class FlatFaissBlock:
         self._index.add_sa_codes(_as_codes(vectors))
         self._length += len(vectors)
         self._peak = max(self._peak, self._length)
-        self._is_codable = self._is_codable and self._dimension >= LEAST_DIMENSION and are_units(vectors)
-        if not self._is_codable:
-            self.codes = self._made = None
-        elif self.codes is not None and len(vectors) <= ENCODED_AT_ONCE:
+        if self.codes is not None and len(vectors) <= ENCODED_AT_ONCE:
             self._encode(self.codes, vectors)
         elif self.codes is not None:
             self.codes, self._made = None, self.codes
@@ -134,10 +131,11 @@ class FlatFaissBlock:
         return self.codes is None and self._is_codable and self._length > self._method.codes_above
 
     def encode_some(self) -> bool:
-        self._made = self._made or Codes(self._method.faiss, self._dimension)
-        start = len(self._made)
-        self._encode(self._made, self.stored()[start : start + ENCODED_AT_ONCE])
-        return len(self._made) < self._length
+        if not self._is_codable:
+            return False
+        made = self._made = Codes(self._method.faiss, self._dimension) if self._made is None else self._made
+        self._encode(made, self.stored()[len(made) : len(made) + ENCODED_AT_ONCE])
+        return self._is_codable and len(made) < self._length
 
     def take_codes(self) -> None:
         while self.encode_some():
@@ -148,12 +146,15 @@ class FlatFaissBlock:
         self._made = None
 
     def _encode(self, codes: Codes, vectors: Halves) -> None:
+        """Appends codes of vectors. From one on that is no unit vector, the block has no codes."""
         with self._method.one_thread():
-            codes.append(vectors)
+            self._is_codable = codes.append(vectors)
+        if not self._is_codable:
+            self.codes = self._made = None
 
     def _empty(self) -> None:
         self.codes = self._made = None
-        self._is_codable = True
+        self._is_codable = self._dimension >= LEAST_DIMENSION
         self._index = self._method.new_index(self._dimension)
         self._length = self._peak = 0
         self._view = np.empty((0, self._dimension), dtype=np.float16)

@@ -1,7 +1,8 @@
 """The memories that full text knows, with what BM25 has to know of each beside its words: how long its text is, and whose it is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -73,11 +74,11 @@ class TextTable:
             is_open=None if is_all else is_open,
         )
 
-    def take(self, rows: Sequence[TextRow], *, upto: int) -> bool:
+    def take(self, rows: Iterable[TextRow], *, upto: int) -> bool:
         """Takes in new and changed memories, each with all parts of its length. `False`, and nothing is taken in, if a memory is neither known
         nor newer than all that are."""
-        if rows:
-            memories, partitions, lengths = _summed(rows)
+        memories, partitions, lengths = _summed(rows)
+        if len(memories):
             places = self.memories.searchsorted(memories)
             is_new = self.memories.take(places, mode="clip") != memories if self._size else np.ones(len(memories), dtype=np.bool_)
             if self._size and bool((memories[is_new] <= self.memories[-1]).any()):
@@ -130,9 +131,9 @@ class TextTable:
         return known
 
 
-def _summed(rows: Sequence[TextRow]) -> tuple[Integers, Integers, NDArray[np.float32]]:
-    """Each memory once, ascending, with its partition and the sum of its parts."""
-    table = np.array(rows, dtype=np.float64)
+def _summed(rows: Iterable[TextRow]) -> tuple[Integers, Integers, NDArray[np.float32]]:
+    """Each memory once, ascending, with its partition and the sum of its parts. Of a million rows none is kept as an object."""
+    table = np.fromiter(chain.from_iterable(rows), dtype=np.float64).reshape(-1, 3)
     memories, first, inverse = np.unique(table[:, 0], return_index=True, return_inverse=True)
     lengths = np.bincount(inverse, table[:, 2], minlength=len(memories))
     return memories.astype(np.int64), table[first, 1].astype(np.int64), lengths.astype(np.float32)

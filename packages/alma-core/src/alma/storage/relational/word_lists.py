@@ -73,9 +73,9 @@ class KnownWords:
     def _catch_up(self, view: View, head: int) -> None:
         span = {"project": view.project, "after": self._texts.upto, "upto": head, "overhead": view.seal.overhead}
         is_changed = next(view.session.all("removed_any", span), None) is not None
-        if is_changed or not self._texts.upto or not self._texts.take(list(view.session.all("texts_since", span)), upto=head):
+        if is_changed or not self._texts.upto or not self._texts.take(view.session.all("texts_since", span), upto=head):
             self._texts = TextTable()
-            self._texts.take(list(view.session.all("texts", {**span, "after": 0})), upto=head)
+            self._texts.take(view.session.all("texts", {**span, "after": 0}), upto=head)
         self._postings.clear(upto=head)
 
 
