@@ -134,8 +134,7 @@ class FlatFaissBlock:
         if not self._is_codable:
             return False
         made = self._made = Codes(self._method.faiss, self._dimension) if self._made is None else self._made
-        self._encode(made, self.stored()[len(made) : len(made) + ENCODED_AT_ONCE])
-        return self._is_codable and len(made) < self._length
+        return self._encode(made, self.stored()[len(made) : len(made) + ENCODED_AT_ONCE]) and len(made) < self._length
 
     def take_codes(self) -> None:
         while self.encode_some():
@@ -145,12 +144,13 @@ class FlatFaissBlock:
     def drop_unfinished(self) -> None:
         self._made = None
 
-    def _encode(self, codes: Codes, vectors: Halves) -> None:
-        """Appends codes of vectors. From one on that is no unit vector, the block has no codes."""
+    def _encode(self, codes: Codes, vectors: Halves) -> bool:
+        """Appends codes of vectors, and returns True. From a vector on that is no unit vector the block has no codes, and it returns False."""
         with self._method.one_thread():
             self._is_codable = codes.append(vectors)
         if not self._is_codable:
             self.codes = self._made = None
+        return self._is_codable
 
     def _empty(self) -> None:
         self.codes = self._made = None
