@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from alma_cli.clients import CLIENTS
+from alma_cli.clients import CLIENTS, entry_for
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +57,35 @@ def test_a_client_with_a_json_file_gets_its_entry(alma, tmp_path: Path, client: 
 def test_the_shapes_of_the_clients_that_differ(alma) -> None:
     assert json.loads(entered(alma, "vscode")[1])["servers"]["alma"]["type"] == "stdio"
     assert json.loads(entered(alma, "opencode")[1])["mcp"]["alma"]["type"] == "local"
+
+
+def test_a_file_of_opencode_in_the_shape_of_version_2_keeps_it(project, folder: Path) -> None:
+    other = {"type": "local", "command": ["other"]}
+    (folder / "opencode.json").write_text(json.dumps({"mcp": {"servers": {"other": other}}}))
+    servers = json.loads(entered(project, "opencode")[1])["mcp"]["servers"]
+    assert servers["other"] == other
+    assert (servers["alma"]["type"], servers["alma"]["command"][0]) == ("local", sys.executable)
+    assert "enabled" not in servers["alma"]
+    assert "has the server already" in project("init", "--client", "opencode").out
+
+
+def test_a_server_of_opencode_that_is_named_servers_is_no_shape(project, folder: Path) -> None:
+    (folder / "opencode.json").write_text(json.dumps({"mcp": {"servers": {"type": "local", "command": ["other"]}}}))
+    assert json.loads(entered(project, "opencode")[1])["mcp"]["alma"]["enabled"] is True
+
+
+def test_a_folder_with_any_name_is_named_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / 'a "b" \\c é 🦜' / "config.yaml"
+    monkeypatch.chdir(tmp_path)
+    for client, read in (("codex", tomllib.loads), ("continue", yaml.safe_load), ("zed", json.loads)):
+        assert str(config) in str_values(read(entry_for(client, config).after))
+
+
+def str_values(value: Any) -> list[str]:
+    """All texts in a parsed file."""
+    if isinstance(value, dict | list):
+        return [text for each in (value.values() if isinstance(value, dict) else value) for text in str_values(each)]
+    return [str(value)]
 
 
 def test_codex_gets_a_table_at_the_end_of_its_file(alma, home: Path) -> None:

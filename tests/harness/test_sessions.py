@@ -96,6 +96,28 @@ def test_another_agent_s_and_another_user_s_sessions_are_never_shown(manager):
     assert manager.get_quick_reload("qa", user_id="ann") == ""
 
 
+def test_a_session_that_is_over_is_recorded_with_its_hand_off_in_one_transaction(alma, manager):
+    before = alma.get_stats().journal_records
+    notes = {"next_steps": ["refresh tokens"], "blockers": ["no key"], "key_decisions": ["PKCE"], "active_files": ["auth.py"]}
+    recorded = manager.record_handoff("dev", "Complete auth testing", "finished OAuth", "partial", user_id="ann", **notes)
+    assert alma.get_stats().journal_records == before + 1
+    (session,) = manager.get_previous_sessions("dev", user_id="ann")
+    assert (session.status, session.goal, session.handoff) == ("ended", "Complete auth testing", recorded)
+    assert manager.start_session("dev", "Go on", user_id="ann").previous_handoff == recorded
+    assert (recorded.last_outcome, recorded.next_steps, recorded.active_files) == ("partial", ("refresh tokens",), ("auth.py",))
+    assert manager.last_handoff("dev") is None
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"goal": ""}, {"agent": " "}, {"last_action": ""}, {"last_outcome": "splendid"}, {"next_steps": "one"}], ids=str
+)
+def test_a_hand_off_that_is_none_is_refused_and_nothing_is_stored(alma, manager, wrong):
+    before = alma.get_stats().journal_records
+    with pytest.raises(AlmaError):
+        manager.record_handoff(**{"agent": "dev", "goal": "goal", "last_action": "action", **wrong})
+    assert alma.get_stats().journal_records == before
+
+
 def test_forgetting_a_user_erases_their_sessions(alma, manager):
     session = manager.start_session("dev", "goal", user_id="ann")
     manager.create_handoff("dev", session.session_id, "action")

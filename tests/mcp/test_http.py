@@ -179,17 +179,23 @@ async def test_the_token_of_the_environment_is_the_only_one(tmp_path: Path) -> N
     ("arguments", "said"),
     [
         (("--new-token", "a", "--user-id", "maria", "--no-user"), "contradict"),
+        (("--http", "--profile", "al"), "did you mean 'all'"),
+        (("--http", "--max-body", "0"), "number of bytes"),
+        (("--http", "--max-body", "-1"), "number of bytes"),
+        (("--http", "--max-body", "9" * 5000), "number of bytes"),
         (("--revoke-token", "nobody"), "no token 'nobody'"),
         (("--http", "--host", "203.0.113.7", "--port", "0"), "cannot listen on 203.0.113.7:0"),
         (("--http", "--port", "99999"), "cannot listen on 127.0.0.1:99999"),
     ],
-    ids=["contradiction", "unknown", "foreign", "port"],
+    ids=["contradiction", "profile", "no body", "less than none", "a number of 5,000 digits", "unknown", "foreign", "port"],
 )
 def test_a_wrong_argument_is_one_line(config: Path, arguments: tuple[str, ...], said: str) -> None:
     command = [sys.executable, "-m", "alma.mcp", "--config", str(config), *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert not (config.parent / "mcp_tokens.json").exists()
 
 
 def test_a_short_token_in_the_environment_is_refused(config: Path) -> None:

@@ -1,6 +1,7 @@
 """Which tools there are, and how much of a model's context they take."""
 
 import json
+from inspect import signature
 
 import pytest
 from mcp.client import Client
@@ -11,8 +12,6 @@ from alma.text import estimate_tokens
 from alma_mcp import create_server
 from alma_mcp.tools import CORE, TOOLS, in_profile
 
-MOST_TOOLS = 7
-MOST_TOKENS = 1500
 ISSUED = (
     "get_self_model update_self_model alma_wakeup alma_handoff alma_checkpoint alma_resume alma_merge_states alma_workflow_learn "
     "alma_link_artifact alma_get_artifacts alma_cleanup_checkpoints alma_retrieve_scoped "
@@ -23,14 +22,21 @@ ISSUED = (
 pytestmark = pytest.mark.anyio
 
 
-async def test_the_core_profile_is_small(alma: ALMA) -> None:
-    async with Client(create_server(alma)) as client:
+@pytest.mark.parametrize(
+    ("profile", "most_tools", "most_tokens"), [("core", 7, 1500), ("self", 7, 1700), ("workflow", 10, 2000), ("all", 30, 6600)]
+)
+async def test_a_profile_takes_little_of_a_models_context(alma: ALMA, profile: str, most_tools: int, most_tokens: int) -> None:
+    async with Client(create_server(alma, profile=profile)) as client:
         listed = [tool.model_dump(by_alias=True, exclude_none=True) for tool in (await client.list_tools()).tools]
     shown = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in listed]
     whole, model = (estimate_tokens(json.dumps(each, separators=(",", ":"))) for each in (listed, shown))
-    print(f"{len(listed)} tools: {whole} tokens as listed, {model} of them names, descriptions and arguments")
-    assert len(listed) <= MOST_TOOLS
-    assert whole <= MOST_TOKENS
+    print(f"{profile}, {len(listed)} tools: {whole} tokens as listed, {model} of them names, descriptions and arguments")
+    assert len(listed) <= most_tools
+    assert model <= whole <= most_tokens
+
+
+def test_the_default_is_the_core_profile() -> None:
+    assert signature(create_server).parameters["profile"].default == "core"
 
 
 async def test_every_tool_says_when_to_use_it_and_what_it_may_do(alma: ALMA) -> None:

@@ -187,6 +187,13 @@ async def test_forgetting_by_id_reaches_own_memories_and_the_users_wishes_alone(
     assert set(gone["unknown"]) == {others, foreign}
 
 
+async def test_forgetting_by_policy_takes_no_user_as_it_reaches_all_of_them(alma: ALMA) -> None:
+    memory_id = alma.learn("helena", "Refund the parcel", "success", "By hand", user_id="maria").id
+    said = refusal(await call(alma, "alma_forget", agent="helena", user_id="otto", older_than_days=0))
+    assert "reaches the memories of all users" in said
+    assert alma.get(memory_id)
+
+
 async def test_forgetting_by_policy_can_be_looked_at_first(alma: ALMA) -> None:
     memory_id = an_outcome(alma)
     looked = answer(await call(alma, "alma_forget", older_than_days=0, dry_run=True))

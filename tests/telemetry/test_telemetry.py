@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from alma import ALMA, Context, ValidationError, create_harness
+from alma import ALMA, Context, StorageError, ValidationError, create_harness
 from alma.telemetry import instrument
 
 TASK = "Deploy the auth service"
@@ -119,6 +119,37 @@ def test_metrics_count_durations_records_and_verdicts(alma: ALMA, seen: Seen) ->
     assert records["upsert_memory"] == 3
     verdicts = {point.attributes["alma.verdict"]: point.value for point in seen.points("alma.verdicts")}
     assert verdicts == {"success": 2, "failure": 1}
+
+
+def test_the_lesson_of_a_step_is_a_span_and_a_step_without_one_is_none(alma: ALMA, seen: Seen) -> None:
+    switched_on(alma, seen)
+    with alma.episode("dev", TASK) as episode:
+        failed = episode.step("kubectl apply", ok=False, error=SECRET)
+        episode.step("kubectl apply", ok=False, error=SECRET)
+        episode.step("git status", ok=True)
+        repaired = episode.step("kubectl apply", ok=True)
+        episode.succeed(source="tool")
+
+    assert [about["alma.method"] for _, about in seen.spans] == ["episode", "episode.step", "episode.step", "episode.end"]
+    steps = [about for name, about in seen.spans if name == "upsert_memory"][:2]
+    assert [about["gen_ai.memory.record.id"] for about in steps] == [failed.memory_id, repaired.memory_id]
+    assert [about["gen_ai.memory.record.count"] for about in steps] == [1, 1]
+    assert [(about["alma.verdict"], about["alma.step.number"]) for about in steps] == [("failure", 1), ("success", 4)]
+    assert {(about["gen_ai.agent.name"], about["alma.episode.id"]) for about in steps} == {("dev", episode.id)}
+    assert SECRET not in seen.all_text()
+    verdicts = {point.attributes["alma.verdict"]: point.value for point in seen.points("alma.verdicts")}
+    assert verdicts == {"success": 1}  # the task's; steps are no tasks
+
+
+def test_a_step_that_cannot_be_stored_is_a_span_with_its_error(alma: ALMA, seen: Seen) -> None:
+    episode = alma.episode("dev", TASK)
+    switched_on(alma, seen)
+    alma.close()
+    with pytest.raises(StorageError):
+        episode.step("kubectl apply", ok=False, error="ImagePullBackOff")
+    ((name, about),) = seen.spans
+    assert (name, about["error.type"]) == ("upsert_memory", "StorageError")
+    assert "alma.verdict" not in about
 
 
 def test_a_harness_and_other_projects_are_seen_too_and_spans_nest_below_the_programs_own(alma: ALMA, seen: Seen) -> None:

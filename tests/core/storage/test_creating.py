@@ -55,13 +55,20 @@ def test_a_making_that_stops_half_way_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def out_of_space(connection: sqlite3.Connection) -> None:
-    raise sqlite3.OperationalError("database or disk is full")
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        ("database or disk is full", r"alma\.db: database or disk is full$"),
+        ("unable to open database file", r"alma\.db: unable to open database file; SQLite has to .* write in its folder"),
+        ("attempt to write a readonly database", r"alma\.db: attempt to write a readonly database; SQLite has to .* write it"),
+    ],
+)
+def test_a_disk_that_refuses_is_told_as_an_error_of_alma_and_leaves_nothing(tmp_path: Path, refused: str, told: str) -> None:
+    def refuse(connection: sqlite3.Connection) -> None:
+        raise sqlite3.OperationalError(refused)
 
-
-def test_a_full_disk_is_told_as_an_error_of_alma_and_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"alma\.db: database or disk is full"):
-        create_database(tmp_path / "alma.db", out_of_space)
+    with pytest.raises(StorageError, match=told):
+        create_database(tmp_path / "alma.db", refuse)
 
     assert list(tmp_path.iterdir()) == []
 

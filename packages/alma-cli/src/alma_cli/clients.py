@@ -107,7 +107,7 @@ def _in_toml(text: str, command: list[str]) -> str:
         return text
     if NAME in servers:
         raise ValueError(f"it has another [mcp_servers.{NAME}]")
-    table = f"[mcp_servers.{NAME}]\ncommand = {json.dumps(command[0])}\nargs = {json.dumps(command[1:])}\n"
+    table = f"[mcp_servers.{NAME}]\ncommand = {_quoted(command[0])}\nargs = {_quoted(command[1:])}\n"
     return f"{text.rstrip()}\n\n{table}".lstrip()
 
 
@@ -119,9 +119,30 @@ def _in_yaml(text: str, command: list[str]) -> str:
         "schema: v1",
         "mcpServers:",
         f"  - name: {NAME}",
-        f"    command: {json.dumps(command[0])}",
+        f"    command: {_quoted(command[0])}",
     ]
-    return "\n".join([*lines, "    args:", *(f"      - {json.dumps(part)}" for part in command[1:]), ""])
+    return "\n".join([*lines, "    args:", *(f"      - {_quoted(part)}" for part in command[1:]), ""])
+
+
+def _in_opencode(text: str, command: list[str]) -> str:
+    """Adds the server to a file of opencode: below `mcp`, or below `mcp.servers` where the file has that, as version 2 does."""
+    local = {"type": "local", "command": command}
+    try:
+        whole = json.loads(text or "{}")
+        servers = whole["mcp"]["servers"]
+    except (ValueError, TypeError, KeyError):
+        servers = None
+    if not isinstance(servers, dict) or "type" in servers:  # with a type it is a server of that name, of version 1
+        return _in_json("mcp", lambda _: {**local, "enabled": True})(text, command)
+    if servers.get(NAME) == local:
+        return text
+    servers[NAME] = local
+    return f"{json.dumps(whole, indent=2, ensure_ascii=False)}\n"
+
+
+def _quoted(value: str | list[str]) -> str:
+    """Returns a value as JSON that is valid TOML and YAML, too: these know no pairs of escapes for one character."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _plain(command: list[str]) -> dict[str, Any]:
@@ -166,11 +187,7 @@ CLIENTS = {
         "VS Code", _here(".vscode", "mcp.json"), _in_json("servers", lambda command: {"type": "stdio", **_plain(command)})
     ),
     "gemini": Client("Gemini CLI", _here(".gemini", "settings.json"), _in_json("mcpServers", _plain)),
-    "opencode": Client(
-        "opencode",
-        _here("opencode.json"),
-        _in_json("mcp", lambda command: {"type": "local", "command": command, "enabled": True}),
-    ),
+    "opencode": Client("opencode", _here("opencode.json"), _in_opencode),
     "continue": Client("Continue", _here(".continue", "mcpServers", "alma.yaml"), _in_yaml),
     "zed": Client(
         "Zed",

@@ -14,7 +14,7 @@ from typing import Any
 
 from alma.errors import MissingDependencyError
 from alma.memory.alma import ALMA, checked_alma
-from alma.memory.watching import Operation, Watcher
+from alma.memory.watching import STEP_METHOD, Operation, Watcher
 from alma.types.episodes import EpisodeRecord
 from alma.types.memories import Memory, Outcome
 from alma.types.prompt import note
@@ -24,6 +24,7 @@ __all__ = ["JSONFormatter", "Operation", "Watcher", "instrument", "log_operation
 
 LOGGER = "alma.operations"
 _LOCK = threading.Lock()
+_OF_STEP = {"episode.id": "episode_id", "step.number": "step"}
 
 
 def watch(alma: ALMA, watcher: Watcher) -> Callable[[], None]:
@@ -58,7 +59,7 @@ def instrument(
     records = meter.create_counter(
         "alma.memory.records", unit="{record}", description="Memory records that operations returned or wrote."
     )
-    verdicts = meter.create_counter("alma.verdicts", unit="{verdict}", description="Verdicts that were recorded.")
+    verdicts = meter.create_counter("alma.verdicts", unit="{verdict}", description="Verdicts on tasks that were recorded.")
 
     @contextmanager
     def watcher(operation: Operation) -> Iterator[None]:
@@ -78,7 +79,7 @@ def instrument(
                 durations.record(time.perf_counter() - start, kinds)
                 if "gen_ai.memory.record.count" in found:
                     records.add(int(found["gen_ai.memory.record.count"]), kinds)
-                if "alma.verdict" in found:
+                if "alma.verdict" in found and operation.method != STEP_METHOD:
                     verdicts.add(1, {name: found[name] for name in ("alma.verdict", "alma.verdict.source") if name in found})
 
     return watch(alma, watcher)
@@ -131,6 +132,8 @@ def attributes(operation: Operation, *, with_content: bool) -> dict[str, Any]:
             found["gen_ai.memory.record.id"] = ids[0]
     if isinstance(result, EpisodeRecord):
         found |= {"gen_ai.memory.record.count": int(result.outcome is not None), "alma.episode.id": result.id}
+    if operation.method == STEP_METHOD and isinstance(result, Outcome):
+        found |= {f"alma.{name}": result.metadata[key] for name, key in _OF_STEP.items()}
     found |= _verdict(result)
     if with_content:
         found |= _content(operation)

@@ -45,23 +45,14 @@ class SessionManager(OfProject):
         owner, user = checked_name(agent, "agent"), optional_name(user_id, "user_id")
         text = checked_text(goal, "goal", limit=LONGEST_TEXT)
         previous = self._last_handoff(owner, user)
-        now = self._records.now()
-        micros = round(now.timestamp() * 1_000_000)
-        session_id = f"{digest(owner, user)}-{micros:016x}-{secrets.token_hex(4)}"
-        body = {
-            "agent": owner,
-            **({"user_id": user} if user else {}),
-            "goal": text,
-            "started_at": now.isoformat(),
-            "updated_at": now.isoformat(),
-            "holder": self._records.holder,
-            "is_ended": False,
-            "has_handoff": False,
-            "notes": {},
-        }
-        stored = self._records.put(_key(session_id), body, actor=owner).body
+        stored = self._begun(owner, user, text)
         return SessionContext(
-            session_id=session_id, agent=owner, user_id=user, goal=stored["goal"], started_at=now, previous_handoff=previous
+            session_id=_id(stored.key),
+            agent=owner,
+            user_id=user,
+            goal=stored.body["goal"],
+            started_at=stored.body["started_at"],
+            previous_handoff=previous,
         )
 
     def update_session(
@@ -115,6 +106,33 @@ class SessionManager(OfProject):
         stored = self._changed(session_id, checked_name(agent, "agent"), notes, is_ended=True, has_handoff=True)
         return _handoff(stored, is_crash=False)
 
+    def record_handoff(
+        self,
+        agent: str,
+        goal: str,
+        last_action: str,
+        last_outcome: str = "unverified",
+        *,
+        user_id: str | None = None,
+        next_steps: Iterable[str] | None = None,
+        blockers: Iterable[str] | None = None,
+        key_decisions: Iterable[str] | None = None,
+        active_files: Iterable[str] | None = None,
+    ) -> Handoff:
+        """Stores a session that is over, with its state for the next one, in one transaction. For callers that began none with
+        `start_session`; the arguments are those of `create_handoff`."""
+        owner, user = checked_name(agent, "agent"), optional_name(user_id, "user_id")
+        text = checked_text(goal, "goal", limit=LONGEST_TEXT)
+        notes = _checked_notes(
+            last_action=checked_text(last_action, "last_action", limit=LONGEST_TEXT),
+            last_outcome=last_outcome,
+            next_steps=next_steps,
+            blockers=blockers,
+            key_decisions=key_decisions,
+            active_files=active_files,
+        )
+        return _handoff(self._begun(owner, user, text, is_ended=True, has_handoff=True, notes=notes), is_crash=False)
+
     def end_session(self, session_id: str, *, agent: str | None = None) -> SessionSummary:
         """Ends a session without a hand-off, as when its goal is reached."""
         return self._summary(self._changed(session_id, optional_name(agent, "agent"), {}, is_ended=True))
@@ -133,6 +151,25 @@ class SessionManager(OfProject):
     def last_handoff(self, agent: str, *, user_id: str | None = None) -> Handoff | None:
         """Returns the hand-off that the next session of an agent will get, `None` if there is none."""
         return self._last_handoff(checked_name(agent, "agent"), optional_name(user_id, "user_id"))
+
+    def _begun(self, agent: str, user_id: str | None, goal: str, **state: Any) -> Record:
+        """Stores a new session, which is running unless `state` says otherwise."""
+        now = self._records.now()
+        micros = round(now.timestamp() * 1_000_000)
+        session_id = f"{digest(agent, user_id)}-{micros:016x}-{secrets.token_hex(4)}"
+        body = {
+            "agent": agent,
+            **({"user_id": user_id} if user_id else {}),
+            "goal": goal,
+            "started_at": now.isoformat(),
+            "updated_at": now.isoformat(),
+            "holder": self._records.holder,
+            "is_ended": False,
+            "has_handoff": False,
+            "notes": {},
+            **state,
+        }
+        return self._records.put(_key(session_id), body, actor=agent)
 
     @property
     def _records(self) -> Records:
@@ -231,6 +268,7 @@ class AsyncSessionManager(OfProjectAsync[SessionManager]):
     start_session = mirrored(SessionManager.start_session)
     update_session = mirrored(SessionManager.update_session)
     create_handoff = mirrored(SessionManager.create_handoff)
+    record_handoff = mirrored(SessionManager.record_handoff)
     end_session = mirrored(SessionManager.end_session)
     get_previous_sessions = mirrored(SessionManager.get_previous_sessions)
     get_quick_reload = mirrored(SessionManager.get_quick_reload)

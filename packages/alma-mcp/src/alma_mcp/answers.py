@@ -120,13 +120,14 @@ class Counts(_Answer):
 
 
 class Health(_Answer):
-    """State of the server. `opening` until the memory is loaded."""
+    """State of the server: `ok`, `opening` until the memory is loaded, or `failed` with the error. The next call tries again."""
 
     status: str
     version: str
     project_id: str
     embedder: str
     acts_as: str
+    error: str = ""
 
 
 class Explained(_Answer):

@@ -96,7 +96,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     http.add_argument(
         "--allowed-origin", action="append", default=[], metavar="ORIGIN", help="accept this Origin header; may be repeated"
     )
-    http.add_argument("--max-body", type=int, default=MAX_BODY, metavar="BYTES", help=f"largest request (default: {MAX_BODY})")
+    http.add_argument("--max-body", type=_bytes, default=MAX_BODY, metavar="BYTES", help=f"largest request (default: {MAX_BODY})")
     tokens = parser.add_argument_group(
         "tokens",
         f"Over HTTP each client needs a token. {TOKEN_VARIABLE} in the environment is the only one then, bound by --agent and --user-id.",
@@ -112,6 +112,12 @@ def _name(value: str) -> str:
     if not value.strip() or value in (ANY, NONE) or len(value) > 200 or not value.isprintable():
         raise argparse.ArgumentTypeError(f"{value!r} is not the name of an agent or a user")
     return value
+
+
+def _bytes(value: str) -> int:
+    if not value.isascii() or not value.isdigit() or len(value) > 18 or int(value) == 0:
+        raise argparse.ArgumentTypeError(f"{value[:200]!r} is not a number of bytes, 1 or more")
+    return int(value)
 
 
 def access_of(given: argparse.Namespace) -> Access:

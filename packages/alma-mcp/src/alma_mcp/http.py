@@ -13,6 +13,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from alma_mcp.bodies import WholeBody
 from alma_mcp.command import MAX_BODY
 from alma_mcp.tokens import Token
 
@@ -31,7 +32,8 @@ def http_app(
     """Returns the ASGI application that serves a server at `/mcp` to clients with one of the tokens, which are asked for at each request.
 
     A request from another origin is refused with 403, one for another host with 421, one without a valid token with 401, one that is too
-    large with 413. Loopback names are always allowed as hosts, and as origins. Each token acts as the agent and the user that it is bound to.
+    large with 413, one that takes too long to arrive with 408. Loopback names are always allowed as hosts, and as origins. Each token acts
+    as the agent and the user that it is bound to.
     """
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -42,7 +44,8 @@ def http_app(
         streamable_http_path=PATH, max_request_body_size=max_body, transport_security=security, session_idle_timeout=3600.0
     )
     authenticated = AuthenticationMiddleware(
-        AuthContextMiddleware(RequireAuthMiddleware(inner, [])), backend=BearerAuthBackend(_Verifier(tokens))
+        AuthContextMiddleware(RequireAuthMiddleware(WholeBody(inner, largest=max_body), [])),
+        backend=BearerAuthBackend(_Verifier(tokens)),
     )
     return _Guard(inner, authenticated, security)
 

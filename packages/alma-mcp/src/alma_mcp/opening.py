@@ -17,12 +17,18 @@ class Opening:
         self._lock = Lock()
         self._future: Future[ALMA] | None = None
         self._is_closed = False
+        self._failure = ""
 
     @property
     def is_open(self) -> bool:
         """True when calls do not wait."""
         future = self._future
         return future is not None and future.done() and future.exception() is None
+
+    @property
+    def failure(self) -> str:
+        """The error of the last try to open the memory that has ended; "" if it did not fail."""
+        return self._failure
 
     def start(self) -> "Future[ALMA]":
         """Begins to open the memory, unless that is under way or done."""
@@ -46,6 +52,10 @@ class Opening:
 
     def _run(self, future: "Future[ALMA]") -> None:
         try:
-            future.set_result(self._open())
+            opened = self._open()
         except BaseException as error:  # noqa: BLE001 - told to whoever waits
+            self._failure = str(error) or type(error).__name__
             future.set_exception(error)
+        else:
+            self._failure = ""
+            future.set_result(opened)

@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from alma.errors import AlmaError, MemoryNotFoundError, ValidationError
 from alma_mcp.access import ANY
 from alma_mcp.calls import Calls
-from alma_mcp.tools.upkeep import readable
+from alma_mcp.tools.upkeep import USER_PREFIX, readable
 
 JSON = "application/json"
 
@@ -71,7 +71,7 @@ def _agents(calls: Calls) -> dict[str, Any]:
     return {
         name: {"rules": rules[name].model_dump(mode="json") if name in rules else None, "memories": counts.get(name, {})}
         for name in names
-        if own != ANY or not name.startswith("user:")
+        if own != ANY or not name.startswith(USER_PREFIX)
     }
 
 

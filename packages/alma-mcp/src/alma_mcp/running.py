@@ -15,6 +15,7 @@ import anyio
 
 from alma.errors import ConfigurationError
 from alma_mcp.access import Access
+from alma_mcp.logs import log_in_lines
 from alma_mcp.opening import Opening
 from alma_mcp.server import create_server
 
@@ -30,6 +31,7 @@ GRACE_SECONDS = 5
 
 def serve_stdio(config: Path, *, profile: str, access: Access) -> None:
     """Serves one client on standard input and output, until that is closed."""
+    log_in_lines()
     opening = Opening(functools.partial(_open, config))
     server = create_server(opening, profile=profile, access=access)
     _collect_again()
@@ -60,12 +62,13 @@ def serve_http(
     from alma_mcp.http import LOOPBACK, PATH, http_app
     from alma_mcp.tokens import TokenFile
 
-    file = TokenFile(folder)
-    tokens = _chosen(file, token, access)
-    listener = _listening(host, port)
+    log_in_lines()
     opening = Opening(functools.partial(_open, config))
+    server = create_server(opening, profile=profile, access=access)
+    listener = _listening(host, port)
+    tokens = _chosen(TokenFile(folder), token, access)  # last: it may make one, and print it
     app = http_app(
-        create_server(opening, profile=profile, access=access),
+        server,
         tokens,
         allowed_hosts=allowed_hosts,
         allowed_origins=allowed_origins,
@@ -76,7 +79,13 @@ def serve_http(
     if shown not in LOOPBACK and not allowed_hosts:
         _tell("only requests for this machine are answered; name the host that clients use by --allowed-host")
     settings = uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE_SECONDS, server_header=False, ws="none"
+        app,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        server_header=False,
+        ws="none",
     )
     opening.start()
     _collect_again()

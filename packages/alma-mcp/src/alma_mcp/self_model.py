@@ -149,11 +149,11 @@ class SelfModel:
     """The self-model of one agent, for one user or for none."""
 
     def __init__(self, alma: "ALMA", agent: str, user_id: str | None, *, clock: Callable[[], datetime] | None = None) -> None:
-        from alma.integration import open_records  # the server answers before the core is loaded
+        from alma.integration import checked_name, open_records, optional_name  # the server answers before the core is loaded
 
-        self._alma, self._agent, self._user = alma, agent, user_id
+        self._alma, self._agent, self._user = alma, checked_name(agent, "agent"), optional_name(user_id, "user_id")
         self._records = open_records(alma, KIND)
-        self._key = hashlib.blake2b(f"{agent}\0{user_id or ''}".encode(), digest_size=16).hexdigest()
+        self._key = hashlib.blake2b(f"{self._agent}\0{self._user or ''}".encode(), digest_size=16).hexdigest()
         self._clock = clock or (lambda: datetime.now(UTC))
 
     def read(self) -> Graph:

@@ -30,6 +30,9 @@ OPERATIONS = {
 }
 """The operation of each method that is reported. `upsert_memory`: the caller does not choose whether a memory is new."""
 
+STEP_METHOD = "episode.step"
+"""The method of an operation that stored the lesson of one step. Its result is that memory."""
+
 _QUERIES = ("task", "query", "context", "action")
 _MARK = "reports_operations"
 """Attribute of a method that is reported already, by the class that it is inherited from."""

@@ -18,17 +18,26 @@ from alma_mcp.tools.arguments import Agent, MemoryId, UserId
 if TYPE_CHECKING:
     from alma import ALMA
 
+USER_PREFIX = "user:"
+"""Begins the names of users among those of agents, where memories are counted."""
+
 DryRun = Annotated[bool, Field(description="Only report what would happen.")]
 
 
 def stats(calls: Calls, agent: Agent = None) -> Counts:
     """Use to see how much is stored, by kind and by agent."""
-    found = calls.alma.get_stats(agent=calls.access.as_any_agent(agent))
+    who = calls.access
+    found = calls.alma.get_stats(agent=who.as_any_agent(agent))
+    own = {f"{USER_PREFIX}{who.user_id}"}
     return Counts(
         project_id=found.project_id,
         total=found.total,
         by_kind=found.by_kind,
-        by_agent=found.by_agent,
+        by_agent={
+            name: counts
+            for name, counts in found.by_agent.items()
+            if who.is_for_all_users or not name.startswith(USER_PREFIX) or name in own
+        },
         journal_records=found.journal_records,
         embedder=found.embedder,
     )
@@ -38,8 +47,10 @@ def health(calls: Calls) -> Health:
     """Use to see whether the memory works and whom you act as."""
     acts_as = str(calls.access)
     if not calls.opening.is_open:
+        failure = calls.opening.failure
         calls.opening.start()
-        return Health(status="opening", version=__version__, project_id="", embedder="", acts_as=acts_as)
+        status = "failed" if failure else "opening"
+        return Health(status=status, version=__version__, project_id="", embedder="", acts_as=acts_as, error=failure)
     found = calls.alma.get_stats()
     return Health(status="ok", version=__version__, project_id=found.project_id, embedder=found.embedder, acts_as=acts_as)
 
@@ -58,6 +69,8 @@ def forget(
     owner, user = who.as_any_agent(agent), who.as_user(user_id)
     if memory_ids is None:
         _refuse_for_one_user(who, "forget by policy")
+        if user is not None:
+            raise ValidationError("user_id goes with memory_ids: a policy reaches the memories of all users")
         return _forgotten(calls.alma.forget(owner, older_than_days, below_confidence, dry_run=dry_run))
     if owner is None:
         raise ValidationError("agent is missing: memories are forgotten by id for the agent that they belong to")

@@ -159,18 +159,16 @@ def handoff(
     from alma.session import SessionManager  # the server answers before the core is loaded
 
     who = calls.access
-    name = who.as_agent(agent)
-    manager = SessionManager(alma=calls.alma)
-    begun = manager.start_session(agent=name, goal=goal, user_id=who.as_user(user_id))
-    manager.create_handoff(
-        name,
-        begun.session_id,
-        last_action=last_action,
-        last_outcome=last_outcome,
+    stored = SessionManager(alma=calls.alma).record_handoff(
+        who.as_agent(agent),
+        goal,
+        last_action,
+        last_outcome,
+        user_id=who.as_user(user_id),
         next_steps=next_steps or [],
         blockers=blockers or [],
     )
-    return HandedOff(session_id=begun.session_id)
+    return HandedOff(session_id=stored.session_id)
 
 
 def _resumed(found: Checkpoint) -> Resumed:

@@ -20,7 +20,7 @@ from alma.memory.learn.learner import writing
 from alma.memory.learn.request import LearnRequest
 from alma.memory.recall import retrieve
 from alma.memory.room import Room
-from alma.memory.watching import SEARCH, UPSERT, Operation, reported
+from alma.memory.watching import SEARCH, STEP_METHOD, UPSERT, Operation, reported
 from alma.protocols import Write
 from alma.text import quoted
 from alma.types.episodes import Ending, EpisodeRecord, EpisodeStatus, Step
@@ -195,6 +195,16 @@ class RoomRecorder:
     def step(self, step: Step, *, is_lesson: bool) -> Step:
         """Stores a step, and the memory made of it, in one transaction."""
         step = self.room.store.redaction.value(step)
+        if not is_lesson:
+            return self._stored_step(step, is_lesson)[0]
+        self.room = self.room.latest
+        operation = Operation(UPSERT, STEP_METHOD, self.room.name, self.opened.agent)
+        with reported(self.room.store, operation):
+            kept, operation.result = self._stored_step(step, is_lesson)
+            return kept
+
+    def _stored_step(self, step: Step, is_lesson: bool) -> tuple[Step, Outcome | None]:
+        """Stores a step after those that are stored, and returns it with its memory."""
         while True:
             try:
                 return self._with_beginning(lambda: self._step(self._numbered(step), is_lesson))
@@ -267,7 +277,7 @@ class RoomRecorder:
                 version = 0
             write.put_record(LEASE, self.opened.id, lease_body(None, to_micros(at)), version=version)
 
-    def _step(self, step: Step, is_lesson: bool) -> Step:
+    def _step(self, step: Step, is_lesson: bool) -> tuple[Step, Outcome | None]:
         self._check_held()
         lesson = self._lesson(step) if is_lesson else None
         kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
@@ -280,7 +290,7 @@ class RoomRecorder:
             if lesson:
                 learner.add(lesson, passages, vectors, is_step=True)
         self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
-        return kept
+        return kept, lesson
 
     def _with_beginning(self, call: Callable[[], R]) -> R:
         """Makes a write together with the beginning, unless that is written. After a fork, parent or child may have written it."""

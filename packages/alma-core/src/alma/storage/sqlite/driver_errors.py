@@ -13,6 +13,8 @@ BUSY_SECONDS = 30.0
 
 _SIGNS_OF_DAMAGE = ("malformed", "not a database", "no such ", "Could not decode")
 
+_SIGNS_OF_NO_ACCESS = ("unable to open", "readonly")
+
 
 @contextmanager
 def storage_errors(path: Path, waits: Callable[[], float] | None = None) -> Iterator[None]:
@@ -66,4 +68,6 @@ def _operational(error: sqlite3.OperationalError, path: Path, waited: float) -> 
         return locked(path, waited)
     if any(sign in text for sign in _SIGNS_OF_DAMAGE):
         return CorruptStoreError(f"{path} is damaged ({text}); restore it from a backup")
+    if any(sign in text for sign in _SIGNS_OF_NO_ACCESS):
+        return StorageError(f"{path}: {text}; SQLite has to read and write it, and to write in its folder, also for a look")
     return StorageError(f"{path}: {text}")
