@@ -167,8 +167,8 @@ def llamaindex_lowest(session: nox.Session) -> None:
     """The wheel of alma-llamaindex with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-llamaindex/pyproject.toml:test"
-    ours = ["packages/alma-core", "packages/alma-llamaindex", "--no-sources"]
-    fresh = ["--reinstall-package", "alma-core", "--reinstall-package", "alma-llamaindex"]
+    ours = ["packages/alma-core", "packages/alma-harness", "packages/alma-llamaindex", "--no-sources"]
+    fresh = [option for name in ("core", "harness", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/llamaindex", PARALLEL)
@@ -208,9 +208,10 @@ def crewai_lowest(session: nox.Session) -> None:
     """The wheel of alma-crewai with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
     group = "packages/alma-crewai/pyproject.toml:test"
-    ours = ["packages/alma-core", "packages/alma-crewai", "--no-sources", "--reinstall-package", "alma-crewai"]
+    ours = ["packages/alma-core", "packages/alma-harness", "packages/alma-crewai", "--no-sources"]
+    fresh = [option for name in ("core", "harness", "crewai") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
-    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, "--group", group)
+    uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
     run_suites(session, "tests/crewai", PARALLEL)
 
 

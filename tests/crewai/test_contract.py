@@ -1,19 +1,16 @@
 """What every adapter promises, played by real crews."""
 
 import asyncio
-import copy
-import json
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from crewai import Agent, TaskOutput
 
 from alma import ALMA
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Call, HandOver, Played, Scene, Turn
-from crews import ALMAMemory, ScriptedLLM, agent, crew, task, tool
+from alma.testing.contracts.integration import Played, Scene
+from crew_scenes import agent_of, guarded
+from crews import ALMAMemory, ScriptedLLM, crew, task
+from framework_scenes import parted
 
 
 class Crews(IntegrationContract):
@@ -27,8 +24,8 @@ class Crews(IntegrationContract):
         memory = ALMAMemory(alma, **scene.options)
         models: list[ScriptedLLM] = []
         tasks = [
-            task(scene.task, _agent(scene, name, turns, models, self.is_native), **_guarded(scene))
-            for name, turns in _parts(scene.agent, scene.turns)
+            task(scene.task, agent_of(scene, name, turns, models, self.is_native), **guarded(scene))
+            for name, turns in parted(scene.agent, scene.turns)
         ]
         made = crew(*tasks, memory=memory)
         inputs = {"run_id": scene.run_id, "thread_id": scene.thread_id, "user_id": scene.user_id}
@@ -62,53 +59,3 @@ class TestCrewsWhoseModelWritesItsCalls(Crews):
 
     def test_calls_in_parallel_are_a_step_each(self, store: ALMA) -> None:
         pytest.skip("such a model makes one call at a time")
-
-
-def _parts(name: str, turns: Sequence[Turn]) -> list[tuple[str, list[Turn]]]:
-    """The turns of each agent. One that hands over ends its task by saying so."""
-    own: list[Turn] = []
-    for turn in turns:
-        if isinstance(turn, HandOver):
-            return [(name, [*own, "I hand over."]), *_parts(turn.agent, turn.turns)]
-        own.append(turn)
-    return [(name, own)]
-
-
-def _agent(scene: Scene, name: str, turns: Sequence[Turn], models: list[ScriptedLLM], is_native: bool) -> Agent:
-    model = ScriptedLLM(*((_reply if is_native else _text)(turn) for turn in turns), native=is_native)
-    models.append(model)
-    return agent(model, name, tools=[_tool(scene, function) for function in scene.tools], max_retry_limit=0)
-
-
-def _reply(turn: Turn) -> Any:
-    calls = (turn,) if isinstance(turn, Call) else turn
-    if not isinstance(calls, tuple):
-        return turn
-    return [
-        {"id": f"call_{number}", "type": "function", "function": {"name": call.tool, "arguments": dict(call.arguments)}}
-        for number, call in enumerate(calls)
-    ]
-
-
-def _text(turn: Turn) -> Any:
-    if isinstance(turn, Call):
-        return f"Thought: t\nAction: {turn.tool}\nAction Input: {json.dumps(dict(turn.arguments))}"
-    return f"Thought: I know\nFinal Answer: {turn}" if isinstance(turn, str) else turn
-
-
-def _tool(scene: Scene, function: Any) -> Any:
-    def cancelled(way: str) -> str:
-        """Is cancelled."""
-        raise asyncio.CancelledError
-
-    made = tool(function.__name__)(copy.copy(cancelled if scene.is_cancelled else function))
-    made.cache_function = lambda *_: False
-    return made
-
-
-def _guarded(scene: Scene) -> dict[str, Any]:
-    def guard(output: TaskOutput) -> tuple[bool, Any]:
-        reason = scene.guardrail(output.raw) if scene.guardrail else None
-        return (True, output.raw) if reason is None else (False, reason)
-
-    return {"guardrail": guard} if scene.guardrail else {}

@@ -400,22 +400,23 @@ def test_the_calls_of_the_interface_run_as_written(alma: ALMA) -> None:
     assert harness.setting.description
 
 
-def test_an_object_that_records_itself_is_refused_with_the_line_to_write(alma: ALMA) -> None:
-    crew = type("Crew", (), {"__module__": "crewai.crew"})()
-    agent = type("FunctionAgent", (type("BaseWorkflowAgent", (), {"__module__": "llama_index.core.agent"}),), {})()
-
-    with pytest.raises(ConfigurationError, match="attach_alma"):
-        create_harness("coding", "dev", alma, run=crew)
-    with pytest.raises(ConfigurationError, match=r"ALMAMemory\.from_defaults"):
-        create_harness("coding", "dev", alma, run=agent)
-
-
-def test_an_object_whose_adapter_is_missing_names_what_to_install(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "module", "adapter"),
+    [
+        ("Runnable", "langchain_core.runnables.base", "alma-langchain"),
+        ("BaseWorkflowAgent", "llama_index.core.agent.workflow.base_agent", "alma-llamaindex"),
+        ("BaseQueryEngine", "llama_index.core.base.base_query_engine", "alma-llamaindex"),
+        ("Crew", "crewai.crew", "alma-crewai"),
+        ("BaseAgent", "crewai.agents.agent_builder.base_agent", "alma-crewai"),
+    ],
+)
+def test_an_object_whose_adapter_is_missing_names_what_to_install(
+    alma: ALMA, monkeypatch: pytest.MonkeyPatch, name: str, module: str, adapter: str
+) -> None:
     monkeypatch.setattr("alma_harness.wrapped_agents.find_spec", lambda name: None)
-    chain = type("Runnable", (), {"__module__": "langchain_core.runnables.base"})()
 
-    with pytest.raises(MissingDependencyError, match="pip install alma-langchain"):
-        create_harness("coding", "dev", alma, run=chain)
+    with pytest.raises(MissingDependencyError, match=f"pip install {adapter}"):
+        create_harness("coding", "dev", alma, run=type(name, (), {"__module__": module})())
 
 
 def test_what_no_harness_runs_is_refused(alma: ALMA) -> None:

@@ -6,20 +6,19 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from llama_index.core import Settings
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.agent.workflow import AgentWorkflow
 from llama_index.core.base.response.schema import Response
-from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 from llama_index.core.query_engine import RetrieverQueryEngine, RetryQueryEngine
 
 from alma import ALMA
 from alma.testing import IntegrationContract
-from alma.testing.contracts.integration import Call, HandOver, Played, Scene, Turn
+from alma.testing.contracts.integration import Played, Scene
 from alma_llamaindex import ALMALearner, ALMAMemory, ALMARetriever
 from alma_llamaindex.testing import ScriptedLLM
+from llama_scenes import Guardrail, agents_of, script
 
 pytestmark = pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
 
@@ -65,73 +64,6 @@ def play(alma: ALMA, scene: Scene) -> Played:
     while not is_done.is_set() and not learner.flush(0.05):
         pass
     return Played(answer, error, prompts, learner.errors)
-
-
-def agents_of(scene: Scene, prompts: list[str]) -> list[FunctionAgent]:
-    """An agent for each that takes part, with its turns."""
-    names, parts, turns = [scene.agent], [list(scene.turns)], list(scene.turns)
-    while turns and isinstance(turns[-1], HandOver):
-        last = turns[-1]
-        names.append(last.agent)
-        turns = list(last.turns)
-        parts.append(turns)
-    return [
-        FunctionAgent(
-            name=name,
-            description=name,
-            llm=ScriptedLLM(script(part, prompts)),
-            tools=tools_of(scene),
-            can_handoff_to=[other for other in names if other != name],
-        )
-        for name, part in zip(names, parts, strict=True)
-    ]
-
-
-def script(turns: list[Turn], prompts: list[str]) -> Callable[[Any], Any]:
-    left = list(turns)
-
-    def answer(messages: Any) -> Any:
-        prompts.append("\n".join(message.content or "" for message in messages))
-        turn = left.pop(0)
-        if isinstance(turn, HandOver):
-            return [("handoff", {"to_agent": turn.agent, "reason": "it knows more"})]
-        if isinstance(turn, str | BaseException):
-            return turn
-        return [(call.tool, dict(call.arguments)) for call in ((turn,) if isinstance(turn, Call) else turn)]
-
-    return answer
-
-
-def tools_of(scene: Scene) -> list[Any]:
-    if not scene.is_cancelled:
-        return list(scene.tools)
-
-    async def deploy(way: str) -> str:
-        """Does not come back."""
-        await asyncio.Event().wait()
-        return ""
-
-    return [deploy]
-
-
-class Guardrail(BaseEvaluator):
-    """What sends answers back in LlamaIndex: the evaluator of a `RetryQueryEngine`."""
-
-    def __init__(self, complaint: Callable[[str], str | None]) -> None:
-        self._complaint = complaint
-
-    def _get_prompts(self) -> Any:
-        return {}
-
-    def _update_prompts(self, prompts: Any) -> None:
-        """It has none."""
-
-    def evaluate(self, query: Any = None, response: Any = None, **given: Any) -> EvaluationResult:
-        said = self._complaint(str(response))
-        return EvaluationResult(query=query, response=response, passing=said is None, feedback=said)
-
-    async def aevaluate(self, query: Any = None, response: Any = None, **given: Any) -> EvaluationResult:
-        return self.evaluate(query, response)
 
 
 def play_query(alma: ALMA, scene: Scene, complaint: Callable[[str], str | None]) -> Played:

@@ -8,7 +8,7 @@ import pytest
 
 from alma import ALMA
 from alma.errors import ConfigurationError
-from alma.integration import Options, Toolkit
+from alma.integration import Options, Toolkit, check_identity, taken
 from alma.integration.options import ToolkitArguments
 
 
@@ -51,6 +51,19 @@ def test_options_are_taken_out_of_other_arguments() -> None:
     given = {"top_k": 3, "name": "x"}
     assert Options.taken(given).top_k == 3
     assert given == {"name": "x"}
+
+
+def test_options_and_further_names_are_taken_as_they_are_given() -> None:
+    given = {"top_k": 3, "name": "x", "task_from": str}
+    assert taken(given, "task_from") == {"top_k": 3, "task_from": str}
+    assert given == {"name": "x"}
+
+
+def test_an_identity_that_is_not_optional_has_to_be_given() -> None:
+    check_identity(None, "agent")
+    check_identity("dev", "agent", is_optional=False)
+    with pytest.raises(ConfigurationError, match="agent"):
+        check_identity(None, "agent", is_optional=False)
 
 
 def test_a_toolkit_takes_the_arguments_that_adapters_hand_on(alma: ALMA) -> None:

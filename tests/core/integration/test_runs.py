@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from alma import ALMA, StorageError, ValidationError, Verdict
-from alma.integration import Integration, Learning, Options, RunContext, RunView, ToolUse, tool_use
+from alma import ALMA, MemoryScope, StorageError, ValidationError, Verdict
+from alma.integration import Integration, Learning, Options, RunContext, RunView, ToolUse, holding, tool_use
 
 DEPLOY = tool_use("deploy", {"way": "rolling"})
 
@@ -34,6 +34,17 @@ def integration(alma: ALMA, **options: Any) -> Integration:
 
 def raises(*_: object) -> Any:
     raise KeyError("mine")
+
+
+def test_a_lookup_leaves_out_what_other_agents_share_and_what_is_not_wanted(tmp_path: Path) -> None:
+    agents = {"dev": MemoryScope(inherit_from=["senior"]), "senior": MemoryScope(share_with=["dev"])}
+    with ALMA.open(tmp_path / "team", project_id="team", embedding_provider="hash", agents=agents) as team:
+        own = team.add_heuristic("dev", "Deploy auth", "roll out blue-green")
+        shared = team.add_heuristic("senior", "Deploy auth", "ask before noon")
+        found = integration(team).retrieve("Deploy auth", "dev", RunContext())
+        assert set(found.ids) == {own.id, shared.id}
+        assert integration(team).retrieve("Deploy auth", "dev", RunContext(), include_shared=False).ids == [own.id]
+        assert holding(found, (item for item in found.recalled if item.memory.id == shared.id)).ids == [shared.id]
 
 
 def test_a_run_that_nothing_happens_in_writes_nothing_before_its_end(alma: ALMA) -> None:

@@ -11,8 +11,9 @@ from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
 from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, ToolUsageFinishedEvent
 
 from alma import MemorySlice, Verdict
-from alma.integration import Run, VerdictSource, in_event_loop
+from alma.integration import Run, VerdictSource, holding, in_event_loop
 from alma_crewai import calls
+from alma_crewai.actors import Work
 from alma_crewai.records import Sight
 
 GOOD, BAD = 7, 4
@@ -30,7 +31,7 @@ class Attempt:
 
     `key` is CrewAI's id of the task, or of the agent where `agent.kickoff()` has no task; `agent_id` is that of the acting agent. A
     rehearsal is a task of `crew.test`: its score is its verdict, and without one nothing of it is stored. `outer` is the enclosing
-    attempt, `state` CrewAI's state of the crew's start.
+    attempt, `state` CrewAI's state of the crew's start. `work` is what CrewAI knows of it.
     """
 
     run: Run
@@ -41,6 +42,7 @@ class Attempt:
     is_rehearsal: bool
     outer: "Attempt | None"
     state: object
+    work: Work
     on_leave: list[Callable[[], object]] = field(default_factory=list)
     is_open: bool = True
     error: str | None = None
@@ -48,6 +50,16 @@ class Attempt:
     _is_approved: bool | None = None
     _is_accepted: bool = False
     _score: float | None = None
+
+    @property
+    def agent(self) -> str:
+        """The agent whose attempt it is, by ALMA's name."""
+        return self.run.agent
+
+    @property
+    def is_harnessed(self) -> bool:
+        """True for a part of a run that a harness began."""
+        return False
 
     def recalled(self, sight: Sight) -> tuple[MemorySlice, str]:
         """Returns the visible memories for the task, and their notes. They are looked up once, however often a guardrail sends the agent
@@ -59,8 +71,7 @@ class Attempt:
                 self._found = integration.retrieve(self.run.task, self.run.agent, self.run.context)
         found = sight.of(self._found)
         shown = {*self.run.memories.ids, *found.ids}  # a slice asks for each of its scopes
-        items = tuple(item for item in self._found.recalled if item.memory.id in shown)
-        self.run.show(self._found.model_copy(update={"recalled": items}))
+        self.run.show(holding(self._found, (item for item in self._found.recalled if item.memory.id in shown)))
         return found.fitted(integration.options.max_tokens)
 
     def take(self, event: object) -> None:
@@ -69,7 +80,7 @@ class Attempt:
             return
         match event:
             case ToolFailureDetectedEvent() | ToolUsageFinishedEvent():
-                calls.report(self.run, event)
+                calls.report(self.run, self.work, event)
             case LLMGuardrailCompletedEvent():
                 self._is_approved = event.success
                 if not event.success:

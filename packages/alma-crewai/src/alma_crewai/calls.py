@@ -9,6 +9,7 @@ from crewai.tools.tool_failure import ToolFailure, ToolFailureReason
 from crewai.utilities.string_utils import sanitize_tool_name
 
 from alma.integration import Run, ToolUse, tool_use
+from alma_crewai.actors import Work
 
 OWN_TOOLS = {"search_memory", "save_to_memory"}
 """Memory tools: CrewAI's, and those that `alma_crewai.tools` created. Their success says nothing about how the task was done."""
@@ -21,11 +22,11 @@ NO_COWORKER, COWORKER_FAILED = "Error executing tool. coworker mentioned not fou
 failure."""
 
 
-def report(run: Run, event: ToolFailureDetectedEvent | ToolUsageFinishedEvent) -> None:
+def report(run: Run, work: Work, event: ToolFailureDetectedEvent | ToolUsageFinishedEvent) -> None:
     """Reports a call that failed or returned. For a failure, CrewAI also sends the event of a finished call, which is left out."""
     if event.tool_name in OWN_TOOLS or (isinstance(event, ToolUsageFinishedEvent) and event.failure is not None):
         return
-    use = _use(run, event.tool_name, _readable(event.tool_args))
+    use = _use(run, work, event.tool_name, _readable(event.tool_args))
     if isinstance(event, ToolUsageFinishedEvent):
         _returned(run, use, event)
     elif event.failure.reason is ToolFailureReason.USAGE_LIMIT:
@@ -47,9 +48,8 @@ def _returned(run: Run, use: ToolUse, event: ToolUsageFinishedEvent) -> None:
         run.tool_returned(use, "" if is_delegated else event.output, seconds=took)
 
 
-def _use(run: Run, name: str, given: Mapping[str, Any]) -> ToolUse:
+def _use(run: Run, work: Work, name: str, given: Mapping[str, Any]) -> ToolUse:
     run.model_said(json.dumps(given, default=str))
-    work = run.context.context
     tools = [*(getattr(work.task, "tools", None) or ()), *(getattr(work.agent, "tools", None) or ())]
     schemas = (tool.args_schema.model_json_schema() for tool in tools if sanitize_tool_name(tool.name) == name)
     return tool_use(name, given, schema=next(schemas, None), task=run.task)

@@ -1,12 +1,14 @@
 """The open recorders of memories and listeners, and the choice of one for a task."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import replace
 from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from alma import ALMA, ConfigurationError
-from alma.integration import Identity, Integration, OptionArguments, Options, RunReport
+from alma.integration import Identity, Integration, OptionArguments, Options, Run, RunContext, RunReport
 from alma_crewai.actors import role_of
 from alma_crewai.attempt import Attempt
 
@@ -28,6 +30,9 @@ class Recorder:
     """Records the work of agents in crews: a memory's recorder for agents that recall from it, a listener's for agents without such a
     memory."""
 
+    attempt_of: Callable[..., Attempt] = Attempt
+    """Makes an attempt of a run."""
+
     def __init__(self, alma: ALMA, settings: Settings) -> None:
         options = Options.taken({**settings})
         if options.inject == "system":
@@ -39,6 +44,15 @@ class Recorder:
         self.settings = settings
         self.is_closed = False
         self.attempts: set[Attempt] = set()
+
+    def run(self, task: str, context: RunContext, giver: Attempt | None) -> Run:
+        """Begins the run of an attempt. Delegated work is for the user of the delegating agent, `giver`."""
+        if giver is not None and giver.run.integration is self.integration:
+            context = replace(context, pinned=giver.run.context.pinned)
+        else:
+            context = self.integration.pinned(context)
+        ids = {name: str(found) for name in ("run_id", "thread_id") if (found := context.find(name)) is not None}
+        return self.integration.run(task, context=context, **ids)
 
     def close(self) -> None:
         """Ends live attempts without a verdict."""
@@ -68,6 +82,8 @@ class Reporting:
         return self._recorder.integration.flush(timeout)
 
 
+HARNESSED: ContextVar[Recorder | None] = ContextVar("alma_crewai_harnessed", default=None)
+"""The recorder of the run that a harness began in this context."""
 OPEN: WeakKeyDictionary[Recorder, bool] = WeakKeyDictionary()
 """The recorders that receive tasks, in the order in which they were opened, each with whether it is a listener's."""
 LOCK = RLock()
@@ -78,8 +94,10 @@ def recorder_for(agent: Any) -> Recorder | None:
     """Returns the recorder of the memory in force, else that of the listener created last. Never two for one task.
 
     An agent's own memory takes precedence over its crew's; behind a scope or a slice, it is the memory itself. The agents by which CrewAI
-    plans and evaluates are in no crew, so they are not recorded.
+    plans and evaluates are in no crew, so they are not recorded. In a harness all belongs to its run.
     """
+    if (harnessed := HARNESSED.get()) is not None:
+        return harnessed
     crew = getattr(agent, "crew", None)
     memory = getattr(agent, "memory", None) or getattr(crew, "_memory", None)
     own = getattr(getattr(memory, "_memory", None) or memory, "recorder", None)

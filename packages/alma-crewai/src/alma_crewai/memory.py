@@ -173,7 +173,9 @@ class ALMAMemory(Reporting, Memory):
 
     def _attempt_of(self, asked: MemoryRetrievalStartedEvent, query: str) -> Attempt | None:
         """Returns the attempt that this recall is for: the task's, or one that begins with it where an agent has no task."""
-        attempt = self._attempt()
+        innermost, attempt = current(), self._attempt()
+        if innermost is not None and innermost.is_harnessed:
+            return innermost
         if asked.task_id is not None:
             return attempt if attempt is not None and attempt.key == asked.task_id else None
         if asked.agent_id is None or self._recorder not in OPEN:
@@ -200,7 +202,7 @@ class ALMAMemory(Reporting, Memory):
     def _acting(self) -> str:
         """Returns who writes or searches: the acting agent, else the default one."""
         attempt = current()
-        return attempt.run.agent if attempt is not None else self._storage.agent
+        return attempt.agent if attempt is not None else self._storage.agent
 
 
 def attach_alma(crew: Crew, alma: ALMA, **settings: Unpack[Settings]) -> ALMAMemory:

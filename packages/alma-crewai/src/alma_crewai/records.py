@@ -7,6 +7,7 @@ from typing import Any
 from crewai.memory.types import MemoryRecord
 
 from alma import MemorySlice
+from alma.integration import holding
 from alma.types import AnyMemory
 from alma.types.prompt import note
 
@@ -66,7 +67,7 @@ class Sight:
 
     def of(self, found: MemorySlice) -> MemorySlice:
         """Returns those of the found memories that it may see."""
-        return found.model_copy(update={"recalled": tuple(item for item in found.recalled if self.has(item.memory))})
+        return holding(found, (item for item in found.recalled if self.has(item.memory)))
 
 
 def filed(record: MemoryRecord) -> dict[str, Any]:

@@ -74,4 +74,4 @@ def _context() -> RunContext:
 
 def _acting(context: RunContext) -> str:
     attempt = current()
-    return attempt.run.agent if attempt is not None else role_of(context)
+    return attempt.agent if attempt is not None else role_of(context)

@@ -4,7 +4,6 @@ CrewAI passes its events to a pool of threads, in no certain order, and some aft
 context that emits them, in order, before anything else happens, so that the lessons of a task are known when the next one begins.
 """
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -32,18 +31,14 @@ def begin(
     Delegated work is for the user of the delegating agent, and a rehearsal if that is one.
     """
     _drop_leftovers(key, context.context.crew if kind == "task" else None)
-    outer, integration, made = current(), recorder.integration, None
+    outer, made = current(), None
     giver = outer if kind == "delegated" else None
-    with integration.guard("a task could not be followed"):
-        if giver is not None and giver.run.integration is integration:
-            context = replace(context, pinned=giver.run.context.pinned)
-        else:
-            context = integration.pinned(context)
-        ids = {name: str(found) for name in ("run_id", "thread_id") if (found := context.find(name)) is not None}
+    with recorder.integration.guard("a task could not be followed"):
         state = crewai_event_bus.runtime_state if _runtime_scope_depth.get() > 0 else None
-        run = integration.run(task, context=context, **ids)
-        is_rehearsal = is_rehearsal or (giver is not None and giver.is_rehearsal)
-        made = Attempt(run, recorder.attempts.discard, key, agent_id, kind, is_rehearsal, outer, state)
+        run, is_rehearsal = recorder.run(task, context, giver), is_rehearsal or (giver is not None and giver.is_rehearsal)
+        made = recorder.attempt_of(
+            run, recorder.attempts.discard, key, agent_id, kind, is_rehearsal, outer, state, context.context
+        )
         if outer is None:
             leave_ended()
             made.on_leave.append(partial(reset_stream_sinks, add_stream_sink(partial(_hear, made))))
@@ -60,7 +55,7 @@ def _drop_leftovers(key: str = "", crew: object = None) -> None:
     """
     while (attempt := current()) is not None:
         is_over = attempt.state is not None and attempt.state is not crewai_event_bus.runtime_state
-        if not is_over and attempt.key != key and (crew is None or attempt.run.context.context.crew is not crew):
+        if not is_over and attempt.key != key and (crew is None or attempt.work.crew is not crew):
             return
         attempt.abandon("cut short without a word")
 

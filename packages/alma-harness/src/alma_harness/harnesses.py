@@ -43,7 +43,8 @@ class Harness:
     `agent` is the name whose memory is used. `run` is the agent itself: a function, a coroutine function or a generator of either kind,
     called with the prompt, and with the setting's tools by name if it takes two arguments; calls of these are steps of the run. A
     parameter annotated with `alma.integration.Run` is given the run, to report corrections, hand-offs and calls of tools of its own.
-    It may also be an agent of PydanticAI, of the OpenAI Agents SDK or of smolagents, with its own tools: it is given the prompt.
+    It may also be an agent of PydanticAI, the OpenAI Agents SDK, smolagents, LangChain, LlamaIndex or CrewAI, with its own tools: it is
+    given the prompt.
     Without `run`, a run returns the prompt and an open episode, and `post_run` ends it. `options` are those of `alma.integration.Options`.
     """
 

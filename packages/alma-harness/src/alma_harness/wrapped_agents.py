@@ -5,35 +5,29 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from alma.errors import ConfigurationError, MissingDependencyError
+from alma.errors import MissingDependencyError
 
 DRIVERS = {
     ("pydantic_ai", "AbstractAgent"): "alma_harness.pydantic_ai_agent",
     ("agents", "Agent"): "alma_harness.openai_agent",
     ("smolagents", "MultiStepAgent"): "alma_harness.smolagents_agent",
     ("langchain_core", "Runnable"): "alma_langchain.harnessing",
+    ("llama_index", "BaseWorkflowAgent"): "alma_llamaindex.harnessing",
+    ("llama_index", "AgentWorkflow"): "alma_llamaindex.harnessing",
+    ("llama_index", "BaseQueryEngine"): "alma_llamaindex.harnessing",
+    ("crewai", "Crew"): "alma_crewai.harnessing",
+    ("crewai", "BaseAgent"): "alma_crewai.harnessing",
 }
 """The module that has `driven`, by the package and the class."""
-
-BY_THEMSELVES = {
-    ("llama_index", "BaseWorkflowAgent"): "agent.run(user_msg=…, memory=alma_llamaindex.ALMAMemory.from_defaults(alma, agent=…))",
-    ("llama_index", "AgentWorkflow"): "agent.run(user_msg=…, memory=alma_llamaindex.ALMAMemory.from_defaults(alma, agent=…))",
-    ("crewai", "Crew"): "alma_crewai.attach_alma(crew, alma)",
-    ("crewai", "BaseAgent"): "Crew(agents=[…], tasks=[…], memory=alma_crewai.ALMAMemory(alma))",
-}
-"""What to write instead, for objects that begin and end their runs themselves."""
 
 
 def driven(agent: Any) -> Callable[..., Any] | None:
     """Returns the function that runs an agent of a known framework, called with the prompt and the `Run`; `None` for any other object.
 
-    No framework is imported but that of the object. `MissingDependencyError` if its adapter is not installed; `ConfigurationError` for an
-    object that an adapter follows without a harness, with the line to write.
+    No framework is imported but that of the object. `MissingDependencyError` if its adapter is not installed.
     """
     for each in type(agent).__mro__:
         known = each.__module__.partition(".")[0], each.__name__
-        if known in BY_THEMSELVES:
-            raise ConfigurationError(f"a harness does not run a {type(agent).__name__}; write {BY_THEMSELVES[known]}")
         if known in DRIVERS:
             found: Callable[..., Any] = _module(DRIVERS[known]).driven(agent)
             return found

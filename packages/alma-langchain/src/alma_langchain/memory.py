@@ -9,7 +9,7 @@ from langchain_core.load.serializable import Serializable
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from alma import ALMA
-from alma.integration import MOST_TOKENS, Identity, Options, Run
+from alma.integration import MOST_TOKENS, Identity, Run, taken
 from alma_langchain.classic import NotedDocuments, Notes
 from alma_langchain.handler import ALMACallbackHandler, AsyncALMACallbackHandler
 from alma_langchain.misplaced import misplaced
@@ -55,8 +55,7 @@ class ALMAMemory(Recording, BaseMemory):
     _integration: Recorder = PrivateAttr()
 
     def __init__(self, alma: ALMA, *, agent: Identity, **given: Any) -> None:
-        options = {name: given.pop(name) for name in (Options.names() | {"task_from"}) & given.keys()}
-        recorder = Recorder(alma, agent=agent, **options)
+        recorder = Recorder(alma, agent=agent, **taken(given, "task_from"))
         Serializable.__init__(self, alma=alma, agent=agent, **given)
         self._integration = recorder
 

@@ -11,17 +11,7 @@ from pydantic import ConfigDict, Field, SkipValidation, model_validator
 
 from alma import MemoryType
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
-from alma.integration import (
-    Identity,
-    Scope,
-    check_identity,
-    check_score,
-    checked_alma,
-    checked_count,
-    document_metadata,
-    identified,
-    required,
-)
+from alma.integration import Identity, Integration, Options, checked_count, document_metadata
 from alma.types.prompt import note
 from alma.types.slice import MemorySlice
 from alma_langchain.recorder import run_context
@@ -59,11 +49,8 @@ class ALMARetriever(BaseRetriever):
     @model_validator(mode="after")
     def _is_usable(self) -> Self:
         try:
-            checked_alma(self.alma)
             checked_count(self.k, "k")
-            check_score(self.min_score)
-            for name in ("agent", "user_id", "tenant_id"):
-                check_identity(getattr(self, name), name)
+            self._integration()
         except (ConfigurationError, ScopeViolationError, ValidationError) as error:  # pydantic expects a ValueError
             raise ValueError(str(error)) from error
         known = set(map(str, MemoryType))
@@ -91,21 +78,18 @@ class ALMARetriever(BaseRetriever):
 
     def _found(self, query: str, metadata: dict[str, Any], k: int, filter: Any = None) -> list[Document]:  # noqa: A002 - LangChain's name
         limit, wanted = checked_count(k, "k"), self.filter if filter is None else filter
-        context = run_context(metadata=metadata)
-        scope = Scope(self.alma, user_id=self.user_id, tenant_id=self.tenant_id)
-        found = scope.project(context).retrieve(
-            task=query,
-            agent=required(identified(self.agent, "agent", context), "agent"),
-            top_k=limit if wanted is None else max(limit, MOST_FILTERED),
-            user_id=scope.user(context),
-            include_shared=self.include_shared,
-        )
+        integration, context = self._integration(), run_context(metadata=metadata)
+        most = limit if wanted is None else max(limit, MOST_FILTERED)
+        agent = integration.agent_of(context)
+        found = integration.retrieve(query, agent, context, top_k=most, include_shared=self.include_shared)
         return [each for each in memory_to_documents(found) if self._is_wanted(each) and _matches(each, wanted)][:limit]
 
+    def _integration(self) -> Integration:
+        options = Options(user_id=self.user_id, tenant_id=self.tenant_id, min_score=self.min_score)
+        return Integration(self.alma, agent=self.agent, options=options)
+
     def _is_wanted(self, document: Document) -> bool:
-        if self.memory_types is not None and document.metadata["memory_type"] not in self.memory_types:
-            return False
-        return self.min_score is None or document.metadata["score"] >= self.min_score
+        return self.memory_types is None or document.metadata["memory_type"] in self.memory_types
 
 
 def memory_to_documents(memories: MemorySlice) -> list[Document]:

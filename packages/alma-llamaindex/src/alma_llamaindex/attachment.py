@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from alma import ALMA, ConfigurationError
-from alma.integration import Bounded, Identity, Integration, OptionArguments, Options, Run, check_identity
+from alma.integration import Bounded, Identity, Integration, Options, Run, check_identity
 from alma_llamaindex.handler import LEARNERS
 from alma_llamaindex.learner import ALMALearner
 
@@ -24,7 +24,8 @@ class Attachment:
     """
 
     def __init__(self, alma: ALMA | None, agent: Identity, options: Mapping[str, Any], project: str = "") -> None:
-        self.agent = checked_agent(agent)
+        check_identity(agent, "agent", is_optional=False)  # the owner of memories has no default
+        self.agent = agent
         self.options = dict(options)
         self.tokenizer_fn: Tokenizer | None = None
         self.answered = Bounded[str, tuple[object, Run]](MOST_KEPT)
@@ -73,16 +74,3 @@ class Attachment:
             raise ConfigurationError("a memory whose agent is a function cannot be pickled; name the agent")
         plain = {name: value for name, value in self.options.items() if not callable(value)}
         return Attachment, (None, self.agent, plain, self._project)
-
-
-def taken(given: dict[str, Any]) -> OptionArguments:
-    """Takes the options out of a call's keyword arguments and leaves the others."""
-    return {name: given.pop(name) for name in Options.names() & given.keys()}  # type: ignore[return-value]  # they are no others
-
-
-def checked_agent(agent: Identity) -> Identity:
-    """Returns the agent. `ConfigurationError` if there is none: the owner of memories has no default."""
-    check_identity(agent, "agent")
-    if agent is None:
-        raise ConfigurationError("agent must be a name or a function, not None")
-    return agent

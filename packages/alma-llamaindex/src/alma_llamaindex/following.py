@@ -2,7 +2,7 @@
 
 import time
 from asyncio import CancelledError
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import BoundArguments
 from typing import Any
@@ -10,8 +10,7 @@ from typing import Any
 from llama_index.core.tools import BaseTool, ToolOutput
 
 from alma import ALMA, MemorySlice
-from alma.integration import Integration, Run, RunContext, tool_use
-from alma.types.recalled import Recalled
+from alma.integration import Integration, Run, RunContext, holding, tool_use
 from alma.types.tags import without_citations
 from alma_llamaindex import spans
 from alma_llamaindex.spans import Kind
@@ -28,13 +27,14 @@ Call = tuple[str, object, ToolOutput | BaseException, float]
 class Line:
     """The record of a run in one project. `agent` names the run's first agent; with `names`, only the parts of these agents count.
 
-    `owner` is the object that connected the run to the project.
+    `owner` is the object that connected the run to the project. `is_ended_here` is false for a run that a harness began and ends.
     """
 
     run: Run
     agent: str
     names: frozenset[str] | None = None
     owner: object = None
+    is_ended_here: bool = True
 
 
 @dataclass(slots=True)
@@ -197,15 +197,16 @@ class Followed:
         text = spans.output_of(result)
         for line in self.lines.values():
             line.run.model_said(text)
-            line.run.end_soon(text, error=error, is_judged=is_judged, result=spans.result_of(result))
+            if line.is_ended_here:
+                line.run.end_soon(text, error=error, is_judged=is_judged, result=spans.result_of(result))
 
     def leave(self, *projects: ALMA) -> None:
         """Ends the run for projects where it was cut short. If its context was serialised, it is suspended and can be resumed."""
-        for run in [self.lines.pop(alma).run for alma in projects if alma in self.lines]:
+        for line in [self.lines.pop(alma) for alma in projects if alma in self.lines]:
             if self.is_written_down:
-                run.suspend_soon()
-            else:
-                run.end_soon(error=CancelledError(), reason=CUT_SHORT)
+                line.run.suspend_soon()
+            elif line.is_ended_here:
+                line.run.end_soon(error=CancelledError(), reason=CUT_SHORT)
 
     def waits(self) -> None:
         """Records that a tool waits for an event. If the context is serialised, another process may continue."""
@@ -264,8 +265,3 @@ def followed_from(kind: Kind, instance: object, given: BoundArguments) -> Follow
 def names_in(context: RunContext, integration: Integration) -> RunContext:
     """Returns a context with only the names, looked up now, so that later writes keep no object of LlamaIndex alive."""
     return RunContext(pinned=integration.pinned(context).pinned)
-
-
-def holding(memories: MemorySlice, items: Iterable[Recalled]) -> MemorySlice:
-    """Returns a slice with these of its memories."""
-    return memories.model_copy(update={"recalled": tuple(items)})

@@ -1,4 +1,4 @@
-"""The one span handler of the process: on LlamaIndex's dispatcher while at least one learner is installed.
+"""The one span handler of the process: on LlamaIndex's dispatcher while a learner is installed, or a harness runs an agent.
 
 It does not search projects or agents: a run is connected to a project by the memory that it asks, or by an agent's name.
 """
@@ -7,7 +7,7 @@ import atexit
 import threading
 import time
 from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from inspect import BoundArguments
@@ -52,6 +52,8 @@ class RunSpan:
 
 CUSTOM: ContextVar[RunSpan | None] = ContextVar("alma_llamaindex_custom", default=None)
 """The run of the user's own code that the caller is part of."""
+EXPECTED: ContextVar[dict[int, Followed] | None] = ContextVar("alma_llamaindex_expected", default=None)
+"""Runs that a harness is about to begin, by the id of the agent or engine."""
 
 
 class SpanHandler(BaseSpanHandler[Any]):
@@ -93,8 +95,10 @@ class SpanHandler(BaseSpanHandler[Any]):
         span: RunSpan | None = None
         with LEARNERS.guard():
             streams.end_unread()
-            kind = spans.kind_of(method, instance)
-            if kind is not None and (kind in (Kind.AGENT, Kind.WORKFLOW) or (around is None and LEARNERS.want(kind))):
+            kind, expected = spans.kind_of(method, instance), EXPECTED.get()
+            if kind is not None and expected is not None and id(instance) in expected:
+                span = RunSpan(method, expected.pop(id(instance)))
+            elif kind is not None and (kind in (Kind.AGENT, Kind.WORKFLOW) or (around is None and LEARNERS.want(kind))):
                 span = RunSpan(method, followed_from(kind, instance, bound_args))
             elif around is not None:
                 span = self._inside(around, method, bound_args, instance, tags)
@@ -167,6 +171,7 @@ class Learners:
 
     def __init__(self) -> None:
         self._by: dict[Hashable, tuple[ALMALearner, ...]] = {}
+        self._harnessed = 0
         self._changing = threading.RLock()
 
     def known(self, key: Hashable = None) -> "list[ALMALearner]":
@@ -186,9 +191,7 @@ class Learners:
         with self._changing:
             for key in _keys_of(learner):
                 self._by[key] = (*self._by.get(key, ()), learner)
-            dispatcher = get_dispatcher()
-            if HANDLER not in dispatcher.span_handlers:
-                dispatcher.add_span_handler(HANDLER)
+            _attach()
 
     def remove(self, learner: "ALMALearner") -> None:
         """Removes a learner. If it was the last of its project, the live runs of the project are cut short."""
@@ -200,10 +203,22 @@ class Learners:
             if not self.known(learner.alma):
                 for followed in HANDLER.going_on():
                     followed.leave(learner.alma)
-            if not self._by:
-                dispatcher = get_dispatcher()
-                dispatcher.span_handlers = [handler for handler in dispatcher.span_handlers if handler is not HANDLER]
-                HANDLER.open_spans.clear()
+            self._detach_if_unused()
+
+    @contextmanager
+    def expecting(self, agent: object, followed: Followed) -> Iterator[None]:
+        """Follows the run of an agent or an engine that a harness begins in the block, with or without a learner."""
+        with self._changing:
+            self._harnessed += 1
+            _attach()
+        token = EXPECTED.set({id(agent): followed})
+        try:
+            yield
+        finally:
+            EXPECTED.reset(token)
+            with self._changing:
+                self._harnessed -= 1
+                self._detach_if_unused()
 
     def take(self, followed: Followed) -> bool:
         """Connects a run to the learners that name the agent whose turn begins. Returns whether the run is recorded, now or later.
@@ -220,6 +235,18 @@ class Learners:
         last = next(reversed(self._by.get(None, ())), None)
         return nullcontext() if last is None else last.integration.guard("a run of LlamaIndex could not be followed")
 
+    def _detach_if_unused(self) -> None:
+        if not self._by and not self._harnessed:
+            dispatcher = get_dispatcher()
+            dispatcher.span_handlers = [handler for handler in dispatcher.span_handlers if handler is not HANDLER]
+            HANDLER.open_spans.clear()
+
+
+def _attach() -> None:
+    dispatcher = get_dispatcher()
+    if HANDLER not in dispatcher.span_handlers:
+        dispatcher.add_span_handler(HANDLER)
+
 
 def _keys_of(learner: "ALMALearner") -> set[Hashable]:
     kinds = {Kind.CHAT} | ({Kind.QUERY} if learner.query_engines else set()) | ({Kind.WORKFLOW} if learner.agents else set())
@@ -227,7 +254,7 @@ def _keys_of(learner: "ALMALearner") -> set[Hashable]:
 
 
 HANDLER = SpanHandler()
-"""On the dispatcher only after a learner is installed."""
+"""On the dispatcher only while it is needed."""
 LEARNERS = Learners()
 
 

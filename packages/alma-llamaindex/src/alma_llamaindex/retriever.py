@@ -11,13 +11,12 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from alma import ALMA, ConfigurationError, MemorySlice, MemoryType
-from alma.integration import Identity, checked_alma, checked_time, document_metadata
+from alma.integration import Identity, checked_alma, checked_time, document_metadata, holding, taken
 from alma.text import quoted, storable
 from alma.types.prompt import note
 from alma.types.recalled import Recalled
 from alma.types.tags import parts_of
-from alma_llamaindex.attachment import Attachment, taken
-from alma_llamaindex.following import holding
+from alma_llamaindex.attachment import Attachment
 from alma_llamaindex.handler import HANDLER, RunSpan
 from alma_llamaindex.learner import ALMALearner, checked_names
 from alma_llamaindex.spans import ENGINES, Kind
@@ -87,7 +86,7 @@ class ALMARetriever(BaseRetriever):
         )  # kinds are already limited separately
         wanted = min(top_k * WIDER, WIDEST) if is_narrow else top_k
         found = self._wanted(integration.retrieve(task, integration.agent_of(context), context, top_k=wanted), top_k)
-        if span is not None and learner is not None:
+        if span is not None and (learner is not None or span.followed.run_of(self._held.alma) is not None):
             found = self._shown(found, span, learner)
         return nodes_of(found, with_tags=self._with_tags)
 
@@ -113,14 +112,15 @@ class ALMARetriever(BaseRetriever):
             and (self._until is None or memory.seen_at < self._until)
         )
 
-    def _shown(self, found: MemorySlice, span: RunSpan, learner: ALMALearner) -> MemorySlice:
+    def _shown(self, found: MemorySlice, span: RunSpan, learner: ALMALearner | None) -> MemorySlice:
         """Returns what is shown in a followed run. A query engine's answer can be one, too."""
-        followed = span.followed
-        if followed.kind is not Kind.QUERY:
+        followed, alma = span.followed, self._held.alma
+        line = followed.lines.get(alma)
+        if followed.kind is not Kind.QUERY or (line is not None and not line.is_ended_here):
             is_in_prompt = span.is_in_tool and not span.is_in(*ENGINES) and followed.kind is not Kind.CUSTOM
-            return followed.shown_beside(learner.alma, found, is_in_prompt=is_in_prompt)
-        if learner.query_engines and followed.task:
-            line = followed.lines.get(learner.alma) or followed.begin(self._held.integration(learner))
+            return followed.shown_beside(alma, found, is_in_prompt=is_in_prompt)
+        if learner is not None and learner.query_engines and followed.task:
+            line = line or followed.begin(self._held.integration(learner))
             line.run.show_beside(found)
         return found
 

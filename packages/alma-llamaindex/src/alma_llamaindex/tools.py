@@ -7,8 +7,7 @@ from llama_index.core.tools import FunctionTool
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from alma import ALMA
-from alma.integration import Identity, Tool, Toolkit, ToolkitArguments
-from alma_llamaindex.attachment import checked_agent
+from alma.integration import Identity, Tool, Toolkit, ToolkitArguments, check_identity
 from alma_llamaindex.handler import HANDLER
 from alma_llamaindex.spans import MEMORY_TOOLS
 
@@ -23,7 +22,8 @@ class ALMAToolSpec(BaseToolSpec):
     spec_functions = list(MEMORY_TOOLS)  # noqa: RUF012 - so the framework declares it
 
     def __init__(self, alma: ALMA, agent: Identity, **options: Unpack[ToolkitArguments]) -> None:
-        self._toolkit = Toolkit(alma, agent=checked_agent(agent), context=HANDLER.context_here, **options)
+        check_identity(agent, "agent", is_optional=False)
+        self._toolkit = Toolkit(alma, agent=agent, context=HANDLER.context_here, **options)
 
     def to_tool_list(self, *given: Any, **options: Any) -> list[FunctionTool]:
         """Returns the tools."""

@@ -20,7 +20,9 @@ from alma.integration.options import (
     ToolkitArguments,
     check_score,
     default_tool_outcome,
+    taken,
 )
+from alma.integration.parts import holding
 from alma.integration.run import Run, noted_on
 from alma.integration.scope import Scope
 from alma.integration.toolkit import Tool, Toolkit
@@ -91,6 +93,7 @@ __all__ = [
     "defused",
     "document_metadata",
     "fenced",
+    "holding",
     "identified",
     "in_event_loop",
     "named_call",
@@ -101,6 +104,7 @@ __all__ = [
     "optional_text",
     "required",
     "strategy_of",
+    "taken",
     "tool_use",
     "tool_verdict",
     "tools_succeeded",

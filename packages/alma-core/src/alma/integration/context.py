@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from alma.errors import ValidationError
+from alma.errors import ConfigurationError, ValidationError
 from alma.memory.arguments import checked_name
 
 
@@ -44,8 +44,10 @@ def identified(given: Identity, name: str, context: RunContext) -> str | None:
     return checked_name(str(found) if is_number(found) else found, name)
 
 
-def check_identity(value: object, name: str) -> None:
-    """Raises unless the value is a name, a number, a function or `None`."""
+def check_identity(value: object, name: str, *, is_optional: bool = True) -> None:
+    """Raises unless the value is a name, a number, a function or, if that `is_optional`, `None`."""
+    if value is None and not is_optional:
+        raise ConfigurationError(f"{name} must be a name or a function, not None")
     if value is not None and not is_number(value) and not callable(value):
         checked_name(value, name)
 

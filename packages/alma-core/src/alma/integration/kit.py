@@ -14,7 +14,7 @@ from alma.errors import ConflictError, MemoryNotFoundError
 from alma.integration.bounded import Bounded
 from alma.integration.context import Identity, RunContext, check_identity, identified, required
 from alma.integration.options import Options
-from alma.integration.parts import Part
+from alma.integration.parts import Part, holding
 from alma.integration.run import Run
 from alma.integration.scope import Scope
 from alma.integration.views import RunReport
@@ -153,8 +153,10 @@ class Integration:
 
     # What runs ask for.
 
-    def retrieve(self, task: str, agent: str, context: RunContext, *, top_k: int | None = None) -> MemorySlice:
-        """Returns the memories that matter for a task of that run."""
+    def retrieve(
+        self, task: str, agent: str, context: RunContext, *, top_k: int | None = None, include_shared: bool = True
+    ) -> MemorySlice:
+        """Returns the memories that matter for a task of that run; without `include_shared`, none that other agents share."""
         self.catch_up()
         found = self.scope.project(context).retrieve(
             task=storable(self.stored(task), QUERY_CHARS),
@@ -162,11 +164,12 @@ class Integration:
             top_k=top_k or self.options.top_k,
             user_id=self.scope.user(context),
             task_type=self.task_type(context),
+            include_shared=include_shared,
         )
         least = self.options.min_score
         if least is None:
             return found
-        return found.model_copy(update={"recalled": tuple(item for item in found.recalled if item.score >= least)})
+        return holding(found, (item for item in found.recalled if item.score >= least))
 
     def task_type(self, context: RunContext) -> str | None:
         """Returns the task type of the run."""

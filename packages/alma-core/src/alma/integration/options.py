@@ -133,11 +133,16 @@ class Options:
     @classmethod
     def taken(cls, given: dict[str, Any]) -> Self:
         """Takes the options out of a call's keyword arguments and leaves the others in `given`."""
-        return cls(**{name: given.pop(name) for name in cls.names() & given.keys()})
+        return cls(**taken(given))
 
     def stored(self, text: str) -> str:
         """Returns a text in the form to store: redacted if `redact` is set."""
         return self.redact(text) if self.redact else text
+
+
+def taken(given: dict[str, Any], *further: str) -> OptionArguments:
+    """Takes the arguments that are options, and those of further names, out of a call's keyword arguments and leaves the others."""
+    return {name: given.pop(name) for name in {*Options.names(), *further} & given.keys()}  # type: ignore[return-value]  # they are no others
 
 
 def check_function(value: object, name: str, *, is_optional: bool = False) -> None:

@@ -1,12 +1,13 @@
 """The parts of one run: what each agent did, and how the run ended."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from alma.episode import Episode
 from alma.integration.credit import ToolStep
 from alma.types.kinds import Verdict, VerdictSource
+from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice
 
 
@@ -31,7 +32,12 @@ class Part:
         """All memories that the agent was shown: in the notes, and beside them."""
         if not self.memories or not self.beside:
             return self.memories or self.beside
-        return self.memories.model_copy(update={"recalled": (*self.memories.recalled, *self.beside.recalled)})
+        return holding(self.memories, (*self.memories.recalled, *self.beside.recalled))
+
+
+def holding(memories: MemorySlice, items: Iterable[Recalled]) -> MemorySlice:
+    """Returns the slice with these memories in place of its own."""
+    return memories.model_copy(update={"recalled": tuple(items)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from alma.integration.closing import close_part
 from alma.integration.context import RunContext
 from alma.integration.credit import ToolStep
 from alma.integration.judging import asked, asked_here
-from alma.integration.parts import End, Part, end_of
+from alma.integration.parts import End, Part, end_of, holding
 from alma.integration.steps import record_call, record_correction, record_result
 from alma.integration.views import RunReport, RunView
 from alma.integration.work import JUDGING, working
@@ -148,7 +148,7 @@ class Run:
         with self._lock:
             part = self._parts[self._speaking]
             new = tuple(item for item in memories.recalled if item.memory.id not in part.shown.ids)
-            part.beside = memories.model_copy(update={"recalled": (*part.beside.recalled, *new)})
+            part.beside = holding(memories, (*part.beside.recalled, *new))
 
     # What happens.
 
@@ -313,7 +313,7 @@ class Run:
         if episode is not None and episode.record.shown:
             tags = {exposure.memory_id: exposure.tag for exposure in episode.record.shown}
             kept = tuple(item.model_copy(update={"tag": tags[item.memory.id]}) for item in kept if item.memory.id in tags)
-        return found.model_copy(update={"recalled": kept})
+        return holding(found, kept)
 
     def _soon(self, call: Callable[[], None]) -> None:
         if not self.is_over:

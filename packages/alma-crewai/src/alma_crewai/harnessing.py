@@ -1,0 +1,142 @@
+"""Runs a crew or an agent of CrewAI in a harness of `alma-harness`, which begins and ends the run."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from crewai import Crew
+from crewai.agents.agent_builder.base_agent import BaseAgent
+
+from alma import ConfigurationError, MemorySlice
+from alma.integration import Run, RunContext
+from alma_crewai import listener, watching
+from alma_crewai.actors import context_of, role_of
+from alma_crewai.attempt import Attempt, leave_ended
+from alma_crewai.listening import HARNESSED, Recorder
+from alma_crewai.records import Sight
+
+PROMPT = "task"
+"""The input of a crew that is given the prompt."""
+
+
+def driven(agent: Crew | BaseAgent) -> Callable[..., Any]:
+    """Returns the function that runs it once and returns its answer as text.
+
+    A crew is given the prompt as the input `task`, and further inputs as those of the `Context`; a crew without `{task}` in a description
+    is a `ConfigurationError`. The agent that acts first has the name of the harness; further agents have their roles.
+    """
+    return _crew(agent) if isinstance(agent, Crew) else _agent(agent)
+
+
+def _crew(crew: Crew) -> Callable[..., Any]:
+    """A crew has one set of tasks, whose texts a start changes, so its runs take turns."""
+    texts = [task._original_description or task.description for task in crew.tasks]
+    if not any(f"{{{PROMPT}}}" in text for text in texts):
+        raise ConfigurationError(
+            f"a crew in a harness takes the prompt as an input; write {{{PROMPT}}} in the description of a task"
+        )
+    turn = threading.Lock()
+
+    def run_crew(prompt: str, run: Run) -> str:
+        further = getattr(run.context.context, "inputs", {})
+        with turn, _followed(run):
+            return str(crew.kickoff({**further, PROMPT: prompt}))
+
+    return run_crew
+
+
+def _agent(agent: Any) -> Callable[..., Any]:
+    async def run_agent(prompt: str, run: Run) -> str:
+        with _followed(run) as recorder:
+            key, context = str(agent.id), context_of(agent, None)
+            attempt = watching.begin(recorder, context, run.task, key=key, agent_id=key, kind="alone")
+            try:
+                return str((await agent.kickoff_async(prompt)).raw)
+            finally:
+                if attempt is not None and attempt.is_open:
+                    attempt.abandon("the harness ends it")
+
+    return run_agent
+
+
+class Parts(Recorder):
+    """Reports the tasks of one run that a harness began as parts of that run."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.integration.alma, {})
+        self.integration, self._run = run.integration, run
+        self._names: dict[str, str] = {}
+        self._lock = threading.RLock()
+
+    def run(self, task: str, context: RunContext, giver: Attempt | None) -> Run:
+        """Returns the run of the harness."""
+        return self._run
+
+    def attempt_of(self, *about: Any) -> "Part":
+        """Returns the part of an agent."""
+        made = Part(*about, lock=self._lock)
+        with self._lock:
+            role = role_of(RunContext(context=made.work))
+            made.name = self._names.setdefault(role, role if self._names else self._run.agent)
+        return made
+
+
+@dataclass(eq=False, kw_only=True)
+class Part(Attempt):
+    """An agent's task in a run of a harness. It ends without ending the run. Tasks at the same time are credited each to its agent."""
+
+    lock: Any
+    name: str = ""
+
+    @property
+    def agent(self) -> str:
+        return self.name
+
+    @property
+    def is_harnessed(self) -> bool:
+        return True
+
+    def recalled(self, sight: Sight) -> tuple[MemorySlice, str]:
+        """Returns the notes of a further agent; those of the first are in the prompt."""
+        if self.name == self.run.agent:
+            return MemorySlice(), ""
+        with self._speaking():
+            self.run.recall()
+            return sight.of(self.run.memories).fitted(self.run.options.max_tokens)
+
+    def take(self, event: object) -> None:
+        with self._speaking():
+            super().take(event)
+
+    def said(self, answer: str) -> None:
+        with self._speaking():
+            super().said(answer)
+
+    def corrected(self, reason: str) -> None:
+        with self._speaking():
+            super().corrected(reason)
+
+    def _end(self, answer: str = "", **how: Any) -> None:
+        self.is_open = False
+        self.forget(self)
+        leave_ended()
+
+    @contextmanager
+    def _speaking(self) -> Iterator[None]:
+        with self.lock:
+            self.run.hand_over(self.name)
+            yield
+
+
+@contextmanager
+def _followed(run: Run) -> Iterator[Parts]:
+    recorder = Parts(run)
+    listener.listen(recorder)
+    token = HARNESSED.set(recorder)
+    try:
+        yield recorder
+    finally:
+        HARNESSED.reset(token)
+        listener.stop(recorder)
