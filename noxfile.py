@@ -1,6 +1,6 @@
 """One session for each environment. `uv run nox` runs them all; `uv run nox -s core` runs one.
 
-Each session syncs an environment of its own under `.nox/` from the one lock, so none can lean on what another installed.
+Each session syncs an environment under `.nox/` to exactly what the one lock says for it, so none can lean on what another installed.
 A session fails if a suite failed, was skipped whole or collected nothing.
 """
 
@@ -26,10 +26,15 @@ ON_ANY_STORE = [
 ]
 """Façade tests that need no file of the store: they run on PostgreSQL and on files, too."""
 
+WHAT_A_VERSION_CHANGES = ("-m", "not slow and not any_version")
+"""Of an adapter's suite, the tests that run with the lowest versions of its framework as well."""
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
+PARALLEL = ("--numprocesses=auto", "--dist=worksteal")
 
-PARALLEL = "--numprocesses=auto"
+SHARED = {"core": "dev", "coverage": "dev", "docs": "dev", "report": "dev"}
+"""The environments of sessions that need the same packages."""
 
 
 @nox.session
@@ -49,15 +54,14 @@ def test_the_core(session: nox.Session, *options: str) -> None:
     sync(session, "--group", "dev")
     run_suites(
         session,
+        "tests/benchmarks",  # first: a long test at the end would leave the other workers idle
         "tests/core",
         "tests/cli",
         "tests/contracts",
         "tests/harness",
         "tests/minilm",
         "tests/workspace",
-        "tests/benchmarks",
-        PARALLEL,
-        "--dist=worksteal",
+        *PARALLEL,
         *options,
     )
 
@@ -66,7 +70,7 @@ def test_the_core(session: nox.Session, *options: str) -> None:
 def docs(session: nox.Session) -> None:
     """Every documented block and every example, run as written, and the data of the examples."""
     sync(session, "--group", "dev")
-    run_suites(session, "tests/docs", "tests/examples")
+    run_suites(session, "tests/docs", "tests/examples", *PARALLEL)
 
 
 @nox.session
@@ -145,7 +149,7 @@ def langchain_lowest(session: nox.Session) -> None:
     harness = ["packages/alma-harness", "--reinstall-package", "alma-harness"]
     install_langchain(session, "packages/alma-langchain[agents,classic]", "--resolution", "lowest-direct", *group, *harness)
     run(session, "mypy", "--strict", "--config-file", os.devnull, "tests/langchain/consumer.py")
-    run_suites(session, "tests/langchain", PARALLEL)
+    run_suites(session, "tests/langchain", *PARALLEL, *WHAT_A_VERSION_CHANGES)
 
 
 def install_langchain(session: nox.Session, package: str, *options: str) -> None:
@@ -171,7 +175,7 @@ def llamaindex_lowest(session: nox.Session) -> None:
     fresh = [option for name in ("core", "harness", "llamaindex") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/llamaindex", PARALLEL)
+    run_suites(session, "tests/llamaindex", *PARALLEL, *WHAT_A_VERSION_CHANGES)
 
 
 @nox.session
@@ -187,7 +191,7 @@ def backends(session: nox.Session) -> None:
 def vectors(session: nox.Session) -> None:
     """Vectors in Qdrant, by the local mode of its client; in Pinecone and Azure Cosmos DB, by their clients against servers of the tests."""
     sync(session, "--package", "alma-qdrant", "--package", "alma-pinecone", "--package", "alma-azure", "--group", "test")
-    run_suites(session, "tests/qdrant", "tests/pinecone", "tests/azure", PARALLEL)
+    run_suites(session, "tests/qdrant", "tests/pinecone", "tests/azure", *PARALLEL)
 
 
 @nox.session
@@ -212,7 +216,7 @@ def crewai_lowest(session: nox.Session) -> None:
     fresh = [option for name in ("core", "harness", "crewai") for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "venv", "--clear", environment)
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/crewai", PARALLEL)
+    run_suites(session, "tests/crewai", *PARALLEL, *WHAT_A_VERSION_CHANGES)
 
 
 @nox.session
@@ -231,35 +235,35 @@ def agents(session: nox.Session) -> None:
 def telemetry(session: nox.Session) -> None:
     """Traces and metrics, with the exporters of OpenTelemetry's own library that keep them in memory."""
     sync(session, "--package", "alma-core", "--extra", "otel", "--extra", "harness", "--group", "test", "--group", "telemetry")
-    run_suites(session, "tests/telemetry", PARALLEL)
+    run_suites(session, "tests/telemetry", *PARALLEL)
 
 
 @nox.session(name="harness-pydantic-ai")
 def harness_pydantic_ai(session: nox.Session) -> None:
     """Agents of PydanticAI in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "pydantic-ai", "--group", "test")
-    run_suites(session, "tests/harness_pydantic_ai", PARALLEL)
+    run_suites(session, "tests/harness_pydantic_ai", *PARALLEL)
 
 
 @nox.session(name="harness-openai-agents")
 def harness_openai_agents(session: nox.Session) -> None:
     """Agents of the OpenAI Agents SDK in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "openai-agents", "--group", "test")
-    run_suites(session, "tests/harness_openai_agents", PARALLEL)
+    run_suites(session, "tests/harness_openai_agents", *PARALLEL)
 
 
 @nox.session(name="harness-smolagents")
 def harness_smolagents(session: nox.Session) -> None:
     """Agents of smolagents in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "smolagents", "--group", "test")
-    run_suites(session, "tests/harness_smolagents", PARALLEL)
+    run_suites(session, "tests/harness_smolagents", *PARALLEL)
 
 
 @nox.session(name="harness-chats")
 def harness_chats(session: nox.Session) -> None:
     """Chat loops with the clients of OpenAI and Anthropic, against a server on loopback."""
     sync(session, "--package", "alma-harness", "--group", "test", "--group", "chats")
-    run_suites(session, "tests/harness_chats", PARALLEL)
+    run_suites(session, "tests/harness_chats", *PARALLEL)
 
 
 @nox.session(name="mcp-lowest")
@@ -272,7 +276,7 @@ def mcp_lowest(session: nox.Session) -> None:
     uv(session, "venv", "--clear", environment)
     fresh = [option for name in names for option in ("--reinstall-package", f"alma-{name}")]
     uv(session, "pip", "install", "--python", environment, "--resolution", "lowest-direct", *ours, *fresh, "--group", group)
-    run_suites(session, "tests/mcp", PARALLEL)
+    run_suites(session, "tests/mcp", *PARALLEL, *WHAT_A_VERSION_CHANGES)
 
 
 @nox.session(name="mcp-conformance", default=False)
@@ -314,7 +318,7 @@ def pip(session: nox.Session, *arguments: str) -> None:
 
 def test_adapter(session: nox.Session, name: str) -> None:
     sync(session, "--package", f"alma-{name}", "--group", "test")
-    run_suites(session, f"tests/{name}", PARALLEL)
+    run_suites(session, f"tests/{name}", *PARALLEL)
 
 
 def sync(session: nox.Session, *options: str) -> None:
@@ -342,12 +346,13 @@ def run(session: nox.Session, program: str, *arguments: str, silent: bool = Fals
         "PATH": path,
         "VIRTUAL_ENV": str(environment.absolute()),
         "COVERAGE_FILE": str(environment.absolute() / "coverage"),
+        "PYTHONDONTWRITEBYTECODE": None,  # without compiled files, every process that a test starts compiles all it imports anew
     }
     return str(session.run(str(scripts / program), *arguments, env=settings, external=True, silent=silent)).strip()
 
 
 def environment_of(session: nox.Session) -> Path:
-    return ENVIRONMENTS / session.name
+    return ENVIRONMENTS / SHARED.get(session.name, session.name)
 
 
 def report_of(session: nox.Session) -> Path:

@@ -1,9 +1,10 @@
-"""For every suite: no network beyond this machine, and `--every-suite-runs`, which makes an idle suite a failure."""
+"""For every suite: no network beyond this machine, temporary files in memory, and `--every-suite-runs`, which makes an idle suite a failure."""
 
 from pathlib import Path
 
 import pytest
 
+from memory_folder import keep_temporary_files_in_memory
 from offline import block_network
 
 
@@ -44,6 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     block_network()
+    keep_temporary_files_in_memory()
     if config.getoption("--every-suite-runs"):
         start = config.invocation_params.dir
         suites = [(start / argument.partition("::")[0]).resolve() for argument in config.args]

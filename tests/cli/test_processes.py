@@ -4,9 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from alma_cli.app import app
 
 LEARN = ("learn", "-a", "helena", "-t", "Test the login form", "-o", "success", "-s", "Empty fields first")
 
@@ -21,10 +25,18 @@ def alma(*arguments: str, folder: Path, **environ: str) -> subprocess.CompletedP
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    ended = alma("init", "-e", "hash", "-p", "shop", folder=tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    return tmp_path
+def project(project: Callable[..., object], folder: Path) -> Path:
+    """The folder of a project that was made in this process."""
+    return folder
+
+
+@pytest.mark.slow
+def test_a_project_that_one_process_makes_is_open_to_the_next(tmp_path: Path) -> None:
+    made = alma("init", "-e", "hash", "-p", "shop", folder=tmp_path)
+    found = alma("stats", "--json", folder=tmp_path)
+
+    assert (made.returncode, made.stderr) == (0, "")
+    assert json.loads(found.stdout)["project_id"] == "shop"
 
 
 @pytest.mark.slow
@@ -39,7 +51,7 @@ def test_one_process_learns_and_another_retrieves(project: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [("stats",), ("verify",), ("doctor",), ("retrieve", "Test", "-a", "helena"), ("--help",)])
 def test_piped_output_has_no_escape_codes(project: Path, command: tuple[str, ...]) -> None:
-    assert alma(*LEARN, folder=project).returncode == 0
+    CliRunner().invoke(app, LEARN)
     ended = alma(*command, folder=project)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -105,7 +117,7 @@ def test_a_damaged_database_is_a_storage_error(project: Path) -> None:
 
 @pytest.mark.slow
 def test_a_terminal_without_unicode_gets_the_table_all_the_same(project: Path) -> None:
-    alma("learn", "-a", "helena", "-t", "Größe 日本", "-o", "success", "-s", "S", folder=project)
+    CliRunner().invoke(app, ["learn", "-a", "helena", "-t", "Größe 日本", "-o", "success", "-s", "S"])
     ended = alma("retrieve", "Größe 日本", "-a", "helena", folder=project, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
 
     assert ended.returncode == 0, ended.stderr

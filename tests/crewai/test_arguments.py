@@ -8,6 +8,8 @@ from alma import ALMA, AlmaError, ConfigurationError, ValidationError
 from alma_crewai import ALMACrewListener, ALMAMemory, attach_alma
 from crews import ScriptedLLM, agent, crew, task
 
+pytestmark = pytest.mark.any_version
+
 DEPLOY = "Deploy the auth service"
 
 

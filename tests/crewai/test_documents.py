@@ -6,6 +6,8 @@ import pytest
 
 from documents import ROOT, documents, examples, name_of, run_blocks, run_example
 
+pytestmark = pytest.mark.any_version
+
 
 @pytest.mark.parametrize("document", [*documents("crewai"), ROOT / "packages" / "alma-crewai" / "README.md"], ids=name_of)
 def test_the_blocks_of_the_page_run_as_written(document: Path, tmp_path: Path) -> None:

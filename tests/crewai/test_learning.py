@@ -9,6 +9,8 @@ from alma import ALMA
 from alma_crewai import ALMAMemory
 from crews import Message, ScriptedLLM, agent, crew, task, use
 
+pytestmark = pytest.mark.any_version
+
 FIRST_IDEA, OTHER_IDEA = "rolling update", "blue-green"
 
 

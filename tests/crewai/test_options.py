@@ -14,6 +14,8 @@ from alma import ALMA
 from alma_crewai import ALMAMemory, alma_tools
 from crews import ScriptedLLM, agent, bad_tool, crew, good_tool, task, use
 
+pytestmark = pytest.mark.any_version
+
 DEPLOY = "Deploy the auth service"
 
 

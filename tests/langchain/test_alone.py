@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.any_version
+
 HERE = Path(__file__).parent
 LINES = [
     "test_one_line.py::test_by_its_one_line_an_agent_learns_a_run_that_failed_and_one_that_did_well",

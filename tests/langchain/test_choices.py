@@ -20,6 +20,8 @@ from alma_langchain import (
 )
 from scripted import TASK, call, invoke, scripted, steps
 
+pytestmark = pytest.mark.any_version
+
 
 class Place(Enum):
     NORTH = "north"

@@ -20,6 +20,8 @@ from alma_langchain.testing import ScriptedChatModel
 from scripted import QUESTION, TASK, call, deploy, invoke, prompt_text, runs, scripted, steps
 from ways import Way
 
+pytestmark = pytest.mark.any_version
+
 THREAD = {"configurable": {"thread_id": "t1"}}
 
 

@@ -15,6 +15,8 @@ from alma import ALMA
 from alma_langchain import ALMAMiddleware
 from scripted import TASK, call, deploy, runs, scripted, steps
 
+pytestmark = pytest.mark.any_version
+
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 DYING = """

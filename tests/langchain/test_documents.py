@@ -14,6 +14,8 @@ from alma_langchain import ALMAMemory, ALMAMiddleware, ALMARetriever
 from documents import ROOT, documents, examples, name_of, run_blocks, run_example
 from run_document import blocks
 
+pytestmark = pytest.mark.any_version
+
 
 @pytest.mark.parametrize("document", documents("langchain"), ids=name_of)
 def test_the_blocks_of_the_page_run_as_written(document: Path, tmp_path: Path) -> None:

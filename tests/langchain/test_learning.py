@@ -18,6 +18,8 @@ from alma_langchain.testing import ScriptedChatModel
 from facade import ManualClock
 from scripted import TASK, call, invoke, prompt_text, runs, scripted
 
+pytestmark = pytest.mark.any_version
+
 ROLLING, BLUE_GREEN = "rolling_update", "blue_green"
 
 

@@ -18,20 +18,21 @@ from alma import ALMA, StorageError
 from alma_langchain import ALMACallbackHandler, ALMAMemory, ALMAMiddleware, AsyncALMACallbackHandler
 from scripted import QUESTION, TASK, call, deploy, invoke, runs, scripted, steps
 
-pytestmark = pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
+pytestmark = [pytest.mark.any_version, pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")]
 
 PROMPT = ChatPromptTemplate.from_messages(
     [("system", "You deploy.\n{alma_memory}"), ("human", "{input}"), ("placeholder", "{agent_scratchpad}")]
 )
 colours = pytest.mark.parametrize("is_async", [False, True], ids=["invoke", "ainvoke"])
+BRIEFLY: Any = {"agent": "dev", "lock_timeout": 0.01}
+"""An agent waits a moment for a lock, not for seconds."""
+
 GOOD = call("deploy", way="blue-green"), call("deploy", way="canary"), "Done."
 BAD = (call("deploy", way="rolling"),)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store waits a moment for a lock, not half a minute."""
-    monkeypatch.setattr("alma.storage.sqlite.driver_errors.BUSY_SECONDS", 0.01)
+def folder(tmp_path: Path) -> Path:
     return tmp_path / "locked"
 
 
@@ -51,19 +52,19 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def by_middleware(alma: ALMA, is_async: bool, *replies: Any, **given: Any) -> tuple[Any, Any]:
-    middleware = ALMAMiddleware(alma, agent="dev", **given)
+    middleware = ALMAMiddleware(alma, **BRIEFLY, **given)
     agent = create_agent(scripted(*replies), [deploy], middleware=[middleware])
     return middleware, lambda: invoke(agent, is_async=is_async)["messages"][-1].text
 
 
 def by_handler(alma: ALMA, is_async: bool, *replies: Any, **given: Any) -> tuple[Any, Any]:
-    handler: Any = (AsyncALMACallbackHandler if is_async else ALMACallbackHandler)(alma, agent="dev", **given)
+    handler: Any = (AsyncALMACallbackHandler if is_async else ALMACallbackHandler)(alma, **BRIEFLY, **given)
     agent = create_agent(scripted(*replies), [deploy])
     return handler, lambda: invoke(agent, is_async=is_async, config={"callbacks": [handler]})["messages"][-1].text
 
 
 def by_memory(alma: ALMA, is_async: bool, *replies: Any, **given: Any) -> tuple[Any, Any]:
-    memory = ALMAMemory(alma, agent="dev", **given)
+    memory = ALMAMemory(alma, **BRIEFLY, **given)
     agent = create_tool_calling_agent(scripted(*replies), [deploy], PROMPT)
     executor = AgentExecutor(agent=agent, tools=[deploy], memory=memory)
     return memory, lambda: invoke(executor, {"input": TASK}, is_async=is_async)["output"]
@@ -121,7 +122,7 @@ def test_an_interrupted_run_that_could_not_be_kept_goes_on_as_a_new_one(alma: AL
         """Asks a person."""
         return str(interrupt(question))
 
-    middleware, thread = ALMAMiddleware(alma, agent="dev"), {"configurable": {"thread_id": "1"}}
+    middleware, thread = ALMAMiddleware(alma, **BRIEFLY), {"configurable": {"thread_id": "1"}}
     replies = call("ask_a_person", question="Now?"), "Done."
     agent = create_agent(scripted(*replies), [ask_a_person], middleware=[middleware], checkpointer=InMemorySaver())
     with held(folder):
@@ -141,7 +142,7 @@ def test_a_run_of_which_something_is_written_is_not_given_up(alma: ALMA, folder:
         return way
 
     lock = held(folder)
-    middleware = ALMAMiddleware(alma, agent="dev")
+    middleware = ALMAMiddleware(alma, **BRIEFLY)
     calls = [call("slow", way=way) for way in ("blue-green", "canary")]
 
     def release(messages: Any) -> str:

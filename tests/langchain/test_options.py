@@ -18,6 +18,8 @@ from alma_langchain import (
 )
 from scripted import deploy, invoke, scripted
 
+pytestmark = pytest.mark.any_version
+
 WRONG: list[tuple[str, Any]] = [
     ("top_k", 0),
     ("top_k", "5"),

@@ -16,6 +16,8 @@ from alma import ALMA
 from scripted import QUESTION, runs, steps
 from ways import Way
 
+pytestmark = pytest.mark.any_version
+
 RUNS = 100
 SOME = 20
 

@@ -12,6 +12,8 @@ from alma_langchain import ALMAMemory, ALMAMiddleware, ALMARetriever, RunContext
 from alma_langchain.recorder import Recorder
 from scripted import QUESTION, TASK, call, invoke, scripted
 
+pytestmark = pytest.mark.any_version
+
 
 @dataclass
 class Caller:

@@ -14,6 +14,8 @@ from alma.integration import Toolkit, ToolkitArguments
 from alma_llamaindex import ALMALearner, ALMAMemory, ALMAMemoryBlock, ALMARetriever
 from documents import documents, examples, name_of, run_blocks, run_example
 
+pytestmark = pytest.mark.any_version
+
 OPTIONS: dict[str, Callable[..., object]] = {
     "ALMAMemory": ALMAMemory.from_defaults,
     "ALMAMemoryBlock": ALMAMemoryBlock,

@@ -13,6 +13,8 @@ from alma_llamaindex import ALMALearner, instrument_alma
 from alma_llamaindex.testing import Answer
 from llama_runs import BOOM, OK, OK_THEN_BAD, agent_of, episodes, memory_of, ok, run, steps
 
+pytestmark = pytest.mark.any_version
+
 
 @pytest.mark.parametrize("method", ["episode", "end"])
 def test_a_store_that_is_locked_reaches_no_agent_and_is_told_once(

@@ -17,6 +17,8 @@ from alma_llamaindex import (
 )
 from alma_llamaindex.learner import installed
 
+pytestmark = pytest.mark.any_version
+
 FOR_AN_AGENT = [ALMAMemory.from_defaults, ALMAMemoryBlock, ALMARetriever, ALMAToolSpec, ALMAUsagePostprocessor]
 
 

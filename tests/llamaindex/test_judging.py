@@ -17,6 +17,8 @@ from llama_runs import (
     run,
 )
 
+pytestmark = pytest.mark.any_version
+
 
 def test_without_anybody_to_judge_a_run_is_unverified(alma: ALMA) -> None:
     with ALMALearner(alma) as learner:

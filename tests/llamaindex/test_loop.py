@@ -14,6 +14,8 @@ from alma_llamaindex import ALMAMemory, RunView
 from alma_llamaindex.testing import Answer
 from llama_runs import TASK, agent_of, episodes, outcomes, react_agent_of, run, user_text
 
+pytestmark = pytest.mark.any_version
+
 
 class Deployment:
     """A tool with two ways, of which one works; the other fails with another error each time."""

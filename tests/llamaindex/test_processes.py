@@ -11,6 +11,8 @@ from alma import ALMA
 from alma.types import EpisodeStatus
 from llama_runs import episodes
 
+pytestmark = pytest.mark.any_version
+
 FORKS = """
 import os, sys, threading, asyncio
 from alma import ALMA

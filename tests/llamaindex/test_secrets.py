@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from alma import ALMA
 from alma_llamaindex import ALMALearner, ALMAMemory
 from llama_runs import agent_of, episodes, run
+
+pytestmark = pytest.mark.any_version
 
 
 def login(user: str, password: str, headers: dict[str, Any]) -> str:

@@ -14,6 +14,8 @@ from alma_llamaindex import ALMALearner, ALMARetriever, ALMAToolSpec, ALMAUsageP
 from alma_llamaindex.testing import ScriptedLLM
 from llama_runs import OK_THEN_BAD, TASK, agent_of, episodes, memory_of
 
+pytestmark = pytest.mark.any_version
+
 CALLS = [(ALMA, name) for name in ("retrieve", "episode", "record_usage", "add_domain_knowledge")] + [
     (Episode, name) for name in ("step", "observe", "end", "abandon")
 ]

@@ -11,6 +11,8 @@ from alma_llamaindex import ALMALearner, ALMAMemory, RunReport, RunView
 from alma_llamaindex.testing import ScriptedLLM
 from llama_runs import TASK, agent_of, episodes, run, whole_text
 
+pytestmark = pytest.mark.any_version
+
 
 def test_a_run_names_its_user_tenant_thread_and_id(alma: ALMA) -> None:
     seen: list[RunReport] = []

@@ -9,6 +9,8 @@ import pytest
 
 from documents import ROOT
 
+pytestmark = pytest.mark.any_version
+
 WORDS = "oven recipe flour butter bread flight luggage hotel passport tomato seedling guitar chord knee budget"
 
 

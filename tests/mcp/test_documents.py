@@ -10,6 +10,8 @@ from alma_mcp.tools import CORE, TOOLS
 from documents import documents, name_of, run_blocks
 from run_document import blocks
 
+pytestmark = pytest.mark.any_version
+
 (PAGE,) = documents("mcp")
 
 

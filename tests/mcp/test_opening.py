@@ -9,6 +9,8 @@ from alma import ALMA
 from alma.errors import StorageError
 from alma_mcp.opening import Opening
 
+pytestmark = pytest.mark.any_version
+
 
 def test_a_memory_is_opened_once_for_all_who_wait(config: Path) -> None:
     opened = []

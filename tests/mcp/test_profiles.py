@@ -19,7 +19,7 @@ ISSUED = (
     "alma_record_feedback alma_add_anti_pattern alma_check alma_strategies alma_assess alma_explain alma_settle alma_history alma_undo query_memory"
 )
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.any_version, pytest.mark.anyio]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from alma_mcp import Access, create_server
 from alma_mcp.self_model import MOST_NODES, Graph, NewNode, SelfModel, Update, merged
 from mcp_servers import answer, refusal
 
+pytestmark = pytest.mark.any_version
+
 AT = "2026-01-01T00:00:00+00:00"
 NAMES = st.sampled_from(["shop", "Shop", "api", "tests"])
 NODES = st.builds(

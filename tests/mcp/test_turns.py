@@ -10,7 +10,7 @@ from alma_mcp.server import _Turns
 from alma_mcp.tools import TOOLS
 from mcp_servers import answer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.any_version, pytest.mark.anyio]
 
 
 async def test_reads_wait_for_reads_writes_for_writes_and_the_state_for_nothing() -> None:

@@ -10,7 +10,7 @@ from alma.types.kinds import VerdictSource
 from alma_mcp import Access, create_server
 from mcp_servers import answer, refusal
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.any_version, pytest.mark.anyio]
 
 MARIA = Access(agent="helena", user_id="maria")
 OTTO = Access(agent="helena", user_id="otto")

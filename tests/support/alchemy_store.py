@@ -23,7 +23,7 @@ NAMES = {name: frozenset(statement.compile().params) for name, statement in STAT
 
 
 class AlchemySession:
-    """Runs the statements themselves, not their text."""
+    """Runs the statements themselves; their text only where there are many rows of values."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -35,7 +35,11 @@ class AlchemySession:
         return map(dict, self._result(statement, given).mappings())
 
     def many(self, statement: str, rows: Sequence[Given], /) -> Iterator[dict[str, Any]]:
-        return (found for row in rows for found in self.each(statement, row))
+        compiled: Any = STATEMENTS[statement].compile(self.connection.engine)  # once: SQLAlchemy caches no statement with VALUES
+        for row in rows:
+            values = compiled.construct_params({name: row[name] for name in NAMES[statement]})
+            found = self.connection.exec_driver_sql(compiled.string, tuple(values[name] for name in compiled.positiontup))
+            yield from map(dict, found.mappings())
 
     def run(self, statement: str, given: Given = NOTHING, /) -> int:
         return int(self._result(statement, given).rowcount)

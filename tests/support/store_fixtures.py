@@ -1,10 +1,11 @@
-"""Fixtures for stores in folders of their own, with a hash embedder and a fixed clock. Property tests have no deadline per example,
-because machines may be busy.
+"""Fixtures for stores in folders of their own, with a hash embedder and a fixed clock. The empty store `alma` is a copy of one that was made
+once: making it takes longer than most tests. Property tests have no deadline per example, because machines may be busy.
 
 With `--store=file` the stores are journals in readable files.
 With `--store=postgres` the stores are on a server, each in a schema that stands for its folder.
 """
 
+import shutil
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -23,6 +24,14 @@ settings.load_profile("alma")
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a store that nobody has written to."""
+    folder = tmp_path_factory.mktemp("empty")
+    ALMA.open(folder, project_id="shop", embedding_provider="hash", clock=ManualClock()).close()
+    return folder / "alma.db"
 
 
 def schema_of(folder: Path | str) -> str:
@@ -63,6 +72,10 @@ def open_store(tmp_path: Path, clock: ManualClock, stored_in: Callable[[Path], d
 
 
 @pytest.fixture
-def alma(open_store: OpenStore) -> ALMA:
+def alma(open_store: OpenStore, tmp_path: Path, stored_in: Callable[[Path], dict[str, Any]], empty_database: Path) -> ALMA:
     """An empty store without rules for any agent."""
+    folder = tmp_path / "store"
+    if not stored_in(folder) and not folder.exists():
+        folder.mkdir(mode=0o700)
+        shutil.copy(empty_database, folder)
     return open_store()

@@ -14,6 +14,8 @@ from alma.vectors.index import SMALL
 from facade import ManualClock
 from sized import open_sized
 
+pytestmark = pytest.mark.slow  # whichever test comes first fills the store
+
 QUESTIONS = ("How is part3 of the pump mended?", "valve7", "What about lamps?")
 
 
@@ -54,7 +56,6 @@ def busy(alma: ALMA) -> Iterator[Callable[[], bool]]:
             each.result()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_retrieval_does_not_wait_for_threads_that_are_busy_and_finds_the_same(works: ALMA, question: str) -> None:
     usual = works.retrieve(question, "ann", top_k=20)

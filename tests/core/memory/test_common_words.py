@@ -6,6 +6,8 @@ import pytest
 
 from alma import ALMA
 
+pytestmark = pytest.mark.slow  # whichever test comes first makes the crowd
+
 CROWD = 9_000
 """So many memories of others hold the words that are common here: well beyond what a search lists of one word."""
 
@@ -25,7 +27,6 @@ def by_words(alma: ALMA, task: str) -> list[str]:
     return [memory.text for memory in alma.retrieve(task, "ann", arms=("text",))]
 
 
-@pytest.mark.slow
 def test_an_agent_finds_its_own_old_memory_by_a_word_that_everybody_uses(alma: ALMA) -> None:
     assert by_words(alma, "deploy") == ["Deploy the gateway"]
 

@@ -8,6 +8,8 @@ import pytest
 
 from alma import ALMA, Heuristic, Outcome
 
+pytestmark = pytest.mark.slow  # whichever test comes first makes the crowd
+
 CROWD = 100_000
 WORDS = [f"{first}{second}" for first in ("auth", "cart", "mail", "disk", "user", "form") for second in range(40)]
 
@@ -36,7 +38,6 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowded]:
         yield Crowded(alma, own, frozenset(rules))
 
 
-@pytest.mark.slow
 def test_one_own_memory_comes_back_from_among_100_000_of_others(crowded: Crowded) -> None:
     for question in ("Deploy auth7 user9", "Deploy the service", "user9"):
         assert crowded.alma.retrieve(question, "loner").ids == [crowded.own.id]

@@ -150,6 +150,7 @@ def test_a_store_that_is_closed_keeps_nothing_of_it_and_takes_no_other(tmp_path:
         assert alma.recent_episodes() == []
 
 
+@pytest.mark.slow
 def test_one_that_nobody_holds_any_more_is_gone(alma: ALMA) -> None:
     key = _begun(alma).id
     gc.collect()

@@ -30,6 +30,7 @@ def fill(alma: ALMA) -> None:
     alma.add_anti_pattern("dev", "Using sleep for waits", "Flaky tests", "Explicit waits")
 
 
+@pytest.mark.slow
 def test_no_text_is_readable_in_any_file_while_the_store_is_open_and_afterwards(tmp_path: Path, words: Words) -> None:
     with open_encrypted(tmp_path) as alma:
         write_everything(alma, words)
@@ -80,6 +81,7 @@ def test_the_words_of_changed_and_archived_memories_are_searched_no_more(tmp_pat
         assert fact.id not in alma.retrieve("Zanzibar", "dev").ids
 
 
+@pytest.mark.slow
 def test_what_another_process_learned_is_found_at_once(tmp_path: Path) -> None:
     program = """
 import sys
@@ -158,6 +160,7 @@ def test_async_opens_with_a_key_as_well(tmp_path: Path) -> None:
     assert made in found
 
 
+@pytest.mark.slow
 def test_an_open_store_never_loads_the_cipher(tmp_path: Path) -> None:
     program = """
 import sys

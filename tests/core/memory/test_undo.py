@@ -131,7 +131,6 @@ class History:
 def history_in(folder: str | Path) -> History:
     clock = ManualClock()
     alma = ALMA.open(folder, project_id="shop", embedding_provider="hash", embedding_dim=16, clock=clock)
-    alma._room.project._database.connection.execute("PRAGMA synchronous=OFF")  # no power cut is tested here
     return History(alma, clock)
 
 

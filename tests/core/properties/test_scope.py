@@ -1,6 +1,5 @@
 """Inside a project nothing that a reader may not read changes anything that it sees: the store with it and a store without it show the same."""
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,13 @@ from alma.memory.search_sizes import SearchSizes
 from alma.testing.clocks import START
 from alma.types.recalled import Recalled
 from other_process import OtherProcess
+from parts import IN_CI, other_examples
 from scoped_worlds import AGENTS, USERS, WORDS, Reader, Rules, Step, may_read, world
 from sized import TINY, open_sized
 
-TRIALS = 150 if os.environ.get("CI") else 20
-"""Of each sort. A failing history is not made smaller: that would take longer than a test may."""
+PARTS = 5
+TRIALS = 30 if IN_CI else 4
+"""In each part. A failing history is not made smaller: that would take longer than a test may."""
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 agents = st.sampled_from(AGENTS)
@@ -67,9 +68,10 @@ def assert_unmoved(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("sizes", [TINY, SearchSizes()], ids=["tiny", "usual"])
 def test_what_a_reader_may_not_read_changes_nothing_that_it_sees(
-    tmp_path_factory: pytest.TempPathFactory, donors: Mapping[str, Path], sizes: SearchSizes
+    tmp_path_factory: pytest.TempPathFactory, donors: Mapping[str, Path], sizes: SearchSizes, part: int
 ) -> None:
     @settings(max_examples=TRIALS, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
     @given(
@@ -78,7 +80,7 @@ def test_what_a_reader_may_not_read_changes_nothing_that_it_sees(
     def holds(rules: Rules, made: list[Step], asking: list[Reader]) -> None:
         assert_unmoved(tmp_path_factory.mktemp("trial"), rules, made, sizes, asking, donors)
 
-    holds()
+    other_examples(part, holds)()
 
 
 AT = {"created_at": START, "updated_at": START, "last_verified": START}

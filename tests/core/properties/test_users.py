@@ -1,6 +1,5 @@
 """A user is a wall: what is recorded for one changes no text and no memory that another sees; with `isolated` no number either."""
 
-import os
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -12,8 +11,10 @@ from hypothesis import strategies as st
 from alma import ALMA
 from alma.testing.clocks import START
 from alma.types.scope import UserWall
+from parts import IN_CI, other_examples
 
-TRIALS = 300 if os.environ.get("CI") else 60
+PARTS = 4
+TRIALS = 75 if IN_CI else 15
 
 WORDS = ["refund", "deploy", "login", "parcel", "invoice"]
 WAYS = ["ask first", "call the tool", "wait", "retry twice"]
@@ -73,7 +74,8 @@ def walled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.slow
-def test_what_is_recorded_for_one_user_changes_nothing_for_others(walled: tuple[ALMA, bool]) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_what_is_recorded_for_one_user_changes_nothing_for_others(walled: tuple[ALMA, bool], part: int) -> None:
     store, is_isolated = walled
     projects = count()
 
@@ -84,7 +86,7 @@ def test_what_is_recorded_for_one_user_changes_nothing_for_others(walled: tuple[
         question=texts,
     )
     def holds(own: list[tuple[str | None, Step]], others: list[Step], question: str) -> None:
-        alma = store.for_project(f"p{next(projects)}")
+        alma = store.for_project(f"p{part}-{next(projects)}")
         for user, step in own:
             made(alma, step, user, "")
         before = [seen(alma, reader, question, numbers=is_isolated) for reader in ("ann", None)]
@@ -95,4 +97,4 @@ def test_what_is_recorded_for_one_user_changes_nothing_for_others(walled: tuple[
         alma.forget_user("bob")
         assert [seen(alma, reader, question, numbers=is_isolated) for reader in ("ann", None)] == before
 
-    holds()
+    other_examples(part, holds)()

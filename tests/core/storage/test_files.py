@@ -58,6 +58,7 @@ def test_two_open_stores_see_what_the_other_learned(tmp_path: Path) -> None:
         assert "Then the long ones" in str(one.retrieve(TASK, "helena"))
 
 
+@pytest.mark.slow
 def test_processes_that_learn_at_once_lose_nothing(tmp_path: Path) -> None:
     learned(tmp_path, 1)
     script = "import sys; from alma import ALMA; from pathlib import Path\n" + LEARNING

@@ -191,6 +191,7 @@ def test_a_changed_key_opens_the_store_alone_and_what_is_stored_stays(tmp_path: 
     assert held
 
 
+@pytest.mark.slow
 def test_two_that_encrypt_at_once_do_it_once(tmp_path: Path) -> None:
     held = made(tmp_path, None)
     program = "import sys; from alma.encryption import encrypt_store; encrypt_store(sys.argv[1], bytes.fromhex(sys.argv[2]))"

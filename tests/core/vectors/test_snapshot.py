@@ -121,6 +121,7 @@ def test_a_snapshot_newer_than_the_database_is_not_used(path: Path, caplog: pyte
     assert "newer than the database: 7 > 6" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_snapshot_cut_anywhere_is_not_used(path: Path) -> None:
     whole = path.read_bytes()
     for length in range(len(whole)):
@@ -133,6 +134,7 @@ def test_a_snapshot_with_something_behind_it_is_not_used(path: Path) -> None:
     assert load(path, IDENTITY, newest=7) is None
 
 
+@pytest.mark.slow
 def test_one_flipped_bit_in_any_byte_is_noticed(path: Path) -> None:
     whole = bytearray(path.read_bytes())
     for place in range(len(whole)):
