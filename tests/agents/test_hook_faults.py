@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA
-from alma_agents import index, spool
+from alma_agents import index, learning, spool
 from alma_agents.learning import learn_spools
 
 HOOK = [sys.executable, "-P", "-m", "alma_agents", "hook"]
@@ -284,6 +284,23 @@ def test_a_learner_that_is_killed_loses_nothing(project: Path) -> None:
         assert ended.returncode == 9
     learn_spools(folder_of(project))
     check_sessions(project, 6)
+
+
+def test_a_session_that_ends_while_the_index_is_written_is_learned(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own learner finds another at work, and ends."""
+    ended = iter([1])
+    plain = learning.rebuild
+
+    def rebuilt(*given: Any) -> None:
+        plain(*given)
+        for number in ended:
+            run_sessions(project, range(number, number + 1))
+            assert learn_spools(folder_of(project)) == 0
+
+    monkeypatch.setattr(learning, "rebuild", rebuilt)
+    run_sessions(project, range(1))
+    assert learn_spools(folder_of(project)) == 2
+    check_sessions(project, 2)
 
 
 def payloads(project: Path, number: int) -> list[dict[str, Any]]:

@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from alma import ALMA
-from alma_agents import spool
-from alma_agents.learning import learn_spools
+from alma_agents import index, shell, spool
+from alma_agents.attempts import Ran
+from alma_agents.learning import learn_spools, rebuild
+from alma_agents.warning import note_commands, warnings_of
 
 ERROR = "Exit code 1\nError: connect ECONNREFUSED db.internal"
 
@@ -100,6 +103,40 @@ def test_once_something_was_changed_nothing_is_said(project: Path) -> None:
     made = payload(project, "now", "PostToolUse", "npm install", tool_response={"stdout": "ok"})
     spool.append(str(project / ".alma" / "agents"), "now", {"host": "claude-code", "payload": made})
     assert before(project, "npm run e2e") == ""
+
+
+DAY = 86_400.0
+
+
+@pytest.mark.parametrize(
+    ("days", "ends_after"),
+    [((0, 1), 2.0), ((0, 10), 5.0), ((0, 4, 20), 10.0)],
+    ids=["after two days", "after half of its time", "of all failures"],
+)
+def test_a_warning_ends_the_later_the_longer_the_command_has_failed(
+    days: tuple[int, ...], ends_after: float, project: Path
+) -> None:
+    first = 1_800_000_000.0
+    with ALMA.from_config(project / ".alma" / "config.yaml") as alma:
+        for day in days:
+            note_commands(alma, f"day {day}", [Ran("npm run e2e", "npm run e2e", ok=False, error=ERROR, at=first + day * DAY)])
+        proven = {"warnings": warnings_of(alma)}
+    end = first + (days[-1] + ends_after) * DAY
+    assert index.warning_for(proven, "npm run e2e", now=end) is not None
+    assert index.warning_for(proven, "npm run e2e", now=end + 1) is None
+
+
+def test_a_warning_that_has_ended_is_not_said(project: Path) -> None:
+    long_ago = time.time() - 9 * DAY
+    with ALMA.from_config(project / ".alma" / "config.yaml") as alma:
+        key = shell.judged("npm run e2e", False, str(project))
+        assert key is not None
+        for number in range(2):
+            note_commands(alma, f"{number}", [Ran(key.key, key.shown, ok=False, error=ERROR, at=long_ago + number)])
+        rebuild(alma, str(project / ".alma" / "agents"))
+    assert before(project, "npm run e2e") == ""
+    session(project, "one", ("npm run e2e", ERROR))
+    assert before(project, "npm run e2e") != ""
 
 
 @pytest.mark.parametrize("host", ["codex", "gemini", "cursor", "copilot", "openhands"])

@@ -238,7 +238,7 @@ def test_it_comes_along_in_an_export_and_goes_on_to_count(open_store: OpenStore,
 
 
 @pytest.mark.parametrize("known", [1, 2])
-def test_an_imported_first_outcome_of_a_task_that_the_project_knows_counts_nothing(
+def test_an_imported_first_outcome_of_a_task_that_the_project_knows_counts_once(
     open_store: OpenStore, tmp_path: Path, known: int
 ) -> None:
     alma, other = open_store("giver"), open_store("taker")
@@ -246,11 +246,11 @@ def test_an_imported_first_outcome_of_a_task_that_the_project_knows_counts_nothi
     alma.export(tmp_path / "x.jsonl")
     for _ in range(known):
         other.learn("dev", "Deploy", "failure", "by hand")
-    with refused(other, ConflictError, "has already evidence"):
-        other.import_from(tmp_path / "x.jsonl")
-    assert other.import_from(tmp_path / "x.jsonl", on_conflict="skip").stored.memories == 1
+    for stored in (1, 0):
+        assert other.import_from(tmp_path / "x.jsonl", on_conflict="skip").stored.memories == stored
     other.learn("dev", "Deploy", "failure", "by hand")
-    assert counts(other) == {"by hand": (0, known + 1)}
+    assert counts(other) == {"by hand": (1, known + 2)}
+    assert other.verify().ok
 
 
 def test_imported_evidence_does_not_hide_a_first_outcome_of_the_project(open_store: OpenStore, tmp_path: Path) -> None:
@@ -259,8 +259,9 @@ def test_imported_evidence_does_not_hide_a_first_outcome_of_the_project(open_sto
         alma.learn("dev", "Deploy", "success", "by hand")
     alma.export(tmp_path / "x.jsonl")
     other.learn("dev", "Deploy", "failure", "by guessing")
-    assert other.import_from(tmp_path / "x.jsonl", on_conflict="skip").stored.evidence == 0
-    assert counts(other) == {"by guessing": (0, 1)}
+    assert other.import_from(tmp_path / "x.jsonl").stored.evidence == 1
+    assert counts(other) == {"by guessing": (0, 1), "by hand": (2, 2)}
+    assert other.verify().ok
 
 
 def test_what_became_of_a_first_outcome_elsewhere_comes_along_with_it(open_store: OpenStore, tmp_path: Path) -> None:
@@ -281,17 +282,18 @@ def test_what_became_of_a_first_outcome_elsewhere_comes_along_with_it(open_store
     assert other.verify().ok
 
 
-def test_evidence_that_does_not_count_the_first_outcome_of_the_project_is_left_out(open_store: OpenStore, tmp_path: Path) -> None:
+def test_first_outcomes_that_came_over_another_project_count_once(open_store: OpenStore, tmp_path: Path) -> None:
     alma, other, third = open_store("giver"), open_store("taker"), open_store("third")
     alma.learn("dev", "Deploy", "success", "by hand")
     alma.export(tmp_path / "x.jsonl")
     other.import_from(tmp_path / "x.jsonl")
     third.learn("dev", "Deploy", "failure", "by guessing")
-    third.import_from(tmp_path / "x.jsonl", on_conflict="skip")  # there it counts nothing
+    third.import_from(tmp_path / "x.jsonl", on_conflict="skip")
     third.learn("dev", "Deploy", "failure", "by guessing")
     third.export(tmp_path / "x.jsonl")
-    assert other.import_from(tmp_path / "x.jsonl", on_conflict="skip").stored.evidence == 0
-    assert counts(other) == {"by hand": (1, 1)}
+    assert other.import_from(tmp_path / "x.jsonl", on_conflict="skip").stored.evidence == 2
+    assert counts(other) == {"by hand": (1, 1), "by guessing": (0, 2)}
+    assert other.verify().ok
 
 
 def another(lines: list[dict[str, Any]]) -> dict[str, Any]:

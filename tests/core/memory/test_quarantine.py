@@ -53,6 +53,21 @@ def test_what_is_released_is_found_again(alma: ALMA) -> None:
     assert alma.verify().ok
 
 
+def test_what_is_forgotten_is_let_out_by_nobody_but_an_undo(alma: ALMA) -> None:
+    fact = alma.add_domain_knowledge("dev", "refunds", ORDER)
+
+    report = alma.forget(memory_ids=[fact.id])
+
+    assert report.memory_ids == (fact.id,)
+    assert alma.quarantined() == []
+    assert alma.release_quarantined([fact.id]) == []
+    assert fact.id not in shown(alma)
+    assert report.seq is not None
+    alma.undo(to=report.seq - 1)
+    assert [memory.id for memory in alma.quarantined()] == [fact.id]
+    assert alma.verify().ok
+
+
 def test_evidence_releases_an_attempt_that_nobody_had_judged(alma: ALMA) -> None:
     with alma.episode("dev", TASK) as episode:
         episode.end(strategy=ORDER)

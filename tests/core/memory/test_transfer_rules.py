@@ -103,23 +103,21 @@ def test_a_rule_that_the_file_does_not_hold_is_nobody_elses_memory(alma: ALMA, f
     assert alma.get(mine.id) == mine
 
 
-def test_where_the_project_has_evidence_of_its_own_its_rules_stay_the_only_ones(
-    alma: ALMA, file: Path, clock: ManualClock
-) -> None:
+def test_where_both_have_evidence_it_is_pooled_and_rules_follow(alma: ALMA, file: Path, clock: ManualClock) -> None:
     learn(alma, clock, 6, "failure")
-    before = evidence(alma)
+    (own,) = anti_patterns(alma)
+    assert own.pattern == "by hand"
     report = alma.import_from(file, on_conflict="skip")
-    assert (report.skipped.memories, report.stored.memories) == (1, 13)
-    assert heuristics(alma) == []
-    assert {rule.pattern for rule in anti_patterns(alma)} == {"by hand", "by guessing"}
-    assert [one for one in evidence(alma) if one.strategy == "by hand"] == before
-    assert counts(alma) == {"by hand": (0, 6), "by guessing": (0, 6)}
+    assert (report.skipped.memories, report.stored.memories) == (0, 14)
+    assert counts(alma) == {"by hand": (6, 12), "by guessing": (0, 6)}
+    assert [(rule.success_count, rule.occurrence_count) for rule in heuristics(alma)] == [(6, 12)]
+    assert {rule.pattern: rule.occurrence_count for rule in anti_patterns(alma)} == {"by guessing": 6}
     assert alma.verify().ok
     learn(alma, clock, 3, "success")
-    assert counts(alma)["by hand"] == (3, 9)
+    assert counts(alma)["by hand"] == (9, 15)
 
 
-def test_outcomes_that_were_not_counted_here_change_no_counts_when_they_are_settled(
+def test_outcomes_of_a_file_are_counted_and_settled_like_others(
     alma: ALMA, open_store: OpenStore, clock: ManualClock, tmp_path: Path
 ) -> None:
     giver = open_store("giver", project_id="giver")
@@ -127,9 +125,10 @@ def test_outcomes_that_were_not_counted_here_change_no_counts_when_they_are_sett
         episode.fail(strategy="by hand")
     giver.export(tmp_path / "x.jsonl")
     learn(alma, clock, 3, "success")
-    alma.import_from(tmp_path / "x.jsonl", on_conflict="skip")
+    alma.import_from(tmp_path / "x.jsonl")
+    assert counts(alma) == {"by hand": (3, 4)}
     alma.settle("theirs", "success")
-    assert counts(alma) == {"by hand": (3, 3)}
+    assert counts(alma) == {"by hand": (4, 4)}
     assert [row.verdict for row in alma.strategies("Deploy", "dev")] == ["seems to work"]
 
 

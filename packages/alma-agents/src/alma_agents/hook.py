@@ -142,7 +142,7 @@ def _warning(folder: str, event: Event) -> str:
     command = shell.judged(event.command, False, event.cwd)
     if command is None:
         return ""
-    warning = index.warning_for(index.load(folder, project_of(folder, event.cwd)), command.key)
+    warning = index.warning_for(index.load(folder, project_of(folder, event.cwd)), command.key, now=time.time())
     if warning is None or _has_changed(spool.of_session(folder, event.session)):
         return ""
     return _show(folder, event, str(warning.get("id")), index.one_line(str(warning.get("told", ""))))
@@ -169,7 +169,8 @@ _CHANGING = ("install", "change")
 def _briefing(folder: str, event: Event) -> str:
     content = index.load(folder, project_of(folder, event.cwd))
     warnings = content.get("warnings") if event.host not in WARNED else None
-    told = [str(one.get("told", "")) for one in warnings.values()][:_MOST_WARNINGS] if isinstance(warnings, dict) else []
+    proven = [one for one in warnings.values() if index.is_proven(one, time.time())] if isinstance(warnings, dict) else []
+    told = [str(one.get("told", "")) for one in proven[:_MOST_WARNINGS]]
     text = "\n".join(part for part in (str(content.get("briefing", "")), *told) if part)
     return _show(folder, event, "briefing", text if len(text) <= 2_000 else "")
 

@@ -101,11 +101,17 @@ def command_digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:24]
 
 
-def warning_for(content: dict[str, Any], key: str) -> dict[str, Any] | None:
-    """Returns what is proven about a command before it runs, `None` for nothing."""
+def warning_for(content: dict[str, Any], key: str, *, now: float) -> dict[str, Any] | None:
+    """Returns what is proven at a time, in seconds since 1970, about a command before it runs, `None` for nothing."""
     found = content.get("warnings")
     warning = found.get(command_digest(key)) if isinstance(found, dict) else None
-    return warning if isinstance(warning, dict) else None
+    return warning if is_proven(warning, now) else None
+
+
+def is_proven(warning: Any, now: float) -> bool:
+    """Returns True for a warning whose time has not ended. One that is of no known time has no end."""
+    until = warning.get("until", now) if isinstance(warning, dict) else None
+    return isinstance(until, int | float) and now <= until
 
 
 def one_line(text: str) -> str:

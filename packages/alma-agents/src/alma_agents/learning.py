@@ -59,42 +59,59 @@ def _item(attempt: Attempt, source: str, exposures: list[dict[str, Any]]) -> dic
 
 
 def learn_spools(folder: str) -> int:
-    """Learns from all sessions that are over, and returns how many attempts they had. One learner works at a time."""
+    """Learns from all sessions that are over, and returns how many attempts they had. One learner works at a time.
+
+    A session that ends while the index is written finds a learner at work and starts none that stays, so this one looks again
+    once others may work.
+    """
     count = 0
-    with spool.only_learner(folder) as is_alone:
-        if not is_alone:
-            return 0
-        paths = _over(folder)
-        if not paths:
-            return 0
-        config = Path(folder).parent / "config.yaml"
-        if not is_trusted(config):
-            _LOG.warning(
-                "%s names a store or a model beyond its folder, so hooks learn nothing into it; see `alma doctor`", config
-            )
-            return 0
-        with ALMA.from_config(config) as alma:
-            touched = {""}
-            tried: set[str] = set()
-            while paths:
-                for path in paths:
-                    try:
-                        with spool.taken(path) as records:
-                            project, number = _learn_session(alma, folder, records)
-                    except (AlmaError, OSError) as problem:  # its spool stays; others are learned all the same
-                        _LOG.warning("a session of a coding agent was not learned: %s", problem)
-                        continue
-                    touched.add(project)
-                    count += number
-                tried.update(paths)
-                paths = [
-                    path
-                    for path in _over(folder)
-                    if path.partition(".jsonl")[0] not in {each.partition(".jsonl")[0] for each in tried}
-                ]
-            for project in touched:
-                rebuild(alma.for_project(project) if project else alma, folder, project)
+    tried: set[str] = set()
+    while True:
+        with spool.only_learner(folder) as is_alone:
+            if not is_alone:
+                return count
+            count += _learn_over(folder, tried)
+        if not _untried(folder, tried):
+            return count
+
+
+def _learn_over(folder: str, tried: set[str]) -> int:
+    """Learns from sessions that are over and were not tried, notes them as tried, and returns how many attempts they had."""
+    paths = _untried(folder, tried)
+    if not paths:
+        return 0
+    config = Path(folder).parent / "config.yaml"
+    if not is_trusted(config):
+        tried.update(map(_stem, paths))
+        _LOG.warning("%s names a store or a model beyond its folder, so hooks learn nothing into it; see `alma doctor`", config)
+        return 0
+    count = 0
+    with ALMA.from_config(config) as alma:
+        touched = {""}
+        while paths:
+            for path in paths:
+                tried.add(_stem(path))
+                try:
+                    with spool.taken(path) as records:
+                        project, number = _learn_session(alma, folder, records)
+                except (AlmaError, OSError) as problem:  # its spool stays; others are learned all the same
+                    _LOG.warning("a session of a coding agent was not learned: %s", problem)
+                    continue
+                touched.add(project)
+                count += number
+            paths = _untried(folder, tried)
+        for project in touched:
+            rebuild(alma.for_project(project) if project else alma, folder, project)
     return count
+
+
+def _untried(folder: str, tried: set[str]) -> list[str]:
+    return [path for path in _over(folder) if _stem(path) not in tried]
+
+
+def _stem(path: str) -> str:
+    """Returns the name of a spool, whether or not a learner has taken it."""
+    return path.partition(".jsonl")[0]
 
 
 def _over(folder: str) -> list[str]:

@@ -112,10 +112,10 @@ class Shelf:
         self.stored += [memory for memory in memories if memory.kind != "conversation"]
 
     def _archive(self, ids: Iterable[str]) -> None:
-        present = [each for each in ids if self._is_there(each)]
-        if present:
-            self._alma.forget(memory_ids=present)
-            self.replaced += len(present)
+        """Archives memories, those in quarantine too, which a release would bring back otherwise."""
+        named = list(dict.fromkeys(ids))
+        if named:
+            self.replaced += len(self._alma.forget(memory_ids=named).memory_ids)
 
     def _is_there(self, memory_id: str) -> bool:
         try:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
+from typing import Protocol
 
 import numpy as np
 
@@ -37,6 +38,16 @@ agent (`users_of`)."""
 
 FirstOutcome = tuple[int, float | None]
 """The row of the first outcome that evidence counts, and how much of a success that was."""
+
+
+class Newest(Protocol):
+    """The part of `alma.protocols.Learned` that books are read by."""
+
+    def newest(self, owners: Iterable[str], *, most: int) -> Mapping[str, Sequence[StoredEvidence]]:
+        """Returns the newest evidence of each owner, newest first."""
+
+    def first_outcomes(self, evidence_ids: Iterable[str]) -> Mapping[str, FirstOutcome]:
+        """Returns the first outcome that each evidence counts: a number that rises with time, and how much of a success it was."""
 
 
 @dataclass(slots=True)
@@ -273,7 +284,7 @@ class Ledger:
         elif users_of(entry.evidence.agent) in owners and entry.evidence.user_id is not None:
             book.put_other(entry, vectors)
 
-    def read(self, wanted: Iterable[Owners], learned: Learned, vectors_of: VectorsOf) -> None:
+    def read(self, wanted: Iterable[Owners], learned: Newest, vectors_of: VectorsOf) -> None:
         """Has books of these agents, and lets them count as those that were asked for last."""
         missing: list[Owners] = []
         for agents in wanted:

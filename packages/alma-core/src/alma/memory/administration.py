@@ -222,7 +222,8 @@ class Admin:
         """Stores the content of an export in this project, in one transaction, after checking the whole file.
 
         `ValidationError` names the line of a file that is torn, foreign or unsound, and nothing is stored. Content that exists already is
-        a `ConflictError`, or skipped with `on_conflict="skip"`. `progress` is called with the number of steps done and their total.
+        a `ConflictError`, or skipped with `on_conflict="skip"`. Evidence that both have is pooled: each outcome counts once, in whatever
+        order the exports of clones are imported. `progress` is called with the number of steps done and their total.
         """
         return importing.import_from(self._room, source, on_conflict=on_conflict, progress=progress)
 

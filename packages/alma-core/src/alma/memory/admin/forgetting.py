@@ -75,14 +75,17 @@ def compact(room: Room) -> CompactReport:
 
 
 def _named(room: Room, ids: Sequence[str], owner: str | None, *, with_former: bool) -> _Chosen:
-    """Returns the memories of these ids that may be forgotten; with `with_former` also those that are archived or only in the journal."""
+    """Returns the memories of these ids that may be forgotten, those in quarantine among them; with `with_former` also those that are
+    archived or only in the journal."""
     chosen = _Chosen()
     found = room.project.find(ids)
+    archived = [memory_id for memory_id, place in found.items() if place.is_archived]
+    doubtful = {memory_id for memory_id, (version, _) in room.project.record(QUARANTINE, archived).items() if version}
     places = {memory_id: found.get(memory_id) for memory_id in ids}
     gone = [memory_id for memory_id, place in places.items() if place is None]
     former = _former_kinds(room, gone, owner) if gone and with_former else {}
     for memory_id, place in places.items():
-        if place is not None and (with_former or not place.is_archived):
+        if place is not None and (with_former or not place.is_archived or memory_id in doubtful):
             kind = place.partition.kind if _owns(place.partition, owner) else None
         else:
             kind = former.get(memory_id)
@@ -143,7 +146,11 @@ def _limit(value: object, name: str, most: float) -> float | None:
 def _archive(room: Room, ids: Sequence[str], actor: str) -> int:
     at = room.now()
     with room.project.write(actor=actor, operation="forget", at=at) as write:
+        doubtful = write.stored.record(QUARANTINE, ids)
         for memory_id in ids:
+            version, body = doubtful[memory_id]
+            if version:  # forgotten, it is in quarantine no more: nobody lets it out
+                write.drop_record(QUARANTINE, memory_id, body, version=version)
             write.change_memory(memory_id, archived_at=at)
         return write.seq
 

@@ -1,6 +1,6 @@
 """Rules as their evidence changes: made, counted on, demoted, brought back. Part of the write that changed the evidence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from alma.learning.pooling import NEAR, SAME_WAY
 from alma.learning.proving import proven_rows
 from alma.learning.rules import Setting
 from alma.learning.standing import Needed, Standing, changed
+from alma.learning.suspicion import FLAGGED
 from alma.memory.room import Room
 from alma.memory.scopes import needed_by
 from alma.protocols import Write
@@ -30,6 +31,11 @@ Counts = Mapping[str, Any]
 
 ARCHIVED_BY, EVIDENCE = "archived_by", "evidence"
 """What the metadata of a demoted rule says: that no caller archived it."""
+
+SAID_OF_RULES = frozenset(
+    {"status", "learned", "task", "task_type", "of_users", "tasks", "sure", "said", "caution", FLAGGED, ARCHIVED_BY}
+)
+"""The names in the metadata of a rule that follow its evidence."""
 
 TASKS_OF_OWN_WORD = 3
 """An agent's own word makes a heuristic from this number of distinct tasks; repeated on fewer it makes none."""
@@ -84,6 +90,22 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
             seen = Row.of(known.advice, row, **proofs.get(row, {}))
             _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched).settle(needed)
     return recounted
+
+
+def restate_rules(room: Room, write: Write, side: Side, owner: str, *, kind_of: Callable[[str], str | None], at: int) -> None:
+    """Judges all rules of an owner where they began, and writes each anew as of `at`, whatever it said before. None is made.
+
+    `kind_of` returns the type of the task of evidence, by its id, as a caller named it.
+    """
+    needed = needed_by(room, agent_in(owner))
+    own = (entry for cell in side.rules if (entry := side.held[cell]).evidence.owner == owner)
+    for entry in sorted(own, key=lambda entry: entry.evidence.id):
+        strategy = entry.evidence.strategy_hash
+        known = consulted(side, side.question_of(entry), newest=NEWEST_TASKS, home=side.task_of(entry), wanted=[strategy])
+        row = known.row_of(strategy)
+        if row is not None:
+            seen = Row.of(known.advice, row, **proven_rows(known, among=[strategy]).get(row, {}))
+            _Judged(room, write, known, kind_of(entry.evidence.id), entry, row, seen, at, {}, is_touched=True).restate(needed)
 
 
 def _has_other_home(side: Side, entry: Entry, asked: Entry) -> bool:
@@ -172,6 +194,37 @@ class _Judged:
         fails_now = changed(seen.anti_pattern_status, fails.standing if fails else None)
         if fails_now and self._is_due(fails_now, seen.anti_pattern_status):
             self._settle_anti_pattern(fails_now, fails)
+
+    def restate(self, needed: Needed) -> None:
+        """Writes the rules of the cell anew as the evidence says now, with the ids and the beginnings that they have."""
+        seen, pooled = self.entry.evidence, self._pooled()
+        works = heuristic_level(self.row, needed) if self._is_corroborated() else None
+        if seen.heuristic and (kept := self._stored(seen.heuristic)):
+            standing, said = works.standing if works else Standing.DEMOTED, self._said(works, works=True)
+            rule = rules.heuristic(pooled, self._setting(), standing, said, memory_id=kept.id)
+            self._put_in_place(kept, rule, standing)
+            self._believe("heuristic_status", standing)
+        fails = anti_pattern_level(self.row, needed)
+        if seen.anti_pattern and (kept := self._stored(seen.anti_pattern)):
+            standing, said = fails.standing if fails else Standing.DEMOTED, self._said(fails, works=False)
+            warning = rules.anti_pattern(pooled, self._setting(), standing, said, self._told(pooled), memory_id=kept.id)
+            self._put_in_place(kept, warning, standing)
+            self._believe("anti_pattern_status", standing)
+
+    def _believe(self, status: str, standing: Standing) -> None:
+        if getattr(self.entry.evidence, status) != standing:
+            self._rest(**{status: standing})
+
+    def _put_in_place(self, kept: AnyMemory, rule: Heuristic | AntiPattern, standing: Standing) -> None:
+        """Puts a rule in the place of the stored one. What a caller archived stays so."""
+        is_forgotten = self.write.stored.find([kept.id])[kept.id].is_archived and kept.metadata.get(ARCHIVED_BY) != EVIDENCE
+        is_demoted = standing is Standing.DEMOTED and not is_forgotten
+        said = {**rule.metadata, **({ARCHIVED_BY: EVIDENCE} if is_demoted else {})}
+        others = {name: value for name, value in kept.metadata.items() if name not in SAID_OF_RULES}
+        made = rule.model_copy(update={"created_at": kept.created_at, "metadata": {**others, **said}})
+        self.write.replace(made, self._passages(made), self._vectors(), evidence=self.entry.evidence.id)
+        if not is_forgotten:
+            self.write.change_memory(made.id, archived_at=self.at if is_demoted else None)
 
     def _is_due(self, now: Standing, before: str | None) -> bool:
         """Returns True if a standing has to be settled. Only what was touched is proven anew, so what else is likely now may still be proven."""

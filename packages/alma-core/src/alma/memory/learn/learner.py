@@ -175,7 +175,7 @@ class Learner:
         """Writes the evidence and the rules that follow from it, and returns the ledger as it is when this write has landed."""
         counts: dict[str, Mapping[str, Any]] = {}
         touched = self._touched_by_owner()
-        sides = {place: self.ledger.books[self._readers(place[0])].side(is_of_steps=place[1]) for place in touched}
+        sides = {place: self.ledger.books[self.readers(place[0])].side(is_of_steps=place[1]) for place in touched}
         for place, side in sides.items():
             counts |= judge(self.room, self.write, side, touched[place], at=self.at)
         self.write.recount(counts)
@@ -191,7 +191,7 @@ class Learner:
 
     def _spread(self, entries: Sequence[Entry], owner: str, vectors: Mapping[str, bytes]) -> None:
         """Has the evidence that counts for others, too, follow cells that changed in that of their owner."""
-        known = self._readers(owner)
+        known = self.readers(owner)
         if self.ledger.is_held_elsewhere(owner, known):
             missing = [text for text in texts_of(entry.evidence for entry in entries) if text not in vectors]
             self.ledger.spread(entries, known, {**self.write.stored.vectors(missing), **vectors})
@@ -218,10 +218,10 @@ class Learner:
 
     def _of_all_users(self, seen: Evidence) -> Entry | None:
         """The cell on which a rule of all users rests, empty where nobody tried it without a user; `None` where single users' words were all."""
-        others = None if seen.user_id is None else self.ledger.books[self._readers(seen.agent)].others
+        others = None if seen.user_id is None else self.ledger.books[self.readers(seen.agent)].others
         if others is None or not seen.names_strategy or not others.is_common(seen.strategy_hash):
             return None
-        side = self.ledger.books[self._readers(seen.agent)].side(is_of_steps=seen.is_of_steps)
+        side = self.ledger.books[self.readers(seen.agent)].side(is_of_steps=seen.is_of_steps)
         cell = evidence_id(seen.agent, seen.task_class, seen.strategy_hash)
         entry = side.entry(cell)
         if entry is None:
@@ -231,7 +231,7 @@ class Learner:
             side.put(entry, {})
         return entry
 
-    def _readers(self, owner: str) -> Owners:
+    def readers(self, owner: str) -> Owners:
         """Whose evidence counts for the rules of an owner: for a user of an agent, also what the agent recorded for none; for an agent, also what
         its users have in common, unless they are isolated."""
         agent = agent_in(owner)
@@ -246,23 +246,21 @@ class Learner:
         """The evidence that counts for an owner, that on a task of its among it."""
         self._read_books([owner])
         self._read_tasks([(owner, place)])
-        return self.ledger.books[self._readers(owner)]
+        return self.ledger.books[self.readers(owner)]
 
     def _read_books(self, owners: Iterable[str]) -> None:
         """Has the newest evidence of the owners in the ledger, these as those that were asked for last."""
         wanted = list(owners)
         of_users = [agent_in(owner) for owner in wanted if user_in(owner) is not None]
         self._with_users |= set(of_users)
-        self.ledger.read(map(self._readers, [*of_users, *wanted]), self.learned, self.write.stored.vectors)
+        self.ledger.read(map(self.readers, [*of_users, *wanted]), self.learned, self.write.stored.vectors)
 
     def _read_tasks(self, places: Iterable[TaskPlace]) -> None:
         """Has the evidence on tasks of which the ledger knows nothing, as far as there is any: it has the newest alone, without what is damaged."""
         missing = {
             class_id(owner, place)
             for owner, place in places
-            if not self.ledger.books[self._readers(owner)]
-            .side(is_of_steps=place.startswith(STEP))
-            .of_task(class_id(owner, place))
+            if not self.ledger.books[self.readers(owner)].side(is_of_steps=place.startswith(STEP)).of_task(class_id(owner, place))
         } - self._looked_up
         if missing:
             self._looked_up |= missing

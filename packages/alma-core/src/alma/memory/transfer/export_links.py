@@ -8,7 +8,7 @@ from alma.errors import ValidationError
 from alma.observing import only
 from alma.storage.relational.evidence import evidence_from
 from alma.text import quoted
-from alma.types.evidence import class_in, is_of_steps
+from alma.types.evidence import Evidence, class_in, is_of_steps
 from alma.types.exported import ExportedEvidence, ExportedMemory
 from alma.types.identity import to_micros
 from alma.types.kinds import MemoryType
@@ -41,14 +41,14 @@ class Resting:
 class Links:
     """The references in a file: memories that refer to evidence, and the evidence, by their ids.
 
-    An outcome that is alone in its class has no evidence in the file, because it contains all the evidence: `alone` has its agent and
-    class.
+    An outcome that is alone in its class has no evidence in the file, because it contains all the evidence: `alone` has what it says.
     """
 
     memories: dict[str, Resting] = field(default_factory=dict)
     agents: dict[str, str] = field(default_factory=dict)
     rules: dict[str, tuple[str, str]] = field(default_factory=dict)
-    alone: dict[str, tuple[str, str]] = field(default_factory=dict)
+    alone: dict[str, Evidence] = field(default_factory=dict)
+    counted: dict[str, Evidence] = field(default_factory=dict)
 
     def take_memory(self, line: ExportedMemory, memory: Memory) -> None:
         """Notes a memory, as a line and as a value."""
@@ -59,11 +59,12 @@ class Links:
             first = min(line.passages, key=lambda passage: passage.position)
             seen = only(memory, first.text, is_step=is_of_steps(line.evidence))
             if seen.id == line.evidence:
-                self.alone[line.id] = seen.owner, seen.task_class
+                self.alone[line.id] = seen
 
-    def take_evidence(self, line: ExportedEvidence) -> None:
-        """Notes evidence. `ValidationError` if two name one rule."""
+    def take_evidence(self, line: ExportedEvidence, evidence: Evidence) -> None:
+        """Notes evidence, as a line and as a value. `ValidationError` if two name one rule."""
         self.agents[line.id] = line.agent
+        self.counted[line.id] = evidence
         for column, kind in RULES.items():
             rule = getattr(line, column)
             if rule is not None and self.rules.setdefault(rule, (line.id, kind)) != (line.id, kind):
@@ -87,14 +88,15 @@ class Links:
                 raise ValidationError(f"evidence {quoted(evidence)} names a rule, {quoted(rule)}, that does not rest on it")
 
 
-def check_evidence(line: ExportedEvidence, exported_at: datetime) -> None:
-    """Raises `ValidationError` unless learning could have produced the evidence by then."""
+def checked_evidence(line: ExportedEvidence, exported_at: datetime) -> Evidence:
+    """Returns the evidence of a line. `ValidationError` unless learning could have produced it by then."""
     observed_at = to_micros(line.observed_at)
-    row = {**line.model_dump(exclude={"type"}), "observed_at": observed_at}
-    if fault := fault_in_evidence(evidence_from(row)):
+    evidence = evidence_from({**line.model_dump(exclude={"type"}), "observed_at": observed_at})
+    if fault := fault_in_evidence(evidence):
         raise ValidationError(f"evidence {quoted(line.id)} is none: {fault}")
     if observed_at > to_micros(exported_at) + CLOCKS_DIFFER:
         raise ValidationError(f"evidence {quoted(line.id)} was observed after the file was written")
+    return evidence
 
 
 def with_rules_at_hand(line: ExportedEvidence, is_stored: Callable[[str], bool]) -> ExportedEvidence:

@@ -17,7 +17,7 @@ from alma.memory import arguments as args
 from alma.memory.episodes.records import check_body
 from alma.memory.learn.record import checked_fields, checked_passages
 from alma.memory.texts import UNIT_TOLERANCE
-from alma.memory.transfer.export_links import Links, check_evidence
+from alma.memory.transfer.export_links import Links, checked_evidence
 from alma.storage.sqlite.foreign_sqlite import HEADER
 from alma.text import fault_in, quoted, shortened
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
@@ -157,8 +157,7 @@ def _take(contents: Contents, line: ExportedMemory | ExportedRecord | ExportedEv
             _distinct(line.id, contents.evidence, f"evidence {quoted(line.id)}")
             for name in ("id", "agent", "task_class", "strategy", "heuristic", "anti_pattern", "task"):
                 _check_text(getattr(line, name) or "", f"evidence.{name}")
-            check_evidence(line, contents.header.exported_at)
-            contents.links.take_evidence(line)
+            contents.links.take_evidence(line, checked_evidence(line, contents.header.exported_at))
 
 
 def _distinct(key: Any, known: set[Any], what: str) -> None:

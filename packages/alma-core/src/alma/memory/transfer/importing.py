@@ -21,12 +21,12 @@ from alma.memory.transfer.export import REPORT_EVERY, Progress, Target
 from alma.memory.transfer.export_links import Links, with_rules_at_hand
 from alma.memory.transfer.import_checks import Contents, checked_file, decoded_vector, line_from, lines_of
 from alma.memory.transfer.redacted_export import redacted_export
+from alma.memory.transfer.shared_evidence import Shared, pool, shared_evidence
 from alma.protocols import NextWrite, Write
 from alma.storage.relational.transfer import changes_for
 from alma.text import matched_text, quoted, shortened
 from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS, stored_type
-from alma.types.evidence import class_id
 from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportEnd, ImportReport
 from alma.types.identity import to_micros
 
@@ -47,23 +47,12 @@ class Present:
 
     memories: set[str] = field(default_factory=set)
     records: set[tuple[str, str]] = field(default_factory=set)
-    evidence: set[str] = field(default_factory=set)
+    shared: Shared = field(default_factory=Shared)
     grown: list[Change] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
 
-    def leave_out_evidence(self, evidence_id: str) -> None:
-        """Notes evidence on a class for which the project has its own."""
-        self.evidence.add(evidence_id)
-        self.conflicts.append(f"evidence {evidence_id}")
-
-    def leave_out_rules(self, links: Links) -> None:
-        """Skips the rules that refer to skipped evidence, too: the project has formed its own from its evidence."""
-        self.memories |= {memory for memory, of in links.memories.items() if of.is_rule and of.evidence in self.evidence}
-
     def fitted(self, line: Line, links: Links) -> Line:
         """Returns the line as it is stored: without references to skipped lines."""
-        if isinstance(line, ExportedMemory) and line.evidence in self.evidence:
-            return line.model_copy(update={"evidence": None})
         if isinstance(line, ExportedEvidence):
             return with_rules_at_hand(line, lambda rule: rule in links.memories and rule not in self.memories)
         return line
@@ -76,7 +65,7 @@ class Present:
             case ExportedRecord():
                 return (line.kind, line.key) in self.records
             case ExportedEvidence():
-                return line.id in self.evidence
+                return self.shared.holds_back(line.id)
 
 
 def import_from(room: Room, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
@@ -95,7 +84,6 @@ def _imported(room: Room, source: Target, on_progress: Progress | None, *, is_st
         present = _present(room, file, contents)
         if present.conflicts and is_strict:
             raise _conflict(room, present.conflicts)
-        present.leave_out_rules(contents.links)
         steps = Steps(on_progress, 2 * len(contents.memories) - len(present.memories))
         vectors = Vectors(spool, 2 * room.store.texts.fingerprint.dimension)
         embed(room, file, contents, present, vectors, steps)
@@ -161,29 +149,12 @@ def _present(room: Room, file: BinaryIO, contents: Contents) -> Present:
     for memory_id in room.project.find(sorted(contents.memories)):
         present.memories.add(memory_id)
         present.conflicts.append(f"memory {memory_id}")
-    for memory_id, (agent, place) in contents.links.alone.items():
-        if memory_id not in present.memories and room.project.learned.of_tasks([class_id(agent, place)]):
-            present.leave_out_evidence(contents.links.memories[memory_id].evidence)
+    present.shared = shared_evidence(room, contents.links, present.memories)
+    present.memories |= present.shared.lost
     for line in _lines(file):
         if isinstance(line, ExportedRecord):
             _look_at_record(room, line, present)
-        elif isinstance(line, ExportedEvidence) and _is_known(room, line, contents.links):
-            present.leave_out_evidence(line.id)
     return present
-
-
-def _is_known(room: Room, line: ExportedEvidence, links: Links) -> bool:
-    """Returns True when the project has evidence of its own on the same. For a class with a single outcome nothing is counted yet, so it
-    counts as evidence on all of the class, unless the file counts that very outcome."""
-    learned = room.project.learned
-    here = learned.of_tasks([class_id(line.agent, line.task_class)])
-    if not here:
-        return False
-    if here[0].is_stored:
-        return any(stored.evidence.id == line.id for stored in here)
-    (first,) = room.project.memories(learned.outcomes(here[0].evidence.id, newest=1)).values()
-    in_file = links.memories.get(first.id)
-    return in_file is None or in_file.evidence != here[0].evidence.id
 
 
 def _look_at_record(room: Room, line: ExportedRecord, present: Present) -> None:
@@ -216,7 +187,8 @@ def embed(room: Room, file: BinaryIO, contents: Contents, present: Present, vect
     are_given = contents.header.has_vectors and contents.header.embedder == room.store.texts.fingerprint
     waiting: dict[str, None] = {}
     for line in _lines(file):
-        if not present.has(line) and (strategy := _strategy(line, contents.links)):
+        is_wanted = isinstance(line, ExportedEvidence) or not present.has(line)
+        if is_wanted and (strategy := _strategy(line, contents.links)):
             waiting[matched_text(strategy)] = None
         if not isinstance(line, ExportedMemory):
             continue
@@ -244,7 +216,9 @@ def _store(room: Room, file: BinaryIO, contents: Contents, present: Present, vec
     with room.project.writes(actor="", operation="import", at=room.now()) as next_write:
         with next_write() as write:
             write.apply(present.grown)
-        return put(next_write, file, contents, present, vectors, steps)
+        stored = put(next_write, file, contents, present, vectors, steps)
+        pooled = pool(room, next_write, present.shared, lambda text: vectors.get(text) if text in vectors else None)
+    return stored.model_copy(update={"evidence": stored.evidence + len(pooled & contents.evidence)})
 
 
 def put(

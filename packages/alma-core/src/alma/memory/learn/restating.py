@@ -1,0 +1,56 @@
+"""Judges all rules of agents again, by what is known of them and by nothing else: not when it came to be known, nor in which order."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from alma.memory.learn.judging import restate_rules
+from alma.memory.learn.learner import Learner
+from alma.memory.room import Room
+from alma.protocols import StoredEvidence, Write
+from alma.types.memories import Outcome
+
+MOST = 10_000_000
+"""More outcomes than evidence counts."""
+
+
+def restate(room: Room, write: Write, owners: Mapping[str, int]) -> None:
+    """Writes the rules of owners anew as of the times given with them, in microseconds: how far each holds, its counts and its words."""
+    learner = Learner(room, write, room.empty_ledger(write.learned_seq), room.now())
+    for owner, newest in sorted(owners.items()):
+        readers = learner.readers(owner)
+        learner.ledger.read([readers], _OldestFirst(write), write.stored.vectors)
+        for is_of_steps in (False, True):
+            side = learner.ledger.books[readers].side(is_of_steps=is_of_steps)
+            restate_rules(room, write, side, owner, kind_of=lambda key: _kind(write, key), at=min(newest, room.now()))
+            write.put_evidence([(entry.stored, entry.evidence) for entry in side.taken_changes()])
+
+
+@dataclass(frozen=True, slots=True)
+class _OldestFirst:
+    """The evidence of a write, whose first outcomes are those that were recorded first. Their rows are in the order of imports."""
+
+    write: Write
+
+    def newest(self, owners: Iterable[str], *, most: int) -> Mapping[str, list[StoredEvidence]]:
+        """Returns the newest evidence of each owner."""
+        return {owner: list(found) for owner, found in self.write.learned.newest(owners, most=most).items()}
+
+    def first_outcomes(self, evidence_ids: Iterable[str]) -> Mapping[str, tuple[int, float | None]]:
+        """Returns, for each evidence, the place of its first outcome among those of all, and how successful that was."""
+        firsts = {key: _first(self.write, key) for key in evidence_ids}
+        known = {key: first for key, first in firsts.items() if first is not None}
+        order = sorted(known, key=lambda key: (known[key].created_at, known[key].id))
+        return {key: (place, known[key].successes) for place, key in enumerate(order)}
+
+
+def _first(write: Write, evidence_id: str) -> Outcome | None:
+    """The outcome that was recorded first of those that evidence counts."""
+    found = write.stored.memories(sorted(write.learned.outcomes(evidence_id, newest=MOST))).values()
+    outcomes = (one for one in found if isinstance(one, Outcome))
+    return min(outcomes, key=lambda one: (one.created_at, one.id), default=None)
+
+
+def _kind(write: Write, evidence_id: str) -> str | None:
+    """The type of the task of evidence, as the caller named it who told of it first."""
+    first = _first(write, evidence_id)
+    return None if first is None else first.task_type

@@ -1,0 +1,197 @@
+"""Evidence that a project and a file both have: pooled from the outcomes of both, whichever came first.
+
+Two clones of a memory hold outcomes in common, and each has its own. After an import each of them counts once: the counts of a
+task that both know are made anew from its outcomes, never added up, so what a file only claims counts for nothing there. Counts
+that a purge left without outcomes go with that. Of two rules on the same evidence the older one stays. All rules of such an agent
+are judged again, so the order of imports changes nothing. New rules are formed by the next outcome, as ever.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+from alma.evidence import Tally
+from alma.learning.other_users import users_of
+from alma.memory.learn.restating import restate
+from alma.memory.room import Room
+from alma.memory.transfer.export_links import RULES, Links
+from alma.observing import Observation, with_observation
+from alma.protocols import NextWrite, Write
+from alma.storage.relational.evidence import evidence_row
+from alma.text import matched_text
+from alma.types.changes import Change
+from alma.types.evidence import Evidence, StoredEvidence, class_in
+from alma.types.identity import to_micros
+from alma.types.memories import Outcome
+
+EVERYTHING = 10_000_000
+"""More than an agent has of anything."""
+
+
+@dataclass(slots=True)
+class Shared:
+    """Evidence, by id, on what both sides know: as it was here, and as the file has it.
+
+    `classes` are the tasks that have to be pooled; `same` is evidence of agents of whom both sides know the same. Of two rules on
+    the same evidence one is left out: `lost` are those of the file, `losing` deletes those that were here. `judged` has the owners
+    whose rules are judged again, each with the time of the newest observation of its agent.
+    """
+
+    here: dict[str, StoredEvidence] = field(default_factory=dict)
+    file: dict[str, Evidence] = field(default_factory=dict)
+    brought: dict[str, set[str]] = field(default_factory=dict)
+    """The outcomes in the file by evidence."""
+    classes: set[str] = field(default_factory=set)
+    same: set[str] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
+    losing: list[Change] = field(default_factory=list)
+    judged: dict[str, int] = field(default_factory=dict)
+
+    def holds_back(self, evidence_id: str) -> bool:
+        """Returns True for evidence that is not stored as the file has it."""
+        return evidence_id in self.same or class_in(evidence_id) in self.classes
+
+
+def shared_evidence(room: Room, links: Links, present: Collection[str]) -> Shared:
+    """Compares the evidence of a file with that of the project. `present` are the memories of the file that the project has."""
+    shared = Shared()
+    by_agent: dict[str, dict[str, Evidence]] = {}
+    for evidence in (*links.counted.values(), *links.alone.values()):
+        by_agent.setdefault(evidence.agent, {})[evidence.id] = evidence
+    for memory_id, resting in links.memories.items():
+        if not resting.is_rule:
+            shared.brought.setdefault(resting.evidence, set()).add(memory_id)
+    losing: set[str] = set()
+    for agent, cells in by_agent.items():
+        here = _known(room, agent, cells)
+        if not here:
+            continue
+        if _is_same(here, cells, shared.brought, present):
+            shared.same |= cells.keys()
+            shared.lost |= {one for one, of in links.memories.items() if of.is_rule and of.evidence in cells} - {*present}
+            continue
+        shared.here |= here
+        shared.file |= cells
+        shared.classes |= set(map(class_in, here)) & set(map(class_in, cells))
+        _judge_again(shared, [*(stored.evidence for stored in here.values()), *cells.values()])
+        losing |= _rivals(shared, here, cells, links, present)
+    if losing:
+        shared.losing += _deleted(room, losing)
+    return shared
+
+
+def _known(room: Room, agent: str, cells: Iterable[str]) -> dict[str, StoredEvidence]:
+    """What the project knows of an agent, and of the tasks of some evidence."""
+    newest = room.project.learned.newest([agent, users_of(agent)], most=EVERYTHING)
+    known = {stored.evidence.id: stored for found in newest.values() for stored in found}
+    if known:
+        known |= {stored.evidence.id: stored for stored in room.project.learned.of_tasks(map(class_in, cells))}
+    return known
+
+
+def _is_same(
+    here: Mapping[str, StoredEvidence], cells: Mapping[str, Evidence], brought: Mapping[str, set[str]], present: Collection[str]
+) -> bool:
+    known = {key: stored.evidence for key, stored in here.items()}
+    return known == cells and all(brought.get(key, set()) <= set(present) for key in cells)
+
+
+def _judge_again(shared: Shared, found: Collection[Evidence]) -> None:
+    newest = max(one.observed_at for one in found)
+    shared.judged |= {one.owner: newest for one in found if any(getattr(one, column) for column in RULES)}
+
+
+def _rivals(
+    shared: Shared,
+    here: Mapping[str, StoredEvidence],
+    cells: Mapping[str, Evidence],
+    links: Links,
+    present: Collection[str],
+) -> set[str]:
+    """Decides between rules that rest on the same evidence, and returns those of the project that give way."""
+    losing: set[str] = set()
+    for key in here.keys() & cells.keys():
+        for column in RULES:
+            own, other = getattr(here[key].evidence, column), getattr(cells[key], column)
+            if other not in links.memories or (other in present and own != other):
+                nothing: dict[str, Any] = {column: None, f"{column}_status": None}
+                shared.file[key] = replace(shared.file[key], **nothing)
+            elif own is not None and own != other:
+                (losing if other < own else shared.lost).add(max(own, other))
+    return losing
+
+
+def _deleted(room: Room, memories: Collection[str]) -> Iterator[Change]:
+    """The changes that delete memories, with all that hangs on them."""
+    for stored in room.project.rows():
+        row = stored.row
+        of = (row or {}).get("memory") if stored.table == "passage" else stored.key
+        if row is not None and stored.table in ("memory", "passage", "usage") and of in memories:
+            yield Change(stored.table, stored.key, row, None)
+
+
+def pool(room: Room, next_write: NextWrite, shared: Shared, vector_of: Callable[[str], bytes | None]) -> set[str]:
+    """Pools the evidence that both sides have, once the outcomes are stored, and has the rules follow. Returns the ids of what changed."""
+    with next_write() as write:
+        compared = {matched_text(one.strategy) for one in shared.file.values() if one.strategy}
+        write.keep_vectors({text: vector for text in compared if (vector := vector_of(text)) is not None})
+        changes = [change for name in sorted(shared.classes) for change in _pooled_class(write, shared, name)]
+        write.apply([*changes, *shared.losing])
+    if shared.judged:
+        with next_write() as write:
+            restate(room, write, shared.judged)
+    return {change.key for change in changes}
+
+
+def _pooled_class(write: Write, shared: Shared, name: str) -> Iterator[Change]:
+    """The changes to the evidence on a task that both sides know. That of a single outcome need not be stored, unless it was."""
+    keys = sorted(key for key in shared.here.keys() | shared.file.keys() if class_in(key) == name)
+    outcomes = {key: _outcomes(write, key) for key in keys}
+    is_alone = sum(map(len, outcomes.values())) == 1
+    for key in keys:
+        here, file = shared.here.get(key), shared.file.get(key)
+        merged = _merged(None if here is None else here.evidence, file, outcomes[key], shared.brought.get(key, set()))
+        before = evidence_row(here.evidence) if here is not None and here.is_stored else None
+        after = evidence_row(merged)
+        if before is None and not (is_alone and (file is None or not any(getattr(file, column) for column in RULES))):
+            yield Change("evidence", key, None, after)
+        elif before is not None and before != after:
+            names = [column for column in after if before[column] != after[column]]
+            yield Change("evidence", key, {each: before[each] for each in names}, {each: after[each] for each in names})
+
+
+def _outcomes(write: Write, evidence_id: str) -> list[Outcome]:
+    """The outcomes that evidence counts, in the order in which they were recorded, wherever that was."""
+    found = write.stored.memories(sorted(write.learned.outcomes(evidence_id, newest=EVERYTHING))).values()
+    return sorted((one for one in found if isinstance(one, Outcome)), key=lambda one: (one.created_at, one.id))
+
+
+def _merged(here: Evidence | None, file: Evidence | None, outcomes: list[Outcome], brought: set[str]) -> Evidence:
+    """One piece of evidence as both sides know it. The same on both, it stays; without outcomes the one that counts more is taken."""
+    sides = [side for side in (here, file) if side is not None]
+    chosen = max(sides, key=_amount)
+    if not outcomes or (here == file and brought == {one.id for one in outcomes}):
+        return replace(chosen, **_rules(sides))
+    subject = min(sides, key=lambda side: (side.task or "", side.strategy))
+    blank = replace(
+        subject, lifetime=Tally(), operative=Tally(), unverified=0, observed_at=0, recent=(), reasons=(), **_rules(sides)
+    )
+    return reduce(with_observation, (Observation.of(one, told=to_micros(one.created_at)) for one in outcomes), blank)
+
+
+def _amount(side: Evidence) -> tuple[float, float, str]:
+    return side.observations, side.lifetime.successes, repr(side)
+
+
+def _rules(sides: Iterable[Evidence]) -> dict[str, Any]:
+    """The rules that rest on evidence: of each kind the older one, with how far it is believed. Of a purged one, only that is left."""
+    chosen: dict[str, Any] = {}
+    for column in RULES:
+        status = f"{column}_status"
+        named = [side for side in sides if getattr(side, status) is not None]
+        first = min(
+            named, key=lambda side: (getattr(side, column) is None, getattr(side, column), getattr(side, status)), default=None
+        )
+        chosen |= {column: first and getattr(first, column), status: first and getattr(first, status)}
+    return chosen

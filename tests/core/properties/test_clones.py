@@ -1,0 +1,171 @@
+"""Clones of a memory that each learned something are merged by their exports: in any order, into any of them, and as often as one likes."""
+
+import io
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alma import ALMA
+from facade import ManualClock
+from learned import counts, heuristics
+from lines import lines_of, write_lines
+
+TASKS = ("Deploy the shop", "Deploy the blog", "Translate the manual", "deploy the shop!")
+WAYS = ("blue-green", "rolling update", "by hand", "Blue-green")
+VERDICTS = ("success", "failure", "partial", "unverified")
+
+
+class Learned(NamedTuple):
+    """Something that a memory learns."""
+
+    agent: str
+    task: str
+    task_type: str | None
+    way: str
+    verdict: str
+    user: str | None
+
+
+EVENTS = st.builds(
+    Learned,
+    st.sampled_from(["ann", "bob"]),
+    st.sampled_from(TASKS),
+    st.sampled_from([None, "Deploying"]),
+    st.sampled_from(WAYS),
+    st.sampled_from(VERDICTS),
+    st.sampled_from([None, None, "u1", "u2"]),
+)
+HISTORIES = st.lists(EVENTS, max_size=14)
+
+
+class Clones:
+    """Projects of one store, each as empty as a store of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock, self.numbers = ManualClock(), itertools.count()
+        self.store = ALMA.open(folder, project_id="shop", embedding_provider="hash", embedding_dim=16, clock=self.clock)
+
+    def empty(self) -> ALMA:
+        return self.store.for_project(f"clone {next(self.numbers)}")
+
+    def learned(self, alma: ALMA, history: Sequence[Learned]) -> None:
+        for one in history:
+            self.clock.advance(minutes=7)
+            alma.learn(
+                one.agent,
+                one.task,
+                one.verdict,
+                one.way,
+                task_type=one.task_type,
+                user_id=one.user,
+                error_message=f"{one.way} broke",
+            )
+        if history:
+            alma.add_domain_knowledge("ann", "shop", f"{history[0].task} takes {len(history)} minutes")
+            alma.add_user_preference("u1", "style", f"{len(history)} lines at most")
+
+    def clone(self, file: bytes, history: Sequence[Learned]) -> ALMA:
+        """A clone that learned this on its own."""
+        alma = self.merged([file])
+        self.learned(alma, history)
+        return alma
+
+    def merged(self, files: Sequence[bytes]) -> ALMA:
+        alma = self.empty()
+        for file in files:
+            alma.import_from(io.BytesIO(file), on_conflict="skip")
+        return alma
+
+
+def exported(alma: ALMA) -> bytes:
+    file = io.BytesIO()
+    alma.export(file)
+    return file.getvalue()
+
+
+def content(alma: ALMA) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """All rows, by their tables and keys."""
+    return sorted((stored.table, stored.key, stored.row or {}) for stored in alma._room.project.rows())
+
+
+def check(clones: Clones, shared: Sequence[Learned], own: Sequence[Sequence[Learned]]) -> None:
+    """Merges clones in each order into an empty memory and into each of them, also twice, and counts the outcomes of each piece of evidence."""
+    base = clones.empty()
+    clones.learned(base, shared)
+    file = exported(base)
+    made = [clones.clone(file, history) for history in own]
+    files = [exported(clone) for clone in made]
+    first = clones.merged(files)
+    wanted = content(first)
+    assert first.verify().ok
+    for order in itertools.permutations(files):
+        assert content(clones.merged(order)) == wanted
+    for alma in (first, *made):
+        for each in files:
+            alma.import_from(io.BytesIO(each), on_conflict="skip")
+        assert content(alma) == wanted
+    assert len({alma.content_hash() for alma in (first, *made)}) == 1
+    resting = Counter(row["evidence"] for table, _, row in wanted if table == "memory" and row["kind"] == "outcome")
+    counted = {key: row["trials"] + row["unverified"] for table, key, row in wanted if table == "evidence"}
+    assert {key: resting[key] for key in counted} == counted
+
+
+@pytest.fixture(scope="module")
+def clones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clones]:
+    made = Clones(tmp_path_factory.mktemp("clones"))
+    with made.store:
+        yield made
+
+
+def outcome(verdict: str, way: str = "by hand", task: str = TASKS[0]) -> Learned:
+    return Learned("ann", task, None, way, verdict, None)
+
+
+@pytest.mark.parametrize(
+    ("shared", "own"),
+    [
+        ([], [[outcome("success")] * 4, [outcome("success")] * 5]),
+        ([], [[outcome("success")] * 4, [outcome("failure")] * 9]),
+        ([outcome("success")] * 3, [[outcome("failure")] * 6, [outcome("success")]]),
+        ([outcome("failure")], [[outcome("failure")], [outcome("failure")] * 2, [outcome("success", "rolling update")] * 4]),
+    ],
+    ids=["two rules of one way", "opposite rules", "a rule that falls", "a rule of three"],
+)
+def test_clones_that_formed_rules_are_merged_to_the_same(
+    clones: Clones, shared: Sequence[Learned], own: Sequence[Sequence[Learned]]
+) -> None:
+    check(clones, shared, own)
+
+
+def test_what_clones_have_in_common_counts_once(clones: Clones) -> None:
+    base = clones.empty()
+    clones.learned(base, [outcome("success")] * 3)
+    own = [outcome("success")] * 4, [outcome("failure")]
+    merged = clones.merged([exported(clones.clone(exported(base), history)) for history in own])
+    assert counts(merged) == {"by hand": (7, 8)}
+    assert [(rule.success_count, rule.occurrence_count) for rule in heuristics(merged)] == [(7, 8)]
+
+
+def test_counts_that_a_file_only_claims_do_not_change_what_is_known_here(clones: Clones, tmp_path: Path) -> None:
+    base = clones.empty()
+    clones.learned(base, [outcome("failure")] * 3)
+    (tmp_path / "x.jsonl").write_bytes(exported(clones.clone(exported(base), [outcome("success")])))
+    lines = lines_of(tmp_path / "x.jsonl")
+    claimed = next(line for line in lines if line.get("type") == "evidence")
+    claimed.update(successes=900.0, trials=903.0, operative_successes=9.0, operative_trials=9.0)
+    base.import_from(write_lines(tmp_path / "x.jsonl", lines), on_conflict="skip")
+    assert counts(base) == {"by hand": (1, 4)}
+
+
+@pytest.mark.parametrize("number", [2, 3])
+@settings(deadline=None, max_examples=8)
+@given(data=st.data())
+def test_clones_are_merged_to_the_same_in_any_order(clones: Clones, number: int, data: st.DataObject) -> None:
+    shared = data.draw(HISTORIES)
+    check(clones, shared, data.draw(st.lists(HISTORIES, min_size=number, max_size=number)))
