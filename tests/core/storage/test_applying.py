@@ -12,7 +12,7 @@ from alma.errors import ConflictError, CorruptStoreError, MemoryNotFoundError, S
 from alma.journal import Change
 from alma.protocols import Write
 from alma.storage.relational.logical import NO_USAGE
-from alma.storage.relational.seal import OpenSeal
+from alma.storage.relational.seal import OpenSeal, RowName
 from alma.testing.contracts.stored import found_by_words
 from alma.types import Heuristic, Passage
 from alma.types.evidence import evidence_id, text_key
@@ -271,21 +271,22 @@ def test_a_damaged_row_is_not_changed(shop: ALMA, tmp_path: Path) -> None:
 
 
 class Scrambling(OpenSeal):
-    """A seal that turns every byte around, so that what passes it by shows."""
+    """A seal that turns every byte around, so that what passes it by shows. Only a secret seal is given the embedder of a vector, the third part of
+    its name."""
 
-    def seal(self, data: bytes, /, *, place: str) -> bytes:
-        return bytes(255 - byte for byte in place.encode() + data)
+    def seal(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
+        return bytes(255 - byte for byte in f"{place} {row[:2]}".encode() + data)
 
-    def open(self, data: bytes, /, *, place: str) -> bytes:
-        plain = bytes(255 - byte for byte in data)
-        assert plain.startswith(place.encode()), place
-        return plain.removeprefix(place.encode())
+    def open(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
+        plain, start = bytes(255 - byte for byte in data), f"{place} {row[:2]}".encode()
+        assert plain.startswith(start), (place, row)
+        return plain.removeprefix(start)
 
     def hide(self, data: bytes, /, *, place: str) -> bytes:
-        return self.seal(data, place=place)
+        return self.seal(data, place=place, row=())
 
     def reveal(self, data: bytes, /, *, place: str) -> bytes:
-        return self.open(data, place=place)
+        return self.open(data, place=place, row=())
 
 
 def test_changes_history_and_purging_pass_the_seal(tmp_path: Path) -> None:

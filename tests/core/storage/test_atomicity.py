@@ -11,7 +11,7 @@ from pytest_mock import MockerFixture
 
 from alma import ALMA
 from alma.errors import ConflictError, MemoryNotFoundError, StorageError
-from alma.storage.relational.seal import OpenSeal
+from alma.storage.relational.seal import OpenSeal, RowName
 from alma.storage.sqlite.store import SQLStorage
 from alma.types import DomainKnowledge
 from alma.types.passages import passages_of
@@ -141,11 +141,11 @@ class BreakingSeal(OpenSeal):
     def __init__(self) -> None:
         self.left = -1
 
-    def seal(self, data: bytes, /, *, place: str) -> bytes:
+    def seal(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
         if not self.left:
             raise RuntimeError("the key is gone")
         self.left -= 1
-        return super().seal(data, place=place)
+        return super().seal(data, place=place, row=row)
 
 
 def test_a_seal_that_breaks_at_any_place_stores_nothing(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from alma.embedding import HashEmbedder
 from alma.errors import ConfigurationError, CorruptStoreError
 from alma.storage.encryption.cipher import AESSeal, new_data_key, unwrapped, wrapped
 from alma.storage.encryption.keys import generate_key, read_key, write_key_file
-from alma.storage.relational.resealing import READABLE_HASHES, SEALED
+from alma.storage.relational.resealing import HIDDEN, READABLE_HASHES, SEALED
 from alma.storage.relational.seal import OpenSeal, hidden_text, opened_text, revealed_text, sealed_text
 from alma.storage.relational.tables import metadata
 from alma.storage.sqlite.store import SQLStorage
@@ -23,14 +23,15 @@ from encrypted import KEY, OTHER_KEY, open_encrypted
 from stores import NOW, execute
 
 SEAL = AESSeal(KEY, "a store")
+ROW = (1, "m1")
 
 
 @given(data=st.binary(max_size=200))
 def test_what_is_sealed_opens_and_is_larger_by_the_overhead(data: bytes) -> None:
-    sealed = SEAL.seal(data, place="memory.body")
-    assert SEAL.open(sealed, place="memory.body") == data
+    sealed = SEAL.seal(data, place="memory.body", row=ROW)
+    assert SEAL.open(sealed, place="memory.body", row=ROW) == data
     assert len(sealed) == len(data) + SEAL.overhead
-    assert sealed != SEAL.seal(data, place="memory.body")
+    assert sealed != SEAL.seal(data, place="memory.body", row=ROW)
 
 
 @given(data=st.binary(max_size=200))
@@ -43,28 +44,30 @@ def test_what_is_hidden_is_revealed_and_equal_for_equal_data(data: bytes) -> Non
 
 @pytest.mark.parametrize("seal", [SEAL, OpenSeal()], ids=["encrypted", "open"])
 def test_texts_of_text_columns_come_back(seal: AESSeal | OpenSeal) -> None:
-    assert opened_text(seal, sealed_text(seal, "Größe", place="x"), place="x") == "Größe"
+    assert opened_text(seal, sealed_text(seal, "Größe", place="x", row=ROW), place="x", row=ROW) == "Größe"
     assert revealed_text(seal, hidden_text(seal, "Größe", place="x"), place="x") == "Größe"
 
 
 @pytest.mark.parametrize("other", [AESSeal(KEY, "another store"), AESSeal(OTHER_KEY, "a store")], ids=["store", "key"])
 def test_bytes_of_another_store_or_key_are_refused(other: AESSeal) -> None:
     with pytest.raises(CorruptStoreError):
-        other.open(SEAL.seal(b"text", place="memory.body"), place="memory.body")
+        other.open(SEAL.seal(b"text", place="memory.body", row=ROW), place="memory.body", row=ROW)
     with pytest.raises(CorruptStoreError):
         other.reveal(SEAL.hide(b"text", place="memory.body"), place="memory.body")
 
 
 def test_bytes_that_were_moved_changed_or_cut_are_refused() -> None:
-    sealed = SEAL.seal(b"text", place="memory.body")
-    for data, place in (
-        (sealed, "passage.text"),
-        (sealed[:-1] + b"\0", "memory.body"),
-        (sealed[:5], "memory.body"),
-        (b"", "memory.body"),
+    sealed = SEAL.seal(b"text", place="memory.body", row=ROW)
+    for data, place, row in (
+        (sealed, "passage.text", ROW),
+        (sealed, "memory.body", (1, "m2")),
+        (sealed, "memory.body", (1, "m", "")),
+        (sealed[:-1] + b"\0", "memory.body", ROW),
+        (sealed[:5], "memory.body", ROW),
+        (b"", "memory.body", ROW),
     ):
         with pytest.raises(CorruptStoreError, match="was changed or belongs elsewhere"):
-            SEAL.open(data, place=place)
+            SEAL.open(data, place=place, row=row)
 
 
 def test_a_data_key_is_unwrapped_by_its_key_and_store_alone() -> None:
@@ -78,7 +81,7 @@ def test_a_data_key_is_unwrapped_by_its_key_and_store_alone() -> None:
 
 def test_every_column_of_bytes_passes_the_seal_or_is_a_hash() -> None:
     for name, table in metadata.tables.items():
-        known = {*SEALED.get(name, {}), *READABLE_HASHES.get(name, ())}
+        known = {*SEALED.get(name, {}), *HIDDEN.get(name, {}), *READABLE_HASHES.get(name, ())}
         columns = {column.name for column in table.columns if isinstance(column.type, LargeBinary)}
         assert columns <= known, name
         assert known <= set(table.columns.keys()), name

@@ -12,7 +12,7 @@ __all__ = ["EncryptionKey", "configured_key", "decrypt_store", "encrypt_store", 
 
 
 def encrypt_store(storage_dir: str | PathLike[str], key: EncryptionKey, *, db_name: str = "alma.db") -> None:
-    """Encrypts the store in a folder, which nothing may have open.
+    """Encrypts the store in a folder, which nothing may have open. One that an earlier version encrypted with this key is encrypted anew.
 
     After a crash the folder holds the former store or the new one, whole. Backups and exports that were made before stay readable.
     `ConfigurationError` if it is encrypted already, `StorageError` if it is in use, `CorruptStoreError` if it is damaged.

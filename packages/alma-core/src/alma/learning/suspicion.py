@@ -4,10 +4,12 @@ It is kept as data all the same; whoever shows it can say so.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from alma.learning.suspicion_abroad import SIGNS_ABROAD
 from alma.types.prompt import DOUBTS
 
 FLAGGED = "flagged"
@@ -134,8 +136,12 @@ _OTHER_SIGNS = (
 )
 """Of each sign the reason, words one of which stands in any text that bears it, which are looked for first and cheaply, and what the sign is."""
 
-_ALL_SIGNS = (*((INSTRUCTION, hints, sign) for hints, sign in _SIGNS), *_OTHER_SIGNS)
+_ALL_SIGNS = (*((INSTRUCTION, hints, sign) for hints, sign in (*_SIGNS, *SIGNS_ABROAD)), *_OTHER_SIGNS)
 _HINTS = tuple(dict.fromkeys(hint for _, hints, _ in _ALL_SIGNS for hint in hints))
+
+
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
+"""Characters that are not shown: soft hyphens, spaces without width, marks of direction, tags."""
 
 
 def reason_to_doubt(text: str) -> str | None:
@@ -143,11 +149,17 @@ def reason_to_doubt(text: str) -> str | None:
 
     A look at the words, no more: it warns of the plain cases, and is no wall against the clever ones.
     """
+    text = text if text.isascii() else _as_read(text)
     is_in_text = text.lower().__contains__
     if not any(map(is_in_text, _HINTS)):
         return None
     found = (reason for reason, hints, sign in _ALL_SIGNS if any(map(is_in_text, hints)) and _compiled(sign).search(text))
     return next(found, None)
+
+
+def _as_read(text: str) -> str:
+    """The text as a reader sees it: without characters that are not shown, and with plain letters for wide and ornamental ones."""
+    return unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
 
 
 @cache

@@ -13,7 +13,8 @@ _QUALIFIED = (
 )
 _NAME = re.compile(
     rf"""
-    (?P<password>pass(?:word|wd|phrase|code)|passw|pwd|(?<![A-Za-z])pass|(?<=_)pass|(?<=db)pass)
+    (?P<password>pass(?:word|wd|phrase|code|wort)|passw|pwd|mot[_ ]de[_ ]passe|kennwort|contrase[ñn]a|(?<![A-Za-z])senha|wachtwoord
+        |пароль|(?<![A-Za-z])pass|(?<=_)pass|(?<=db)pass)
   | (?P<key>(?:{_QUALIFIED})[_\-.\ ]?key) | (?P<secret>secret) | (?P<token>token|jwt) | (?P<credential>credentials?|creds|(?<![A-Za-z])auth)
   | (?P<bare>(?<![A-Za-z])key)
     """,
@@ -33,13 +34,15 @@ _ASSIGNED = re.compile(
     rf"""
     {_MARK}?[ \t]{{0,3}}\]?\)?[ \t]{{0,3}}(?:=>|:=|\?=|={{1,3}}|:|\|)[ \t]{{0,3}}    # name = value, "name": value, ['name'] = value
   | {_MARK},[ \t]{{0,3}}(?=\\{{0,2}}["'`])                                            # ("name", "value")
+  | {_MARK}?,?\s{{1,20}}["']?value["']?[ \t]{{0,3}}[:=][ \t]{{0,3}}                      # name: NAME, value: value
   | >[ \t]{{0,3}}(?=[^<]{{0,2000}}</) | \((?=["'])                                             # <name>value</name>, name("value")
   | [ \t]{{1,3}}(?=["'`][^"'`\n]{{4,}}["'`])                                           # name "value"
     """,
     re.VERBOSE,
 )
 _SAID = re.compile(
-    rf"{_MARK}?[ \t]{{1,3}}(?:(?:is|was|to|as|are|becomes)[ \t]{{1,3}}(?:now[ \t]{{1,3}})?(?:set[ \t]{{1,3}}to[ \t]{{1,3}})?)?(?=\S)",
+    rf"{_MARK}?[ \t]{{1,3}}(?:(?:is|was|to|as|are|becomes|ist|lautet|est|es|é|è)[ \t]{{1,3}}"
+    rf"(?:now[ \t]{{1,3}})?(?:set[ \t]{{1,3}}to[ \t]{{1,3}})?)?(?=\S)",
     re.IGNORECASE,
 )
 _SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate)\s+", re.IGNORECASE)
@@ -51,9 +54,9 @@ _LINE_HINT = re.compile("key|token|secret|credential|auth|passw|bearer|login|api
 _HOLDS_DATA = re.compile(
     "base64,|ssh-(?:rsa|ed25519|dss)|ecdsa-sha2|(?:page|cursor|continuation|next|sync)[_-]?token", re.IGNORECASE
 )
-_RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~-])[A-Za-z0-9][A-Za-z0-9_+/=.~-]{19,}")
+_RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~-])(?<!SHA256:)[A-Za-z0-9][A-Za-z0-9_+/=.~-]{19,}")
 
-PARTS = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "jwt")
+PARTS = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "jwt", "kennw", "contrase", "senha", "wachtw", "пароль")
 """One of these is in every name of a secret."""
 
 LEAST_BARE = 20

@@ -3,6 +3,7 @@
 import os
 
 from alma.errors import ConfigurationError, CorruptStoreError, MissingDependencyError
+from alma.storage.relational.seal import RowName
 
 try:
     from cryptography.exceptions import InvalidTag
@@ -27,30 +28,33 @@ class DamagedRecordError(CorruptStoreError, ValueError):
 class AESSeal:
     """The `Seal` of one store, by its data key. Thread-safe.
 
-    Each place, a table and column, has a key of its own, derived from the data key by HKDF. A nonce is 96 random bits, which is safe for 2^32
-    records of a place. The store's id and the place are authenticated with every record.
+    Each place, a table and column, has a key of its own, derived from the data key by HKDF. A nonce is 96 bits from the operating system for each
+    record, so processes, forks and restored copies have no state to repeat; that is safe for 2^32 records of a place. The store's id, the place
+    and the row are authenticated with every record, and the row is not where `binds_rows` is false: so were stores encrypted before.
     """
 
     is_secret = True
     overhead = NONCE_BYTES + TAG_BYTES
 
-    def __init__(self, data_key: bytes, store_id: str) -> None:
+    def __init__(self, data_key: bytes, store_id: str, *, binds_rows: bool = True) -> None:
         self._data_key = data_key
         self._store_id = store_id
+        self._binds_rows = binds_rows
+        self.id_key = self._derived("ids", KEY_BYTES) if binds_rows else b""
         self._sealing: dict[str, tuple[AESGCM, bytes]] = {}
         self._hiding: dict[str, tuple[AESSIV, list[bytes]]] = {}
 
-    def seal(self, data: bytes, /, *, place: str) -> bytes:
+    def seal(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
         """Returns the nonce, the ciphertext and its tag."""
         cipher, bound = self._sealing.get(place) or self._sealing_of(place)
         nonce = os.urandom(NONCE_BYTES)
-        return nonce + cipher.encrypt(nonce, data, bound)
+        return nonce + cipher.encrypt(nonce, data, self._named(bound, row))
 
-    def open(self, data: bytes, /, *, place: str) -> bytes:
-        """Returns the plain bytes. `DamagedRecordError` if they are not those that were sealed for this place of this store."""
+    def open(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
+        """Returns the plain bytes. `DamagedRecordError` if they are not those that were sealed for this place and row of this store."""
         cipher, bound = self._sealing.get(place) or self._sealing_of(place)
         try:
-            return cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], bound)
+            return cipher.decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], self._named(bound, row))
         except (InvalidTag, ValueError) as error:
             raise _damaged(place) from error
 
@@ -70,6 +74,13 @@ class AESSeal:
             return cipher.decrypt(data, bound)
         except (InvalidTag, ValueError) as error:
             raise _damaged(place) from error
+
+    def _named(self, bound: bytes, row: RowName) -> bytes:
+        """What is authenticated with a record: the parts of a row's name, each after its length, behind the store and the place."""
+        if not self._binds_rows:
+            return bound
+        parts = [part if isinstance(part, bytes) else str(part).encode() for part in row]
+        return b"".join([bound, *(b" %d:%b" % (len(part), part) for part in parts)])
 
     def _sealing_of(self, place: str) -> tuple[AESGCM, bytes]:
         made = AESGCM(self._derived(f"seal {place}", KEY_BYTES)), f"{self._store_id} {place}".encode()

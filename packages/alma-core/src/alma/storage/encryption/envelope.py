@@ -1,6 +1,7 @@
 """The data key of a store, which lies in its `store` table, encrypted with the user's key. To change the user's key is to wrap it anew."""
 
 import json
+import logging
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 
@@ -10,7 +11,13 @@ from alma.storage.relational.seal import OpenSeal, Seal
 ENCRYPTION = "encryption"
 """The key in the `store` table of the cipher and the wrapped data key, as JSON. An open store has none."""
 
-_CIPHER = "AES-256-GCM"
+_CIPHER = "AES-256-GCM by row"
+"""Each value is bound to its row, and ids that are hashes of texts are permuted."""
+
+_FORMER_CIPHER = "AES-256-GCM"
+"""That of stores which were encrypted before: values are bound to their table and column."""
+
+_LOG = logging.getLogger("alma")
 
 
 def new_envelope(*, key: bytes, store_id: str) -> tuple[str, Seal]:
@@ -38,15 +45,31 @@ def opened_seal(values: Mapping[str, str], key: bytes | None, *, name: str) -> S
         )
     from alma.storage.encryption.cipher import AESSeal
 
-    return AESSeal(_data_key(values, key, name), values["id"])
+    data_key, cipher = _data_key(values, key, name)
+    if cipher == _FORMER_CIPHER:
+        _LOG.warning(
+            "%s was encrypted by an earlier ALMA, which did not bind values to their rows: run `alma encrypt` to encrypt it anew",
+            name,
+        )
+    return AESSeal(data_key, values["id"], binds_rows=cipher == _CIPHER)
+
+
+def is_former(values: Mapping[str, str]) -> bool:
+    """Returns True if the store was encrypted by an earlier version, which did not bind values to their rows."""
+    try:
+        return bool(json.loads(values[ENCRYPTION])["cipher"] == _FORMER_CIPHER)
+    except (ValueError, TypeError, KeyError):
+        return False
 
 
 def rewrapped(values: Mapping[str, str], *, key: bytes, new_key: bytes, name: str) -> str:
     """Returns the value for the `store` table by which the new key opens the store instead of the other one."""
-    return _value(_data_key(values, key, name), new_key, values["id"])
+    data_key, cipher = _data_key(values, key, name)
+    return _value(data_key, new_key, values["id"], cipher)
 
 
-def _data_key(values: Mapping[str, str], key: bytes, name: str) -> bytes:
+def _data_key(values: Mapping[str, str], key: bytes, name: str) -> tuple[bytes, str]:
+    """The data key, and how the store is encrypted with it."""
     from alma.storage.encryption.cipher import unwrapped
 
     try:
@@ -54,15 +77,20 @@ def _data_key(values: Mapping[str, str], key: bytes, name: str) -> bytes:
         cipher, stored = envelope["cipher"], b64decode(envelope["key"], validate=True)
     except (ValueError, TypeError, KeyError) as error:
         raise CorruptStoreError(f"the data key of {name} is damaged; restore the store from a backup") from error
-    if cipher != _CIPHER:
+    if cipher not in (_CIPHER, _FORMER_CIPHER):
         raise ConfigurationError(
             f"{name} is encrypted with {cipher}, which this version of ALMA does not know; upgrade alma-core"
         )
-    return unwrapped(stored, key=key, store_id=values["id"], name=name)
+    return unwrapped(stored, key=key, store_id=_bound(values["id"], cipher), name=name), cipher
 
 
-def _value(data_key: bytes, key: bytes, store_id: str) -> str:
+def _value(data_key: bytes, key: bytes, store_id: str, cipher: str = _CIPHER) -> str:
     from alma.storage.encryption.cipher import wrapped
 
-    stored = wrapped(data_key, key=key, store_id=store_id)
-    return json.dumps({"cipher": _CIPHER, "key": b64encode(stored).decode()})
+    stored = wrapped(data_key, key=key, store_id=_bound(store_id, cipher))
+    return json.dumps({"cipher": cipher, "key": b64encode(stored).decode()})
+
+
+def _bound(store_id: str, cipher: str) -> str:
+    """What the data key is bound to: who can write the file cannot pass a store off as one of the former cipher."""
+    return store_id if cipher == _FORMER_CIPHER else f"{store_id} {cipher}"

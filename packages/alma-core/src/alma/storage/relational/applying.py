@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from alma.errors import ConflictError, CorruptStoreError, StorageError
 from alma.journal import Change, entity
+from alma.storage.relational.hidden_ids import revealed_id
 from alma.storage.relational.logical import TABLES, View, passage_from, passages_of
 from alma.storage.relational.rows import TEXT, Row, compared_text, text_hash, vector_checksum
 from alma.storage.relational.seal import Seal
@@ -55,9 +56,10 @@ def _with_evidence(view: View, change: Change) -> Change:
     if change.table != "memory" or not change.before or not change.after or "outcome" not in change.after.get("body", {}):
         return change
     raw = TABLES["memory"].raw(view, change.key)
-    evidence = raw["evidence"] if raw is not None and "evidence" not in change.after else None
-    if evidence is None:
+    stored = raw["evidence"] if raw is not None and "evidence" not in change.after else None
+    if stored is None:
         return change
+    evidence = revealed_id(view.seal, stored)
     return Change("memory", change.key, {**change.before, "evidence": evidence}, {**change.after, "evidence": evidence})
 
 
@@ -148,13 +150,15 @@ def store_vector(view: View, text: str, vector: bytes | None) -> None:
 
 def store_vectors(view: View, vectors: Mapping[bytes, bytes]) -> None:
     """Keeps the vectors of texts, by the hashes of these; not in place of one that is there."""
-    rows = [{"project": view.project, **sealed_vector(view.seal, digest, vector)} for digest, vector in vectors.items()]
-    view.session.run_many("vector_insert", rows)
+    embedder = view.embedder()
+    sealed = (sealed_vector(view.seal, view.project, digest, embedder, vector) for digest, vector in vectors.items())
+    view.session.run_many("vector_insert", [{"project": view.project, **columns} for columns in sealed])
 
 
-def sealed_vector(seal: Seal, digest: bytes, vector: bytes) -> Row:
-    """The columns of a vector, given the hash of its text."""
-    hidden, sealed = seal.hide(digest, place=TEXT), seal.seal(vector, place="vector.vector")
+def sealed_vector(seal: Seal, project: int, digest: bytes, embedder: int | None, vector: bytes) -> Row:
+    """The columns of a vector of an embedder, given its number and the hash of the vector's text."""
+    hidden = seal.hide(digest, place=TEXT)
+    sealed = seal.seal(vector, place="vector.vector", row=(project, hidden, embedder))
     return {"text_hash": hidden, "vector": sealed, "checksum": vector_checksum(hidden, sealed)}
 
 

@@ -111,11 +111,14 @@ class Copying:
 
     def _searched(self, view: Session, row: int) -> Iterator[Searched]:
         for memory, found in groupby(view.all("copy_searched", {"project": row}), key=lambda values: int(values[0])):
-            yield memory, [self._passage(*values) for _, *values in found]
+            yield memory, [self._passage((row, memory, position), *values) for _, position, *values in found]
 
-    def _passage(self, is_own: int, text: bytes, keywords: bytes) -> Passage:
-        opened = self.seal.open(text, place="passage.text"), self.seal.open(keywords, place="passage.keywords")
-        return Passage.model_construct(text=opened[0].decode(), keywords=opened[1].decode(), is_own=bool(is_own))
+    def _passage(self, place: tuple[int, int, int], is_own: int, text: bytes, keywords: bytes) -> Passage:
+        return Passage.model_construct(
+            text=self.seal.open(text, place="passage.text", row=place).decode(),
+            keywords=self.seal.open(keywords, place="passage.keywords", row=place).decode(),
+            is_own=bool(is_own),
+        )
 
     def _compared(self, view: Session, row: int, name: str) -> MovedProject:
         with self.target.snapshot_apart() as copied:

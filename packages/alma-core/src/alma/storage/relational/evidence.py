@@ -11,6 +11,7 @@ from alma.errors import CorruptStoreError
 from alma.evidence import Tally
 from alma.journal import Change
 from alma.observing import only
+from alma.storage.relational.hidden_ids import hidden_id, revealed_id
 from alma.storage.relational.logical import TABLES, View
 from alma.storage.relational.rows import UNREADABLE, Row, memory_from, text_hash
 from alma.storage.relational.seal import Seal
@@ -64,13 +65,17 @@ def _stored(view: View, raw: Row) -> StoredEvidence:
     try:
         return StoredEvidence(True, evidence_from(TABLES["evidence"].decoded(view, raw)))
     except UNREADABLE as error:
-        raise CorruptStoreError(f"evidence {raw['id']} is not readable: {error}; see `alma verify`") from error
+        raise CorruptStoreError(
+            f"evidence {TABLES['evidence'].key(view, raw)} is not readable: {error}; see `alma verify`"
+        ) from error
 
 
 def _first(view: View, raw: Row) -> StoredEvidence | None:
     """The evidence that the only outcome of its class is; `None` for one that belongs to a class of another, of which nothing is left."""
-    task = view.seal.open(raw.pop("task"), place="passage.text").decode()
-    evidence, body = raw.pop("evidence"), view.seal.open(raw.pop("body"), place="memory.body")
+    passage = (view.project, raw["row"], raw.pop("position"))
+    task = view.seal.open(raw.pop("task"), place="passage.text", row=passage).decode()
+    body = view.seal.open(raw.pop("body"), place="memory.body", row=(view.project, raw["id"]))
+    evidence = revealed_id(view.seal, raw.pop("evidence"))
     del raw["row"]
     outcome = memory_from(project="", kind=MemoryType.OUTCOME, body=body, **raw)
     assert isinstance(outcome, Outcome)
@@ -138,22 +143,23 @@ def recount(view: View, counts: Mapping[str, Mapping[str, Any]], *, seq: int) ->
 
 def counted_strategies(session: Session, seal: Seal) -> Iterator[tuple[int, str]]:
     """The texts by which strategies are compared of which there is evidence, by project."""
-    for project, strategy in session.all("strategies_counted"):
-        yield project, matched_text(seal.open(strategy, place="evidence.strategy").decode())
+    for project, stored, strategy in session.all("strategies_counted"):
+        row = (project, revealed_id(seal, stored))
+        yield project, matched_text(seal.open(strategy, place="evidence.strategy", row=row).decode())
 
 
 def strategies(session: Session, seal: Seal) -> Iterator[tuple[int, str]]:
     """The texts by which strategies are compared, by project: also those of outcomes, which may be all that is known of a class."""
     yield from counted_strategies(session, seal)
-    for project, body in session.all("outcome_bodies"):
-        if strategy := _named_in(body, seal):
+    for project, memory_id, body in session.all("outcome_bodies"):
+        if strategy := _named_in(body, seal, (project, memory_id)):
             yield project, matched_text(strategy)
 
 
-def _named_in(body: bytes, seal: Seal) -> str:
+def _named_in(body: bytes, seal: Seal, row: tuple[int, str]) -> str:
     """The strategy that an outcome names; none if its body is damaged, which `verify` reports."""
     try:
-        return str(json.loads(seal.open(body, place="memory.body")).get("strategy_used", ""))
+        return str(json.loads(seal.open(body, place="memory.body", row=row)).get("strategy_used", ""))
     except UNREADABLE:
         return ""
 
@@ -166,13 +172,13 @@ def compared(session: Session, seal: Seal) -> Iterator[tuple[int, bytes]]:
 def tried(view: View) -> set[str]:
     """The hashes of the strategies that outcomes name, as `Evidence.strategy_hash` has them."""
     given = {"project": view.project, "end": len(class_id("", "")) + 1}
-    return {strategy_hash for (strategy_hash,) in view.session.all("strategies_tried", given)}
+    return {revealed_id(view.seal, strategy_hash) for (strategy_hash,) in view.session.all("strategies_tried", given)}
 
 
 def tried_in_part(view: View) -> Iterator[bytes]:
     """The hashes of the texts by which the strategies are compared that outcomes name and that are too long to be compared whole."""
-    for (body,) in view.session.all("outcome_bodies_long", {"project": view.project, "most": PASSAGE_CHARS}):
-        strategy = _named_in(body, view.seal)
+    for memory_id, body in view.session.all("outcome_bodies_long", {"project": view.project, "most": PASSAGE_CHARS}):
+        strategy = _named_in(body, view.seal, (view.project, memory_id))
         if strategy and (compared_by := matched_text(strategy)) != strategy:
             yield text_hash(compared_by)
 
@@ -180,16 +186,16 @@ def tried_in_part(view: View) -> Iterator[bytes]:
 _Reading = Callable[[View, Row], StoredEvidence | None]
 
 
-def uncounted(session: Session, project: int, beginning: str = "") -> Iterator[str]:
+def uncounted(view: View, beginning: str = "") -> Iterator[str]:
     """Returns the ids that begin so, and whose stored counts disagree with their outcomes: of more than one outcome of a class, evidence counts
     each."""
-    rows = session.all("evidence_counted", {"project": project, **_beginning(beginning)})
+    rows = view.session.all("evidence_counted", {"project": view.project, **_beginning(view, beginning)})
     for _, found in groupby(list(rows), key=lambda row: class_in(row[0])):
         resting = list(found)
         is_alone = sum(outcomes for _, outcomes, _ in resting) == 1
         for resting_on, outcomes, counted in resting:
             if (counted is None and not is_alone) or (counted is not None and outcomes > counted):
-                yield resting_on
+                yield revealed_id(view.seal, resting_on)
 
 
 class EvidenceReader:
@@ -230,10 +236,10 @@ class EvidenceReader:
         with self._opened() as view:
             if view is None or not wanted:
                 return []
-            rows = view.many("evidence_of_tasks", [{"project": view.project, **_beginning(name)} for name in wanted])
+            rows = view.many("evidence_of_tasks", [{"project": view.project, **_beginning(view, name)} for name in wanted])
             found = [_stored(view, raw) for raw in rows]
             known = {class_in(stored.evidence.id) for stored in found}
-            missing = [{"project": view.project, **_beginning(name)} for name in wanted if name not in known]
+            missing = [{"project": view.project, **_beginning(view, name)} for name in wanted if name not in known]
             firsts = (_first(view, raw) for raw in view.many("evidence_first_of_classes", missing))
             return [*found, *(stored for stored in firsts if stored is not None)]
 
@@ -243,8 +249,9 @@ class EvidenceReader:
         with self._opened() as view:
             if view is None or not wanted:
                 return {}
-            given = {"project": view.project, "ids": json.dumps(wanted)}
-            rows = dict(view.session.all("evidence_first_outcomes", given))
+            given = {"project": view.project, "ids": json.dumps([hidden_id(view.seal, each) for each in wanted])}
+            found = view.session.all("evidence_first_outcomes", given)
+            rows = {revealed_id(view.seal, stored): row for stored, row in found}
             worth = dict(view.session.all("evidence_verdicts", {"rows": json.dumps(list(rows.values()))}))
             return {evidence_id: (row, worth.get(row)) for evidence_id, row in rows.items()}
 
@@ -265,7 +272,7 @@ class EvidenceReader:
             if view is None:
                 return None
             classes = dict.fromkeys(map(class_in, evidence_ids))
-            return next((found for name in classes for found in uncounted(view.session, view.project, name)), None)
+            return next((found for name in classes for found in uncounted(view, name)), None)
 
     def behind(self, memories: Sequence[int]) -> dict[int, StoredEvidence]:
         """The evidence that outcomes belong to or rules rest on, by their rows."""
@@ -286,7 +293,7 @@ class EvidenceReader:
         with self._opened() as view:
             if view is None:
                 return []
-            given = {"project": view.project, "evidence": evidence_id, "most": newest}
+            given = {"project": view.project, "evidence": hidden_id(view.seal, evidence_id), "most": newest}
             return [row for (row,) in view.session.all("evidence_outcomes", given)]
 
     def _read(self, statement: str, **given: Any) -> list[StoredEvidence]:
@@ -301,6 +308,7 @@ class EvidenceReader:
             return {raw["row"]: found for raw in view.all(statement, **given) if (found := read(view, {**raw}))}
 
 
-def _beginning(start: str) -> dict[str, str]:
-    """The texts between which all lie that begin so, of letters and digits."""
-    return {"first": start, "last": f"{start}~"}
+def _beginning(view: View, start: str) -> dict[str, str]:
+    """The stored ids between which all lie that begin so."""
+    stored = hidden_id(view.seal, start)
+    return {"first": stored, "last": f"{stored}~"}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from alma.protocols import DayCount, JournalEntry, PartitionDay, Sizes, UsageTotals
+from alma.storage.relational.logical import PASSAGE_TEXTS
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
 from alma.types.identity import from_micros
@@ -16,13 +17,14 @@ MICROS_A_DAY = 86_400_000_000
 def passages(session: Session, rows: Sequence[int], seal: Seal) -> dict[int, Passage]:
     """Passages by row; unknown rows are left out."""
     found = list(session.all("passages", {"rows": json.dumps(rows)}))
-    return {row: _passage(position, time, is_own, texts, seal) for row, position, time, is_own, *texts in found}
+    return {row: _passage(values[:3], values[3], values[4], values[5:], seal) for row, *values in found}
 
 
-def _passage(position: int, time: int | None, is_own: int, texts: Sequence[bytes], seal: Seal) -> Passage:
+def _passage(place: Sequence[int], time: int | None, is_own: int, texts: Sequence[bytes], seal: Seal) -> Passage:
+    _, _, position = place
     speaker, text, keywords = (
-        seal.open(value, place=f"passage.{name}").decode()
-        for name, value in zip(("speaker", "text", "keywords"), texts, strict=True)
+        seal.open(value, place=f"passage.{name}", row=tuple(place)).decode()
+        for name, value in zip(PASSAGE_TEXTS, texts, strict=True)
     )
     return Passage(
         text=text,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma.protocols import StoredRow
+from alma.storage.relational.hidden_ids import hidden_id, hidden_record_key, revealed_id, revealed_record_key
 from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_body, passage_key, text_hash
 from alma.storage.relational.seal import Seal, hidden_text, opened_text, revealed_text, sealed_text
 from alma.storage.relational.session import Session
@@ -20,18 +21,18 @@ from alma.types.passages import Passage
 PartitionKey = tuple[bool, str, str]
 """Whether the owner is a user, the owner, the kind."""
 
-_PLAIN = (
-    *("id", "agent", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at", "evidence"),
-)
+_PLAIN = (*("id", "agent", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at"),)
 NO_USAGE: Mapping[str, float] = {
     **dict.fromkeys(("used", "ignored", "thumbs_up", "thumbs_down"), 0),
     **dict.fromkeys(("credited_successes", "credited_trials"), 0.0),
 }
 """The counts of a memory of which nothing was counted yet. Whole numbers stay whole, the others never look like them, for content hashes differ."""
 _EVIDENCE = (
-    *("id", "agent", "successes", "trials", "operative_successes", "operative_trials", "unverified", "observed_at"),
+    *("agent", "successes", "trials", "operative_successes", "operative_trials", "unverified", "observed_at"),
     *("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status"),
 )
+PASSAGE_TEXTS = ("speaker", "text", "keywords")
+"""The sealed columns of a passage."""
 
 
 def _no_new_partition(key: PartitionKey) -> int:
@@ -77,6 +78,13 @@ class View:
             return seq, head, learned
         raise LookupError(f"there is no project {self.project}")
 
+    def embedder(self) -> int | None:
+        """The number of the embedder that serves, to which a seal binds its vectors; `None` in an open store, which binds nothing."""
+        if not self.seal.is_secret:
+            return None
+        ((_, number),) = self.session.all("project_head", {"project": self.project})
+        return int(number)
+
     def one(self, query: str, **given: Any) -> Row | None:
         """The only row, or none."""
         return next(self.all(query, **given), None)
@@ -95,7 +103,7 @@ class LogicalTable(ABC):
         """The row of a key."""
 
     @abstractmethod
-    def key(self, raw: Row) -> str:
+    def key(self, view: View, raw: Row) -> str:
         """The key of a row."""
 
     @abstractmethod
@@ -123,9 +131,9 @@ class LogicalTable(ABC):
         for raw in view.all(self.every):
             seq = raw["seq"] if self.is_numbered else None
             try:
-                yield StoredRow(self.name, self.key(raw), self.decoded(view, raw), seq)
+                yield StoredRow(self.name, self.key(view, raw), self.decoded(view, raw), seq)
             except UNREADABLE as error:
-                yield StoredRow(self.name, self.key(raw), None, seq, f"is not readable: {error}")
+                yield StoredRow(self.name, self.key(view, raw), None, seq, f"is not readable: {error}")
 
 
 class _Memories(LogicalTable):
@@ -134,7 +142,7 @@ class _Memories(LogicalTable):
     def raw(self, view: View, key: str) -> Row | None:
         return view.one("memory_by_id", id=key)
 
-    def key(self, raw: Row) -> str:
+    def key(self, view: View, raw: Row) -> str:
         return str(raw["id"])
 
     def decoded(self, view: View, raw: Row) -> Row:
@@ -144,16 +152,18 @@ class _Memories(LogicalTable):
             "kind": kind,
             "is_user": is_user,
             "owner": owner,
-            "body": json.loads(view.seal.open(raw["body"], place="memory.body")),
+            "body": json.loads(view.seal.open(raw["body"], place="memory.body", row=(view.project, raw["id"]))),
             "content_hash": view.seal.reveal(raw["content_hash"], place=CONTENT).hex(),
+            "evidence": None if raw["evidence"] is None else revealed_id(view.seal, raw["evidence"]),
         }
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         return {
             **{name: row[name] for name in _PLAIN},
             "partition": view.partition((row["is_user"], row["owner"], row["kind"])),
-            "body": view.seal.seal(dump_body(row["body"]), place="memory.body"),
+            "body": view.seal.seal(dump_body(row["body"]), place="memory.body", row=(view.project, row["id"])),
             "content_hash": view.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
+            "evidence": None if row["evidence"] is None else hidden_id(view.seal, row["evidence"]),
         }
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
@@ -172,11 +182,12 @@ class _Passages(LogicalTable):
         memory_id, _, position = key.rpartition("/")
         return view.one("passage_at", memory_id=memory_id, position=int(position))
 
-    def key(self, raw: Row) -> str:
+    def key(self, view: View, raw: Row) -> str:
         return passage_key(raw["owner"] or f"of row {raw['memory']}", raw["position"])
 
     def decoded(self, view: View, raw: Row) -> Row:
-        texts = {name: view.seal.open(raw[name], place=f"passage.{name}").decode() for name in ("speaker", "text", "keywords")}
+        place = (view.project, raw["memory"], raw["position"])
+        texts = {name: view.seal.open(raw[name], place=f"passage.{name}", row=place).decode() for name in PASSAGE_TEXTS}
         digest = None if raw["text_hash"] is None else view.seal.reveal(raw["text_hash"], place=TEXT)
         if digest is not None and digest != text_hash(texts["text"]):
             raise ValueError("its text is not the one that was embedded")
@@ -191,12 +202,14 @@ class _Passages(LogicalTable):
         }
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
-        texts = {name: view.seal.seal(row[name].encode(), place=f"passage.{name}") for name in ("speaker", "text", "keywords")}
+        memory = _number(view, row["memory"])
+        place = (view.project, memory, row["position"])
+        texts = {name: view.seal.seal(row[name].encode(), place=f"passage.{name}", row=place) for name in PASSAGE_TEXTS}
         return {
             **{name: row[name] for name in ("position", "time")},
             **{name: int(row[name]) for name in ("is_own", "is_live")},
             **texts,
-            "memory": _number(view, row["memory"]),
+            "memory": memory,
             "text_hash": view.seal.hide(bytes.fromhex(row["text_hash"]), place=TEXT) if row["text_hash"] else None,
         }
 
@@ -213,7 +226,7 @@ class _Usages(LogicalTable):
     def raw(self, view: View, key: str) -> Row | None:
         return view.one("usage_of", memory_id=key)
 
-    def key(self, raw: Row) -> str:
+    def key(self, view: View, raw: Row) -> str:
         return str(raw["owner"])
 
     def decoded(self, view: View, raw: Row) -> Row:
@@ -234,21 +247,23 @@ class _Records(LogicalTable):
 
     def raw(self, view: View, key: str) -> Row | None:
         kind, _, name = key.partition("/")
-        return view.one("record_row", kind=kind, key=name)
+        return view.one("record_row", kind=kind, key=hidden_record_key(view.seal, name))
 
-    def key(self, raw: Row) -> str:
-        return f"{raw['kind']}/{raw['key']}"
+    def key(self, view: View, raw: Row) -> str:
+        return f"{raw['kind']}/{revealed_record_key(view.seal, raw['key'])}"
 
     def decoded(self, view: View, raw: Row) -> Row:
         if "/" in raw["kind"]:
             raise ValueError("its kind holds a slash")
-        body = json.loads(view.seal.open(raw["body"], place="record.body"))
+        row = (view.project, raw["kind"], revealed_record_key(view.seal, raw["key"]))
+        body = json.loads(view.seal.open(raw["body"], place="record.body", row=row))
         return {"version": raw["version"], "body": body, "updated_at": raw["updated_at"]}
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         kind, _, name = key.partition("/")
-        body = view.seal.seal(dump_body(row["body"]), place="record.body")
-        return {"kind": kind, "key": name, "version": row["version"], "body": body, "updated_at": row["updated_at"]}
+        body = view.seal.seal(dump_body(row["body"]), place="record.body", row=(view.project, kind, name))
+        stored = hidden_record_key(view.seal, name)
+        return {"kind": kind, "key": stored, "version": row["version"], "body": body, "updated_at": row["updated_at"]}
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
         view.session.run("record_rewrite", {**columns, **self._of(raw)})
@@ -264,32 +279,38 @@ class _Evidence(LogicalTable):
     name, every, insertion = "evidence", "evidence_rows", "evidence_insert"
 
     def raw(self, view: View, key: str) -> Row | None:
-        return view.one("evidence_by_id", id=key)
+        return view.one("evidence_by_id", id=hidden_id(view.seal, key))
 
-    def key(self, raw: Row) -> str:
-        return str(raw["id"])
+    def key(self, view: View, raw: Row) -> str:
+        return revealed_id(view.seal, str(raw["id"]))
 
     def decoded(self, view: View, raw: Row) -> Row:
-        strategy = view.seal.open(raw["strategy"], place="evidence.strategy").decode()
+        key = self.key(view, raw)
+        place = (view.project, key)
+        task = None if raw["task"] is None else view.seal.open(raw["task"], place="evidence.task", row=place).decode()
         return {
             **{name: raw[name] for name in _EVIDENCE},
-            "strategy": strategy,
-            "strategy_hash": raw["strategy_hash"].hex(),
+            "id": key,
+            "strategy": view.seal.open(raw["strategy"], place="evidence.strategy", row=place).decode(),
+            "strategy_hash": revealed_id(view.seal, raw["strategy_hash"].hex()),
             "task_class": revealed_text(view.seal, raw["task_class"], place="evidence.task_class"),
-            "recent": json.loads(opened_text(view.seal, raw["recent"], place="evidence.recent")),
-            "reasons": json.loads(view.seal.open(raw["reasons"], place="evidence.reasons")),
-            "task": None if raw["task"] is None else view.seal.open(raw["task"], place="evidence.task").decode(),
+            "recent": json.loads(opened_text(view.seal, raw["recent"], place="evidence.recent", row=place)),
+            "reasons": json.loads(view.seal.open(raw["reasons"], place="evidence.reasons", row=place)),
+            "task": task,
         }
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
+        place = (view.project, row["id"])
+        task = None if row["task"] is None else view.seal.seal(row["task"].encode(), place="evidence.task", row=place)
         return {
             **{name: row[name] for name in _EVIDENCE},
-            "strategy": view.seal.seal(row["strategy"].encode(), place="evidence.strategy"),
-            "strategy_hash": bytes.fromhex(row["strategy_hash"]),
+            "id": hidden_id(view.seal, row["id"]),
+            "strategy": view.seal.seal(row["strategy"].encode(), place="evidence.strategy", row=place),
+            "strategy_hash": bytes.fromhex(hidden_id(view.seal, row["strategy_hash"])),
             "task_class": hidden_text(view.seal, row["task_class"], place="evidence.task_class"),
-            "recent": sealed_text(view.seal, dump_body(row["recent"]).decode(), place="evidence.recent"),
-            "reasons": view.seal.seal(dump_body(row["reasons"]), place="evidence.reasons"),
-            "task": None if row["task"] is None else view.seal.seal(row["task"].encode(), place="evidence.task"),
+            "recent": sealed_text(view.seal, dump_body(row["recent"]).decode(), place="evidence.recent", row=place),
+            "reasons": view.seal.seal(dump_body(row["reasons"]), place="evidence.reasons", row=place),
+            "task": task,
         }
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
@@ -326,7 +347,7 @@ def read_rows(view: View) -> Iterator[StoredRow]:
 def passages_of(view: View, memory_id: str) -> dict[str, Row]:
     """The logical passages of a memory by key, in order."""
     table = TABLES["passage"]
-    return {table.key(raw): table.decoded(view, raw) for raw in view.all("passages_of", memory_id=memory_id)}
+    return {table.key(view, raw): table.decoded(view, raw) for raw in view.all("passages_of", memory_id=memory_id)}
 
 
 def passage_from(row: Mapping[str, Any]) -> Passage:

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from alma.protocols import Place
+from alma.storage.relational.hidden_ids import hidden_record_key, revealed_id, revealed_record_key
 from alma.storage.relational.logical import NO_USAGE, View
 from alma.storage.relational.rows import TEXT, memory_from, text_hash
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
@@ -45,10 +46,12 @@ class Lookups:
         with self._opened() as view:
             if view is None or not ids:
                 return {}
-            rows = list(view.session.all("places", {"project": view.project, "ids": json.dumps(ids)}))
+            seal, rows = view.seal, list(view.session.all("places", {"project": view.project, "ids": json.dumps(ids)}))
         partitions = self._holding(partition for _, _, partition, *_ in rows)
         found = {
-            memory_id: Place(row, partitions[partition], archived_at is not None, evidence, _usage(counts))
+            memory_id: Place(
+                row, partitions[partition], archived_at is not None, evidence and revealed_id(seal, evidence), _usage(counts)
+            )
             for memory_id, row, partition, archived_at, evidence, *counts in rows
         }
         if self._found is not None:
@@ -72,8 +75,12 @@ class Lookups:
                 return {}
             hashes = {view.seal.hide(text_hash(text), place=TEXT): text for text in texts}
             wanted = [{"project": view.project, "text_hash": digest} for digest in hashes]
-            found = view.session.many("vectors", wanted)
-            return {hashes[row["text_hash"]]: view.seal.open(row["vector"], place="vector.vector") for row in found}
+            embedder = view.embedder()
+            found = {row["text_hash"]: row["vector"] for row in view.session.many("vectors", wanted)}
+            return {
+                hashes[digest]: view.seal.open(vector, place="vector.vector", row=(view.project, digest, embedder))
+                for digest, vector in found.items()
+            }
 
     def record(self, kind: str, keys: Iterable[str]) -> dict[str, tuple[int, dict[str, Any]]]:
         """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""
@@ -81,9 +88,11 @@ class Lookups:
         with self._opened() as view:
             if view is None or not found:
                 return found
-            given = {"project": view.project, "kind": kind, "keys": json.dumps(list(found))}
-            for key, version, body in view.session.all("records_by_key", given):
-                found[key] = version, json.loads(view.seal.open(body, place="record.body"))
+            stored = {hidden_record_key(view.seal, key): key for key in found}
+            given = {"project": view.project, "kind": kind, "keys": json.dumps(list(stored))}
+            for name, version, body in view.session.all("records_by_key", given):
+                key = stored[name]
+                found[key] = version, json.loads(view.seal.open(body, place="record.body", row=(view.project, kind, key)))
         return found
 
     def _definitions(self, view: View, kinds: Iterable[str]) -> dict[str, CustomMemoryType]:
@@ -91,15 +100,19 @@ class Lookups:
         wanted = [kind for kind in kinds if kind not in MEMORY_CLASSES]
         if not wanted:
             return {}
-        given = {"project": view.project, "kind": DEFINITIONS, "keys": json.dumps(wanted)}
-        stored = list(view.session.all("records_by_key", given))
-        found = {kind: self._definition(view, kind, body) for kind, _, body in stored}
+        given = {
+            "project": view.project,
+            "kind": DEFINITIONS,
+            "keys": json.dumps([hidden_record_key(view.seal, kind) for kind in wanted]),
+        }
+        stored = [(revealed_record_key(view.seal, key), body) for key, _, body in view.session.all("records_by_key", given)]
+        found = {kind: self._definition(view, kind, body) for kind, body in stored}
         return {kind: definition for kind, definition in found.items() if definition is not None}
 
     def _definition(self, view: View, kind: str, stored: bytes) -> CustomMemoryType | None:
         made_of, definition = self._defined.get(kind, (b"", None))
         if definition is None or made_of != stored:
-            body = json.loads(view.seal.open(stored, place="record.body"))
+            body = json.loads(view.seal.open(stored, place="record.body", row=(view.project, DEFINITIONS, kind)))
             if not body:
                 return None
             definition = stored_type(body)
@@ -111,7 +124,7 @@ class Lookups:
     ) -> AnyMemory:
         names = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
         fields = dict(zip(names, values, strict=True))
-        fields["body"] = view.seal.open(fields["body"], place="memory.body")  # type: ignore[arg-type] # a blob column
+        fields["body"] = view.seal.open(fields["body"], place="memory.body", row=(view.project, fields["id"]))  # type: ignore[arg-type] # a blob column
         fields["definition"] = definitions.get(partition.kind)
         return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
 

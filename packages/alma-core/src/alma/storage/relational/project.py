@@ -30,6 +30,7 @@ from alma.protocols import (
 )
 from alma.storage.relational import insight, readback
 from alma.storage.relational.evidence import EvidenceReader
+from alma.storage.relational.hidden_ids import hidden_record_key, revealed_record_key
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.lookups import Lookups
 from alma.storage.relational.partitions import Partitions
@@ -58,8 +59,8 @@ NOTHING = TextLists(
     (),
 )
 
-ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None]
-"""Seq, passage, memory, partition, is_own, content hash, is_live, vector."""
+ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None, bytes | None]
+"""Seq, passage, memory, partition, is_own, content hash, is_live, vector, the hash of its text as it is stored."""
 
 
 class _NothingWrittenError(Exception):
@@ -135,9 +136,9 @@ class SQLProject(Lookups):
                 rows += found
                 whole = next((at for at in range(len(rows) - 1, 0, -1) if rows[at][0] != rows[at - 1][0]), 0)
                 if whole:
-                    yield self._vector_changes(rows[:whole], rows[whole - 1][0], gone)
+                    yield self._vector_changes(project, rows[:whole], rows[whole - 1][0], gone)
                     rows, gone = rows[whole:], []
-            yield self._vector_changes(rows, upto, gone)
+            yield self._vector_changes(project, rows, upto, gone)
 
     def vectors_of(self, memories: Sequence[int]) -> VectorChanges:
         """The live passages of memories with their vectors, as of `upto`."""
@@ -145,7 +146,7 @@ class SQLProject(Lookups):
             project = self._find(session)
             upto = 0 if project is None else self._head(session, project)
             return self._vector_changes(
-                list(session.all("vectors_of", {"project": project, "rows": json.dumps(memories)})), upto, ()
+                project, list(session.all("vectors_of", {"project": project, "rows": json.dumps(memories)})), upto, ()
             )
 
     def vectors_in(self, partitions: Sequence[int]) -> Iterator[VectorChanges]:
@@ -155,7 +156,7 @@ class SQLProject(Lookups):
             upto = 0 if project is None else self._head(session, project)
             cursor = session.all("vectors_in", {"project": project, "rows": json.dumps(list(partitions))})
             while rows := list(islice(cursor, CHUNK)):
-                yield self._vector_changes(rows, upto, ())
+                yield self._vector_changes(project, rows, upto, ())
 
     def ties_of(self, memories: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Those of the memories that have a live passage with a vector, ascending, and the tie of each."""
@@ -218,16 +219,21 @@ class SQLProject(Lookups):
         `under` leaves all but those whose key begins with it and a slash, without looking at others; it is given without `newest`.
         """
         with self._database.snapshot() as session:
-            of_kind = {"project": self._find(session), "kind": kind}
+            project = self._find(session)
+            of_kind = {"project": project, "kind": kind}
             if under is not None:
-                between = {"first": f"{under}/", "last": f"{under}0"}  # "0" is the character behind the slash
+                start = hidden_record_key(self._seal, under)
+                between = {"first": f"{start}/", "last": f"{start}0"}  # "0" is the character behind the slash
                 found = list(session.all("records_under", {**of_kind, **between}))
             elif newest is None:
                 found = list(session.all("records_of_kind", of_kind))
             else:
                 found = list(session.all("records_newest", {**of_kind, "newest": newest}))
-        for key, version, body in found:
-            yield key, version, json.loads(self._seal.open(body, place="record.body"))
+        named = [(revealed_record_key(self._seal, stored), version, body) for stored, version, body in found]
+        if newest is None and self._seal.id_key:
+            named.sort()  # as hashes in keys are stored, they have another order
+        for key, version, body in named:
+            yield key, version, json.loads(self._seal.open(body, place="record.body", row=(project, kind, key)))
 
     def passages(self, rows: Sequence[int]) -> dict[int, Passage]:
         """Passages by row. Unknown rows are left out."""
@@ -443,9 +449,9 @@ class SQLProject(Lookups):
         known = self._known.by_row
         return known if all(row in known for row in rows) else self.partitions()
 
-    def _vector_changes(self, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
+    def _vector_changes(self, project: int | None, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
         live = [row for row in rows if row[6]]
-        _, passages, memories, partitions, is_own, hashes, _, _ = zip(*live, strict=True) if live else [()] * 8
+        _, passages, memories, partitions, is_own, hashes, _, _, _ = zip(*live, strict=True) if live else [()] * 9
         return VectorChanges(
             upto=upto,
             passages=np.array(passages, dtype=np.int64),
@@ -453,7 +459,7 @@ class SQLProject(Lookups):
             partitions=np.array(partitions, dtype=np.int64),
             is_own=np.array(is_own, dtype=np.bool_),
             ties=self._ties(hashes),
-            vectors=self._vectors(live),
+            vectors=self._vectors(project, live),
             removed=_integers(iter([*gone, *(row[1] for row in rows if not row[6])])),
         )
 
@@ -465,21 +471,21 @@ class SQLProject(Lookups):
             return _integers(self._tie(content_hash) for content_hash in hashes)
         return np.frombuffer(firsts, dtype=">i8").astype(np.int64)
 
-    def _vectors(self, rows: Sequence[ChangeRow]) -> NDArray[np.float16]:
+    def _vectors(self, project: int | None, rows: Sequence[ChangeRow]) -> NDArray[np.float16]:
         """Returns the vectors of rows. `CorruptStoreError` if one is missing or has another length."""
         size = 2 * self._dimension
         stored = [row[7] for row in rows if row[7] is not None and len(row[7]) == size]
         if self._seal.is_secret or len(stored) < len(rows):
-            stored = [self._vector(row) for row in rows]
+            stored = [self._vector(project, row) for row in rows]
         return np.frombuffer(b"".join(stored), dtype="<f2").reshape(len(rows), self._dimension)
 
     def _tie(self, content_hash: bytes) -> int:
         return int.from_bytes(revealed_hash(self._seal, content_hash, place=CONTENT)[:8], "big", signed=True)
 
-    def _vector(self, row: ChangeRow) -> bytes:
+    def _vector(self, project: int | None, row: ChangeRow) -> bytes:
         if row[7] is None:
             raise CorruptStoreError(f"the vector of passage {row[1]} in project {self.name!r} is missing; see `alma verify`")
-        vector = self._seal.open(row[7], place="vector.vector")
+        vector = self._seal.open(row[7], place="vector.vector", row=(project, row[8], self._embedder))
         if len(vector) != 2 * self._dimension:
             raise CorruptStoreError(
                 f"the vector of passage {row[1]} in project {self.name!r} has {len(vector)} bytes; see `alma verify`"

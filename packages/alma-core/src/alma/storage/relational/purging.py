@@ -14,6 +14,7 @@ from alma.journal import PURGE, Change, entity
 from alma.protocols import Erased
 from alma.storage.relational.applying import apply_changes
 from alma.storage.relational.evidence import counted_strategies, tried, tried_in_part
+from alma.storage.relational.hidden_ids import hidden_key, revealed_key
 from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.readback import purges
 from alma.storage.relational.rows import TEXT, text_hash
@@ -71,7 +72,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     dropped = drop_partitions(view)
     found.add("names of users", len(dropped))
     for name in doomed:
-        view.session.run("touched_delete", {"of_project": view.project, "of_key": name})
+        view.session.run("touched_delete", {"of_project": view.project, "of_key": hidden_key(view.seal, name)})
     found.add("history index", sum(map(len, touched.values())))
     salt = os.urandom(journal.SALT_BYTES)
     count = journal.passages_removed(found.counts["passages"])
@@ -88,8 +89,10 @@ def _names(view: View, records: Sequence[str]) -> Iterator[str]:
         if not record.endswith("/"):
             yield name
             continue
-        under = {"project": view.project, "first": name, "last": f"{name[:-1]}0"}  # "0" comes after "/"
-        for (key,) in list(view.session.all("touched_under", under)):
+        start = hidden_key(view.seal, name)
+        under = {"project": view.project, "first": start, "last": f"{start[:-1]}0"}  # "0" comes after "/"
+        for (stored,) in list(view.session.all("touched_under", under)):
+            key = revealed_key(view.seal, stored)
             if key.removeprefix(name).isdecimal():
                 yield key
 

@@ -8,6 +8,7 @@ from alma import journal
 from alma.errors import CorruptStoreError
 from alma.journal import Change, JournalRecord
 from alma.protocols import Entry
+from alma.storage.relational.hidden_ids import hidden_key
 from alma.storage.relational.logical import View
 
 Redactions = dict[int, list[Change]]
@@ -17,8 +18,8 @@ Redactions = dict[int, list[Change]]
 def record_from(values: Sequence[Any], view: View, name: str) -> JournalRecord:
     """The record of a row of the journal."""
     _, seq, at, actor, operation, payload, salt, digest, head = values
-    opened = None if payload is None else view.seal.open(payload, place="journal.payload")
-    salt = None if salt is None else view.seal.open(salt, place="journal.salt")
+    opened = None if payload is None else view.seal.open(payload, place="journal.payload", row=(view.project, seq))
+    salt = None if salt is None else view.seal.open(salt, place="journal.salt", row=(view.project, seq))
     return JournalRecord(name, seq, at, actor, operation, opened, salt, digest, head)
 
 
@@ -36,7 +37,8 @@ def purges(view: View) -> Iterator[tuple[int, list[Change]]]:
 
 def touching(view: View, keys: Sequence[str], *, after: int = 0) -> Iterator[tuple[Any, ...]]:
     """The rows of the journal after a `seq` that touched any of the keys, each once, oldest first."""
-    given = {"project": view.project, "keys": json.dumps(list(keys)), "after": after}
+    stored = [hidden_key(view.seal, key) for key in keys]
+    given = {"project": view.project, "keys": json.dumps(stored), "after": after}
     return view.session.all("journal_touching", given)
 
 

@@ -59,11 +59,11 @@ class NextVectors:
         with self.database.reading() as session:
             given = {"after": after, "limit": limit, "embedder": self.number}
             found = list(session.all("texts_missing", given))
-        return [Unembedded(row, project, self._text(row, sealed, digest)) for row, project, sealed, digest in found]
+        return [Unembedded(row, project, self._text(row, project, *text)) for row, project, *text in found]
 
-    def _text(self, row: int, sealed: bytes, digest: bytes) -> str:
+    def _text(self, row: int, project: int, memory: int, position: int, sealed: bytes, digest: bytes) -> str:
         """The text of a passage. `CorruptStoreError` if it is not the one that was stored: its vector would be of no use."""
-        text = self.seal.open(sealed, place="passage.text").decode(errors="replace")
+        text = self.seal.open(sealed, place="passage.text", row=(project, memory, position)).decode(errors="replace")
         if text_hash(text) != self.seal.reveal(digest, place=TEXT):
             raise CorruptStoreError(f"the text of passage {row} is damaged; see `alma verify`")
         return text
@@ -77,7 +77,7 @@ class NextVectors:
             {
                 "row": passage.row,
                 "embedder": self.number,
-                **sealed_vector(self.seal, text_hash(passage.text), vector),
+                **sealed_vector(self.seal, passage.project, text_hash(passage.text), self.number, vector),
             }
             for passage, vector in vectors.items()
         ]
@@ -103,7 +103,7 @@ class NextVectors:
             {
                 "project": project,
                 "embedder": self.number,
-                **sealed_vector(self.seal, text_hash(text), vector),
+                **sealed_vector(self.seal, project, text_hash(text), self.number, vector),
             }
             for (project, text), vector in vectors.items()
         ]

@@ -3,9 +3,12 @@
 from base64 import b64decode, b64encode
 from typing import Protocol
 
+RowName = tuple[object, ...]
+"""Names a row for good: numbers and texts that do not change while the row is there, its project first."""
+
 
 class Seal(Protocol):
-    """Protects bytes at rest. `place` names the table and column that the bytes belong to, so that they cannot be moved elsewhere."""
+    """Protects bytes at rest. `place` names the table and column that the bytes belong to, `row` the row: they cannot be moved elsewhere."""
 
     @property
     def is_secret(self) -> bool:
@@ -15,11 +18,15 @@ class Seal(Protocol):
     def overhead(self) -> int:
         """Number of bytes that `seal` adds to any data."""
 
-    def seal(self, data: bytes, /, *, place: str) -> bytes:
+    @property
+    def id_key(self) -> bytes:
+        """The key under which ids that are hashes of texts are stored; empty where they are stored as they are."""
+
+    def seal(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
         """Returns the bytes that are stored."""
 
-    def open(self, data: bytes, /, *, place: str) -> bytes:
-        """Returns the bytes that `seal` was given. `CorruptStoreError` if it was changed since."""
+    def open(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
+        """Returns the bytes that `seal` was given. `CorruptStoreError` if they were changed since, or are those of another row."""
 
     def hide(self, data: bytes, /, *, place: str) -> bytes:
         """Returns the bytes that are stored of data that rows are found by: equal for equal data and place."""
@@ -33,12 +40,13 @@ class OpenSeal:
 
     is_secret = False
     overhead = 0
+    id_key = b""
 
-    def seal(self, data: bytes, /, *, place: str) -> bytes:
+    def seal(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
         """The data as they are."""
         return data
 
-    def open(self, data: bytes, /, *, place: str) -> bytes:
+    def open(self, data: bytes, /, *, place: str, row: RowName) -> bytes:
         """The data as they are."""
         return data
 
@@ -59,14 +67,14 @@ def revealed_hash(seal: Seal, stored: bytes, *, place: str) -> bytes:
         return stored
 
 
-def sealed_text(seal: Seal, text: str, *, place: str) -> str:
+def sealed_text(seal: Seal, text: str, *, place: str, row: RowName) -> str:
     """Returns what a column of texts stores of a text."""
-    return b64encode(seal.seal(text.encode(), place=place)).decode() if seal.is_secret else text
+    return b64encode(seal.seal(text.encode(), place=place, row=row)).decode() if seal.is_secret else text
 
 
-def opened_text(seal: Seal, stored: str, *, place: str) -> str:
+def opened_text(seal: Seal, stored: str, *, place: str, row: RowName) -> str:
     """Returns the text that `sealed_text` was given."""
-    return seal.open(b64decode(stored), place=place).decode() if seal.is_secret else stored
+    return seal.open(b64decode(stored), place=place, row=row).decode() if seal.is_secret else stored
 
 
 def hidden_text(seal: Seal, text: str, *, place: str) -> str:

@@ -75,7 +75,7 @@ class Snapshot:
         return counts.model_copy(update=own)
 
     def records(self) -> Iterator[ExportedRecord]:
-        """The small records by kind and key, but for what is of this store alone: who holds which episode, when maintenance ran."""
+        """The small records by kind and stored key, but for what is of this store alone: who holds which episode, when maintenance ran."""
         episodes = None if self._is_whole else {key for kind, key, row in self._records() if self._began(kind, row)}
         for kind, key, row in self._records():
             if kind not in (LEASE, MAINTENANCE) and (
@@ -149,7 +149,9 @@ class Snapshot:
         found = next(self.view.many("vectors", [wanted]), None)
         if found is None:
             raise CorruptStoreError(f"the vector of {text[:60]!r} is missing; see `alma verify`")
-        return base64.b64encode(self.view.seal.open(found["vector"], place="vector.vector")).decode()
+        return base64.b64encode(
+            self.view.seal.open(found["vector"], place="vector.vector", row=(self.view.project, digest, self.view.embedder()))
+        ).decode()
 
 
 def _episode_of(kind: str, key: str) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma.journal import Change, entity
+from alma.storage.relational.hidden_ids import hidden_id, hidden_key, revealed_id
 from alma.storage.relational.logical import TABLES, View
 from alma.storage.relational.readback import Redactions, changes_of, record_from
 from alma.text import shortened
@@ -25,7 +26,8 @@ class Log:
 
     def seqs(self, key: str) -> list[int]:
         """The records that changed what hangs on a key."""
-        return [seq for (seq,) in self.view.session.all("touched_seqs", {"project": self.view.project, "key": key})]
+        given = {"project": self.view.project, "key": hidden_key(self.view.seal, key)}
+        return [seq for (seq,) in self.view.session.all("touched_seqs", given)]
 
     def changes(self, seq: int) -> list[Change]:
         """Returns the changes of a record, as far as it was not purged."""
@@ -78,7 +80,7 @@ def _no_longer_tried(log: Log, doomed: Collection[str]) -> set[str]:
 def _resting(view: View, doomed: Collection[str]) -> Iterator[str]:
     """The evidence that the outcomes rest on which stay."""
     found = view.session.all("resting_of_kind", {"project": view.project, "kind": MemoryType.OUTCOME})
-    return (evidence for memory_id, evidence in found if memory_id not in doomed)
+    return (revealed_id(view.seal, evidence) for memory_id, evidence in found if memory_id not in doomed)
 
 
 def _naming(view: View, strategies: Collection[str]) -> set[str]:
@@ -96,7 +98,7 @@ def _linked(log: Log, memory_id: str) -> Iterator[str]:
     """The evidence that a memory rests on, or once did."""
     raw = TABLES["memory"].raw(log.view, memory_id)
     if raw is not None and raw["evidence"]:
-        yield raw["evidence"]
+        yield revealed_id(log.view.seal, raw["evidence"])
     yield from (row["evidence"] for key, row in log.rows(memory_id, "memory") if key == memory_id and row.get("evidence"))
 
 
@@ -141,7 +143,9 @@ class _Evidence:
 
     def _memories_now(self) -> list[tuple[str, str]]:
         view = self._log.view
-        rows = [TABLES["memory"].raw(view, row["id"]) or {} for row in view.all("resting_on", evidence=self.id)]
+        rows = [
+            TABLES["memory"].raw(view, row["id"]) or {} for row in view.all("resting_on", evidence=hidden_id(view.seal, self.id))
+        ]
         return [(raw["id"], view.partition_key(raw["partition"])[2]) for raw in rows]
 
     def _outcomes_then(self) -> Iterator[str]:

@@ -15,7 +15,8 @@ from alma.protocols import Entry, Place
 from alma.storage.relational import readback
 from alma.storage.relational.applying import apply_changes, store_vectors
 from alma.storage.relational.evidence import EvidenceReader, put, recount
-from alma.storage.relational.logical import NO_USAGE, TABLES, PartitionKey, View, passages_of
+from alma.storage.relational.hidden_ids import hidden_id, hidden_key, hidden_record_key
+from alma.storage.relational.logical import NO_USAGE, PASSAGE_TEXTS, TABLES, PartitionKey, View, passages_of
 from alma.storage.relational.lookups import Definitions, Lookups
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.purging import Purged, purge
@@ -116,14 +117,16 @@ class Write:
         """
         since = self.at if at is None else at
         after = {"version": version + 1, "body": dict(body), "updated_at": since}
-        columns = {"version": version + 1, "body": self._sealed(dump_body(body), "record.body"), "updated_at": since}
+        sealed = self._sealed(dump_body(body), "record.body", kind, key)
+        columns = {"version": version + 1, "body": sealed, "updated_at": since}
         before = None
         if version:
             before = self._record(kind, key, version)
             self.session.run("record_update", {**columns, **self._record_key(kind, key, version)})
         else:
             try:
-                self.session.insert("record_insert", {"project": self.row, "kind": kind, "key": key, **columns})
+                named = {"project": self.row, "kind": kind, "key": hidden_record_key(self.seal, key)}
+                self.session.insert("record_insert", {**named, **columns})
             except NotUniqueError as error:
                 raise self._other_version(kind, key, version) from error
         self.changes.append(Change("record", f"{kind}/{key}", before, after))
@@ -134,29 +137,32 @@ class Write:
         if not found:
             raise self._other_version(kind, key, version)
         ((sealed, since),) = found
-        before = {"version": version, "body": self._opened(sealed), "updated_at": since}
+        before = {"version": version, "body": self._opened(sealed, kind, key), "updated_at": since}
         if before["body"] != body:
-            given = {"project": self.row, "kind": kind, "key": key, "version": version, "body": sealed, "updated_at": since}
+            stored = hidden_record_key(self.seal, key)
+            given = {"project": self.row, "kind": kind, "key": stored, "version": version, "body": sealed, "updated_at": since}
             self.session.insert("record_insert", given)  # the caller may go on with this write
             raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is not what was read")
         self.changes.append(Change("record", f"{kind}/{key}", before, None))
 
     def _record(self, kind: str, key: str, version: int) -> Row:
         """The logical row of a small record of this version. `ConflictError` if there is none, or another."""
-        found = next(self.session.all("record_by_key", {"project": self.row, "kind": kind, "key": key}), None)
+        given = {"project": self.row, "kind": kind, "key": hidden_record_key(self.seal, key)}
+        found = next(self.session.all("record_by_key", given), None)
         if found is None or found[0] != version:
             raise self._other_version(kind, key, version)
-        return {"version": version, "body": self._opened(found[1]), "updated_at": found[2]}
+        return {"version": version, "body": self._opened(found[1], kind, key), "updated_at": found[2]}
 
     def _record_key(self, kind: str, key: str, version: int) -> Row:
-        return {"of_project": self.row, "of_kind": kind, "of_key": key, "of_version": version}
+        stored = hidden_record_key(self.seal, key)
+        return {"of_project": self.row, "of_kind": kind, "of_key": stored, "of_version": version}
 
     def _other_version(self, kind: str, key: str, version: int) -> ConflictError:
         stored, _ = self.stored.record(kind, [key])[key]
         return ConflictError(f"{kind} {key!r} was changed meanwhile: it is at version {stored}, not {version}")
 
-    def _opened(self, sealed: bytes) -> Any:
-        return json.loads(self.seal.open(sealed, place="record.body"))
+    def _opened(self, sealed: bytes, kind: str, key: str) -> Any:
+        return json.loads(self.seal.open(sealed, place="record.body", row=(self.row, kind, key)))
 
     def apply(self, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
         """Makes changes to logical rows, with all that hangs on them: full text, vectors, what indexes have to take in. Each row at most once.
@@ -275,8 +281,8 @@ class Write:
         )
         said = {"project": self.row, "seq": seq, "at": at, "actor": actor, "operation": operation}
         kept = {
-            "payload": self._sealed(payload, "journal.payload"),
-            "salt": self._sealed(salt, "journal.salt"),
+            "payload": self._sealed(payload, "journal.payload", seq),
+            "salt": self._sealed(salt, "journal.salt", seq),
             "digest": digest,
             "hash": head,
         }
@@ -287,7 +293,9 @@ class Write:
         """Notes what the record changed, by which history finds it; of a memory whose row names the record, that is enough."""
         told_by_row = {change.key: change.after is not None for change in self.changes if change.table == "memory"}
         keys = dict.fromkeys(entity(change.table, change.key) for change in self.changes)
-        rows = [{"project": self.row, "key": key, "seq": self.seq} for key in keys if not told_by_row.get(key)]
+        rows = [
+            {"project": self.row, "key": hidden_key(self.seal, key), "seq": self.seq} for key in keys if not told_by_row.get(key)
+        ]
         self.session.run_many("touched_insert", [*self.superseded, *rows])
         self.superseded.clear()
 
@@ -319,8 +327,9 @@ class Write:
             **row,
             "project": self.row,
             "partition": partition,
-            "body": self._sealed(dump_body(row["body"]), "memory.body"),
+            "body": self._sealed(dump_body(row["body"]), "memory.body", row["id"]),
             "content_hash": self.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
+            "evidence": None if row["evidence"] is None else hidden_id(self.seal, row["evidence"]),
             "seq": self.seq,
         }
         try:
@@ -339,7 +348,8 @@ class Write:
             if digest is not None:
                 embedded[digest] = vectors[passage.text]
             row = passage_row(memory_id, passage, digest)
-            sealed = {name: self._sealed(row[name].encode(), f"passage.{name}") for name in ("speaker", "text", "keywords")}
+            place = memory_number, passage.position
+            sealed = {name: self._sealed(row[name].encode(), f"passage.{name}", *place) for name in PASSAGE_TEXTS}
             flags = {name: int(row[name]) for name in ("is_own", "is_live")}
             hidden = None if digest is None else self.seal.hide(digest, place=TEXT)
             rows.append(
@@ -365,5 +375,5 @@ class Write:
             return self.known.by_row
         return ChainMap(self.new_by_row, self.known.by_row)  # type: ignore[arg-type] # which is only read
 
-    def _sealed(self, data: bytes, place: str) -> bytes:
-        return self.seal.seal(data, place=place)
+    def _sealed(self, data: bytes, place: str, *row: object) -> bytes:
+        return self.seal.seal(data, place=place, row=(self.row, *row))

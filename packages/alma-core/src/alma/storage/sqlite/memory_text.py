@@ -101,27 +101,33 @@ class MemoryText:
         self._held.executemany(f"DELETE FROM text_{project:d} WHERE rowid = ?", documents)  # noqa: S608 - a number
         self._take(project, session.all("texts_searched_of", {"rows": json.dumps(sorted(changed))}))
 
-    def _take(self, project: int, rows: Iterator[tuple[int, int, int, bytes, bytes]]) -> None:
+    def _take(self, project: int, rows: Iterator[tuple[int, int, int, int, bytes, bytes]]) -> None:
         """Takes in passages, given by memory."""
 
         def searched() -> Iterator[Searched]:
             for memory, found in groupby(rows, key=lambda row: row[1]):
                 held = list(found)
                 numbers.extend((row, memory) for row, *_ in held)
-                yield memory, [self._passage(is_own, text, keywords) for _, _, is_own, text, keywords in held]
+                yield (
+                    memory,
+                    [
+                        self._passage((project, memory, position), is_own, text, keywords)
+                        for _, _, position, is_own, text, keywords in held
+                    ],
+                )
 
         numbers: list[tuple[int, int]] = []
         insert_all(self._held, project, searched())
         self._held.executemany(f"INSERT OR REPLACE INTO passage_{project:d} VALUES (?, ?)", numbers)  # noqa: S608 - a number
 
-    def _passage(self, is_own: int, text: bytes, keywords: bytes) -> Passage:
+    def _passage(self, row: tuple[int, int, int], is_own: int, text: bytes, keywords: bytes) -> Passage:
         return Passage.model_construct(
-            text=self._opened(text, "text"), keywords=self._opened(keywords, "keywords"), is_own=bool(is_own)
+            text=self._opened(text, "text", row), keywords=self._opened(keywords, "keywords", row), is_own=bool(is_own)
         )
 
-    def _opened(self, sealed: bytes, name: str) -> str:
+    def _opened(self, sealed: bytes, name: str, row: tuple[int, int, int]) -> str:
         """A text of a passage; nothing if it is damaged, which `verify` reports."""
         try:
-            return self._seal.open(sealed, place=f"passage.{name}").decode(errors="replace")
+            return self._seal.open(sealed, place=f"passage.{name}", row=row).decode(errors="replace")
         except CorruptStoreError:
             return ""

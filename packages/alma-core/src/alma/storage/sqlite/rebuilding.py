@@ -15,6 +15,7 @@ from alma.storage.relational.applying import store_vector
 from alma.storage.relational.checks.expected import Expected, replay
 from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.checks.vectors import stored_vectors
+from alma.storage.relational.hidden_ids import hidden_key
 from alma.storage.relational.logical import TABLES, PartitionKey, View
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.reembedding import dimensions_of
@@ -188,7 +189,8 @@ class MadeAnew:
 
     def _insert_touched(self) -> None:
         last = {(key, row["seq"]) for (table, key), row in self.wanted.rows.items() if table == "memory"}
-        lines = [{"project": self.view.project, "key": key, "seq": seq} for key, seq in self.wanted.touched - last]
+        seal, project = self.view.seal, self.view.project
+        lines = [{"project": project, "key": hidden_key(seal, key), "seq": seq} for key, seq in self.wanted.touched - last]
         self.view.session.run_many("touched_insert", lines)
 
     def _insert_removed(self, seq: int) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from alma import folders, journal
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
-from alma.storage.encryption.envelope import ENCRYPTION, new_envelope, opened_seal, rewrapped
+from alma.storage.encryption.envelope import ENCRYPTION, is_former, new_envelope, opened_seal, rewrapped
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.resealing import resealed
 from alma.storage.relational.seal import OpenSeal, Seal
@@ -50,10 +50,15 @@ _NewSeal = Callable[[_Values], tuple[str | None, Seal]]
 
 
 def encrypt_file(path: Path, *, key: bytes, at: datetime) -> None:
-    """Encrypts a database file. `ConfigurationError` if it is encrypted already."""
-    if ENCRYPTION in _brought_up_to_date(path, None, at=at, may_be_encrypted=True):
+    """Encrypts a database file; one that an earlier version encrypted it encrypts anew, under a new data key.
+
+    `ConfigurationError` if it is encrypted already, or was so by an earlier version with another key.
+    """
+    values = _brought_up_to_date(path, None, at=at, may_be_encrypted=True)
+    if ENCRYPTION in values and not is_former(values):
         raise ConfigurationError(f"{path} is encrypted already; `alma rotate-key` changes its key")
-    _rewrite(path, None, lambda values: new_envelope(key=key, store_id=values["id"]))
+    former_key = key if ENCRYPTION in values else None
+    _rewrite(path, former_key, lambda values: new_envelope(key=key, store_id=values["id"]))
 
 
 def decrypt_file(path: Path, *, key: bytes, at: datetime) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from alma.storage.relational.checks.expected import Expected, Report
+from alma.storage.relational.hidden_ids import revealed_key
 from alma.storage.relational.logical import View
 
 _Fault = tuple[str, str]
@@ -38,7 +39,8 @@ def _partitions(view: View, wanted: Expected) -> Iterator[_Fault]:
 
 
 def _touched(view: View, wanted: Expected) -> Iterator[_Fault]:
-    held = set(view.session.all("touched_all", {"project": view.project}))
+    stored = view.session.all("touched_all", {"project": view.project})
+    held = {(revealed_key(view.seal, key), seq) for key, seq in stored}
     for key, seq in sorted(wanted.touched - held):
         yield f"history of {key}", f"does not list record {seq}"
     for key, seq in sorted(held - wanted.touched):

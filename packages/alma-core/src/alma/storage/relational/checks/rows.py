@@ -28,7 +28,7 @@ def check_evidence(view: View, wanted: Expected, report: Report) -> None:
     for (table, key), row in wanted.rows.items():
         if table == "evidence" and (fault := fault_in_evidence(evidence_from(row))):
             report(f"evidence {key}", f"is none that learning leaves: {fault}")
-    for evidence_id in uncounted(view.session, view.project):
+    for evidence_id in uncounted(view):
         report(f"evidence {evidence_id}", "does not count all outcomes that rest on it")
 
 

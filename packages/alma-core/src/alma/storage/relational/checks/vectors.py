@@ -61,17 +61,20 @@ def stored_vectors(view: View, dimensions: Mapping[int, int]) -> Iterator[Stored
     for row, hidden, embedder, sealed, checksum in view.session.all("vector_rows", {"project": view.project}):
         fault, digest = None, revealed_hash(view.seal, hidden, place=TEXT)
         if embedder in dimensions:
-            if vector_checksum(hidden, sealed) != checksum or _size(view, sealed) != 2 * dimensions[embedder]:
+            if (
+                vector_checksum(hidden, sealed) != checksum
+                or _size(view, sealed, (view.project, hidden, embedder)) != 2 * dimensions[embedder]
+            ):
                 fault = "was changed"
         elif embedder > max(dimensions):
             fault = f"is of embedder {embedder}, and the newest is {max(dimensions)}"
         yield StoredVector(row, digest, embedder, fault)
 
 
-def _size(view: View, sealed: bytes) -> int | None:
-    """The number of bytes of a vector; `None` if it cannot be opened."""
+def _size(view: View, sealed: bytes, row: tuple[object, ...]) -> int | None:
+    """The number of bytes of a vector; `None` if it cannot be opened, or is another row's."""
     try:
-        return len(view.seal.open(sealed, place="vector.vector"))
+        return len(view.seal.open(sealed, place="vector.vector", row=row))
     except ValueError:
         return None
 

@@ -17,7 +17,7 @@ def copying_statements() -> dict[str, ClauseElement]:
         found[f"copied_{name}"] = inserting(table)
         found[f"copied_count_{name}"] = select(func.count()).select_from(table)
     found["copy_searched"] = (
-        select(MEMORY.c.row, PASSAGE.c.is_own, PASSAGE.c.text, PASSAGE.c.keywords)
+        select(MEMORY.c.row, PASSAGE.c.position, PASSAGE.c.is_own, PASSAGE.c.text, PASSAGE.c.keywords)
         .select_from(PASSAGE.join(MEMORY, MEMORY.c.row == PASSAGE.c.memory))
         .where(MEMORY.c.project == number("project"), MEMORY.c.archived_at.is_(None))
         .order_by(MEMORY.c.row, PASSAGE.c.position)

@@ -45,19 +45,20 @@ def evidence_statements() -> dict[str, ClauseElement]:
         .where(PARTITION.c.owner == given("agent"), of_outcomes)
         .scalar_subquery()
     )
-    first_passage = (
-        select(_p.text)
+    first_passage = {
+        name: select(_p[name])
         .where(_p.memory == _m.row)
         .order_by(_p.position)
         .limit(ONE)
         .offset(ZERO)
         .correlate(MEMORY)
         .scalar_subquery()
-    )
+        for name in ("text", "position")
+    }
     firsts = (
         select(
             *(_m.row, _m.id, _m.agent, _m.body, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.created_at),
-            *(_m.updated_at, _m.evidence, first_passage.label("task")),
+            *(_m.updated_at, _m.evidence, first_passage["text"].label("task"), first_passage["position"].label("position")),
         )
         .select_from(outcomes)
         .where(of_outcomes)

@@ -34,9 +34,9 @@ def figure_statements() -> dict[str, ClauseElement]:
     of_journal = in_journal()
     day, journal_day = _m.created_at.op("/")(given("a_day")), JOURNAL.c.at.op("/")(given("a_day"))
     return {
-        "passages": select(_p.row, _p.position, _p.time, _p.is_own, _p.speaker, _p.text, _p.keywords).where(
-            _p.row.in_(rows_given())
-        ),
+        "passages": select(
+            _p.row, _p.project, _p.memory, _p.position, _p.time, _p.is_own, _p.speaker, _p.text, _p.keywords
+        ).where(_p.row.in_(rows_given())),
         "growth": select(_m.partition, day.label("day"), func.count())
         .where(of_project, is_here)
         .group_by(_m.partition, literal_column("day"))

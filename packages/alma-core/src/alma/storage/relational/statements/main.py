@@ -71,11 +71,11 @@ def main_statements() -> dict[str, ClauseElement]:
     ).subquery("touching")
     named_memories = (_m.project == given("project"), _m.id.in_(given_in("ids")))
     texts = select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
-    searched = select(_p.row, _p.memory, _p.is_own, _p.text, _p.keywords)
+    searched = select(_p.row, _p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
     embedded = (_p.is_live == ONE, _p.text_hash.is_not(None))
     held = select(_p.row).where(_p.memory == _m.row, *embedded).exists()
     with_vectors = (
-        select(_p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector)
+        select(_p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector, _v.text_hash)
         .select_from(
             PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(
                 VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
@@ -124,7 +124,9 @@ def main_statements() -> dict[str, ClauseElement]:
         "texts_touched": select(_p.memory)
         .distinct()
         .where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto")),
-        "vector_changes": select(_p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector)
+        "vector_changes": select(
+            _p.seq, _p.row, _p.memory, _m.partition, _p.is_own, _m.content_hash, _p.is_live, _v.vector, _v.text_hash
+        )
         .select_from(
             PASSAGE.join(MEMORY, _m.row == _p.memory).outerjoin(
                 VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())

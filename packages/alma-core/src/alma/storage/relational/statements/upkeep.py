@@ -100,10 +100,10 @@ def _of_strategies() -> dict[str, ClauseElement]:
     rests = and_(_m.project == number("project"), _m.evidence.is_not(None))
     of_kind = select(_m.id, _m.evidence).select_from(MEMORY.join(PARTITION, PARTITION.c.row == _m.partition))
     return {
-        "strategies_counted": select(_e.project, _e.strategy).distinct().where(func.length(_e.strategy_hash) > ZERO),
+        "strategies_counted": select(_e.project, _e.id, _e.strategy).where(func.length(_e.strategy_hash) > ZERO),
         "strategies_tried": select(func.substr(_m.evidence, cast(given("end"), Integer))).distinct().where(rests),
-        "outcome_bodies": select(_m.project, _m.body).where(_m.evidence.is_not(None)),
-        "outcome_bodies_long": select(_m.body).where(rests, func.length(_m.body) > number("most")),
+        "outcome_bodies": select(_m.project, _m.id, _m.body).where(_m.evidence.is_not(None)),
+        "outcome_bodies_long": select(_m.id, _m.body).where(rests, func.length(_m.body) > number("most")),
         "resting_of_kind": of_kind.where(rests, PARTITION.c.kind == given("kind")),
         "resting_on": select(_m.id).where(_m.project == number("project"), _m.evidence == given("evidence")),
     }
@@ -127,7 +127,7 @@ def _next_vectors() -> dict[str, ClauseElement]:
     ).where(_p.row == number("row"), _p.text_hash == given("text_hash"))
     columns = ("project", "text_hash", "embedder", "vector", "checksum")
     return {
-        "texts_missing": select(_p.row, _p.project, _p.text, _p.text_hash)
+        "texts_missing": select(_p.row, _p.project, _p.memory, _p.position, _p.text, _p.text_hash)
         .where(_p.text_hash.is_not(None), _p.row > number("after"), is_missing)
         .order_by(_p.row)
         .limit(number("limit"))

@@ -23,7 +23,7 @@ MEMORIES_AT_ONCE = 50_000
 
 _MODEL = 1
 _OF_MEMORIES = """
-    SELECT memory, is_own, text, keywords FROM passage WHERE memory BETWEEN ? AND ? AND project = ? ORDER BY memory, position"""
+    SELECT memory, position, is_own, text, keywords FROM passage WHERE memory BETWEEN ? AND ? AND project = ? ORDER BY memory, position"""
 
 Integers = NDArray[np.int64]
 
@@ -74,17 +74,17 @@ def passages_by_memory(view: View, memories: Sequence[int]) -> Iterator[tuple[in
     given = (memories[0], memories[-1], view.project) if memories else (0, 0, view.project)
     for memory, found in groupby(connection_of(view.session).execute(_OF_MEMORIES, given), key=lambda row: int(row[0])):
         if memory in wanted:
-            yield memory, [_passage(view, *values) for _, *values in found]
+            yield memory, [_passage(view, (view.project, memory, position), *values) for _, position, *values in found]
 
 
-def _passage(view: View, is_own: int, text: bytes, keywords: bytes) -> Passage:
+def _passage(view: View, row: tuple[int, int, int], is_own: int, text: bytes, keywords: bytes) -> Passage:
     return Passage.model_construct(
-        text=_text(view, text, "text"), keywords=_text(view, keywords, "keywords"), is_own=bool(is_own)
+        text=_text(view, text, "text", row), keywords=_text(view, keywords, "keywords", row), is_own=bool(is_own)
     )
 
 
-def _text(view: View, sealed: bytes, name: str) -> str:
-    return view.seal.open(sealed, place=f"passage.{name}").decode(errors="replace")
+def _text(view: View, sealed: bytes, name: str, row: tuple[int, int, int]) -> str:
+    return view.seal.open(sealed, place=f"passage.{name}", row=row).decode(errors="replace")
 
 
 def _hash(word: str) -> np.uint64:
