@@ -8,11 +8,13 @@ from documents import ADAPTERS, ROOT, documents, examples, name_of, run_blocks, 
 from run_document import blocks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", documents(), ids=name_of)
 def test_the_blocks_of_a_document_run_as_written(document: Path, tmp_path: Path) -> None:
     run_blocks(document, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", examples(), ids=name_of)
 def test_an_example_runs_as_written(example: Path, tmp_path: Path) -> None:
     run_example(example, tmp_path)

@@ -140,6 +140,7 @@ with ALMA.open(sys.argv[1], project_id="p", embedding_provider="hash") as alma:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_that_compete_claim_every_item_once(tracker, store, clock):
     wanted = sorted(tracker.create_work_item(f"item {number}").id for number in range(30))
     workers = [

@@ -223,6 +223,7 @@ with ALMA.open(sys.argv[1], project_id="p", embedding_provider="hash") as alma:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_that_read_the_same_traces_at_once_record_each_run_once(alma: ALMA, store: Path, tmp_path: Path) -> None:
     runs = [
         span(

@@ -61,6 +61,7 @@ def test_a_state_that_returns_to_a_former_one_is_stored(alma):
     assert alma.resume("w").number == 3
 
 
+@pytest.mark.slow
 def test_a_state_of_a_mebibyte_fits_and_a_larger_one_is_refused_with_its_size(alma):
     largest = {"x": "y" * ((1 << 20) - len('{"x": ""}'))}
     alma.checkpoint("w", largest, {"note": "full"})
@@ -127,6 +128,7 @@ with ALMA.open(sys.argv[1], project_id="p", embedding_provider="hash") as alma:
 """
 
 
+@pytest.mark.slow
 def test_checkpoints_of_two_processes_are_all_kept_in_order(alma, store):
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, store, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -160,6 +162,7 @@ with ALMA.open(sys.argv[1], project_id="p", embedding_provider="hash") as alma:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [1, 4, 9])
 def test_a_workflow_that_is_killed_resumes_from_its_last_checkpoint(store, stop):
     last = 0

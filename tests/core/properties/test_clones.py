@@ -163,6 +163,7 @@ def test_counts_that_a_file_only_claims_do_not_change_what_is_known_here(clones:
     assert counts(base) == {"by hand": (1, 4)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [2, 3])
 @settings(deadline=None, max_examples=8)
 @given(data=st.data())
