@@ -17,7 +17,7 @@ Make = Callable[..., Any]
 DIMENSION = 64
 MANY = 6_000
 FIRST = np.array([[-0.125, -0.17672345, -0.17656375], [-0.125, -0.17629771, -0.17486335]])
-"""Of the rotation of 64 dimensions. If it changed, the codes in snapshots would be of another one."""
+"""Of the rotation of 64 dimensions, which is the same in every process."""
 
 
 def rounded(vectors: Any, query: Any) -> Any:
