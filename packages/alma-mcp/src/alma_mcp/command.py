@@ -9,10 +9,10 @@ from pathlib import Path
 
 from alma.errors import AlmaError, ConfigurationError
 from alma_mcp.access import ANY, NONE, Access
+from alma_mcp.limits import MAX_BODY
 
 CONFIG_FILE = Path(".alma", "config.yaml")
 PORT = 8765
-MAX_BODY = 1024 * 1024
 TOKEN_VARIABLE = "ALMA_MCP_TOKEN"  # noqa: S105 - the name of a variable
 USAGE = 2
 
@@ -34,7 +34,7 @@ def _run(given: argparse.Namespace) -> None:
     if given.new_token or given.tokens or given.revoke_token:
         from alma_mcp.managing import manage
 
-        manage(given, _storage_folder(config))
+        manage(given, _storage_folder(config), _access_of_token(given))
         return
     gc.disable()  # what is imported stays: looking for garbage in it takes a tenth of the start
     from alma_mcp import running
@@ -120,7 +120,7 @@ def _bytes(value: str) -> int:
     return int(value)
 
 
-def access_of(given: argparse.Namespace) -> Access:
+def _access_of_token(given: argparse.Namespace) -> Access:
     """Returns what the arguments bind a token to: any agent and any user where they name none."""
     if given.no_user and given.user_id:
         raise ConfigurationError("--no-user and --user-id contradict each other")

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from alma_mcp.bodies import WholeBody
-from alma_mcp.command import MAX_BODY
+from alma_mcp.limits import MAX_BODY
 from alma_mcp.tokens import Token
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

@@ -3,15 +3,15 @@
 import argparse
 from pathlib import Path
 
-from alma_mcp.command import access_of
+from alma_mcp.access import Access
 from alma_mcp.tokens import TokenFile
 
 
-def manage(given: argparse.Namespace, folder: Path) -> None:
-    """Does what the arguments say about tokens, and prints it. A new secret is printed alone on standard output."""
+def manage(given: argparse.Namespace, folder: Path, access: Access) -> None:
+    """Does what the arguments say about tokens, and prints it. A new one is bound by `access`; its secret is printed alone on standard output."""
     file = TokenFile(folder)
     if given.new_token:
-        print(file.add(given.new_token, access_of(given)))
+        print(file.add(given.new_token, access))
     elif given.revoke_token:
         file.revoke(given.revoke_token)
         print(f"revoked {given.revoke_token}; a running server no longer accepts it")

@@ -1,0 +1,4 @@
+"""What a server accepts, as its command and its application know it."""
+
+MAX_BODY = 1024 * 1024
+"""The largest request, in bytes, where no other limit is given."""
