@@ -75,11 +75,13 @@ def test_with_the_real_model_success_is_foreseen_of_tasks_in_other_words(alma) -
 
 @pytest.mark.slow
 @WITH_MODEL
-def test_people_read_sixty_lines_with_a_rule_for_an_unseen_task_and_the_base_rate_beside_each_figure(alma, monkeypatch) -> None:
-    told = alma("demo", "--embedder", "minilm", columns=100).out
+@pytest.mark.parametrize("columns", [80, 100])
+def test_people_read_sixty_lines_with_a_rule_for_an_unseen_task_and_the_base_rate_beside_each_figure(alma, columns: int) -> None:
+    told = alma("demo", "--embedder", "minilm", columns=columns).out
 
     assert len(told.splitlines()) <= 60
-    assert max(map(len, told.splitlines())) <= 100
+    assert max(map(len, told.splitlines())) <= columns
+    assert re.search(r"\d of \d +\d +\d+% +\d+%–\d+%", told), "figures are whole"
     for words in ("Refund an insurance", "[H1] Works: ", "base rate", "0.5", "95 %", "o=", NOTHING_KNOWN, "(before: empty)"):
         assert words in told, words
 

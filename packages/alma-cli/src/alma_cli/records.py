@@ -14,30 +14,33 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("strategy", "verdict", "worked", "rate", "95 %", "0      ½      1")
 _BRIEF = ("strategy", "worked", "tasks", "expected", "95 %", "0      ½      1")
-_STRATEGY_CHARS = 46
+_BRIEF_FIGURES_WIDTH = 55
+"""Columns that a brief table needs beside the strategy."""
+_LEAST_STRATEGY_CHARS, _MOST_STRATEGY_CHARS = 16, 46
 _FIGURES = ("worked", "rate", "95 %")
 
 
 def records_table(rows: "Iterable[StrategyRecord]", *, title: str | None = None) -> "Table":
     """Returns one row per strategy, in the order given; under its name its task, its owner, its lift, when it was last used and why it is
     bad."""
-    made = table(_COLUMNS, map(_row, rows), title=title, right=_FIGURES)
+    return _unbroken(table(_COLUMNS, map(_row, rows), title=title, right=_FIGURES))
+
+
+def brief_table(rows: "Iterable[StrategyRecord]", *, width: int) -> "Table":
+    """Returns one line per row for a terminal of `width` columns, in the order given; of a long strategy the middle is left out."""
+    chars = min(max(width - _BRIEF_FIGURES_WIDTH, _LEAST_STRATEGY_CHARS), _MOST_STRATEGY_CHARS)
+    return _unbroken(table(_BRIEF, (_brief(row, chars) for row in rows), right=_BRIEF[1:-1]))
+
+
+def _unbroken(made: "Table") -> "Table":
     for column in made.columns[1:]:
         column.no_wrap = True
     return made
 
 
-def brief_table(rows: "Iterable[StrategyRecord]") -> "Table":
-    """Returns one line per row, in the order given; of a long strategy the middle is left out."""
-    made = table(_BRIEF, map(_brief, rows), right=_BRIEF[1:-1])
-    for column in made.columns:
-        column.no_wrap = True
-    return made
-
-
-def _brief(row: "StrategyRecord") -> tuple[str, ...]:
+def _brief(row: "StrategyRecord", chars: int) -> tuple[str, ...]:
     return (
-        _ends(one_line(row.strategy)),
+        _ends(one_line(row.strategy), chars),
         f"{row.successes:g} of {row.trials:g}",
         str(row.tasks),
         f"{row.expected:.0%}",
@@ -46,10 +49,10 @@ def _brief(row: "StrategyRecord") -> tuple[str, ...]:
     )
 
 
-def _ends(strategy: str) -> str:
+def _ends(strategy: str, chars: int) -> str:
     """Returns the strategy, or its beginning and its end: like ones often begin alike."""
-    kept = (_STRATEGY_CHARS - 1) // 2
-    return strategy if len(strategy) <= _STRATEGY_CHARS else f"{strategy[:kept].rstrip()}…{strategy[-kept:].lstrip()}"
+    kept = (chars - 1) // 2
+    return strategy if len(strategy) <= chars else f"{strategy[:kept].rstrip()}…{strategy[-kept:].lstrip()}"
 
 
 def _row(row: "StrategyRecord") -> tuple[str, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_RULES = 2
 MOST_STRATEGIES = 6
-TASK_CHARS = 64
+TASK_CHARS = 50
 CHANCE = 0.5
 
 
@@ -116,16 +116,17 @@ def _unknown(unknown: dict[str, str]) -> None:
 
 def _prompt(prompt: dict[str, str]) -> None:
     _say()
-    _say(f"The prompt for {_opening(prompt['task'])} (before: empty)", bold=True)
+    _say(f"Prompt (before: empty) for {_opening(prompt['task'])}", bold=True)
     _say(prompt["after"])
 
 
 def _tried(asked: Asked) -> None:
     _say()
     rows = asked.near.rows[:MOST_STRATEGIES]
-    _say(f"{asked.name}: what was tried on tasks like it, the highest expected rate of success first", bold=True)
+    _say(f"{asked.name}: what was tried on such tasks, the best expected first", bold=True)
     if rows:
-        console().print(brief_table(rows))
+        shown = console()
+        shown.print(brief_table(rows, width=shown.width))
     else:
         _say("  Nothing: no task is near enough.\n")
 
@@ -133,9 +134,9 @@ def _tried(asked: Asked) -> None:
 def _foreseen(warned: dict[str, Any]) -> None:
     _say(f"Expected success, asked before each of {warned['tries']} next tries at {warned['tasks']} known tasks", bold=True)
     rows = [
-        ("more expected of successes than of failures (AUC)", warned["auc"], _range(warned["auc_interval"]), CHANCE),
+        ("successes above failures (AUC)", warned["auc"], _range(warned["auc_interval"]), CHANCE),
         ("squared error (Brier)", warned["brier"], _range(warned["brier_interval"]), warned["base_rate_brier"]),
-        ("smaller than that of the base rate by", warned["brier_gain"], _range(warned["brier_gain_interval"]), 0),
+        ("better than the base rate by", warned["brier_gain"], _range(warned["brier_gain_interval"]), 0),
     ]
     console().print(table(("figure", "value", "95 %, over tasks", "base rate"), rows, right=("value", "base rate")))
     if _may_be_chance(warned):
