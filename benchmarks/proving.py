@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,11 +149,6 @@ def _row(s: float, f: float, others_s: float, others_f: float, recent: Floats) -
     base = (s + others_s + 1) / (trials + others + 2)
     rate, rest = (s + 2 * base) / (trials + 2), (others_s + 2 * base) / (others + 2)
     seen = Tally(float(recent[0]), float(recent.sum()))
-    better = _better(rate, trials, rest, others)
-    return Row(Tally(s, trials), seen, round(trials), trials, rest if others else None, better)
-
-
-def _better(rate: float, trials: float, rest: float, others: float) -> float:
-    """The probability that the one rate is above the other: normal, each variance r(1 - r) / (n + 3)."""
     variance = rate * (1 - rate) / (trials + 3) + rest * (1 - rest) / (others + 3)
-    return NormalDist().cdf((rate - rest) / variance**0.5)
+    lift, error = (rate - rest, variance**0.5) if others else (0.0, 1.0)
+    return Row(Tally(s, trials), seen, round(trials), trials, rest if others else None, lift, error)

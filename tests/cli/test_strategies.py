@@ -164,16 +164,16 @@ def test_rules_are_listed_and_retrieved_with_their_record(tried) -> None:
     for command in (("list",), ("retrieve", TASK, "-a", "victor")):
         told = tried(*command).out
         assert "worked 5 of 6 times on 6 tasks; " in told
-        assert "failed 3 of 3 times on 3 tasks; likely: worse than the others" in told
-    assert "worked 5 of 6 times on 6 tasks; likely: better than the others" in told
+        assert "failed 3 of 3 times on 3 tasks; candidate" in told
+    assert "worked 5 of 6 times on 6 tasks; candidate" in told
 
 
 def test_a_rule_is_shown_with_its_record_and_what_it_says_of_itself(tried) -> None:
     (rule,) = tried("list", "--kind", "anti_pattern", "--json").json["memories"]
     told = tried("show", rule["id"]).out
 
-    assert "failed 3 of 3 times on 3 tasks; likely: worse than the others" in told
-    assert "status: likely" in told
+    assert "failed 3 of 3 times on 3 tasks; candidate" in told
+    assert "status: candidate" in told
 
 
 @pytest.mark.parametrize(

@@ -85,11 +85,32 @@ def test_eight_identical_successes_are_one_heuristic_of_eight(alma: ALMA, clock:
     assert anti_patterns(alma) == []
 
 
+def test_a_rule_that_is_listed_says_on_how_many_tasks_it_rests_now(alma: ALMA) -> None:
+    for number in range(1, 7):
+        alma.learn("dev", f"Deploy service number {number}", "success", BLUE_GREEN, task_type="deploy")
+        for rule in heuristics(alma):
+            assert (rule.success_count, rule.metadata["tasks"]) == (number, number)
+            assert alma.get(rule.id) == rule
+    assert len(heuristics(alma)) == 1
+
+
+def test_a_rule_that_is_listed_says_what_to_do_instead_as_soon_as_that_is_known(alma: ALMA) -> None:
+    for number in range(3):
+        alma.learn("dev", f"Deploy service number {number}", "failure", ROLLING, task_type="deploy", error_message="no route")
+    (before,) = anti_patterns(alma)
+    for number in range(3, 9):
+        alma.learn("dev", f"Deploy service number {number}", "success", BLUE_GREEN, task_type="deploy")
+    (after,) = anti_patterns(alma)
+    assert before.better_alternative is None
+    assert (after.id, after.better_alternative) == (before.id, BLUE_GREEN)
+
+
 def test_what_does_better_on_task_after_task_is_likely_and_then_proven(alma: ALMA, clock: ManualClock) -> None:
     seen = []
     for number in range(24):
-        for strategy, outcome in ((BLUE_GREEN, "success"), (ROLLING, "failure")):
-            alma.learn("dev", f"Deploy service number {number}", outcome, strategy, task_type="deploy")
+        is_exception = number == 1
+        for strategy, succeeds in ((BLUE_GREEN, not is_exception), (ROLLING, is_exception)):
+            alma.learn("dev", f"Deploy service number {number}", succeeds, strategy, task_type="deploy")
             clock.advance(hours=1)
         found = alma.retrieve("Deploy another service", "dev", task_type="deploy")
         seen.append([rule.metadata["status"] for rule in (*found.heuristics, *found.anti_patterns)])

@@ -11,11 +11,11 @@ from alma.learning.standing import Needed
 from alma.types.kinds import Standing
 
 
-def seen(successes: float, trials: float, tasks: int, *, rest: float | None = 0.4, better: float = 0.5) -> Row:
+def seen(successes: float, trials: float, tasks: int, *, rest: float | None = 0.4, deviations: float = 0.0) -> Row:
     weight = discounted(trials)
     rate = successes / trials
     recent = Tally(rate * weight, weight)
-    return Row(Tally(successes, trials), recent, tasks, float(tasks), rest, better)
+    return Row(Tally(successes, trials), recent, tasks, float(tasks), rest, 0.1 * deviations, 0.1)
 
 
 EIGHT = seen(8, 10, 5)
@@ -59,9 +59,9 @@ def test_one_task_is_told_in_the_singular() -> None:
     ("row", "name"),
     [
         (seen(0, 2, 1, rest=None), "Avoid"),
-        (seen(1, 6, 4, rest=0.8, better=0.01), "Avoid"),
-        (seen(40, 51, 30, rest=0.97, better=0.001), "Fails more often than the others on such tasks"),
-        (seen(4, 10, 10, rest=0.7, better=0.02), "Fails more often than the others on such tasks"),
+        (seen(1, 6, 4, rest=0.8, deviations=-2.3), "Avoid"),
+        (seen(40, 51, 30, rest=0.97, deviations=-3.1), "Fails more often than the others on such tasks"),
+        (seen(4, 10, 10, rest=0.7, deviations=-2.1), "Fails more often than the others on such tasks"),
     ],
 )
 def test_what_mostly_succeeds_is_never_avoid(row: Row, name: str) -> None:

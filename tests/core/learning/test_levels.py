@@ -1,6 +1,5 @@
 """How far a rule is believed: never both sorts, mirrored, and with the counts that programs rely on."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +16,7 @@ from alma.types.kinds import Standing
 shares = st.integers(0, 64).map(lambda part: part / 64)
 rests = st.integers(0, 63).map(lambda part: (part + 0.5) / 64)
 LEAST = Needed(successes=1, failures=1)
+ERROR = 0.1
 
 
 @st.composite
@@ -31,13 +31,17 @@ def rows(draw: st.DrawFn) -> Row:
         tasks=draw(st.integers(0, trials)),
         effective_tasks=draw(st.floats(0, 40)),
         rest=draw(rests) if has_others else None,
-        better=draw(shares) if has_others else math.nan,
+        lift=draw(st.floats(-1, 1)) if has_others else 0.0,
+        lift_error=draw(st.floats(0.02, 1)) if has_others else 1.0,
         is_proven_better=has_others and draw(st.booleans()),
     )
 
 
-def told(outcomes: str, *, rest: float | None = None, better: float = math.nan, tasks: int | None = None) -> Row:
-    """A row of outcomes in the order in which they came, S and F; each on a task of its own unless `tasks` says how many."""
+def told(outcomes: str, *, rest: float | None = None, deviations: float = 0.0, tasks: int | None = None) -> Row:
+    """A row of outcomes in the order in which they came, S and F; each on a task of its own unless `tasks` says how many.
+
+    It is above the rest by a number of standard errors of .1.
+    """
     worth = [float(outcome == "S") for outcome in outcomes]
     weights = [DISCOUNT ** (len(worth) - 1 - place) for place in range(len(worth))]
     seen, trials = sum(worth), len(worth)
@@ -48,7 +52,8 @@ def told(outcomes: str, *, rest: float | None = None, better: float = math.nan, 
         tasks=trials if tasks is None else tasks,
         effective_tasks=float(trials if tasks is None else tasks),
         rest=rest,
-        better=better,
+        lift=deviations * ERROR,
+        lift_error=ERROR if rest is not None else 1.0,
     )
 
 
@@ -96,32 +101,32 @@ def test_a_heuristic_that_was_demoted_returns_with_its_successes() -> None:
 
 @pytest.mark.parametrize("order", ["SSSSSSSSFF", "FFSSSSSSSS", "SFSSSSFSSS"])
 def test_eight_of_ten_work_in_whatever_order(order: str) -> None:
-    assert heuristic_level(told(order, rest=0.375, better=0.95, tasks=1), Needed()) is not None
+    assert heuristic_level(told(order, rest=0.375, deviations=1.7, tasks=1), Needed()) is not None
 
 
 @pytest.mark.parametrize("order", ["FFFS", "SFFF", "FSFF"])
 def test_three_failures_of_four_are_warned_of_in_whatever_order(order: str) -> None:
-    assert anti_pattern_level(told(order, rest=0.8, better=0.03, tasks=1), Needed()) is not None
+    assert anti_pattern_level(told(order, rest=0.8, deviations=-1.9, tasks=1), Needed()) is not None
 
 
 def test_where_most_succeeds_one_that_fails_a_little_more_often_is_an_anti_pattern() -> None:
-    row = told("SSSSF" * 10, rest=0.97, better=0.02)
+    row = told("SSSSF" * 10, rest=0.97, deviations=-3)
     assert standing(anti_pattern_level(row, Needed())) is Standing.LIKELY
     assert heuristic_level(row, Needed()) is None
 
 
 def test_where_most_fails_the_one_that_sometimes_works_is_a_heuristic() -> None:
-    row = told("FFFSF" * 10, rest=0.05, better=0.98)
+    row = told("FFFSF" * 10, rest=0.05, deviations=3)
     assert standing(heuristic_level(row, Needed())) is Standing.LIKELY
     assert anti_pattern_level(row, Needed()) is None
 
 
 def test_likely_needs_three_tasks_and_surety() -> None:
-    enough = told("SSSSS", rest=0.4, better=0.97)
-    assert heuristic_level(enough, Needed()) == Level(Standing.LIKELY, Than.OTHERS, 0.97, 5)
+    enough = told("SSSSS", rest=0.4, deviations=3)
+    assert heuristic_level(enough, Needed()) == Level(Standing.LIKELY, Than.OTHERS, pytest.approx(0.946, abs=0.001), 5)
     assert standing(heuristic_level(replace(enough, tasks=2), Needed())) is Standing.CANDIDATE
     assert standing(heuristic_level(replace(enough, effective_tasks=2.0), Needed())) is Standing.CANDIDATE
-    assert standing(heuristic_level(replace(enough, better=0.94), Needed())) is Standing.CANDIDATE
+    assert standing(heuristic_level(replace(enough, lift=0.24), Needed())) is Standing.CANDIDATE
 
 
 def test_where_nothing_else_was_tried_it_is_compared_with_a_half_and_never_likely_better_than_others() -> None:
@@ -145,12 +150,12 @@ def test_what_is_sure_follows_the_newest_outcomes() -> None:
 
 
 def test_proof_makes_it_proven_over_the_tasks_of_the_proof() -> None:
-    row = replace(told("S" * 24, rest=0.3, better=0.999), is_proven_better=True, proven_tasks=24)
-    assert heuristic_level(row, Needed()) == Level(Standing.PROVEN, Than.OTHERS, 0.999, 24)
+    row = replace(told("S" * 24, rest=0.3, deviations=6), is_proven_better=True, proven_tasks=24)
+    assert heuristic_level(row, Needed()) == Level(Standing.PROVEN, Than.OTHERS, pytest.approx(1), 24)
 
 
 def test_what_was_proven_and_then_failed_is_no_heuristic() -> None:
-    row = replace(told("S" * 24 + "F" * 24, rest=0.3, better=0.9), is_proven_better=True, proven_tasks=24)
+    row = replace(told("S" * 24 + "F" * 24, rest=0.3, deviations=1.3), is_proven_better=True, proven_tasks=24)
     assert heuristic_level(row, Needed()) is None
 
 
@@ -161,12 +166,36 @@ def test_a_row_is_read_off_the_advice() -> None:
         "whole_trials": np.array([10.0, 4.0]),
         "whole_tasks": np.array([5.0, 2.0]),
     }
-    fields |= {"successes": np.array([7.0, 0.8]), "trials": np.array([8.75, 3.2]), "lift": np.array([0.5, -0.5])}
+    fields |= {
+        "successes": np.array([7.0, 0.8]),
+        "trials": np.array([8.75, 3.2]),
+        "lift": np.array([0.5, -0.5]),
+        "lift_error": np.array([0.2, 1.0]),
+    }
     fields |= {"others": np.array([3.2, 0.0]), "others_rate": np.array([0.3, 0.5]), "better": np.array([0.97, np.nan])}
     advice = Advice(**fields, base=0.6)
     first, second = Row.of(advice, 0, better=True, proven_tasks=24), Row.of(advice, 1)
     assert (first.lifetime, first.tasks, first.proven_tasks) == (Tally(8, 10), 5, 24)
     assert first.recent.rate == pytest.approx(0.7)
     assert first.rest == pytest.approx(0.3)
+    assert (first.lift, first.lift_error) == (0.5, 0.2)
     assert first.recent.trials == pytest.approx(sum(DISCOUNT**n for n in range(10)))
     assert second.rest is None
+
+
+def sure(deviations: float, error: float = 0.1) -> float:
+    level = heuristic_level(replace(told("SSSSSSSS", rest=0.4), lift=deviations * error, lift_error=error), LEAST)
+    assert level
+    return level.sure
+
+
+def test_a_difference_that_chance_often_makes_is_not_called_likely() -> None:
+    """At 1.645 standard errors a test at 95 % rejects. One strategy in two of those that look so does neither better nor worse."""
+    assert sure(1.645) < 0.6
+    assert sure(3) > 0.9
+
+
+@given(st.floats(0, 4), st.floats(0, 4), st.floats(0.02, 0.5))
+def test_the_larger_the_difference_the_surer(one: float, other: float, error: float) -> None:
+    low, high = sorted((one, other))
+    assert 0 <= sure(low, error) <= sure(high, error) + 1e-12 <= 1 + 1e-12

@@ -19,10 +19,11 @@ Counts = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Of k strategies: the difference to the others, its bounds at 95 %, the probability that it is above 0, and the trials of the others with
-    their rate."""
+    """Of k strategies: the difference to the others, its standard error, its bounds at 95 %, the probability that it is above 0, and the trials
+    of the others with their rate."""
 
     lift: Floats
+    error: Floats
     lower: Floats
     upper: Floats
     better: Floats
@@ -56,6 +57,7 @@ def compared(mine: Counts, separate: Counts, same: Floats, *, strata: Indices) -
     compared_with = np.where(trials > 0, other_trials, 0.0).sum(axis=1)
     return Comparison(
         lift=lift,
+        error=error,
         lower=np.maximum(lift - DEVIATIONS * error, -1.0),
         upper=np.minimum(lift + DEVIATIONS * error, 1.0),
         better=normal_cdf(np.divide(lift, error, out=np.zeros(len(lift)), where=error > 0)),
@@ -72,7 +74,9 @@ def compared(mine: Counts, separate: Counts, same: Floats, *, strata: Indices) -
 def _alone(count: int) -> Comparison:
     """The comparison where nothing else was tried."""
     none = np.zeros(count)
-    return Comparison(lift=none, lower=none - 1, upper=none + 1, better=none + 0.5, others=none, others_rate=none + 0.5)
+    return Comparison(
+        lift=none, error=none + 1, lower=none - 1, upper=none + 1, better=none + 0.5, others=none, others_rate=none + 0.5
+    )
 
 
 def _variance(successes: Floats, trials: Floats) -> Floats:

@@ -58,11 +58,11 @@ class Advice:
     `successes` of `trials` are pooled counts, weighted by nearness; `recent_successes` of `recent_trials` are discounted as well, and `recent` is
     their rate, `base` where there are none.
     `whole_successes` of `whole_trials`, on `whole_tasks` tasks, are the plain counts of near tasks: those whose weight is at least a third.
-    `effective_tasks` is the number of independent tasks that the pooled evidence is worth. `lift` with `lift_lower` and `lift_upper` is the
-    difference to what else was tried on like tasks (Mantel–Haenszel), `others` the pooled trials that it is compared with, `others_rate` their
-    rate of success; `better` the probability that it is above 0. `nearest` is the nearness (cosine as the kernel sees it, 1 for the same task and
-    for the same type) of the nearest task that the strategy was tried on; −1 where it was tried on none. `near_successes` and `near_failures` are
-    the same of the nearest task with a success, with a failure.
+    `effective_tasks` is the number of independent tasks that the pooled evidence is worth. `lift` is the difference to what else was tried on
+    like tasks (Mantel–Haenszel), with its standard error `lift_error` and its bounds `lift_lower` and `lift_upper`; `others` the pooled trials
+    that it is compared with, `others_rate` their rate of success; `better` the probability that it is above 0. `nearest` is the nearness (cosine
+    as the kernel sees it, 1 for the same task and for the same type) of the nearest task that the strategy was tried on; −1 where it was tried on
+    none. `near_successes` and `near_failures` are the same of the nearest task with a success, with a failure.
     """
 
     expected: Floats
@@ -76,6 +76,7 @@ class Advice:
     whole_tasks: Floats
     effective_tasks: Floats
     lift: Floats
+    lift_error: Floats
     lift_lower: Floats
     lift_upper: Floats
     others: Floats

@@ -11,8 +11,10 @@ from alma.types.kinds import Standing
 
 EVEN = 0.5
 CANDIDATE = 0.8
-LIKELY = 0.95
+LIKELY = 0.9
 LIKELY_TASKS = 3
+SPREAD = 0.3
+"""The standard deviation of true differences between strategies that do differ, as expected before anything is seen."""
 FALLEN = 0.95
 """Where the rate has fallen, what is left of the older successes must not carry a rule: then it has to hold at 95 %."""
 
@@ -34,7 +36,7 @@ class Row:
     """What is known of one strategy, of `Advice`, with what is proven of it.
 
     `lifetime` are the plain counts of near tasks, `tasks` their number. `recent` are counts at the discounted rate. `rest` is the rate of what else
-    was tried on like tasks, `None` if nothing was; `better` the probability of being above it.
+    was tried on like tasks, `None` if nothing was; `lift` the difference to it, with its standard error.
     `proven_tasks` are those that a proof rests on.
     """
 
@@ -43,7 +45,8 @@ class Row:
     tasks: int
     effective_tasks: float
     rest: float | None
-    better: float
+    lift: float = 0.0
+    lift_error: float = 1.0
     is_proven_better: bool = False
     is_proven_worse: bool = False
     proven_tasks: int = 0
@@ -68,11 +71,17 @@ class Row:
             tasks=round(float(advice.whole_tasks[index])),
             effective_tasks=float(advice.effective_tasks[index]),
             rest=_share(float(advice.others_rate[index])) if has_others else None,
-            better=float(advice.better[index]) if has_others else math.nan,
+            lift=float(advice.lift[index]),
+            lift_error=float(advice.lift_error[index]),
             is_proven_better=better,
             is_proven_worse=worse,
             proven_tasks=round(proven_tasks),
         )
+
+    @property
+    def better(self) -> float:
+        """Probability of being above the rest, if nothing was expected before: a normal approximation."""
+        return _normal_cdf(self.lift / self.lift_error)
 
     def mirrored(self) -> "Row":
         """The same with successes and failures exchanged."""
@@ -81,7 +90,7 @@ class Row:
             lifetime=_mirrored(self.lifetime),
             recent=_mirrored(self.recent),
             rest=None if self.rest is None else 1 - self.rest,
-            better=1 - self.better,
+            lift=-self.lift,
             is_proven_better=self.is_proven_worse,
             is_proven_worse=self.is_proven_better,
         )
@@ -91,7 +100,8 @@ class Row:
 class Level:
     """How far a rule is believed.
 
-    `sure` is the probability that the strategy does better (for an anti-pattern: worse) than what it is compared with, `tasks` how many tasks speak.
+    `sure` is the probability that the strategy does better (for an anti-pattern: worse) than what it is compared with, `tasks` how many tasks
+    speak.
     """
 
     standing: Standing
@@ -104,13 +114,13 @@ def heuristic_level(row: Row, needed: Needed) -> Level | None:
     """Returns how far it is believed that a strategy works; `None` if it is not.
 
     A candidate has enough successes, and at about 80 % it succeeds more often than not or than the rest; it is not likely worse than the rest. It is
-    likely if with `LIKELY` it is better than the rest (where nothing else was tried: than a half), on three distinct tasks and as much effective
+    likely if at `LIKELY` it is better than the rest (where nothing else was tried: than a half), on three distinct tasks and as much effective
     evidence. It is proven if whole votes prove that; see `alma.learning.proof`.
     """
     if row.lifetime.successes < needed.successes or not _holds(row):
         return None
     than = Than.HALF if row.rest is None else Than.OTHERS
-    sure = _sure_of_half(row) if row.rest is None else row.better
+    sure = _sure_of_half(row) if row.rest is None else _sure_of_lift(row.lift, row.lift_error)
     if row.is_proven_better:
         return Level(Standing.PROVEN, Than.OTHERS, max(sure, LIKELY), row.proven_tasks)
     if row.tasks >= LIKELY_TASKS and row.effective_tasks >= LIKELY_TASKS - 0.5 and sure >= LIKELY:
@@ -155,6 +165,23 @@ def _sure_of_half(row: Row) -> float:
     trials = min(row.recent.trials, row.effective_tasks)
     successes = row.recent.rate * trials
     return 1 - beta_cdf(EVEN, successes + PRIOR, trials - successes + PRIOR)
+
+
+def _sure_of_lift(lift: float, error: float) -> float:
+    """The probability that a strategy does better than the rest, if half of all strategies do neither better nor worse (Jeffreys 1961, "Theory
+    of Probability", ch. 5; by the normal approximation of Berger and Delampady 1987, "Testing precise hypotheses").
+
+    Without that half, what looks best of many, at the best of many looks, would often be called better where nothing differs.
+    """
+    noise, spread = error**2, SPREAD**2
+    both = noise + spread
+    log_odds = (math.log(noise / both) + lift**2 * (1 / noise - 1 / both)) / 2
+    differs = 1 / (1 + math.exp(-min(log_odds, 700.0)))
+    return differs * _normal_cdf(lift * math.sqrt(spread / (noise * both)))
+
+
+def _normal_cdf(z: float) -> float:
+    return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
 def _mirrored(counts: Tally) -> Tally:

@@ -105,6 +105,7 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         **_whole(experience, near),
         effective_tasks=(table.weights * np.minimum(table.trials, 1.0)).sum(axis=1),
         lift=versus.lift,
+        lift_error=versus.error,
         lift_lower=versus.lower,
         lift_upper=versus.upper,
         others=versus.others,

@@ -2,6 +2,7 @@
 
 from alma.memory import arguments as args
 from alma.memory.kinds import checked_kind
+from alma.memory.recall.current_rules import as_they_stand
 from alma.memory.room import Room
 from alma.types.identity import to_micros
 from alma.types.memories import AnyMemory
@@ -20,7 +21,7 @@ def list_memories(
     limit: object = 100,
     newest_first: bool = True,
 ) -> list[AnyMemory]:
-    """Returns memories by the time they were made: all, or those of a kind, of an agent, of a user."""
+    """Returns memories by the time they were made: all, or those of a kind, of an agent, of a user. Learned rules say what holds now."""
     wanted_kind = None if kind is None else checked_kind(room, kind)
     owner = None if agent is None else args.checked_name(agent, "agent")
     user = args.optional_name(user_id, "user_id")
@@ -42,5 +43,5 @@ def list_memories(
         limit=most,
         newest_first=newest_first,
     )
-    found = room.project.memories(rows)
+    found = as_they_stand(room, room.project.memories(rows))
     return [found[row] for row in rows if row in found]

@@ -7,6 +7,7 @@ from typing import Any
 
 from alma.errors import MemoryNotFoundError, ValidationError
 from alma.memory import arguments as args
+from alma.memory.recall.current_rules import as_they_stand
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
 from alma.protocols import Lookups, Place
@@ -94,7 +95,8 @@ def get(room: Room, memory_id: object, *, agent: object = None, user_id: object 
     found = room.project.find([wanted]).get(wanted)
     if found is not None and agent is not None:
         found = found if _sees(room, found, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id")) else None
-    memory = None if found is None or found.is_archived else room.project.memories([found.memory]).get(found.memory)
+    stored = {} if found is None or found.is_archived else room.project.memories([found.memory])
+    memory = next(iter(as_they_stand(room, stored).values()), None)
     if memory is None:  # also if it was purged just now
         raise MemoryNotFoundError(
             f"project {room.name!r} has no memory {quoted(wanted)}" + (f" that {quoted(agent)} can see" if agent else "")

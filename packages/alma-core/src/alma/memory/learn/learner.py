@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from alma.learning.ledger import Book, Entry, Ledger, Owners, texts_of
-from alma.learning.other_users import users_of
 from alma.memory.learn.judging import Touched, judge
 from alma.memory.quarantine import needs_quarantine, put_in, take_out
 from alma.memory.room import Room
+from alma.memory.scopes import counted_owners
 from alma.observing import Observation, blank_evidence, place_of, recounted, retold, until, with_observation
 from alma.protocols import Learned, StoredEvidence, Write
 from alma.text import matched_text
@@ -19,7 +19,6 @@ from alma.types.kinds import Verdict
 from alma.types.memories import Memory, Outcome
 from alma.types.partition import Partition, agent_in, owner_name, user_in
 from alma.types.passages import Passage
-from alma.types.scope import UserWall
 
 UNKNOWN_ROW = -1
 """The row of an outcome that is about to be stored."""
@@ -232,15 +231,10 @@ class Learner:
         return entry
 
     def readers(self, owner: str) -> Owners:
-        """Whose evidence counts for the rules of an owner: for a user of an agent, also what the agent recorded for none; for an agent, also what
-        its users have in common, unless they are isolated."""
+        """Returns whose evidence counts for the rules of an owner."""
         agent = agent_in(owner)
-        if agent != owner:
-            return agent, owner
-        has_users = self.room.store.users is not UserWall.ISOLATED and (
-            agent in self._with_users or self.room.has_users(agent, self._partitions)
-        )
-        return (agent, users_of(agent)) if has_users else (agent,)
+        has_users = agent in self._with_users or self.room.has_users(agent, self._partitions)
+        return counted_owners(self.room, owner, has_users=has_users)
 
     def _book(self, owner: str, place: str) -> Book:
         """The evidence that counts for an owner, that on a task of its among it."""
