@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from benchmarks.simulation import policies
 from benchmarks.simulation.cached_texts import CachedEmbedder
 from benchmarks.simulation.estimate_policy import Advise, EstimatePolicy, Sameness
+from benchmarks.simulation.mem0_policy import mem0_policy
 from benchmarks.simulation.policies import ByCounts, Policy
 from benchmarks.simulation.public_policies import PromptPolicy, TablePolicy, opened
 from benchmarks.simulation.wording_worlds import World
@@ -40,6 +42,11 @@ def by_estimate(new_advise: Callable[[], Advise], embedder: CachedEmbedder, same
         return nullcontext(EstimatePolicy(new_advise(), embedder.embed, same, chance, typed=typed))
 
     return make
+
+
+def by_mem0(python: Path, embedder: CachedEmbedder) -> Make:
+    """The policy that remembers by mem0, which runs by another Python."""
+    return lambda _, chance: mem0_policy(python, embedder, chance)
 
 
 def by_public_calls(embedder: CachedEmbedder, *, typed: bool = False, prompt: bool = False) -> Make:

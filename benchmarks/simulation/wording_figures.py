@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import nan
+from pathlib import Path
 
 import numpy as np
 from rich.progress import Progress
@@ -23,6 +24,7 @@ TYPED_LIMIT = 75 / 87
 """The design's 75, beside the 87 of Thompson sampling in the worlds that it was set for."""
 ESTIMATE, TYPED_ESTIMATE = "the estimate", "the estimate, typed"
 TABLE, PROMPT, TYPED_TABLE = "first row", "[H1], else first row", "first row, typed"
+MEM0 = "mem0, without its LLM"
 FOLLOWED = (ESTIMATE, TYPED_ESTIMATE, TABLE, PROMPT, TYPED_TABLE)
 SAME_LIMIT, FOREIGN_LIMIT = 0.85, 0.95
 COVERAGE_LIMITS = {"retries": 0.91, "told twice": 0.91, "drift": 0.85, "told difficulty": 0.90}
@@ -47,6 +49,7 @@ class Run:
     wordings: int | None = None
     tasks: int = 500
     pure_only: bool = False
+    mem0: Path | None = None
 
 
 def regret_figures(run: Run) -> tuple[list[Gate], dict[str, Regrets]]:
@@ -148,6 +151,8 @@ def _makers(run: Run) -> dict[str, Make]:
     makers = regrets.baselines(run.embedder)
     makers[ESTIMATE] = regrets.by_estimate(new_advise, run.embedder, same)
     makers[TYPED_ESTIMATE] = regrets.by_estimate(new_advise, run.embedder, same, typed=True)
+    if run.mem0 is not None:
+        makers[MEM0] = regrets.by_mem0(run.mem0, run.embedder)
     if not run.pure_only:
         makers[TABLE] = regrets.by_public_calls(run.embedder)
         makers[PROMPT] = regrets.by_public_calls(run.embedder, prompt=True)

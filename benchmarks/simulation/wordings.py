@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             wordings=options.wordings,
             tasks=QUICK_TASKS if options.quick else TASKS,
             pure_only=options.pure,
+            mem0=options.mem0,
         )
         parts = options.part or [REGRET, *([] if options.pure else PARTS)]
         if REGRET in parts:
@@ -76,6 +77,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--wordings", type=positive, help="of each intent in a world (default: all 30; fewer is easier)")
     parser.add_argument("--embedder", default="minilm", help="name of an embedder (default: minilm)")
     parser.add_argument("--seed", type=positive, default=1, help="of all that is drawn (default: 1)")
+    parser.add_argument(
+        "--mem0", type=Path, metavar="PYTHON", help="beside mem0 without its LLM: a Python with mem0ai and qdrant-client"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
     return parser
 
