@@ -3,9 +3,9 @@
 A memory in quarantine is archived, and a small record under its id says why; so it leaves every search, and an undo or a purge takes both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from alma.learning.suspicion import FLAGGED
+from alma.learning.suspicion import FLAGGED, reason_to_doubt
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Write
@@ -16,6 +16,9 @@ QUARANTINE = "quarantine"
 """The kind of the small records that say which memories are in quarantine, and why."""
 
 LARGEST_LIST = 100_000
+
+MOST_RELEASED = 100
+"""The number of attempts, the newest ones, that a judged one may release."""
 
 
 def needs_quarantine(memory: Memory) -> bool:
@@ -42,6 +45,32 @@ def take_out(write: Write, memory_id: str) -> bool:
     if memory_id in write.stored.find([memory_id]):
         write.change_memory(memory_id, archived_at=None)
     return True
+
+
+def may_release(memory: Memory) -> bool:
+    """Returns True for a judged outcome that says something suspicious: others may say the same and be in quarantine for it."""
+    return isinstance(memory, Outcome) and bool(memory.metadata.get(FLAGGED)) and not needs_quarantine(memory)
+
+
+def release_corroborated(write: Write, judged: Outcome, evidence: Iterable[str]) -> None:
+    """Lets out the attempts, of the evidence of these ids, whose word a judged outcome confirms."""
+    rows = [row for each in evidence for row in write.learned.outcomes(each, newest=MOST_RELEASED)]
+    found = write.stored.memories(rows).values()
+    doubtful = write.stored.record(QUARANTINE, [memory.id for memory in found])
+    for memory in found:
+        if doubtful[memory.id][0] and isinstance(memory, Outcome) and _confirms(judged, memory):
+            take_out(write, memory.id)
+
+
+def _confirms(judged: Outcome, doubtful: Outcome) -> bool:
+    """Returns True if both came out alike, and all that is suspicious in the doubtful one stands in the judged one as well."""
+    said = set(_texts(judged))
+    rest = "\n".join(text for text in _texts(doubtful) if text not in said)
+    return judged.outcome is doubtful.outcome and reason_to_doubt(rest) is None
+
+
+def _texts(outcome: Outcome) -> list[str]:
+    return [outcome.text, outcome.strategy_used, outcome.error_message or "", outcome.user_feedback or ""]
 
 
 def reason_of(room: Room, memory_id: str) -> str | None:
