@@ -14,7 +14,7 @@ import pytest
 from alma.encryption import decrypt_store, encrypt_store, rotate_key
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 from alma.storage.sqlite import resealing
-from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything
+from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything, write_names
 from stores import execute, rows
 
 STEPS = ("_fill", "_copy_table", "_fill_full_text", "_check_same", "_drop_snapshots", "_overwrite")
@@ -77,6 +77,7 @@ def test_a_store_holds_and_answers_the_same_under_another_seal(tmp_path: Path, w
 
 def test_nothing_is_readable_after_encrypting_neither_in_the_former_file(tmp_path: Path, words: Words) -> None:
     made(tmp_path, None, words)
+    write_names(tmp_path, words, key=None)
     with open(tmp_path / "alma.db", "rb") as former:
         assert list(readable(tmp_path, words))
         encrypt_store(tmp_path, KEY)
