@@ -5,7 +5,7 @@ A memory in quarantine is archived, and a small record under its id says why; so
 
 from collections.abc import Iterable, Sequence
 
-from alma.learning.suspicion import FLAGGED, reason_to_doubt
+from alma.learning.suspicion import FLAGGED, doubted_together, reason_to_doubt
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Write
@@ -23,11 +23,21 @@ MOST_RELEASED = 100
 
 def needs_quarantine(memory: Memory) -> bool:
     """Returns True if a memory is suspicious and uncorroborated: a fact, or an outcome that no tool, person, evaluator or program judged."""
-    if not memory.metadata.get(FLAGGED):
-        return False
+    return bool(memory.metadata.get(FLAGGED)) and is_uncorroborated(memory)
+
+
+def is_uncorroborated(memory: Memory) -> bool:
+    """Returns True for a fact, and for an outcome that no tool, person, evaluator or program judged."""
     if isinstance(memory, Outcome):
         return not memory.verdict_source.is_trusted or memory.outcome is Verdict.UNVERIFIED
     return isinstance(memory, DomainKnowledge)
+
+
+def doubts_together(memories: Sequence[AnyMemory]) -> dict[str, str]:
+    """Returns why uncorroborated memories are suspicious that are not so alone: two of them make an order when they are shown together. By id."""
+    alone = [memory for memory in memories if is_uncorroborated(memory) and not memory.metadata.get(FLAGGED)]
+    found = doubted_together([f"{memory.text}\n{memory.keywords}" for memory in alone]) if len(alone) > 1 else {}
+    return {alone[place].id: reason for place, reason in found.items()}
 
 
 def put_in(write: Write, memory: Memory, *, at: int) -> None:
