@@ -139,12 +139,15 @@ class LogicalTable(ABC):
 
     def rows(self, view: View) -> Iterator[StoredRow]:
         """All logical rows of the project, in the order they were made."""
-        for raw in view.all(self.every):
+        for raw in self._raws(view):
             seq = raw["seq"] if self.is_numbered else None
             try:
                 yield StoredRow(self.name, self.key(view, raw), self.decoded(view, raw), seq)
             except UNREADABLE as error:
                 yield StoredRow(self.name, self.key(view, raw), None, seq, f"is not readable: {error}")
+
+    def _raws(self, view: View) -> Iterator[Row]:
+        return view.all(self.every)
 
 
 class _Memories(LogicalTable):
@@ -284,6 +287,14 @@ class _Records(LogicalTable):
 
     def delete(self, view: View, raw: Row) -> None:
         view.session.run("record_delete", self._of(raw))
+
+    def _raws(self, view: View) -> Iterator[Row]:
+        """All rows by kind and key. Where these are encrypted, they are sorted first, and the rows read one by one: bodies may be large."""
+        if not view.seal.hides_names:
+            return view.all(self.every)
+        stored = sorted((self._names(view, raw), raw["kind"], raw["key"]) for raw in view.all(self.every))
+        found = (view.one("record_row", kind=kind, key=key) for _, kind, key in stored)
+        return (raw for raw in found if raw is not None)
 
     def _names(self, view: View, raw: Row) -> tuple[str, str]:
         return revealed_record_key(view.seal, raw["kind"]), revealed_record_key(view.seal, raw["key"])
