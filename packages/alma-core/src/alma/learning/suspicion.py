@@ -154,9 +154,9 @@ def reason_to_doubt(text: str) -> str | None:
     A look at the words, no more: it warns of the plain cases, and is no wall against the clever ones.
     """
     text = text if text.isascii() else _as_read(text)
-    is_in_text = text.lower().__contains__
-    if not any(map(is_in_text, _HINTS)):
+    if not _has_hint(text):
         return None
+    is_in_text = text.lower().__contains__
     found = (reason for reason, hints, sign in _ALL_SIGNS if any(map(is_in_text, hints)) and _compiled(sign).search(text))
     return next(found, None)
 
@@ -167,14 +167,19 @@ def doubted_together(texts: Sequence[str]) -> dict[int, str]:
     What is suspicious by itself is not looked for. An order over three texts is not found.
     """
     read = [text if text.isascii() else _as_read(text) for text in texts]
-    hinting = [any(map(text.lower().__contains__, _HINTS)) for text in read]
+    ends, beginnings = [text[-_EDGE:] for text in read], [text[:_EDGE] for text in read]
+    hint_in_end, hint_in_beginning = (list(map(_has_hint, edges)) for edges in (ends, beginnings))
     found: dict[int, str] = {}
     for first, second in permutations(range(len(read)), 2):
-        if hinting[first] or hinting[second]:
-            reason = _reason_across(read[first][-_EDGE:], read[second][:_EDGE])
+        if hint_in_end[first] or hint_in_beginning[second]:
+            reason = _reason_across(ends[first], beginnings[second])
             if reason is not None:
                 found |= {first: reason, second: reason}
     return found
+
+
+def _has_hint(text: str) -> bool:
+    return any(map(text.lower().__contains__, _HINTS))
 
 
 def _reason_across(end: str, beginning: str) -> str | None:
