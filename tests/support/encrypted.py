@@ -1,10 +1,11 @@
 """Encrypted stores for tests: every text that a store can take has a word of its own, by which it would be found in a file."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from alma import ALMA, CustomMemoryType
+from alma.memory.alma import open_records
 from alma.types.memories import DomainKnowledge
 from alma.types.passages import Draft, Passage
 
@@ -26,10 +27,14 @@ class Words:
         self.given.append(made)
         return f"{made} {what}"
 
+    def name(self, what: str) -> str:
+        """A name that begins with a new word."""
+        return self(what).replace(" ", "-")
 
-def open_encrypted(folder: Path, *, key: Any = KEY, **given: Any) -> ALMA:
+
+def open_encrypted(folder: Path, *, key: Any = KEY, project_id: str = "shop", **given: Any) -> ALMA:
     """A memory that embeds by hashing, encrypted."""
-    return ALMA.open(folder, project_id="shop", embedding_provider="hash", embedding_dim=32, encryption_key=key, **given)
+    return ALMA.open(folder, project_id=project_id, embedding_provider="hash", embedding_dim=32, encryption_key=key, **given)
 
 
 def write_everything(alma: ALMA, words: Words) -> None:
@@ -88,6 +93,49 @@ def write_everything(alma: ALMA, words: Words) -> None:
     pending.step(words("action"), ok=False, error=words("step error"))
     alma.explain_retrieval(words("question"), archived.id, agent="dev")
     alma.retrieve(words("question"), "dev")
+
+
+def write_names(folder: Path, words: Words, *, key: bytes | None = KEY, meanwhile: Callable[[ALMA], object] = id) -> None:
+    """A name of its own in every place that takes one, and every call that writes. `meanwhile` is called while the store is open."""
+    project, agent, other, user, gone = (words.name(what) for what in ("project", "agent", "colleague", "user", "leaver"))
+    kind, field = (words.name(what).replace("-", "_") for what in ("kind", "field"))
+    category = words.name("category")
+    scopes = {agent: {"can_learn": [category], "share_with": [other]}, other: {"inherit_from": [agent]}}
+    with open_encrypted(folder, key=key, project_id=project, agents=scopes) as alma:
+        alma.register_memory_type(CustomMemoryType(name=kind, fields={field: str}, embedding_fields=[field]))
+        alma.add(kind, agent=agent, **{field: words("title")})
+        for who in (None, user, gone):
+            for outcome in ("success", "failure", "success"):
+                given = {"task_type": category, "idempotency_key": words.name("key"), "task_id": words.name("task-id")}
+                alma.learn(agent, "Deploy the shop", outcome, words("strategy"), user_id=who, **given)
+            alma.learn(other, "Deploy the shop", "success", metadata={words.name("tag"): words.name("value")}, user_id=who)
+        alma.add_domain_knowledge(agent, category, words("fact"))
+        alma.add_user_preference(user, words.name("wish"), words("preference"))
+        alma.add_user_preference(gone, words.name("wish"), words("preference"))
+        alma.add_conversation(
+            [(words.name("speaker"), words("said"))], agent=agent, session_id=words.name("session"), user_id=user
+        )
+        ids = {name: words.name(name) for name in ("episode_id", "run_id", "thread_id")}
+        with alma.episode(agent, "Deploy the shop", task_type=category, user_id=user, **ids) as episode:
+            episode.step(words.name("tool"), ok=False, error=words("error"))
+            episode.step(words.name("tool"), ok=True)
+            episode.succeed(strategy=words("strategy"))
+        alma.settle(ids["episode_id"], "failure", words("reason"))
+        alma.episode(agent, "Deploy the shop", episode_id=words.name("pending"), run_id=words.name("run")).__enter__()
+        made = words.name("made")
+        records = open_records(alma, f"{made.replace('-', '')}.{words.name('sort').replace('-', '')}")
+        for place in (f"{words.name('folder')}/{words.name('record')}", words.name("record")):
+            records.put(place, {"agent": agent, words.name("body"): words.name("body")}, actor=words.name("actor"))
+            records.put(place, {}, version=1, actor=agent)
+        alma.purge([alma.list_memories(agent=other)[0].id])
+        alma.forget_user(gone)
+        learned = alma.learn(agent, "Deploy the shop", "partial", words("strategy"))
+        alma.undo(to=alma.history(learned.id)[0].seq - 1)
+        alma.maintain()
+        assert alma.verify().ok
+        meanwhile(alma)
+    with open_encrypted(folder, key=key, project_id=words.name("second-project")) as alma:
+        alma.learn(agent, "Deploy the shop", "success")
 
 
 def readable(folder: Path, words: Words) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ import pytest
 
 from alma import ALMA, AsyncALMA, ConfigurationError
 from alma.memory.room import IndexCache
-from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything
+from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything, write_names
 from facade import ManualClock
 
 QUESTIONS = ("Deploy the shop", "Test the login form", "How do tokens expire?")
@@ -47,6 +47,24 @@ def test_the_same_words_are_readable_in_an_open_store(tmp_path: Path, words: Wor
     with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", embedding_dim=32) as alma:
         write_everything(alma, words)
     assert len({word for _, word in readable(tmp_path, words)}) > 0.9 * len(words.given)
+
+
+@pytest.mark.slow
+def test_no_name_is_readable_in_any_file_while_the_store_is_open_and_afterwards(tmp_path: Path, words: Words) -> None:
+    def look(alma: ALMA) -> None:
+        assert (tmp_path / "alma.db-wal").stat().st_size > 0
+        assert list(readable(tmp_path, words)) == []
+        alma.backup(tmp_path / "copy.db")
+        alma.compact()
+        assert list(readable(tmp_path, words)) == []
+
+    write_names(tmp_path, words, meanwhile=look)
+    assert list(readable(tmp_path, words)) == []
+
+
+def test_the_same_names_are_readable_in_an_open_store(tmp_path: Path, words: Words) -> None:
+    write_names(tmp_path, words, key=None)
+    assert len({word for _, word in readable(tmp_path, words)}) > 0.8 * len(words.given)
 
 
 def test_an_encrypted_store_answers_as_an_open_one(tmp_path: Path) -> None:

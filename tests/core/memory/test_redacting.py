@@ -103,6 +103,7 @@ def test_a_check_matches_a_pattern_with_the_same_secret(alma: ALMA) -> None:
         lambda alma: alma.add_user_preference(TOKEN, "style", "short"),
         lambda alma: alma.episode("dev", "deploy", run_id=TOKEN),
         lambda alma: alma.episode("dev", "deploy", episode_id=TOKEN),
+        lambda alma: alma.for_project(TOKEN),
     ],
 )
 def test_a_name_with_a_secret_in_it_is_refused(alma: ALMA, call: Callable[[ALMA], Any]) -> None:

@@ -165,6 +165,14 @@ DAMAGES = {
     "vector's hash": "UPDATE vector SET text_hash = zeroblob(32) WHERE row = 1",
     "record": "UPDATE record SET body = zeroblob(length(body))",
     "class of tasks": "UPDATE evidence SET task_class = 'AAAA'",
+    "agent": "UPDATE memory SET agent = 'dev' WHERE row = 1",
+    "agent of evidence": "UPDATE evidence SET agent = 'dev' WHERE row = 1",
+    "owner": "UPDATE partition SET owner = 'dev' WHERE row = 1",
+    "kind": "UPDATE partition SET kind = 'note' WHERE row = 1",
+    "record's kind": "UPDATE record SET kind = 'key'",
+    "record's key": "UPDATE record SET key = key || '.'",
+    "name in the history": "UPDATE touched SET key = key || '.' WHERE key LIKE 'record/%'",
+    "digest": "UPDATE journal SET digest = zeroblob(60) WHERE seq = 1",
 }
 
 
@@ -182,11 +190,13 @@ def test_damage_is_found_and_rebuilt_from_the_journal(tmp_path: Path, damage: st
         assert alma.retrieve("Deploy the shop", "dev").total_items > 0
 
 
-@pytest.mark.parametrize("column", ["payload", "salt"])
-def test_a_damaged_journal_record_is_reported(tmp_path: Path, column: str) -> None:
+@pytest.mark.parametrize(
+    "change", ["payload = zeroblob(40)", "salt = zeroblob(40)", "actor = 'dev'", "operation = operation || '.'"]
+)
+def test_a_damaged_journal_record_is_reported(tmp_path: Path, change: str) -> None:
     with open_encrypted(tmp_path) as alma:
         alma.learn("dev", "Deploy the shop", "success")
-    execute(tmp_path / "alma.db", f"UPDATE journal SET {column} = zeroblob(40)")
+    execute(tmp_path / "alma.db", f"UPDATE journal SET {change}")
     with open_encrypted(tmp_path) as alma:
         assert any("journal" in problem.place for problem in alma.verify().problems)
 

@@ -13,9 +13,11 @@ import pytest
 
 from alma.encryption import decrypt_store, encrypt_store, rotate_key
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
+from alma.storage.relational.store_values import RELEARN, note_checksum
 from alma.storage.sqlite import resealing
-from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything
-from stores import execute, rows
+from alma.storage.sqlite.store import SQLStorage
+from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything, write_names
+from stores import NOW, execute, rows
 
 STEPS = ("_fill", "_copy_table", "_fill_full_text", "_check_same", "_drop_snapshots", "_overwrite")
 WAYS: dict[str, tuple[bytes | None, Callable[[Path], None], bytes | None]] = {
@@ -77,12 +79,30 @@ def test_a_store_holds_and_answers_the_same_under_another_seal(tmp_path: Path, w
 
 def test_nothing_is_readable_after_encrypting_neither_in_the_former_file(tmp_path: Path, words: Words) -> None:
     made(tmp_path, None, words)
+    write_names(tmp_path, words, key=None)
     with open(tmp_path / "alma.db", "rb") as former:
         assert list(readable(tmp_path, words))
         encrypt_store(tmp_path, KEY)
         assert list(readable(tmp_path, words)) == []
         (tmp_path / "former").write_bytes(former.read())
     assert list(readable(tmp_path, words)) == []
+
+
+def test_projects_that_wait_to_be_relearned_are_hidden_and_known(tmp_path: Path) -> None:
+    path = tmp_path / "alma.db"
+    made(tmp_path, None)
+    with closing(SQLStorage(path, at=NOW)) as storage, storage.database.transaction() as connection:
+        connection.run("store_put", {"key": RELEARN, "value": '["shop", "farm"]'})
+        note_checksum(connection)
+    encrypt_store(tmp_path, KEY)
+
+    assert not any("shop" in value for (value,) in rows(path, "SELECT value FROM store"))
+    with closing(SQLStorage(path, at=NOW, key=KEY)) as storage:
+        assert storage.to_relearn() == ["shop", "farm"]
+        storage.note_relearned("shop")
+        assert storage.to_relearn() == ["farm"]
+    decrypt_store(tmp_path, KEY)
+    assert ('["farm"]',) in rows(path, "SELECT value FROM store")
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -51,7 +51,7 @@ class OtherUsers:
     own_strategies: set[str] = field(default_factory=set)
     """The hashes of the strategies that the reader may read of itself."""
     held: dict[str, dict[str, Held]] = field(default_factory=dict)
-    """The cells by the hash of their strategy and by their id."""
+    """The cells that cannot be told yet, by the hash of their strategy and by their id."""
     _strategies: dict[str, _Brought] = field(default_factory=dict)
     _tasks: dict[str, _Brought] = field(default_factory=dict)
     _reasons: dict[tuple[str, str], _Brought] = field(default_factory=dict)
@@ -60,7 +60,6 @@ class OtherUsers:
         """Takes in a cell. Returns the cells that can be told from now on, as they can be told."""
         evidence = cell.evidence
         user, strategy = user_in(evidence.owner) or "", evidence.strategy_hash
-        self.held.setdefault(strategy, {})[evidence.id] = cell
         was_told = self.is_told(strategy)
         _bring(self._strategies.setdefault(strategy, _Brought()), user, evidence.strategy)
         if evidence.task:
@@ -69,7 +68,10 @@ class OtherUsers:
             reason = self._reasons.setdefault((strategy, skeleton(what)), _Brought())
             reason.text = joined(reason.text, what) if reason.users else what
             reason.users.add(user)
-        return [self._told(cell)] if was_told else self._told_of(strategy)
+        if was_told:
+            return [self._told(cell)]
+        self.held.setdefault(strategy, {})[evidence.id] = cell
+        return self._let_go(strategy)
 
     def note_own(self, strategy: str) -> list[Held]:
         """Notes that the reader may read a strategy of itself. Returns the cells of others that can be told from now on."""
@@ -77,7 +79,7 @@ class OtherUsers:
             return []
         was_told = self.is_told(strategy)
         self.own_strategies.add(strategy)
-        return [] if was_told else self._told_of(strategy)
+        return [] if was_told else self._let_go(strategy)
 
     def is_told(self, strategy: str) -> bool:
         """Returns True if the words of a strategy may be told to the reader."""
@@ -95,8 +97,9 @@ class OtherUsers:
         brought = self._tasks.get(bare_place(evidence.task_class))
         return brought.text if brought is not None and brought.is_common else ""
 
-    def _told_of(self, strategy: str) -> list[Held]:
-        return [self._told(cell) for cell in self.held.get(strategy, {}).values()] if self.is_told(strategy) else []
+    def _let_go(self, strategy: str) -> list[Held]:
+        """The cells of a strategy as they can be told, if it can be. They are held no more: the reader has them."""
+        return [self._told(cell) for cell in self.held.pop(strategy, {}).values()] if self.is_told(strategy) else []
 
     def _told(self, cell: Held) -> Held:
         if self.is_shared:

@@ -5,8 +5,9 @@ It is kept as data all the same; whoever shows it can say so.
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import permutations
 from typing import Any
 
 from alma.learning.suspicion_abroad import SIGNS_ABROAD
@@ -140,6 +141,9 @@ _ALL_SIGNS = (*((INSTRUCTION, hints, sign) for hints, sign in (*_SIGNS, *SIGNS_A
 _HINTS = tuple(dict.fromkeys(hint for _, hints, _ in _ALL_SIGNS for hint in hints))
 
 
+_EDGE = 200
+"""Characters of a text that are looked at together with another one."""
+
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
 """Characters that are not shown: soft hyphens, spaces without width, marks of direction, tags."""
 
@@ -150,11 +154,45 @@ def reason_to_doubt(text: str) -> str | None:
     A look at the words, no more: it warns of the plain cases, and is no wall against the clever ones.
     """
     text = text if text.isascii() else _as_read(text)
-    is_in_text = text.lower().__contains__
-    if not any(map(is_in_text, _HINTS)):
+    if not _has_hint(text):
         return None
+    is_in_text = text.lower().__contains__
     found = (reason for reason, hints, sign in _ALL_SIGNS if any(map(is_in_text, hints)) and _compiled(sign).search(text))
     return next(found, None)
+
+
+def doubted_together(texts: Sequence[str]) -> dict[int, str]:
+    """Returns the reasons to doubt texts that are shown together: those of which the end of one and the beginning of another make an order, by place.
+
+    What is suspicious by itself is not looked for. An order over three texts is not found.
+    """
+    read = [text if text.isascii() else _as_read(text) for text in texts]
+    ends, beginnings = [text[-_EDGE:] for text in read], [text[:_EDGE] for text in read]
+    hint_in_end, hint_in_beginning = (list(map(_has_hint, edges)) for edges in (ends, beginnings))
+    found: dict[int, str] = {}
+    for first, second in permutations(range(len(read)), 2):
+        if hint_in_end[first] or hint_in_beginning[second]:
+            reason = _reason_across(ends[first], beginnings[second])
+            if reason is not None:
+                found |= {first: reason, second: reason}
+    return found
+
+
+def _has_hint(text: str) -> bool:
+    return any(map(text.lower().__contains__, _HINTS))
+
+
+def _reason_across(end: str, beginning: str) -> str | None:
+    """Why two texts are suspicious by what begins in the one and ends in the other."""
+    before = f"… {end}"  # so that a text that was cut begins no line
+    text = f"{before} {beginning}"
+    is_in_text = text.lower().__contains__
+    for reason, hints, sign in _ALL_SIGNS:
+        if any(map(is_in_text, hints)):
+            signs = _compiled(sign).finditer(text)
+            if any(sign.start() < len(before) and sign.end() > len(before) + 1 for sign in signs):
+                return reason
+    return None
 
 
 def _as_read(text: str) -> str:

@@ -3,9 +3,9 @@
 A memory in quarantine is archived, and a small record under its id says why; so it leaves every search, and an undo or a purge takes both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from alma.learning.suspicion import FLAGGED
+from alma.learning.suspicion import FLAGGED, doubted_together, reason_to_doubt
 from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Write
@@ -17,14 +17,27 @@ QUARANTINE = "quarantine"
 
 LARGEST_LIST = 100_000
 
+MOST_RELEASED = 100
+"""The number of attempts, the newest ones, that a judged one may release."""
+
 
 def needs_quarantine(memory: Memory) -> bool:
     """Returns True if a memory is suspicious and uncorroborated: a fact, or an outcome that no tool, person, evaluator or program judged."""
-    if not memory.metadata.get(FLAGGED):
-        return False
+    return bool(memory.metadata.get(FLAGGED)) and is_uncorroborated(memory)
+
+
+def is_uncorroborated(memory: Memory) -> bool:
+    """Returns True for a fact, and for an outcome that no tool, person, evaluator or program judged."""
     if isinstance(memory, Outcome):
         return not memory.verdict_source.is_trusted or memory.outcome is Verdict.UNVERIFIED
     return isinstance(memory, DomainKnowledge)
+
+
+def doubts_together(memories: Sequence[AnyMemory]) -> dict[str, str]:
+    """Returns why uncorroborated memories are suspicious that are not so alone: two of them make an order when they are shown together. By id."""
+    alone = [memory for memory in memories if is_uncorroborated(memory) and not memory.metadata.get(FLAGGED)]
+    found = doubted_together([f"{memory.text}\n{memory.keywords}" for memory in alone]) if len(alone) > 1 else {}
+    return {alone[place].id: reason for place, reason in found.items()}
 
 
 def put_in(write: Write, memory: Memory, *, at: int) -> None:
@@ -42,6 +55,32 @@ def take_out(write: Write, memory_id: str) -> bool:
     if memory_id in write.stored.find([memory_id]):
         write.change_memory(memory_id, archived_at=None)
     return True
+
+
+def may_release(memory: Memory) -> bool:
+    """Returns True for a judged outcome that says something suspicious: others may say the same and be in quarantine for it."""
+    return isinstance(memory, Outcome) and bool(memory.metadata.get(FLAGGED)) and not needs_quarantine(memory)
+
+
+def release_corroborated(write: Write, judged: Outcome, evidence: Iterable[str]) -> None:
+    """Lets out the attempts, of the evidence of these ids, whose word a judged outcome confirms."""
+    rows = [row for each in evidence for row in write.learned.outcomes(each, newest=MOST_RELEASED)]
+    found = write.stored.memories(rows).values()
+    doubtful = write.stored.record(QUARANTINE, [memory.id for memory in found])
+    for memory in found:
+        if doubtful[memory.id][0] and isinstance(memory, Outcome) and _confirms(judged, memory):
+            take_out(write, memory.id)
+
+
+def _confirms(judged: Outcome, doubtful: Outcome) -> bool:
+    """Returns True if both came out alike, and all that is suspicious in the doubtful one stands in the judged one as well."""
+    said = set(_texts(judged))
+    rest = "\n".join(text for text in _texts(doubtful) if text not in said)
+    return judged.outcome is doubtful.outcome and reason_to_doubt(rest) is None
+
+
+def _texts(outcome: Outcome) -> list[str]:
+    return [outcome.text, outcome.strategy_used, outcome.error_message or "", outcome.user_feedback or ""]
 
 
 def reason_of(room: Room, memory_id: str) -> str | None:

@@ -65,9 +65,7 @@ class Redaction:
         """Returns what names something. `ValidationError` if a secret is in it: names are looked up, so none of them is replaced."""
         kinds = self.redactor.secrets_in(value) if self.given in ("on", "personal") else ()
         if kinds:
-            raise ValidationError(
-                f"{name} contains a secret ({', '.join(kinds)}); names are stored as they are, so use another one"
-            )
+            raise ValidationError(f"{name} contains a secret ({', '.join(kinds)}); names are not replaced, so use another one")
         return value
 
     def _any(self, value: object) -> object:

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
-from alma.errors import AlmaError, StorageError
+from alma.errors import AlmaError, StorageError, ValidationError
 from alma.forking import renewed_in_children
 from alma.learning.catching_up import catch_up
 from alma.learning.forecasting import JudgedBag
@@ -40,6 +40,7 @@ from alma.protocols import (
     Encryptable,
     Holders,
     KnowsHolders,
+    ListsProjects,
     Project,
     SearchesVectors,
     Store,
@@ -210,7 +211,16 @@ class OpenStore:
         """Returns the project of that name, the same object for every caller."""
         return self.projects.setdefault(name, self._room(name)) if name not in self.projects else self.projects[name]
 
+    def _check_secrets(self, name: str) -> None:
+        """`ValidationError` if a secret is in the name of a project that is not there yet."""
+        try:
+            self.redaction.check_name(name, "project_id")
+        except ValidationError:
+            if not isinstance(self.storage, ListsProjects) or name not in self.storage.project_names():
+                raise
+
     def _room(self, name: str) -> "Room":
+        self._check_secrets(name)
         project = self.storage.project(name)
         outside = self._outside(project)
         if outside is not None:

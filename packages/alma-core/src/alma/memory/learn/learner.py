@@ -7,15 +7,15 @@ from typing import Any
 
 from alma.learning.ledger import Book, Entry, Ledger, Owners, texts_of
 from alma.memory.learn.judging import Touched, judge
-from alma.memory.quarantine import needs_quarantine, put_in, take_out
+from alma.memory.quarantine import may_release, needs_quarantine, put_in, release_corroborated, take_out
 from alma.memory.room import Room
 from alma.memory.scopes import counted_owners
 from alma.observing import Observation, blank_evidence, place_of, recounted, retold, until, with_observation
 from alma.protocols import Learned, StoredEvidence, Write
 from alma.text import matched_text
-from alma.types.evidence import STEP, Evidence, TaskPlace, class_id, class_in, evidence_id, type_of
+from alma.types.evidence import STEP, Evidence, TaskPlace, class_id, class_in, evidence_id, is_of_steps, type_of
 from alma.types.identity import to_micros
-from alma.types.kinds import Verdict
+from alma.types.kinds import Verdict, VerdictSource
 from alma.types.memories import Memory, Outcome
 from alma.types.partition import Partition, agent_in, owner_name, user_in
 from alma.types.passages import Passage
@@ -88,6 +88,17 @@ class Learner:
         self.write.add(memory, passages, vectors, evidence=evidence)
         if needs_quarantine(memory):
             put_in(self.write, memory, at=self.at)
+        elif isinstance(memory, Outcome):
+            self._release_others(memory, _task(passages), is_step=is_step)
+
+    def _release_others(self, judged: Outcome, task: str, *, is_step: bool) -> None:
+        """Lets attempts at the same task in the same way out of quarantine, if an outcome confirms what they say. Own words are counted apart."""
+        if may_release(judged):
+            said_by = (
+                judged.model_copy(update={"verdict_source": source}) for source in (VerdictSource.CALLER, VerdictSource.AGENT)
+            )
+            evidence = [blank_evidence(judged, place_of(each, task, is_step=is_step), task).id for each in said_by]
+            release_corroborated(self.write, judged, evidence)
 
     def _observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes], is_step: bool) -> str:
         """Counts an outcome of a task, and returns the id of the evidence that it belongs to."""
@@ -140,6 +151,7 @@ class Learner:
         self.write.replace(outcome, passages, vectors, evidence=kept.evidence)
         if not needs_quarantine(outcome):
             take_out(self.write, outcome.id)
+            self._release_others(outcome, _task(passages), is_step=is_of_steps(kept.evidence or ""))
         elif not kept.is_archived:
             put_in(self.write, outcome, at=self.at)
         self._has_observed = True

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping
 from time import perf_counter
 
+from alma.learning.suspicion import FLAGGED
+from alma.memory.quarantine import doubts_together
 from alma.memory.recall.answering import Answer, Asked, answered, asked, factors_of
 from alma.memory.recall.explanations import explanations, place_in
 from alma.memory.recall.hits import hits
@@ -88,6 +90,8 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
         for item, memory in pairs
     ]
     pairs = [(item, _contradicted(memory, answer.disputed.dispreferred.get(item.memory))) for item, memory in pairs]
+    doubts = doubts_together([memory for _, memory in pairs])
+    pairs = [(item, _with(memory, FLAGGED, doubts[memory.id]) if memory.id in doubts else memory) for item, memory in pairs]
     tags = tags_for([memory for _, memory in pairs])
     explained = explanations(room, question, answer) if explain else {}
     return tuple(

@@ -30,16 +30,18 @@ class AESSeal:
 
     Each place, a table and column, has a key of its own, derived from the data key by HKDF. A nonce is 96 bits from the operating system for each
     record, so processes, forks and restored copies have no state to repeat; that is safe for 2^32 records of a place. The store's id, the place
-    and the row are authenticated with every record, and the row is not where `binds_rows` is false: so were stores encrypted before.
+    and the row are authenticated with every record. Stores that were encrypted before do not bind the row, or do
+    not hide names: `binds_rows` and `hides_names` are false for them.
     """
 
     is_secret = True
     overhead = NONCE_BYTES + TAG_BYTES
 
-    def __init__(self, data_key: bytes, store_id: str, *, binds_rows: bool = True) -> None:
+    def __init__(self, data_key: bytes, store_id: str, *, binds_rows: bool = True, hides_names: bool = True) -> None:
         self._data_key = data_key
         self._store_id = store_id
         self._binds_rows = binds_rows
+        self.hides_names = hides_names
         self.id_key = self._derived("ids", KEY_BYTES) if binds_rows else b""
         self._sealing: dict[str, tuple[AESGCM, bytes]] = {}
         self._hiding: dict[str, tuple[AESSIV, list[bytes]]] = {}

@@ -11,11 +11,16 @@ from alma.storage.relational.seal import OpenSeal, Seal
 ENCRYPTION = "encryption"
 """The key in the `store` table of the cipher and the wrapped data key, as JSON. An open store has none."""
 
-_CIPHER = "AES-256-GCM by row"
-"""Each value is bound to its row, and ids that are hashes of texts are permuted."""
+_CIPHER = "AES-256-GCM by row, AES-SIV of names"
+"""Each value is bound to its row, ids that are hashes of texts are permuted, and names are encrypted."""
 
-_FORMER_CIPHER = "AES-256-GCM"
-"""That of stores which were encrypted before: values are bound to their table and column."""
+_READABLE_NAMES, _UNBOUND = "AES-256-GCM by row", "AES-256-GCM"
+"""Those of stores which were encrypted before: names are stored as they are; and values are bound to their table and column alone."""
+
+_SHORTCOMINGS = {
+    _READABLE_NAMES: "stored names as they are",
+    _UNBOUND: "did not bind values to their rows, and stored names as they are",
+}
 
 _LOG = logging.getLogger("alma")
 
@@ -46,18 +51,17 @@ def opened_seal(values: Mapping[str, str], key: bytes | None, *, name: str) -> S
     from alma.storage.encryption.cipher import AESSeal
 
     data_key, cipher = _data_key(values, key, name)
-    if cipher == _FORMER_CIPHER:
+    if cipher in _SHORTCOMINGS:
         _LOG.warning(
-            "%s was encrypted by an earlier ALMA, which did not bind values to their rows: run `alma encrypt` to encrypt it anew",
-            name,
+            "%s was encrypted by an earlier ALMA, which %s: run `alma encrypt` to encrypt it anew", name, _SHORTCOMINGS[cipher]
         )
-    return AESSeal(data_key, values["id"], binds_rows=cipher == _CIPHER)
+    return AESSeal(data_key, values["id"], binds_rows=cipher != _UNBOUND, hides_names=cipher == _CIPHER)
 
 
 def is_former(values: Mapping[str, str]) -> bool:
-    """Returns True if the store was encrypted by an earlier version, which did not bind values to their rows."""
+    """Returns True if the store was encrypted by an earlier version, which protected less."""
     try:
-        return bool(json.loads(values[ENCRYPTION])["cipher"] == _FORMER_CIPHER)
+        return json.loads(values[ENCRYPTION])["cipher"] in _SHORTCOMINGS
     except (ValueError, TypeError, KeyError):
         return False
 
@@ -77,7 +81,7 @@ def _data_key(values: Mapping[str, str], key: bytes, name: str) -> tuple[bytes, 
         cipher, stored = envelope["cipher"], b64decode(envelope["key"], validate=True)
     except (ValueError, TypeError, KeyError) as error:
         raise CorruptStoreError(f"the data key of {name} is damaged; restore the store from a backup") from error
-    if cipher not in (_CIPHER, _FORMER_CIPHER):
+    if cipher not in (_CIPHER, *_SHORTCOMINGS):
         raise ConfigurationError(
             f"{name} is encrypted with {cipher}, which this version of ALMA does not know; upgrade alma-core"
         )
@@ -93,4 +97,4 @@ def _value(data_key: bytes, key: bytes, store_id: str, cipher: str = _CIPHER) ->
 
 def _bound(store_id: str, cipher: str) -> str:
     """What the data key is bound to: who can write the file cannot pass a store off as one of the former cipher."""
-    return store_id if cipher == _FORMER_CIPHER else f"{store_id} {cipher}"
+    return store_id if cipher == _UNBOUND else f"{store_id} {cipher}"

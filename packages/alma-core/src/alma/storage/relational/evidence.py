@@ -12,6 +12,7 @@ from alma.evidence import Tally
 from alma.journal import Change
 from alma.observing import only
 from alma.storage.relational.hidden_ids import hidden_id, revealed_id
+from alma.storage.relational.hidden_names import hidden_owner, revealed_owner
 from alma.storage.relational.logical import TABLES, View
 from alma.storage.relational.rows import UNREADABLE, Row, memory_from, text_hash
 from alma.storage.relational.seal import Seal
@@ -76,6 +77,7 @@ def _first(view: View, raw: Row) -> StoredEvidence | None:
     task = view.seal.open(raw.pop("task"), place="passage.text", row=passage).decode()
     body = view.seal.open(raw.pop("body"), place="memory.body", row=(view.project, raw["id"]))
     evidence = revealed_id(view.seal, raw.pop("evidence"))
+    raw["agent"] = revealed_owner(view.seal, raw["agent"])
     del raw["row"]
     outcome = memory_from(project="", kind=MemoryType.OUTCOME, body=body, **raw)
     assert isinstance(outcome, Outcome)
@@ -218,16 +220,18 @@ class EvidenceReader:
         """
         everything = list(dict.fromkeys(owners))
         wanted = [owner for owner in everything if not owner.endswith(SEPARATOR)]
-        given = {"agents": json.dumps(wanted), "most": most}
-        counted = self._read("evidence_newest", **given)
-        firsts = self._firsts("evidence_newest_firsts", _first_if_sound, looked_at=LOOKED_AT * most, **given)
-        found: dict[str, list[StoredEvidence]] = {agent: [] for agent in wanted}
-        for stored in [*counted, *firsts.values()]:
-            found[stored.evidence.owner].append(stored)
-        for users in everything:
-            if users.endswith(SEPARATOR):
-                beyond = f"{users.removesuffix(SEPARATOR)}{chr(ord(SEPARATOR) + 1)}"
-                found[users] = self._read("evidence_of_users", first=users, last=beyond, most=most)
+        found: dict[str, list[StoredEvidence]] = {owner: [] for owner in everything}
+        with self._opened() as view:
+            if view is None:
+                return found
+            given = {"agents": json.dumps([hidden_owner(view.seal, owner) for owner in wanted]), "most": most}
+            counted = self._read("evidence_newest", **given)
+            firsts = self._firsts("evidence_newest_firsts", _first_if_sound, looked_at=LOOKED_AT * most, **given)
+            for stored in [*counted, *firsts.values()]:
+                found[stored.evidence.owner].append(stored)
+            for users in everything:
+                if users.endswith(SEPARATOR):
+                    found[users] = self._read("evidence_of_users", most=most, **_users(view, users))
         return found
 
     def of_tasks(self, class_ids: Iterable[str]) -> list[StoredEvidence]:
@@ -260,7 +264,8 @@ class EvidenceReader:
         with self._opened() as view:
             if view is None:
                 return Tally()
-            ((successes, trials),) = view.session.all("evidence_total", {"project": view.project, "agent": agent})
+            given = {"project": view.project, "agent": hidden_owner(view.seal, agent)}
+            ((successes, trials),) = view.session.all("evidence_total", given)
             return Tally(float(successes), float(trials))
 
     def uncounted(self, evidence_ids: Iterable[str]) -> str | None:
@@ -286,7 +291,8 @@ class EvidenceReader:
 
     def with_rules(self, agent: str) -> list[StoredEvidence]:
         """All evidence of an agent that a rule rests on, or once did."""
-        return self._read("evidence_of_rules", agent=agent)
+        with self._opened() as view:
+            return [] if view is None else self._read("evidence_of_rules", agent=hidden_owner(view.seal, agent))
 
     def outcomes(self, evidence_id: str, *, newest: int) -> list[int]:
         """The rows of the outcomes that an evidence was made of, newest first, archived ones too."""
@@ -312,3 +318,9 @@ def _beginning(view: View, start: str) -> dict[str, str]:
     """The stored ids between which all lie that begin so."""
     stored = hidden_id(view.seal, start)
     return {"first": stored, "last": f"{stored}~"}
+
+
+def _users(view: View, users: str) -> dict[str, str]:
+    """The stored owners between which all users of an agent lie, given the agent and the separator."""
+    first = hidden_owner(view.seal, users)
+    return {"first": first, "last": f"{first.removesuffix(SEPARATOR)}{chr(ord(SEPARATOR) + 1)}"}

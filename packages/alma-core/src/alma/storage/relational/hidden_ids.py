@@ -1,5 +1,5 @@
-"""Ids of evidence, and hashes in keys of small records, as an encrypted store keeps them: permuted under a key, for what was hashed could be
-guessed.
+"""Ids of evidence as an encrypted store keeps them: permuted under a key, for what was hashed could be guessed. So are hashes in keys of small
+records where names are not encrypted (see `hidden_names`).
 
 An id of evidence is 16 hexadecimal digits for an owner and a task, a letter, and 16 digits for a strategy (see `alma.types.evidence`). Each group
 of digits is permuted by itself, and the letter stays: so ids that begin alike are stored with equal beginnings, and a stored id gives back the id.
@@ -15,9 +15,6 @@ _DIGITS = 16
 _HALF = 4
 """Bytes of half a group."""
 
-_PREFIX, _RECORD = "evidence/", "record/"
-"""What keys of evidence and of small records begin with in the list of what journal records touched; see `journal.entity`."""
-
 _HASH_DIGITS = 32
 """Digits of a hash in the key of a small record: that of an idempotency key, of a run, of names."""
 
@@ -32,28 +29,14 @@ def revealed_id(seal: Seal, stored: str) -> str:
     return _by_groups(stored, seal.id_key, is_hiding=False) if seal.id_key else stored
 
 
-def hidden_record_key(seal: Seal, key: str) -> str:
-    """Returns what is stored of the key of a small record, or of the beginning of one up to a slash: its hashes are permuted."""
-    return _with_hashes(key, seal.id_key, is_hiding=True) if seal.id_key else key
+def hidden_hashes(seal: Seal, text: str) -> str:
+    """Returns what is stored of parts with slashes between them: those that are hashes are permuted."""
+    return _with_hashes(text, seal.id_key, is_hiding=True) if seal.id_key else text
 
 
-def revealed_record_key(seal: Seal, stored: str) -> str:
-    """Returns the key that `hidden_record_key` was given."""
+def revealed_hashes(seal: Seal, stored: str) -> str:
+    """Returns the text that `hidden_hashes` was given."""
     return _with_hashes(stored, seal.id_key, is_hiding=False) if seal.id_key else stored
-
-
-def hidden_key(seal: Seal, key: str) -> str:
-    """Returns what the list of touched rows stores of a key."""
-    if key.startswith(_RECORD):
-        return hidden_record_key(seal, key)
-    return f"{_PREFIX}{hidden_id(seal, key[len(_PREFIX) :])}" if key.startswith(_PREFIX) else key
-
-
-def revealed_key(seal: Seal, stored: str) -> str:
-    """Returns the key that `hidden_key` was given."""
-    if stored.startswith(_RECORD):
-        return revealed_record_key(seal, stored)
-    return f"{_PREFIX}{revealed_id(seal, stored[len(_PREFIX) :])}" if stored.startswith(_PREFIX) else stored
 
 
 def _with_hashes(text: str, key: bytes, *, is_hiding: bool) -> str:

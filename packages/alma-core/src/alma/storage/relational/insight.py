@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from alma.protocols import DayCount, JournalEntry, PartitionDay, Sizes, UsageTotals
+from alma.storage.relational.hidden_names import revealed_actor, revealed_operation
 from alma.storage.relational.logical import PASSAGE_TEXTS
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
@@ -42,17 +43,19 @@ def growth(session: Session, project: int | None, partitions: Mapping[int, Parti
     return [PartitionDay(partitions[partition], from_micros(day * MICROS_A_DAY).date(), count) for partition, day, count in rows]
 
 
-def activity(session: Session, project: int | None) -> list[DayCount]:
+def activity(session: Session, project: int | None, seal: Seal) -> list[DayCount]:
     """Returns how many journal records of each operation there are on each day."""
     rows = list(session.all("activity", {"project": project, "a_day": MICROS_A_DAY}))
-    return [DayCount(operation, from_micros(day * MICROS_A_DAY).date(), count) for operation, day, count in rows]
+    named = sorted((day, revealed_operation(seal, stored), count) for stored, day, count in rows)
+    return [DayCount(operation, from_micros(day * MICROS_A_DAY).date(), count) for day, operation, count in named]
 
 
-def newest_records(session: Session, project: int | None, limit: int) -> list[JournalEntry]:
+def newest_records(session: Session, project: int | None, limit: int, seal: Seal) -> list[JournalEntry]:
     """The newest journal records, newest first, without their payloads."""
     rows = list(session.all("journal_newest", {"project": project, "most": limit}))
     return [
-        JournalEntry(seq, from_micros(at), actor, operation, bool(is_purged)) for seq, at, actor, operation, is_purged in rows
+        JournalEntry(seq, from_micros(at), revealed_actor(seal, actor), revealed_operation(seal, stored), bool(is_purged))
+        for seq, at, actor, stored, is_purged in rows
     ]
 
 

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma.protocols import StoredRow
-from alma.storage.relational.hidden_ids import hidden_id, hidden_record_key, revealed_id, revealed_record_key
+from alma.storage.relational.hidden_ids import hidden_id, revealed_id
+from alma.storage.relational.hidden_names import (
+    hidden_owner,
+    hidden_record_key,
+    revealed_kind,
+    revealed_owner,
+    revealed_record_key,
+)
 from alma.storage.relational.rows import CONTENT, TEXT, UNREADABLE, Row, dump_body, passage_key, text_hash
 from alma.storage.relational.seal import Seal, hidden_text, opened_text, revealed_text, sealed_text
 from alma.storage.relational.session import Session
@@ -21,14 +28,14 @@ from alma.types.passages import Passage
 PartitionKey = tuple[bool, str, str]
 """Whether the owner is a user, the owner, the kind."""
 
-_PLAIN = (*("id", "agent", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at"),)
+_PLAIN = (*("id", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at", "archived_at"),)
 NO_USAGE: Mapping[str, float] = {
     **dict.fromkeys(("used", "ignored", "thumbs_up", "thumbs_down"), 0),
     **dict.fromkeys(("credited_successes", "credited_trials"), 0.0),
 }
 """The counts of a memory of which nothing was counted yet. Whole numbers stay whole, the others never look like them, for content hashes differ."""
 _EVIDENCE = (
-    *("agent", "successes", "trials", "operative_successes", "operative_trials", "unverified", "observed_at"),
+    *("successes", "trials", "operative_successes", "operative_trials", "unverified", "observed_at"),
     *("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status"),
 )
 PASSAGE_TEXTS = ("speaker", "text", "keywords")
@@ -61,7 +68,11 @@ class View:
             project, is_user, owner, kind = found
             if project != self.project:
                 raise LookupError(f"its partition {row} is one of project {project}")
-            self.partitions[row] = (flag(is_user, "is_user of its partition"), owner, kind)
+            self.partitions[row] = (
+                flag(is_user, "is_user of its partition"),
+                revealed_owner(self.seal, owner),
+                revealed_kind(self.seal, kind),
+            )
         return self.partitions[row]
 
     def all(self, query: str, **given: Any) -> Iterator[Row]:
@@ -128,12 +139,15 @@ class LogicalTable(ABC):
 
     def rows(self, view: View) -> Iterator[StoredRow]:
         """All logical rows of the project, in the order they were made."""
-        for raw in view.all(self.every):
+        for raw in self._raws(view):
             seq = raw["seq"] if self.is_numbered else None
             try:
                 yield StoredRow(self.name, self.key(view, raw), self.decoded(view, raw), seq)
             except UNREADABLE as error:
                 yield StoredRow(self.name, self.key(view, raw), None, seq, f"is not readable: {error}")
+
+    def _raws(self, view: View) -> Iterator[Row]:
+        return view.all(self.every)
 
 
 class _Memories(LogicalTable):
@@ -149,6 +163,7 @@ class _Memories(LogicalTable):
         is_user, owner, kind = view.partition_key(raw["partition"])
         return {
             **{name: raw[name] for name in _PLAIN},
+            "agent": revealed_owner(view.seal, raw["agent"]),
             "kind": kind,
             "is_user": is_user,
             "owner": owner,
@@ -160,6 +175,7 @@ class _Memories(LogicalTable):
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         return {
             **{name: row[name] for name in _PLAIN},
+            "agent": hidden_owner(view.seal, row["agent"]),
             "partition": view.partition((row["is_user"], row["owner"], row["kind"])),
             "body": view.seal.seal(dump_body(row["body"]), place="memory.body", row=(view.project, row["id"])),
             "content_hash": view.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
@@ -247,29 +263,41 @@ class _Records(LogicalTable):
 
     def raw(self, view: View, key: str) -> Row | None:
         kind, _, name = key.partition("/")
-        return view.one("record_row", kind=kind, key=hidden_record_key(view.seal, name))
+        return view.one("record_row", kind=hidden_record_key(view.seal, kind), key=hidden_record_key(view.seal, name))
 
     def key(self, view: View, raw: Row) -> str:
-        return f"{raw['kind']}/{revealed_record_key(view.seal, raw['key'])}"
+        return "/".join(self._names(view, raw))
 
     def decoded(self, view: View, raw: Row) -> Row:
-        if "/" in raw["kind"]:
+        kind, key = self._names(view, raw)
+        if "/" in kind:
             raise ValueError("its kind holds a slash")
-        row = (view.project, raw["kind"], revealed_record_key(view.seal, raw["key"]))
+        row = (view.project, kind, key)
         body = json.loads(view.seal.open(raw["body"], place="record.body", row=row))
         return {"version": raw["version"], "body": body, "updated_at": raw["updated_at"]}
 
     def encoded(self, view: View, key: str, row: Mapping[str, Any]) -> Row:
         kind, _, name = key.partition("/")
         body = view.seal.seal(dump_body(row["body"]), place="record.body", row=(view.project, kind, name))
-        stored = hidden_record_key(view.seal, name)
-        return {"kind": kind, "key": stored, "version": row["version"], "body": body, "updated_at": row["updated_at"]}
+        named = {"kind": hidden_record_key(view.seal, kind), "key": hidden_record_key(view.seal, name)}
+        return {**named, "version": row["version"], "body": body, "updated_at": row["updated_at"]}
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
         view.session.run("record_rewrite", {**columns, **self._of(raw)})
 
     def delete(self, view: View, raw: Row) -> None:
         view.session.run("record_delete", self._of(raw))
+
+    def _raws(self, view: View) -> Iterator[Row]:
+        """All rows by kind and key. Where these are encrypted, they are sorted first, and the rows read one by one: bodies may be large."""
+        if not view.seal.hides_names:
+            return view.all(self.every)
+        stored = sorted((self._names(view, raw), raw["kind"], raw["key"]) for raw in view.all(self.every))
+        found = (view.one("record_row", kind=kind, key=key) for _, kind, key in stored)
+        return (raw for raw in found if raw is not None)
+
+    def _names(self, view: View, raw: Row) -> tuple[str, str]:
+        return revealed_record_key(view.seal, raw["kind"]), revealed_record_key(view.seal, raw["key"])
 
     def _of(self, raw: Row) -> Row:
         return {f"of_{name}": raw[name] for name in ("project", "kind", "key")}
@@ -291,6 +319,7 @@ class _Evidence(LogicalTable):
         return {
             **{name: raw[name] for name in _EVIDENCE},
             "id": key,
+            "agent": revealed_owner(view.seal, raw["agent"]),
             "strategy": view.seal.open(raw["strategy"], place="evidence.strategy", row=place).decode(),
             "strategy_hash": revealed_id(view.seal, raw["strategy_hash"].hex()),
             "task_class": revealed_text(view.seal, raw["task_class"], place="evidence.task_class"),
@@ -305,6 +334,7 @@ class _Evidence(LogicalTable):
         return {
             **{name: row[name] for name in _EVIDENCE},
             "id": hidden_id(view.seal, row["id"]),
+            "agent": hidden_owner(view.seal, row["agent"]),
             "strategy": view.seal.seal(row["strategy"].encode(), place="evidence.strategy", row=place),
             "strategy_hash": bytes.fromhex(hidden_id(view.seal, row["strategy_hash"])),
             "task_class": hidden_text(view.seal, row["task_class"], place="evidence.task_class"),

@@ -6,7 +6,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from alma.protocols import Place
-from alma.storage.relational.hidden_ids import hidden_record_key, revealed_id, revealed_record_key
+from alma.storage.relational.hidden_ids import revealed_id
+from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner, revealed_record_key
 from alma.storage.relational.logical import NO_USAGE, View
 from alma.storage.relational.rows import TEXT, memory_from, text_hash
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
@@ -89,7 +90,7 @@ class Lookups:
             if view is None or not found:
                 return found
             stored = {hidden_record_key(view.seal, key): key for key in found}
-            given = {"project": view.project, "kind": kind, "keys": json.dumps(list(stored))}
+            given = {"project": view.project, "kind": hidden_record_key(view.seal, kind), "keys": json.dumps(list(stored))}
             for name, version, body in view.session.all("records_by_key", given):
                 key = stored[name]
                 found[key] = version, json.loads(view.seal.open(body, place="record.body", row=(view.project, kind, key)))
@@ -102,7 +103,7 @@ class Lookups:
             return {}
         given = {
             "project": view.project,
-            "kind": DEFINITIONS,
+            "kind": hidden_record_key(view.seal, DEFINITIONS),
             "keys": json.dumps([hidden_record_key(view.seal, kind) for kind in wanted]),
         }
         stored = [(revealed_record_key(view.seal, key), body) for key, _, body in view.session.all("records_by_key", given)]
@@ -125,6 +126,7 @@ class Lookups:
         names = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
         fields = dict(zip(names, values, strict=True))
         fields["body"] = view.seal.open(fields["body"], place="memory.body", row=(view.project, fields["id"]))  # type: ignore[arg-type] # a blob column
+        fields["agent"] = revealed_owner(view.seal, fields["agent"])  # type: ignore[arg-type] # a text column
         fields["definition"] = definitions.get(partition.kind)
         return memory_from(project=self.name, kind=partition.kind, **fields)  # type: ignore[arg-type] # columns of known types
 

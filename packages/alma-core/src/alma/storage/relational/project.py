@@ -30,7 +30,14 @@ from alma.protocols import (
 )
 from alma.storage.relational import insight, readback
 from alma.storage.relational.evidence import EvidenceReader
-from alma.storage.relational.hidden_ids import hidden_record_key, revealed_record_key
+from alma.storage.relational.hidden_names import (
+    forget_names,
+    hidden_project,
+    hidden_record_key,
+    revealed_kind,
+    revealed_owner,
+    revealed_record_key,
+)
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.lookups import Lookups
 from alma.storage.relational.partitions import Partitions
@@ -220,7 +227,7 @@ class SQLProject(Lookups):
         """
         with self._database.snapshot() as session:
             project = self._find(session)
-            of_kind = {"project": project, "kind": kind}
+            of_kind = {"project": project, "kind": hidden_record_key(self._seal, kind)}
             if under is not None:
                 start = hidden_record_key(self._seal, under)
                 between = {"first": f"{start}/", "last": f"{start}0"}  # "0" is the character behind the slash
@@ -250,12 +257,12 @@ class SQLProject(Lookups):
     def activity(self) -> list[DayCount]:
         """How many journal records of each operation there are on each day, by day."""
         with self._database.reading() as session:
-            return insight.activity(session, self._find(session))
+            return insight.activity(session, self._find(session), self._seal)
 
     def newest_records(self, limit: int) -> list[JournalEntry]:
         """The newest journal records, newest first."""
         with self._database.reading() as session:
-            return insight.newest_records(session, self._find(session), limit)
+            return insight.newest_records(session, self._find(session), limit, self._seal)
 
     def telling(self, limit: int) -> list[int]:
         """The memories with the most evidence, best first."""
@@ -334,6 +341,7 @@ class SQLProject(Lookups):
         if made is None:
             return None
         self._words.forget()
+        forget_names()
         with self._database.snapshot() as session:  # searching all rows takes long, and holds no lock
             found = traces(View(session, self._find(session) or 0, self._seal), made.signs)
         return replace(made.erased, left=list(dict.fromkeys([*made.erased.left, *found])))
@@ -380,7 +388,7 @@ class SQLProject(Lookups):
             yield next_write
 
     def _begin(self, session: Session, actor: str, operation: str, at: int) -> Write:
-        found = next(session.all("project_begin", {"name": self.name}), None)
+        found = next(session.all("project_begin", {"name": hidden_project(self._seal, self.name)}), None)
         if found is None:
             self._create(session)
             return self._begin(session, actor, operation, at)
@@ -393,7 +401,7 @@ class SQLProject(Lookups):
         )
 
     def _create(self, session: Session) -> None:
-        new = {"name": self.name, "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
+        new = {"name": hidden_project(self._seal, self.name), "head_seq": 0, "head_hash": GENESIS, "learned_seq": 0}
         row = session.insert("project_insert", new)
         self._text.begin(session, row)
 
@@ -423,7 +431,8 @@ class SQLProject(Lookups):
         return self._row or self._seen(session)
 
     def _seen(self, session: Session) -> int | None:
-        return next((int(row) for (row,) in session.all("project_by_name", {"name": self.name})), None)
+        given = {"name": hidden_project(self._seal, self.name)}
+        return next((int(row) for (row,) in session.all("project_by_name", given)), None)
 
     def _all_partitions(self, session: Session, project: int, *, newest: int | None = None) -> Partitions:
         """Those known and those made since, also in other projects up to `newest`.
@@ -438,7 +447,12 @@ class SQLProject(Lookups):
         if upto > known.upto:
             if not all(kind for *_, kind in rows):  # some were dropped: see `purging`
                 known, rows = Partitions({}, {}, 0), list(session.all("partitions", {"project": project, "after": 0}))
-            made = [Partition(row, bool(is_user), owner, kind) for row, is_user, owner, kind in rows if kind]
+                forget_names()
+            made = [
+                Partition(row, bool(is_user), revealed_owner(self._seal, owner), revealed_kind(self._seal, kind))
+                for row, is_user, owner, kind in rows
+                if kind
+            ]
             by_row = {partition.row: partition for partition in made}
             by_key = {(partition.is_user, partition.owner, partition.kind): partition.row for partition in made}
             known = self._known = Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key}, upto)

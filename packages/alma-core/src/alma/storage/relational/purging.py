@@ -14,7 +14,7 @@ from alma.journal import PURGE, Change, entity
 from alma.protocols import Erased
 from alma.storage.relational.applying import apply_changes
 from alma.storage.relational.evidence import counted_strategies, tried, tried_in_part
-from alma.storage.relational.hidden_ids import hidden_key, revealed_key
+from alma.storage.relational.hidden_names import hidden_key, revealed_key
 from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.readback import purges
 from alma.storage.relational.rows import TEXT, text_hash

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from alma import journal
 from alma.errors import CorruptStoreError
 from alma.journal import Change, JournalRecord
 from alma.protocols import Entry
-from alma.storage.relational.hidden_ids import hidden_key
+from alma.storage.relational.hidden_names import hidden_key, revealed_actor, revealed_operation
 from alma.storage.relational.logical import View
+from alma.storage.relational.seal import opened_digest
 
 Redactions = dict[int, list[Change]]
 """The changes that are left of erased records, by `seq`."""
@@ -18,8 +20,11 @@ Redactions = dict[int, list[Change]]
 def record_from(values: Sequence[Any], view: View, name: str) -> JournalRecord:
     """The record of a row of the journal."""
     _, seq, at, actor, operation, payload, salt, digest, head = values
+    actor, operation = revealed_actor(view.seal, actor), revealed_operation(view.seal, operation)
     opened = None if payload is None else view.seal.open(payload, place="journal.payload", row=(view.project, seq))
     salt = None if salt is None else view.seal.open(salt, place="journal.salt", row=(view.project, seq))
+    with suppress(CorruptStoreError):  # a digest that is damaged does not match its payload
+        digest = opened_digest(view.seal, digest, row=(view.project, seq))
     return JournalRecord(name, seq, at, actor, operation, opened, salt, digest, head)
 
 

@@ -1,20 +1,40 @@
 """Rows from one seal to another: which columns pass the seal, how, and what names the row that they are bound to."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from alma.errors import CorruptStoreError
-from alma.storage.relational.hidden_ids import (
-    hidden_id,
+from alma.storage.relational.hidden_ids import hidden_id, revealed_id
+from alma.storage.relational.hidden_names import (
+    hidden_actor,
     hidden_key,
+    hidden_kind,
+    hidden_operation,
+    hidden_owner,
+    hidden_project,
     hidden_record_key,
-    revealed_id,
+    revealed_actor,
     revealed_key,
+    revealed_kind,
+    revealed_operation,
+    revealed_owner,
+    revealed_project,
     revealed_record_key,
 )
 from alma.storage.relational.rows import CONTENT, TEXT, Row, vector_checksum
-from alma.storage.relational.seal import RowName, Seal, hidden_text, opened_text, revealed_text, sealed_text
+from alma.storage.relational.seal import (
+    RowName,
+    Seal,
+    hidden_text,
+    opened_digest,
+    opened_text,
+    revealed_text,
+    sealed_digest,
+    sealed_text,
+)
+from alma.storage.relational.store_values import RELEARN
 
 _Way = Callable[[Seal, Any], Any]
 _BoundWay = Callable[[Seal, Any, RowName], Any]
@@ -55,6 +75,8 @@ def _hash(place: str) -> HiddenColumn:
 
 
 _ID = HiddenColumn(revealed_id, hidden_id)
+_OWNER = HiddenColumn(revealed_owner, hidden_owner)
+_OF_RECORD = HiddenColumn(revealed_record_key, hidden_record_key)
 _STRATEGY_HASH = HiddenColumn(
     lambda seal, data: bytes.fromhex(revealed_id(seal, data.hex())), lambda seal, data: bytes.fromhex(hidden_id(seal, data.hex()))
 )
@@ -64,11 +86,17 @@ _TASK_CLASS = HiddenColumn(
 )
 
 HIDDEN: Mapping[str, Mapping[str, HiddenColumn]] = {
-    "memory": {"content_hash": _hash(CONTENT), "evidence": _ID},
+    "project": {"name": HiddenColumn(revealed_project, hidden_project)},
+    "partition": {"owner": _OWNER, "kind": HiddenColumn(revealed_kind, hidden_kind)},
+    "memory": {"agent": _OWNER, "content_hash": _hash(CONTENT), "evidence": _ID},
     "passage": {"text_hash": _hash(TEXT)},
     "vector": {"text_hash": _hash(TEXT)},
-    "evidence": {"id": _ID, "strategy_hash": _STRATEGY_HASH, "task_class": _TASK_CLASS},
-    "record": {"key": HiddenColumn(revealed_record_key, hidden_record_key)},
+    "evidence": {"id": _ID, "agent": _OWNER, "strategy_hash": _STRATEGY_HASH, "task_class": _TASK_CLASS},
+    "record": {"kind": _OF_RECORD, "key": _OF_RECORD},
+    "journal": {
+        "actor": HiddenColumn(revealed_actor, hidden_actor),
+        "operation": HiddenColumn(revealed_operation, hidden_operation),
+    },
     "touched": {"key": HiddenColumn(revealed_key, hidden_key)},
 }
 """The columns that rows are found by and that are not stored as they are, by table."""
@@ -82,7 +110,12 @@ SEALED: Mapping[str, Mapping[str, SealedColumn]] = {
         "recent": _text("evidence.recent"),
     },
     "record": {"body": _bytes("record.body")},
-    "journal": {name: _bytes(f"journal.{name}") for name in ("payload", "salt")},
+    "journal": {
+        **{name: _bytes(f"journal.{name}") for name in ("payload", "salt")},
+        "digest": SealedColumn(
+            lambda seal, data, row: opened_digest(seal, data, row=row), lambda seal, data, row: sealed_digest(seal, data, row=row)
+        ),
+    },
 }
 """All columns that pass the seal, by table."""
 
@@ -96,13 +129,13 @@ _NAMED_BY: Mapping[str, tuple[str, ...]] = {
 }
 """The columns whose values name a row, by table, as they are stored."""
 
-_NAMED_AS_IT_IS = {"evidence": "id", "record": "key"}
+_NAMED_AS_IT_IS: Mapping[str, tuple[str, ...]] = {"evidence": ("id",), "record": ("kind", "key")}
 """The columns that name a row as they are, not as they are stored."""
 
 READABLE_HASHES: Mapping[str, frozenset[str]] = {
     "project": frozenset({"head_hash"}),
     "vector": frozenset({"checksum"}),
-    "journal": frozenset({"digest", "hash"}),
+    "journal": frozenset({"hash"}),
 }
 """The other columns of bytes: salted hashes, and the checksum of sealed bytes."""
 
@@ -112,11 +145,16 @@ def resealed(table: str, row: Row, before: Seal, after: Seal) -> Row:
     made = dict(row)
     for name, found_by in HIDDEN.get(table, {}).items():
         if row[name] is not None:
-            made[name] = found_by.hidden(after, found_by.revealed(before, row[name]))
+            revealed = found_by.revealed(before, row[name])
+            if found_by.hidden(before, revealed) != row[name]:  # what is damaged may be revealed as it is stored
+                raise CorruptStoreError(f"its {name} is damaged")
+            made[name] = found_by.hidden(after, revealed)
     for name, column in SEALED.get(table, {}).items():
         if row[name] is not None:
             opened = column.opened(before, row[name], _name(table, row, before))
             made[name] = column.sealed(after, opened, _name(table, made, after))
+    if table == "store" and row["key"] == RELEARN:
+        made["value"] = json.dumps([hidden_project(after, revealed_project(before, name)) for name in json.loads(row["value"])])
     if table == "vector":
         if vector_checksum(row["text_hash"], row["vector"]) != row["checksum"]:
             raise CorruptStoreError(f"vector {row['row']} is damaged")
@@ -125,6 +163,5 @@ def resealed(table: str, row: Row, before: Seal, after: Seal) -> Row:
 
 
 def _name(table: str, row: Row, seal: Seal) -> RowName:
-    as_it_is = _NAMED_AS_IT_IS.get(table)
-    values = row if as_it_is is None else {**row, as_it_is: HIDDEN[table][as_it_is].revealed(seal, row[as_it_is])}
-    return tuple(values[name] for name in _NAMED_BY[table])
+    as_they_are = {name: HIDDEN[table][name].revealed(seal, row[name]) for name in _NAMED_AS_IT_IS.get(table, ())}
+    return tuple({**row, **as_they_are}[name] for name in _NAMED_BY[table])

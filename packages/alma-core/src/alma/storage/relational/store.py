@@ -9,6 +9,7 @@ from typing import Any, Self
 from alma.errors import CorruptStoreError
 from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.copying import Copying, is_copy_of_another_state
+from alma.storage.relational.hidden_names import hidden_project, revealed_project
 from alma.storage.relational.project import SQLProject
 from alma.storage.relational.reembedding import NextVectors, drop_left_over
 from alma.storage.relational.seal import OpenSeal, Seal
@@ -46,18 +47,19 @@ class RelationalStore:
     def project_names(self) -> list[str]:
         """The projects that hold anything, by name."""
         with self._sessions.reading() as session:
-            return [name for (name,) in session.all("project_names")]
+            return sorted(revealed_project(self.seal, name) for (name,) in session.all("project_names"))
 
     def to_relearn(self) -> list[str]:
         """The projects whose evidence a former version stored by class of tasks."""
         with self._sessions.reading() as session:
-            return [str(name) for name in json.loads(dict(session.all("store_values")).get(RELEARN, "[]"))]
+            stored = json.loads(dict(session.all("store_values")).get(RELEARN, "[]"))
+            return [revealed_project(self.seal, name) for name in stored]
 
     def note_relearned(self, name: str) -> None:
         """Notes that the evidence of a project is by task now."""
         with self._sessions.transaction() as session:
             check_whole(session)
-            left = [one for one in self.to_relearn() if one != name]
+            left = [hidden_project(self.seal, one) for one in self.to_relearn() if one != name]
             if left:
                 session.run("store_put", {"key": RELEARN, "value": json.dumps(left)})
             else:

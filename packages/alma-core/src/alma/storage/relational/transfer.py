@@ -10,6 +10,7 @@ from typing import Any
 
 from alma.errors import CorruptStoreError
 from alma.protocols import StoredRow
+from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner
 from alma.storage.relational.logical import TABLES, View, passages_of
 from alma.storage.relational.rows import TEXT, Row, content_hash, passage_key, text_hash
 from alma.storage.relational.session import Session
@@ -57,7 +58,8 @@ class Snapshot:
     def _selection(self) -> Mapping[str, object]:
         """The partitions that are wanted, as the statements take them."""
         found = self.view.all("partitions", after=0)
-        wanted = [row["row"] for row in found if self._is_wanted(row["owner"], is_user=bool(row["is_user"]))]
+        owners = {row["row"]: (revealed_owner(self.view.seal, row["owner"]), bool(row["is_user"])) for row in found}
+        wanted = [row for row, (owner, is_user) in owners.items() if self._is_wanted(owner, is_user=is_user)]
         return {"is_of_all": int(self._is_whole), "partitions": json.dumps(wanted)}
 
     def head(self) -> tuple[int, str]:
@@ -67,12 +69,15 @@ class Snapshot:
 
     def counts(self) -> ExportedCounts:
         """Returns how much there is to read."""
-        row = self.view.one("export_counts", **self._selection(), left_out=json.dumps([LEASE, MAINTENANCE]))
+        row = self.view.one("export_counts", **self._selection(), left_out=json.dumps(self._left_out()))
         counts = ExportedCounts(**(row or {}))
         if self._is_whole:
             return counts
         own = {"records": sum(1 for _ in self.records()), "evidence": sum(1 for _ in self.evidence())}
         return counts.model_copy(update=own)
+
+    def _left_out(self) -> list[str]:
+        return [hidden_record_key(self.view.seal, kind) for kind in (LEASE, MAINTENANCE)]
 
     def records(self) -> Iterator[ExportedRecord]:
         """The small records by kind and stored key, but for what is of this store alone: who holds which episode, when maintenance ran."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma.journal import Change, entity
-from alma.storage.relational.hidden_ids import hidden_id, hidden_key, revealed_id
+from alma.storage.relational.hidden_ids import hidden_id, revealed_id
+from alma.storage.relational.hidden_names import hidden_key
 from alma.storage.relational.logical import TABLES, View
 from alma.storage.relational.readback import Redactions, changes_of, record_from
 from alma.text import shortened

@@ -15,7 +15,15 @@ from alma.protocols import Entry, Place
 from alma.storage.relational import readback
 from alma.storage.relational.applying import apply_changes, store_vectors
 from alma.storage.relational.evidence import EvidenceReader, put, recount
-from alma.storage.relational.hidden_ids import hidden_id, hidden_key, hidden_record_key
+from alma.storage.relational.hidden_ids import hidden_id
+from alma.storage.relational.hidden_names import (
+    hidden_actor,
+    hidden_key,
+    hidden_kind,
+    hidden_operation,
+    hidden_owner,
+    hidden_record_key,
+)
 from alma.storage.relational.logical import NO_USAGE, PASSAGE_TEXTS, TABLES, PartitionKey, View, passages_of
 from alma.storage.relational.lookups import Definitions, Lookups
 from alma.storage.relational.partitions import Partitions
@@ -32,7 +40,7 @@ from alma.storage.relational.rows import (
     passage_row,
     text_hash,
 )
-from alma.storage.relational.seal import Seal
+from alma.storage.relational.seal import Seal, sealed_digest
 from alma.storage.relational.session import NotUniqueError, Session
 from alma.storage.relational.text_index import TextIndex
 from alma.types.evidence import Evidence, StoredEvidence
@@ -125,8 +133,7 @@ class Write:
             self.session.run("record_update", {**columns, **self._record_key(kind, key, version)})
         else:
             try:
-                named = {"project": self.row, "kind": kind, "key": hidden_record_key(self.seal, key)}
-                self.session.insert("record_insert", {**named, **columns})
+                self.session.insert("record_insert", {**self._named(kind, key), **columns})
             except NotUniqueError as error:
                 raise self._other_version(kind, key, version) from error
         self.changes.append(Change("record", f"{kind}/{key}", before, after))
@@ -139,23 +146,24 @@ class Write:
         ((sealed, since),) = found
         before = {"version": version, "body": self._opened(sealed, kind, key), "updated_at": since}
         if before["body"] != body:
-            stored = hidden_record_key(self.seal, key)
-            given = {"project": self.row, "kind": kind, "key": stored, "version": version, "body": sealed, "updated_at": since}
-            self.session.insert("record_insert", given)  # the caller may go on with this write
+            given = {"version": version, "body": sealed, "updated_at": since}
+            self.session.insert("record_insert", {**self._named(kind, key), **given})  # the caller may go on with this write
             raise ConflictError(f"{kind} {key!r} was changed meanwhile: it is not what was read")
         self.changes.append(Change("record", f"{kind}/{key}", before, None))
 
     def _record(self, kind: str, key: str, version: int) -> Row:
         """The logical row of a small record of this version. `ConflictError` if there is none, or another."""
-        given = {"project": self.row, "kind": kind, "key": hidden_record_key(self.seal, key)}
-        found = next(self.session.all("record_by_key", given), None)
+        found = next(self.session.all("record_by_key", self._named(kind, key)), None)
         if found is None or found[0] != version:
             raise self._other_version(kind, key, version)
         return {"version": version, "body": self._opened(found[1], kind, key), "updated_at": found[2]}
 
     def _record_key(self, kind: str, key: str, version: int) -> Row:
-        stored = hidden_record_key(self.seal, key)
-        return {"of_project": self.row, "of_kind": kind, "of_key": stored, "of_version": version}
+        return {"of_version": version, **{f"of_{name}": value for name, value in self._named(kind, key).items()}}
+
+    def _named(self, kind: str, key: str) -> Row:
+        """The columns that a small record is found by."""
+        return {"project": self.row, "kind": hidden_record_key(self.seal, kind), "key": hidden_record_key(self.seal, key)}
 
     def _other_version(self, kind: str, key: str, version: int) -> ConflictError:
         stored, _ = self.stored.record(kind, [key])[key]
@@ -279,11 +287,12 @@ class Write:
         head = journal.record_hash(
             self.previous, project=self.project, seq=seq, at=at, actor=actor, operation=operation, digest=digest
         )
-        said = {"project": self.row, "seq": seq, "at": at, "actor": actor, "operation": operation}
+        names = {"actor": hidden_actor(self.seal, actor), "operation": hidden_operation(self.seal, operation)}
+        said = {"project": self.row, "seq": seq, "at": at, **names}
         kept = {
             "payload": self._sealed(payload, "journal.payload", seq),
             "salt": self._sealed(salt, "journal.salt", seq),
-            "digest": digest,
+            "digest": sealed_digest(self.seal, digest, row=(self.row, seq)),
             "hash": head,
         }
         self.session.run("journal_insert", {**said, **kept})
@@ -327,6 +336,7 @@ class Write:
             **row,
             "project": self.row,
             "partition": partition,
+            "agent": hidden_owner(self.seal, row["agent"]),
             "body": self._sealed(dump_body(row["body"]), "memory.body", row["id"]),
             "content_hash": self.seal.hide(bytes.fromhex(row["content_hash"]), place=CONTENT),
             "evidence": None if row["evidence"] is None else hidden_id(self.seal, row["evidence"]),
@@ -363,8 +373,8 @@ class Write:
         number = self.known.by_key.get(key) or self.new_partitions.get(key)
         if number is None:
             is_user, owner, kind = key
-            columns = {"project": self.row, "is_user": int(is_user), "owner": owner, "kind": kind}
-            number = self.session.insert("partition_insert", columns)
+            hidden = {"owner": hidden_owner(self.seal, owner), "kind": hidden_kind(self.seal, kind)}
+            number = self.session.insert("partition_insert", {"project": self.row, "is_user": int(is_user), **hidden})
             assert number is not None
             self.new_partitions[key] = number
             self.new_by_row[number] = Partition(number, *key)

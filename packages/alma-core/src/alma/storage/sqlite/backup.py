@@ -7,6 +7,7 @@ from pathlib import Path
 
 from alma import journal
 from alma.errors import CorruptStoreError, StorageError
+from alma.storage.relational.hidden_names import revealed_project
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.transfer import whole
@@ -17,7 +18,7 @@ from alma.types.stored import Copied, CopiedProject
 PAGES_AT_ONCE = 2_000
 """The number of pages that are copied between two reports of progress: 8 MB."""
 
-_PROJECTS = "SELECT row, name, head_seq FROM project ORDER BY name"
+_PROJECTS = "SELECT row, name, head_seq FROM project"
 
 
 def copy_database(database: Database, target: Path, *, seal: Seal, progress: Callable[[int, int], None] | None = None) -> Copied:
@@ -56,7 +57,8 @@ def _looked_at(target: Path, seal: Seal) -> Copied:
         projects = []
         with suppress(sqlite3.DatabaseError):  # a damaged store is copied as it is
             projects = copy.execute(_PROJECTS).fetchall()
-        return Copied(pages, [CopiedProject(name, seq, _content_hash(View(copy, row, seal))) for row, name, seq in projects])
+        named = sorted((revealed_project(seal, name), row, seq) for row, name, seq in projects)
+        return Copied(pages, [CopiedProject(name, seq, _content_hash(View(copy, row, seal))) for name, row, seq in named])
 
 
 def _content_hash(view: View) -> str | None:

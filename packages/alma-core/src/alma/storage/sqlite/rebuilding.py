@@ -15,7 +15,7 @@ from alma.storage.relational.applying import store_vector
 from alma.storage.relational.checks.expected import Expected, replay
 from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.checks.vectors import stored_vectors
-from alma.storage.relational.hidden_ids import hidden_key
+from alma.storage.relational.hidden_names import hidden_key, hidden_kind, hidden_owner, revealed_project
 from alma.storage.relational.logical import TABLES, PartitionKey, View
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.reembedding import dimensions_of
@@ -98,7 +98,8 @@ class _Rebuild:
                 self._mend(View(self.connection, row, self.seal), name, seq, head)
 
     def _projects(self) -> list[tuple[int, str, int, bytes]]:
-        return self.connection.execute(_PROJECTS).fetchall()
+        found = self.connection.execute(_PROJECTS).fetchall()
+        return [(row, revealed_project(self.seal, name), *end) for row, name, *end in found]
 
     def _faults(self) -> int:
         """The number of faults in all journals."""
@@ -183,7 +184,9 @@ class MadeAnew:
 
     def _partition(self, key: PartitionKey) -> int:
         if key not in self.partitions:
-            columns = {"project": self.view.project, **dict(zip(("is_user", "owner", "kind"), key, strict=True))}
+            is_user, owner, kind = key
+            hidden = {"owner": hidden_owner(self.view.seal, owner), "kind": hidden_kind(self.view.seal, kind)}
+            columns = {"project": self.view.project, "is_user": int(is_user), **hidden}
             self.partitions[key] = self.view.session.insert("partition_insert", columns) or 0
         return self.partitions[key]
 

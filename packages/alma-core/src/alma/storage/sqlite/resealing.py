@@ -16,6 +16,7 @@ from pathlib import Path
 from alma import folders, journal
 from alma.errors import ConfigurationError, CorruptStoreError, StorageError
 from alma.storage.encryption.envelope import ENCRYPTION, is_former, new_envelope, opened_seal, rewrapped
+from alma.storage.relational.hidden_names import revealed_project
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.resealing import resealed
 from alma.storage.relational.seal import OpenSeal, Seal
@@ -200,9 +201,9 @@ def _check_same(draft: Path, source: Connection, before: Seal, after: Seal) -> N
 
 def _contents(connection: Connection, seal: Seal) -> Iterator[tuple[object, ...]]:
     """Returns what identifies the content of each project, read from its rows."""
-    for row, *of_project in connection.execute(_PROJECTS).fetchall():
+    for row, name, *end in connection.execute(_PROJECTS).fetchall():
         rows = ((stored.table, stored.key, whole(stored)) for stored in read_rows(View(connection, row, seal)))
-        yield row, *of_project, journal.content_hash(rows)
+        yield row, revealed_project(seal, name), *end, journal.content_hash(rows)
 
 
 def _drop_snapshots(folder: Path, store_id: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from alma import journal
 from alma.errors import CorruptStoreError
 from alma.journal import BrokenChainError, Change, JournalRecord, ReplayError, State, entity
+from alma.storage.relational.hidden_names import hidden_operation, revealed_actor, revealed_operation
 from alma.storage.relational.logical import PartitionKey, View
 from alma.storage.relational.readback import Redactions, record_from
 from alma.storage.relational.rows import PLACES
@@ -66,9 +67,10 @@ def _record(values: Sequence[Any], view: View, name: str, report: Report) -> Jou
     try:
         return record_from(values, view, name)
     except CorruptStoreError as error:
-        _, seq, at, actor, operation, _, _, digest, head = values
+        _, seq, at, actor, stored, _, _, digest, head = values
         report(f"journal record {seq}", str(error))
-        return JournalRecord(name, seq, at, actor, operation, b"", b"", digest, head)
+        operation = revealed_operation(view.seal, stored)
+        return JournalRecord(name, seq, at, revealed_actor(view.seal, actor), operation, b"", b"", digest, head)
 
 
 def _check_link(found: Expected, record: JournalRecord, report: Report) -> None:
@@ -83,7 +85,7 @@ def _check_link(found: Expected, record: JournalRecord, report: Report) -> None:
 def _redactions(view: View) -> Redactions:
     """Returns what purge records keep of the records that they erased. One that cannot be read is found with its own record."""
     kept: Redactions = {}
-    given = {"project": view.project, "operation": journal.PURGE}
+    given = {"project": view.project, "operation": hidden_operation(view.seal, journal.PURGE)}
     for _, *values in list(view.session.all("journal_operation", given)):
         with suppress(ValueError, TypeError, LookupError, RecursionError):
             payload = record_from(values, view, "").payload
