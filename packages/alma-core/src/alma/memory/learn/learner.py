@@ -140,7 +140,7 @@ class Learner:
         kept = self.write.stored.find([outcome.id])[outcome.id]
         self.write.replace(outcome, passages, vectors, evidence=kept.evidence)
         if not needs_quarantine(outcome):
-            take_out(self.write, outcome.id)
+            take_out(self.write, outcome.id, at=self.at)
         elif not kept.is_archived:
             put_in(self.write, outcome, at=self.at)
         self._has_observed = True
