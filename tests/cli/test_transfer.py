@@ -163,3 +163,16 @@ def test_agent_runs_of_traces_are_recorded_once(project: Any, folder: Path) -> N
 
     assert first.out == "Recorded 1 runs with 0 steps; 0 were known, 0 spans are of no run\n"
     assert (again.json["episode_ids"], again.json["known"]) == ([], 1)
+
+
+def test_the_export_of_a_clone_is_merged(shop) -> None:
+    shop("export", "x.jsonl")
+    shop("init", "--config", "other/.alma/config.yaml", "--embedder", "hash")
+    shop("import", "x.jsonl", "--config", "other/.alma/config.yaml")
+    (fact,) = shop("list", "--kind", "domain_knowledge", "--json").json["memories"]
+    shop("forget", fact["id"], "--yes")
+    shop("export", "x.jsonl", "--force")
+    told = shop("import", "x.jsonl", "--merge", "--config", "other/.alma/config.yaml").out
+    assert "changed 1, deleted 0" in told
+    assert "Tokens" not in shop("list", "--config", "other/.alma/config.yaml").out
+    assert "give one of them" in shop("import", "x.jsonl", "--merge", "--skip", code=2).err

@@ -10,7 +10,7 @@ import typer
 
 from alma.errors import ConfigurationError
 from alma.text import shortened
-from alma_agents import installing
+from alma_agents import installing, spool
 from alma_agents.trust import trust
 from alma_cli.options import ConfigOption, JsonOption, config_path
 from alma_cli.output import print_json, printable, tell
@@ -54,7 +54,8 @@ def install(
     trust(base / ".alma" / "config.yaml")
     if holdout is not None:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (state / "settings.json").write_text(plain_json.dumps({"holdout": holdout}), encoding="utf-8")
+        with spool.replaced(str(state / "settings.json")) as file:
+            file.write(plain_json.dumps({"holdout": holdout}))
     tell(f"{host}: restart it, and review its hooks where it asks for that\n")
 
 

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from alma_agents import index, spool
@@ -19,6 +20,7 @@ _LONGEST_INPUT = 32 * 1024 * 1024
 _MOST_WARNINGS = 2
 """Warnings at the start of a session, for hosts that take none before a call."""
 _STALE = 12 * 3600
+_LARGEST_SETTINGS = 100_000
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -74,7 +76,7 @@ def answered(payload: Any, host: str = "", name: str = "") -> str:
     if event is None:
         return ""
     folder = spool.folder_for(event.cwd)
-    if not folder or spool.is_sealed(folder):
+    if not folder or not spool.is_own(folder) or spool.is_sealed(folder):
         return ""
     if event.kind in (TOOL, PROMPT, START):
         spool.append(folder, event.session, {"host": event.host, "name": event.name, "payload": payload})
@@ -93,9 +95,8 @@ def answered(payload: Any, host: str = "", name: str = "") -> str:
 
 
 def _fired(folder: str, host: str) -> None:
-    path = os.path.join(folder, f"fired-{host}")
-    with open(path, "a", encoding="utf-8"):
-        os.utime(path)
+    with suppress(OSError):  # it only serves `alma doctor`
+        spool.touch(os.path.join(folder, f"fired-{host}"))
 
 
 def is_held_out(session: str, share: float) -> bool:
@@ -106,8 +107,7 @@ def is_held_out(session: str, share: float) -> bool:
 def holdout_of(folder: str) -> float:
     """Returns the share of sessions in which nothing is shown, 0 unless `alma install --holdout` set one."""
     try:
-        with open(os.path.join(folder, "settings.json"), encoding="utf-8") as file:
-            share = json.load(file).get("holdout", 0.0)
+        share = json.loads(spool.small_text(os.path.join(folder, "settings.json"), _LARGEST_SETTINGS) or "{}").get("holdout", 0.0)
         return min(max(float(share), 0.0), 1.0)
     except (OSError, ValueError, TypeError, AttributeError):
         return 0.0
@@ -196,8 +196,7 @@ def _finish(folder: str, event: Event) -> None:
 
 def _is_old(folder: str) -> bool:
     """Returns True when some spool has not been written for half a day: its session ended without saying so."""
-    with os.scandir(os.path.join(folder, "spool")) as files:
-        return any(time.time() - file.stat().st_mtime > _STALE for file in files)
+    return any(time.time() - os.stat(path).st_mtime > _STALE for path in spool.spools(folder))
 
 
 def _start_learner(folder: str) -> None:

@@ -8,10 +8,13 @@ import secrets
 from typing import Any
 
 from alma_agents.signatures import is_specific, nearness, words_of
+from alma_agents.spool import replaced, small_text
 
 NEAR_ENOUGH = 0.62
 _MARGIN = 0.06
 _MOST_BYTES = 480
+_LARGEST = 32 * 1024 * 1024
+"""A larger index is none: a repository may bring a file of that name and any size."""
 
 
 def path_in(folder: str, project: str = "") -> str:
@@ -23,8 +26,7 @@ def path_in(folder: str, project: str = "") -> str:
 def load(folder: str, project: str = "") -> dict[str, Any]:
     """Returns the index; an empty one if it is missing, damaged, or was not written by this user: a repository may bring a file of that name."""
     try:
-        with open(path_in(folder, project), encoding="utf-8") as file:
-            seal, body = file.readline().strip(), file.read()
+        seal, _, body = (small_text(path_in(folder, project), _LARGEST) or "").partition("\n")
         value = json.loads(body) if hmac.compare_digest(seal, _seal(folder, project, body, may_make_key=False)) else {}
     except (OSError, ValueError, TypeError):
         return {}
@@ -63,13 +65,9 @@ def _key(may_make: bool) -> bytes:
 
 def save(folder: str, content: dict[str, Any], project: str = "") -> None:
     """Replaces the index atomically."""
-    path = path_in(folder, project)
-    draft = f"{path}.{os.getpid()}.new"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+    with replaced(path_in(folder, project)) as file:
         body = json.dumps({"version": 1, **content})
         file.write(f"{_seal(folder, project, body, may_make_key=True)}\n{body}")
-    os.replace(draft, path)
 
 
 def fix_for(content: dict[str, Any], error: str, command: str) -> dict[str, Any] | None:

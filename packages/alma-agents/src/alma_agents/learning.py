@@ -1,6 +1,5 @@
 """From spools and transcripts to the store, and from the store to the index of the hooks."""
 
-import glob
 import logging
 import os
 import time
@@ -66,6 +65,8 @@ def learn_spools(folder: str) -> int:
     """
     count = 0
     tried: set[str] = set()
+    if not spool.is_own(folder):
+        return count
     while True:
         with spool.only_learner(folder) as is_alone:
             if not is_alone:
@@ -116,7 +117,7 @@ def _stem(path: str) -> str:
 
 def _over(folder: str) -> list[str]:
     """Returns the spools of sessions that are over."""
-    return [path for path in sorted(glob.glob(os.path.join(glob.escape(folder), "spool", "*"))) if _is_over(path)]
+    return [path for path in spool.spools(folder) if _is_over(path)]
 
 
 def _is_over(path: str) -> bool:
@@ -161,7 +162,7 @@ def _event(record: dict[str, Any]) -> Event | None:
 
 def rebuild(alma: ALMA, folder: str, project: str = "") -> None:
     """Writes the index of the hooks anew: fixes that worked, and what to say at a session's start."""
-    if spool.is_sealed(folder):
+    if not spool.is_own(folder) or spool.is_sealed(folder):
         return
     os.makedirs(folder, mode=0o700, exist_ok=True)
     outcomes = [

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 try:
     import fcntl
@@ -15,6 +15,11 @@ except ImportError:  # Windows: appends are still whole, only taking is not guar
     fcntl = None  # type: ignore[assignment]
 
 _LONGEST = 4_000
+_LARGEST_CONFIG = 1_000_000
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""A repository may bring a link or a pipe under any name: neither is followed nor waited for."""
+
+_SPOOL = re.compile(r"[0-9a-f]{32}\.jsonl(\.[0-9]+\.taking)?")
 _ENCRYPTION = re.compile(r"^[^#\n]*\bencryption[\"']?\s*:", re.MULTILINE)
 
 
@@ -35,10 +40,51 @@ def folder_for(cwd: str) -> str:
 def is_sealed(folder: str) -> bool:
     """Returns True beside an encrypted memory, or one whose configuration cannot be read: nothing may then be kept in plain text."""
     try:
-        with open(os.path.join(os.path.dirname(folder), "config.yaml"), encoding="utf-8") as file:
-            return _ENCRYPTION.search(file.read()) is not None
+        text = small_text(os.path.join(os.path.dirname(folder), "config.yaml"), _LARGEST_CONFIG)
+        return text is None or _ENCRYPTION.search(text) is not None
     except (OSError, ValueError):
         return True
+
+
+def small_text(path: str, most: int) -> str | None:
+    """Returns the text of a file of at most `most` bytes, `None` for a larger one. `OSError` for a link, `ValueError` for no UTF-8."""
+    with os.fdopen(os.open(path, os.O_RDONLY | _NO_LINK), "rb") as file:
+        data = file.read(most + 1) if os.fstat(file.fileno()).st_size <= most else b"x" * (most + 1)
+    return None if len(data) > most else data.decode("utf-8")
+
+
+def touch(path: str) -> None:
+    """Makes a file, or notes the time at it. `OSError` for a link."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | _NO_LINK, 0o600)
+    try:
+        os.utime(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def replaced(path: str) -> Iterator[IO[str]]:
+    """Yields a new file, its owner's alone, that takes the place of what is at a path when the block ends. No link is followed."""
+    draft = f"{path}.{os.getpid()}.new"
+    if os.path.lexists(draft):
+        os.unlink(draft)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        yield file
+    os.replace(draft, path)
+
+
+def is_own(folder: str) -> bool:
+    """Returns False for a folder of hooks that leads elsewhere: what lies there is not ALMA's to take."""
+    return not os.path.islink(folder) and not os.path.islink(os.path.join(folder, "spool"))
+
+
+def spools(folder: str) -> list[str]:
+    """Returns the files of sessions, and nothing else that may lie beside them."""
+    place = os.path.join(folder, "spool")
+    if not is_own(folder) or not os.path.isdir(place):
+        return []
+    with os.scandir(place) as found:
+        return sorted(each.path for each in found if _SPOOL.fullmatch(each.name) and each.is_file(follow_symlinks=False))
 
 
 def root_of(cwd: str) -> str:
@@ -63,7 +109,7 @@ def append(folder: str, session: str, record: dict[str, Any]) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     line = json.dumps({"at": time.time(), **_cut(record)}).encode() + b"\n"
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_LINK, 0o600)
         try:
             if fcntl is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -141,7 +187,7 @@ def taken(path: str) -> Iterator[list[dict[str, Any]]]:
 def only_learner(folder: str) -> Iterator[bool]:
     """Yields True while this process is the only learner of a folder, False if another is at work."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    descriptor = os.open(os.path.join(folder, "learner.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(os.path.join(folder, "learner.lock"), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
     try:
         if fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

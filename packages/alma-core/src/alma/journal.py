@@ -197,7 +197,7 @@ def redaction(seq: int, changes: Iterable[Change]) -> Change:
 def tombstones(keys: Iterable[str], salt: bytes) -> Change:
     """Returns what a purge record keeps of the keys that it erased. It can be checked whether a given key was purged, but the keys cannot
     be listed."""
-    return Change(PURGE, "tombstones", None, {"salt": salt.hex(), "digests": [_tombstone(key, salt) for key in keys]})
+    return Change(PURGE, "tombstones", None, {"salt": salt.hex(), "digests": [tombstone(key, salt) for key in keys]})
 
 
 def passages_removed(count: int) -> Change:
@@ -216,14 +216,18 @@ def _is_count(change: Change) -> bool:
 
 def entombed(key: str, changes: Iterable[Change]) -> bool:
     """Returns True when these changes of a purge record contain the key as purged."""
-    return any(
-        _tombstone(key, bytes.fromhex(change.after["salt"])) in change.after["digests"]
-        for change in changes
-        if change.table == PURGE and change.key.startswith("tombstones") and change.after is not None
-    )
+    return any(tombstone(key, bytes.fromhex(after["salt"])) in after["digests"] for after in stated_tombstones(changes))
 
 
-def _tombstone(key: str, salt: bytes) -> str:
+def stated_tombstones(changes: Iterable[Change]) -> Iterator[RowValues]:
+    """Yields the salt and the digests of the keys that these changes contain as purged."""
+    for change in changes:
+        if change.table == PURGE and change.key.startswith("tombstones") and change.after is not None:
+            yield change.after
+
+
+def tombstone(key: str, salt: bytes) -> str:
+    """Returns the digest that stands for a purged key."""
     return hashlib.sha256(salt + key.encode()).hexdigest()
 
 

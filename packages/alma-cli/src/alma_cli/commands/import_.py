@@ -34,6 +34,9 @@ def import_(
     skip: Annotated[
         bool, typer.Option("--skip", help="Leave out what is there already, instead of refusing the whole file.")
     ] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Merge the export of a clone: of what both have, the newer version stays.")
+    ] = False,
     origin: Annotated[Origin | None, typer.Option("--from", help="Read a SQLite database of this program instead.")] = None,
     project: Annotated[str | None, typer.Option("--project", help="With --from: the project in the file to read.")] = None,
     into: Annotated[
@@ -52,20 +55,25 @@ def import_(
     Examples:
       alma import backup.jsonl
       alma import backup.jsonl --skip --json
+      alma import clone.jsonl --merge
       alma import - < backup.jsonl
       alma import --from alma-memory old/.alma/alma.db --dry-run
       alma import --from alma-memory old/.alma/alma.db --project blog --into my-blog
     """
     if origin is not None:
-        if skip or file == "-":
-            raise typer.BadParameter("--from reads a file, and always leaves out what is there already: no --skip, no -")
+        if skip or merge or file == "-":
+            raise typer.BadParameter(
+                "--from reads a file, and always leaves out what is there already: no --skip, no --merge, no -"
+            )
         _migrate(file, config, project=project, into=into, judge=judge or Judge.IMPORTED, dry_run=dry_run, json=json)
         return
     if dry_run or project or into or judge:
         raise typer.BadParameter(
             "--project, --into, --verdict-source and --dry-run need --from; an export is stored whole or not at all"
         )
-    report = _imported(file, config, skip=skip, json=json)
+    if skip and merge:
+        raise typer.BadParameter("--skip leaves out what --merge would compare: give one of them")
+    report = _imported(file, config, on_conflict="merge" if merge else "skip" if skip else "error", json=json)
     if json:
         print_json({"file": file, **report.model_dump(mode="json")})
         return
@@ -74,15 +82,20 @@ def import_(
     rest = (
         f"; {left.memories:,} memories and {left.records:,} records were there already" if left.memories or left.records else ""
     )
-    console().print(printable(told + rest), soft_wrap=True)
+    merged = (
+        f"; changed {len(report.changed):,}, deleted {len(report.deleted):,} that the file says were purged"
+        if report.changed or report.deleted
+        else ""
+    )
+    console().print(printable(told + rest + merged), soft_wrap=True)
 
 
-def _imported(file: str, config: Path | None, *, skip: bool, json: bool) -> "ImportReport":
+def _imported(file: str, config: Path | None, *, on_conflict: str, json: bool) -> "ImportReport":
     from alma import ALMA
 
     source = sys.stdin.buffer if file == "-" else Path(file)
     with ALMA.from_config(config_path(config)) as alma, bar("Importing", is_hidden=json) as progress:
-        return alma.import_from(source, on_conflict="skip" if skip else "error", progress=progress)
+        return alma.import_from(source, on_conflict=on_conflict, progress=progress)
 
 
 def _migrate(

@@ -222,8 +222,9 @@ class Admin:
         """Stores the content of an export in this project, in one transaction, after checking the whole file.
 
         `ValidationError` names the line of a file that is torn, foreign or unsound, and nothing is stored. Content that exists already is
-        a `ConflictError`, or skipped with `on_conflict="skip"`. Evidence that both have is pooled: each outcome counts once, in whatever
-        order the exports of clones are imported. `progress` is called with the number of steps done and their total.
+        a `ConflictError`, skipped with `on_conflict="skip"`, or with "merge" compared: the newer version stays, and what one side purged
+        goes, so the exports of clones result in the same content in any order. Evidence that both have is pooled: each outcome counts
+        once. `progress` is called with the number of steps done and their total.
         """
         return importing.import_from(self._room, source, on_conflict=on_conflict, progress=progress)
 

@@ -46,14 +46,14 @@ def put_in(write: Write, memory: Memory, *, at: int) -> None:
     write.put_record(QUARANTINE, memory.id, {"reason": memory.metadata[FLAGGED]}, version=0)
 
 
-def take_out(write: Write, memory_id: str) -> bool:
-    """Brings a memory back into every search. Whether it was in quarantine."""
+def take_out(write: Write, memory_id: str, *, at: int) -> bool:
+    """Brings a memory back into every search, as changed at `at`: else a merge with a clone would put it back. Whether it was in quarantine."""
     version, body = write.stored.record(QUARANTINE, [memory_id])[memory_id]
     if not version:
         return False
     write.drop_record(QUARANTINE, memory_id, body, version=version)
     if memory_id in write.stored.find([memory_id]):
-        write.change_memory(memory_id, archived_at=None)
+        write.change_memory(memory_id, archived_at=None, updated_at=at)
     return True
 
 
@@ -62,14 +62,14 @@ def may_release(memory: Memory) -> bool:
     return isinstance(memory, Outcome) and bool(memory.metadata.get(FLAGGED)) and not needs_quarantine(memory)
 
 
-def release_corroborated(write: Write, judged: Outcome, evidence: Iterable[str]) -> None:
+def release_corroborated(write: Write, judged: Outcome, evidence: Iterable[str], *, at: int) -> None:
     """Lets out the attempts, of the evidence of these ids, whose word a judged outcome confirms."""
     rows = [row for each in evidence for row in write.learned.outcomes(each, newest=MOST_RELEASED)]
     found = write.stored.memories(rows).values()
     doubtful = write.stored.record(QUARANTINE, [memory.id for memory in found])
     for memory in found:
         if doubtful[memory.id][0] and isinstance(memory, Outcome) and _confirms(judged, memory):
-            take_out(write, memory.id)
+            take_out(write, memory.id, at=at)
 
 
 def _confirms(judged: Outcome, doubtful: Outcome) -> bool:
@@ -102,5 +102,6 @@ def quarantined(room: Room, *, limit: object) -> list[AnyMemory]:
 def release(room: Room, *, memory_ids: object) -> list[str]:
     """Lets memories out of quarantine, and returns the ids of those that were in it."""
     ids: Sequence[str] = args.checked_ids(memory_ids, "memory_ids")
-    with room.project.write(actor="", operation="release_quarantined", at=room.now()) as write:
-        return [memory_id for memory_id in ids if take_out(write, memory_id)]
+    at = room.now()
+    with room.project.write(actor="", operation="release_quarantined", at=at) as write:
+        return [memory_id for memory_id in ids if take_out(write, memory_id, at=at)]

@@ -89,7 +89,7 @@ class JournalWrites(Protocol):
         """Applies changes to logical rows, each at most once, and updates full text, vectors and index changes with them.
 
         Each new embedded text needs its float16 vector in `vectors`; a strategy that is tried again should have it there. `ConflictError` if a
-        row is not what its change expects.
+        row is not what its change expects. Changes of the table `PURGE` change no row: they note what another project purged.
         """
 
 

@@ -16,6 +16,7 @@ Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Credit = Annotated[float, Field(ge=0, le=2**53, allow_inf_nan=False)]
 Key = Annotated[str, Field(min_length=1, max_length=1000)]
+Digest = Annotated[str, Field(pattern=r"^([0-9a-f]{2}){1,64}$")]
 
 
 class _Line(BaseModel):
@@ -131,6 +132,14 @@ class ExportedEvidence(_Line):
     task: str | None
 
 
+class ExportedPurge(_Line):
+    """Digests of what was purged. It can be checked whether a given key was purged, but the keys cannot be listed."""
+
+    type: Literal["purge"] = "purge"
+    salt: Digest
+    digests: tuple[Digest, ...]
+
+
 class ExportEnd(_Line):
     """Last line: the number of lines before it, and the SHA-256 of their bytes, line ends included."""
 
@@ -139,7 +148,9 @@ class ExportEnd(_Line):
     sha256: str
 
 
-ExportedLine = Annotated[ExportedMemory | ExportedRecord | ExportedEvidence | ExportEnd, Field(discriminator="type")]
+ExportedLine = Annotated[
+    ExportedMemory | ExportedRecord | ExportedEvidence | ExportedPurge | ExportEnd, Field(discriminator="type")
+]
 """Any line but the first."""
 
 
@@ -152,8 +163,14 @@ class ExportReport(_Line):
 
 
 class ImportReport(_Line):
-    """Result of an import: what was stored, and what was skipped because it was there already."""
+    """Result of an import: what was stored, and what was skipped because it was there already.
+
+    A merge also lists the memories that it changed, and those that it deleted because they were purged where the file comes from.
+    The journal still has these until they are purged here, too.
+    """
 
     project: str
     stored: ExportedCounts
     skipped: ExportedCounts
+    changed: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()

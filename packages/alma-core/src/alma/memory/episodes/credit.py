@@ -1,10 +1,11 @@
 """Credits the outcome of an attempt to the memories that were used in it, a share to each."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from alma.memory.episodes import usage
 from alma.protocols import Lookups
-from alma.types.episodes import EpisodeRecord
+from alma.types.episodes import EpisodeRecord, EpisodeStatus
 from alma.types.kinds import Verdict
 from alma.types.reports import UsageReport
 
@@ -48,6 +49,17 @@ def _credit(record: EpisodeRecord | None) -> Mapping[str, Counts]:
         return {}
     each = share(len(record.credited))
     return {memory_id: {"credited_successes": worth * each, "credited_trials": each} for memory_id in record.credited}
+
+
+def counts_of(opening: Mapping[str, Any], ending: Mapping[str, Any]) -> Mapping[str, Counts]:
+    """Returns what an episode added to the counts of each memory, given its beginning and its ending as they are stored."""
+    if ending.get("status") != EpisodeStatus.ENDED or ending.get("used") is None:
+        return {}
+    credited, used = ending["credited"], {*ending["used"]}
+    ignored = [memory_id for memory_id, *_ in opening["shown"] if memory_id not in used]
+    worth = _WORTH.get(Verdict(ending["outcome"]))
+    each = {} if worth is None else {"credited_successes": worth * share(len(credited)), "credited_trials": share(len(credited))}
+    return {**{memory_id: {"ignored": 1} for memory_id in ignored}, **{memory_id: {"used": 1, **each} for memory_id in credited}}
 
 
 def _difference(earlier: Counts, later: Counts) -> Counts:

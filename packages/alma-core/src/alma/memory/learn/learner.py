@@ -98,7 +98,7 @@ class Learner:
                 judged.model_copy(update={"verdict_source": source}) for source in (VerdictSource.CALLER, VerdictSource.AGENT)
             )
             evidence = [blank_evidence(judged, place_of(each, task, is_step=is_step), task).id for each in said_by]
-            release_corroborated(self.write, judged, evidence)
+            release_corroborated(self.write, judged, evidence, at=self.at)
 
     def _observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes], is_step: bool) -> str:
         """Counts an outcome of a task, and returns the id of the evidence that it belongs to."""
@@ -150,7 +150,7 @@ class Learner:
         kept = self.write.stored.find([outcome.id])[outcome.id]
         self.write.replace(outcome, passages, vectors, evidence=kept.evidence)
         if not needs_quarantine(outcome):
-            take_out(self.write, outcome.id)
+            take_out(self.write, outcome.id, at=self.at)
             self._release_others(outcome, _task(passages), is_step=is_of_steps(kept.evidence or ""))
         elif not kept.is_archived:
             put_in(self.write, outcome, at=self.at)

@@ -92,6 +92,8 @@ def _exported(
                 on_progress(done, counts.memories)
         for evidence in stored.evidence():
             lines.put(evidence)
+        for purge in stored.purged():
+            lines.put(purge)
         digest = lines.digest.hexdigest()
         lines.put(ExportEnd(lines=lines.count, sha256=digest))
     return ExportReport(counts=counts, size=lines.size, sha256=digest)

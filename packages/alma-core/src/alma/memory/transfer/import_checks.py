@@ -29,6 +29,7 @@ from alma.types.exported import (
     ExportedLine,
     ExportedMemory,
     ExportedPassage,
+    ExportedPurge,
     ExportedRecord,
     ExportEnd,
     ExportHeader,
@@ -39,7 +40,9 @@ from alma.types.passages import Passage
 
 LONGEST_LINE = 256 * 1024 * 1024
 
-_LINE: TypeAdapter[ExportedMemory | ExportedRecord | ExportedEvidence | ExportEnd] = TypeAdapter(ExportedLine)
+AnyLine = ExportedMemory | ExportedRecord | ExportedEvidence | ExportedPurge | ExportEnd
+
+_LINE: TypeAdapter[AnyLine] = TypeAdapter(ExportedLine)
 
 
 @dataclass(slots=True)
@@ -52,6 +55,7 @@ class Contents:
     records: set[tuple[str, str]] = field(default_factory=set)
     evidence: set[str] = field(default_factory=set)
     links: Links = field(default_factory=Links)
+    purged: list[ExportedPurge] = field(default_factory=list)
     archived: int = 0
     sha256: str = ""
 
@@ -73,7 +77,7 @@ def lines_of(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         yield number, line
 
 
-def line_from(number: int, line: bytes) -> ExportedMemory | ExportedRecord | ExportedEvidence | ExportEnd:
+def line_from(number: int, line: bytes) -> AnyLine:
     """Parses a line."""
     try:
         return _LINE.validate_json(line)
@@ -144,8 +148,10 @@ def _check_end(contents: Contents, end: ExportEnd, number: int, digest: str) -> 
     contents.sha256 = digest
 
 
-def _take(contents: Contents, line: ExportedMemory | ExportedRecord | ExportedEvidence) -> None:
+def _take(contents: Contents, line: ExportedMemory | ExportedRecord | ExportedEvidence | ExportedPurge) -> None:
     match line:
+        case ExportedPurge():
+            contents.purged.append(line)
         case ExportedMemory():
             _distinct(line.id, contents.memories, f"memory {quoted(line.id)}")
             contents.archived += line.archived_at is not None

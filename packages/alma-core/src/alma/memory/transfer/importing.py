@@ -15,11 +15,13 @@ from typing import BinaryIO, cast
 from alma.errors import ConflictError, ValidationError
 from alma.files import checked_path, opened_file
 from alma.memory import arguments as args
+from alma.memory.episodes.records import LEASE
 from alma.memory.progress import with_progress
 from alma.memory.room import Room
 from alma.memory.transfer.export import REPORT_EVERY, Progress, Target
 from alma.memory.transfer.export_links import Links, with_rules_at_hand
 from alma.memory.transfer.import_checks import Contents, checked_file, decoded_vector, line_from, lines_of
+from alma.memory.transfer.merging import Merge, planned
 from alma.memory.transfer.redacted_export import redacted_export
 from alma.memory.transfer.shared_evidence import Shared, pool, shared_evidence
 from alma.protocols import NextWrite, Write
@@ -27,7 +29,15 @@ from alma.storage.relational.transfer import changes_for
 from alma.text import matched_text, quoted, shortened
 from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS, stored_type
-from alma.types.exported import ExportedCounts, ExportedEvidence, ExportedMemory, ExportedRecord, ExportEnd, ImportReport
+from alma.types.exported import (
+    ExportedCounts,
+    ExportedEvidence,
+    ExportedMemory,
+    ExportedPurge,
+    ExportedRecord,
+    ExportEnd,
+    ImportReport,
+)
 from alma.types.identity import to_micros
 
 EMBEDDED_AT_ONCE = 512
@@ -38,7 +48,7 @@ Line = ExportedMemory | ExportedRecord | ExportedEvidence
 
 NAMED_CONFLICTS = 5
 LONGEST_CONFLICT = 200
-CHOICES = ("error", "skip")
+CHOICES = ("error", "skip", "merge")
 
 
 @dataclass(slots=True)
@@ -48,11 +58,14 @@ class Present:
     memories: set[str] = field(default_factory=set)
     records: set[tuple[str, str]] = field(default_factory=set)
     shared: Shared = field(default_factory=Shared)
+    merge: Merge = field(default_factory=Merge)
     grown: list[Change] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
 
     def fitted(self, line: Line, links: Links) -> Line:
         """Returns the line as it is stored: without references to skipped lines."""
+        if isinstance(line, ExportedMemory):
+            return self.merge.usages.get(line.id, line)
         if isinstance(line, ExportedEvidence):
             return with_rules_at_hand(line, lambda rule: rule in links.memories and rule not in self.memories)
         return line
@@ -67,29 +80,40 @@ class Present:
             case ExportedEvidence():
                 return self.shared.holds_back(line.id)
 
+    def takes_words_of(self, line: ExportedMemory) -> bool:
+        """Returns whether the passages of a line are stored: it is new, or newer than what is here."""
+        return not self.has(line) or line.id in self.merge.said
+
 
 def import_from(room: Room, source: Target, *, on_conflict: str = "error", progress: Progress | None = None) -> ImportReport:
     """Stores everything in a file in this project: all of it, or nothing."""
     args.checked_choice(on_conflict, "on_conflict", CHOICES)
-    return with_progress(progress, lambda on_progress: _imported(room, source, on_progress, is_strict=on_conflict == "error"))
+    return with_progress(progress, lambda on_progress: _imported(room, source, on_progress, on_conflict))
 
 
-def _imported(room: Room, source: Target, on_progress: Progress | None, *, is_strict: bool) -> ImportReport:
+def _imported(room: Room, source: Target, on_progress: Progress | None, on_conflict: str) -> ImportReport:
     with _opened(source) as given, room.store.spool() as spool, room.store.spool() as clean:
         file = redacted_export(given, room.store.redaction, clean) if room.store.redaction.given != "off" else given
         try:
             contents = checked_file(file)
         except ValidationError as error:
             raise ValidationError(f"{_name(source)} cannot be imported: {error}; nothing was stored") from error
-        present = _present(room, file, contents)
-        if present.conflicts and is_strict:
+        present = _present(room, file, contents, is_merge=on_conflict == "merge")
+        if present.conflicts and on_conflict == "error":
             raise _conflict(room, present.conflicts)
         steps = Steps(on_progress, 2 * len(contents.memories) - len(present.memories))
         vectors = Vectors(spool, 2 * room.store.texts.fingerprint.dimension)
         embed(room, file, contents, present, vectors, steps)
         stored = _store(room, file, contents, present, vectors, steps)
     skipped = {name: count - getattr(stored, name) for name, count in contents.counts}
-    return ImportReport(project=contents.header.project, stored=stored, skipped=ExportedCounts(**skipped))
+    merge = present.merge
+    return ImportReport(
+        project=contents.header.project,
+        stored=stored,
+        skipped=ExportedCounts(**skipped),
+        changed=tuple(sorted(merge.changed)),
+        deleted=tuple(sorted(merge.deleted)),
+    )
 
 
 @dataclass(slots=True)
@@ -138,31 +162,35 @@ def _lines(file: BinaryIO) -> Iterator[Line]:
     for number, data in lines_of(file):
         if number > 1:
             line = line_from(number, data)
-            if not isinstance(line, ExportEnd):
+            if not isinstance(line, ExportedPurge | ExportEnd):
                 yield line
 
 
-def _present(room: Room, file: BinaryIO, contents: Contents) -> Present:
+def _present(room: Room, file: BinaryIO, contents: Contents, *, is_merge: bool) -> Present:
     present = Present()
-    if room.project.head() == 0:
+    if room.project.head() == 0 and not (is_merge and contents.purged):
         return present
     for memory_id in room.project.find(sorted(contents.memories)):
         present.memories.add(memory_id)
         present.conflicts.append(f"memory {memory_id}")
-    present.shared = shared_evidence(room, contents.links, present.memories)
+    if is_merge:
+        present.merge = planned(room, lambda: _lines(file), contents.purged)
+    present.shared = shared_evidence(room, contents.links, present.memories, present.merge)
+    present.memories |= present.merge.dead_memories & contents.memories
+    present.records |= present.merge.dead_records & contents.records
     present.memories |= present.shared.lost
     for line in _lines(file):
         if isinstance(line, ExportedRecord):
-            _look_at_record(room, line, present)
+            _look_at_record(room, line, present, is_merge=is_merge)
     return present
 
 
-def _look_at_record(room: Room, line: ExportedRecord, present: Present) -> None:
+def _look_at_record(room: Room, line: ExportedRecord, present: Present, *, is_merge: bool) -> None:
     version, body = room.project.record(line.kind, [line.key])[line.key]
     if not version:
         return
     present.records.add((line.kind, line.key))
-    if body == line.body:
+    if body == line.body or is_merge:
         return
     if line.kind != DEFINITIONS:
         present.conflicts.append(f"record {line.kind}/{line.key}")
@@ -193,7 +221,7 @@ def embed(room: Room, file: BinaryIO, contents: Contents, present: Present, vect
         if not isinstance(line, ExportedMemory):
             continue
         steps.one()
-        for passage in line.passages if not present.has(line) else ():
+        for passage in line.passages if present.takes_words_of(line) else ():
             if not passage.is_embedded or passage.text in vectors:
                 continue
             if are_given and passage.vector is not None:
@@ -214,11 +242,27 @@ def _embed_now(room: Room, waiting: dict[str, None], vectors: Vectors) -> None:
 def _store(room: Room, file: BinaryIO, contents: Contents, present: Present, vectors: Vectors, steps: Steps) -> ExportedCounts:
     """Stores everything in one transaction, with a journal record for every `LINES_A_RECORD` lines."""
     with room.project.writes(actor="", operation="import", at=room.now()) as next_write:
-        with next_write() as write:
-            write.apply(present.grown)
+        _change(next_write, present, vectors)
         stored = put(next_write, file, contents, present, vectors, steps)
         pooled = pool(room, next_write, present.shared, lambda text: vectors.get(text) if text in vectors else None)
     return stored.model_copy(update={"evidence": stored.evidence + len(pooled & contents.evidence)})
+
+
+def _change(next_write: NextWrite, present: Present, vectors: Vectors) -> None:
+    """Changes what is here already, before anything new is stored, and notes what was purged elsewhere."""
+    merge = present.merge
+    texts = {
+        str(change.after["text"])
+        for change in merge.changes
+        if change.table == "passage" and change.after and "text" in change.after
+    }
+    with next_write() as write:
+        write.apply([*present.grown, *merge.changes], {text: vectors.get(text) for text in texts if text in vectors})
+        for key, version, body in merge.leases:
+            write.drop_record(LEASE, key, body, version=version)
+    if merge.purges:
+        with next_write() as write:
+            write.apply(merge.purges)
 
 
 def put(

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import BinaryIO
 
 from alma.errors import ValidationError
@@ -15,7 +16,7 @@ from alma.memory.redacting import Redaction
 from alma.memory.transfer.import_checks import Contents, line_from, lines_of, memory_of
 from alma.observing import blank_evidence, place_of
 from alma.types.evidence import NO_STRATEGY, evidence_id, is_of_steps, text_key
-from alma.types.exported import ExportedEvidence, ExportedMemory, ExportedRecord, ExportEnd, ExportHeader
+from alma.types.exported import ExportedEvidence, ExportedMemory, ExportedPurge, ExportedRecord, ExportEnd, ExportHeader
 from alma.types.kinds import MemoryType
 from alma.types.memories import Outcome
 
@@ -50,7 +51,7 @@ def redacted_export(file: BinaryIO, redaction: Redaction, spool: BinaryIO) -> Bi
         if not sum(moved.note(line) for line in lines_between(file)):  # all of them are to be noted
             return file
         moved.name_evidence()
-        _write(spool, header, map(moved.placed, lines_between(file)))
+        _write(spool, header, chain(map(moved.placed, lines_between(file)), purges_in(file)))
     except (ValidationError, ValueError, StopIteration):  # the checks that follow say what is wrong with it
         return file
     return spool
@@ -131,11 +132,17 @@ def lines_between(file: BinaryIO) -> Iterator[Line]:
     for number, data in lines_of(file):
         if number > 1:
             line = line_from(number, data)
-            if not isinstance(line, ExportEnd):
+            if not isinstance(line, ExportedPurge | ExportEnd):
                 yield line
 
 
-def _write(spool: BinaryIO, header: ExportHeader, lines: Iterator[Line]) -> None:
+def purges_in(file: BinaryIO) -> Iterator[ExportedPurge]:
+    """The lines that state what was purged."""
+    lines = (line_from(number, data) for number, data in lines_of(file) if number > 1)
+    yield from (line for line in lines if isinstance(line, ExportedPurge))
+
+
+def _write(spool: BinaryIO, header: ExportHeader, lines: Iterator[Line | ExportedPurge]) -> None:
     """A whole export: its vectors are made anew, for some are of texts that changed."""
     digest, count = hashlib.sha256(), 0
     for line in (header.model_copy(update={"has_vectors": False}), *lines):

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from alma import journal
 from alma.errors import CorruptStoreError
 from alma.protocols import StoredRow
 from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner
 from alma.storage.relational.logical import TABLES, View, passages_of
+from alma.storage.relational.readback import purges
 from alma.storage.relational.rows import TEXT, Row, content_hash, passage_key, text_hash
 from alma.storage.relational.session import Session
 from alma.types.changes import Change
@@ -22,6 +24,7 @@ from alma.types.exported import (
     ExportedEvidence,
     ExportedMemory,
     ExportedPassage,
+    ExportedPurge,
     ExportedRecord,
     ExportedUsage,
 )
@@ -139,6 +142,11 @@ class Snapshot:
             row = whole(stored)
             if self._is_wanted(row["agent"]):
                 yield ExportedEvidence(**_with_times(row, ("observed_at",)))
+
+    def purged(self) -> Iterator[ExportedPurge]:
+        """What was purged, here or where an import came from. Not stated of one agent or one user."""
+        for _, changes in purges(self.view) if self._is_whole else ():
+            yield from (ExportedPurge(**stated) for stated in journal.stated_tombstones(changes))
 
     def _passage(self, row: Row, vectors: bool) -> ExportedPassage:
         is_embedded = row["text_hash"] is not None

@@ -176,11 +176,18 @@ class Write:
         """Makes changes to logical rows, with all that hangs on them: full text, vectors, what indexes have to take in. Each row at most once.
 
         A text that is embedded and new needs its float16 vector in `vectors`, unless one is stored. `ConflictError`, naming the row, if one is
-        not what its change expects.
+        not what its change expects. What another project purged is only noted.
         """
-        given = list(changes)
+        given = [change for change in changes if not self._is_noted(change)]
         self.places.clear()
         self.changes += apply_changes(self._view(), self.text, given, vectors or {}, seq=self.seq)
+
+    def _is_noted(self, change: Change) -> bool:
+        """Notes a change that is of no row, but says what was purged. Whether it is one."""
+        if change.table != journal.PURGE:
+            return False
+        self.changes.append(Change(change.table, f"{change.key}/{self.seq}", change.before, change.after))
+        return True
 
     def put_evidence(self, changes: Iterable[tuple[StoredEvidence | None, Evidence]]) -> None:
         """Stores evidence, each new or in place of what is given with it, which has to be what is stored."""

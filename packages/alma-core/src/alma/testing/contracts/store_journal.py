@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 
+from alma.journal import tombstones
 from alma.protocols import Project, Store
 from alma.testing.builders import make_heuristic, make_outcome, make_user_preference
 from alma.testing.clocks import START
@@ -115,6 +116,19 @@ class StoreRemembers(WithStore):
         assert not project.was_purged(other.id)
         assert not project.was_purged("nobody")
         assert not store.project("lab").was_purged(secret.id)
+
+    def test_what_another_project_purged_is_noted_and_stated(self, store: Store, project: Project) -> None:
+        add(store, project, make_outcome())
+        before = rows_of(project)
+        with project.write(actor="", operation="import", at=AT) as write:
+            write.apply([tombstones(["purged elsewhere"], b"salt")])
+        assert project.was_purged("purged elsewhere")
+        assert rows_of(project) == before
+        with project.snapshot() as snapshot:
+            assert [bytes.fromhex(stated.salt) for stated in snapshot.purged()] == [b"salt"]
+        with project.snapshot(agent="agent") as snapshot:
+            assert list(snapshot.purged()) == []
+        assert store.verify().ok
 
     def test_purging_what_was_never_there_does_nothing(self, store: Store, project: Project) -> None:
         add(store, project, make_outcome())

@@ -1,0 +1,304 @@
+"""Plans the merge of a file into a project that has a part of it: what changes of what is here, what goes, and what the file may not bring.
+
+The project is read as an export of it would be, so both sides are compared as lines.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from alma import journal
+from alma.memory.episodes.credit import counts_of
+from alma.memory.episodes.records import END, EPISODE, LEASE
+from alma.memory.quarantine import QUARANTINE
+from alma.memory.room import Room
+from alma.memory.transfer.export_links import RULES
+from alma.memory.transfer.versions import (
+    Counts,
+    Version,
+    digest_of,
+    merged_definition,
+    merged_memory,
+    merged_record,
+    merged_usage,
+)
+from alma.protocols import Snapshot
+from alma.storage.relational.transfer import changes_for
+from alma.types.changes import Change
+from alma.types.custom import DEFINITIONS
+from alma.types.exported import ExportedEvidence, ExportedMemory, ExportedPurge, ExportedRecord
+from alma.types.kinds import MemoryType
+
+Line = ExportedMemory | ExportedRecord | ExportedEvidence
+RecordKey = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Merge:
+    """What a merge does beside storing what is new.
+
+    `said` are memories that take their words from the file, `usages` those of new memories whose usage is another than in the file.
+    `dead_memories` and `dead_records` were purged on one side and may be on none. `outcomes` is the evidence whose outcomes changed or went,
+    `rules` the evidence whose rules did. `leases` are of episodes that have ended, `purges` what the file knows to have been purged.
+    """
+
+    changes: list[Change] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    said: set[str] = field(default_factory=set)
+    usages: dict[str, ExportedMemory] = field(default_factory=dict)
+    dead_memories: set[str] = field(default_factory=set)
+    dead_records: set[RecordKey] = field(default_factory=set)
+    outcomes: set[str] = field(default_factory=set)
+    rules: set[str] = field(default_factory=set)
+    leases: list[tuple[str, int, Mapping[str, object]]] = field(default_factory=list)
+    purges: list[Change] = field(default_factory=list)
+    graves: "Graves | None" = None
+
+    def is_dead_evidence(self, evidence_id: str) -> bool:
+        """Returns True for evidence that was purged; what others tried since counts all the same."""
+        return self.graves is not None and self.graves.holds(f"evidence/{evidence_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class Graves:
+    """What one side, or both, know to have been purged."""
+
+    stated: tuple[tuple[bytes, frozenset[str]], ...]
+
+    @classmethod
+    def of(cls, purges: Iterable[ExportedPurge]) -> "Graves":
+        """Builds it from the lines of a file."""
+        return cls(tuple((bytes.fromhex(one.salt), frozenset(one.digests)) for one in purges))
+
+    def holds(self, key: str) -> bool:
+        """Returns True if what has this key in the journal was purged."""
+        return any(journal.tombstone(key, salt) in digests for salt, digests in self.stated)
+
+
+@dataclass(slots=True)
+class _Side:
+    """What one side knows: ids, digests of memories, records, and what it purged."""
+
+    graves: Graves
+    memories: dict[str, str] = field(default_factory=dict)
+    records: dict[RecordKey, ExportedRecord] = field(default_factory=dict)
+
+    def has_purged(self, key: str, *, is_here: bool) -> bool:
+        """Returns True if it purged something for good. What was purged and stored anew, without its secrets, is there."""
+        return not is_here and self.graves.holds(key)
+
+    def reason(self, memory_id: str) -> str | None:
+        """Returns why a memory is in quarantine."""
+        record = self.records.get((QUARANTINE, memory_id))
+        return None if record is None else str(record.body.get("reason"))
+
+    def episodes(self) -> Iterator[tuple[str, Mapping[str, object], Mapping[str, object]]]:
+        """Yields the episodes that ended: key, beginning and ending."""
+        for (kind, key), record in self.records.items():
+            opening = self.records.get((EPISODE, key))
+            if kind == END and opening is not None:
+                yield key, opening.body, record.body
+
+
+def planned(room: Room, lines: Callable[[], Iterable[Line]], purges: Iterable[ExportedPurge]) -> Merge:
+    """Compares a file with the project. `lines` reads the file anew with each call. `ConflictError` if one id stands for two things."""
+    with room.project.snapshot() as stored:
+        return _Planner(room, stored, lines, list(purges)).plan()
+
+
+class _Planner:
+    """One comparison. Only what differs is held in memory, and the small records."""
+
+    def __init__(self, room: Room, stored: Snapshot, lines: Callable[[], Iterable[Line]], purges: list[ExportedPurge]) -> None:
+        self.room, self.stored, self.lines = room, stored, lines
+        self.own_purges, self.new_purges = list(stored.purged()), purges
+        self.here, self.file = _Side(Graves.of(self.own_purges)), _Side(Graves.of(purges))
+        self.merge = Merge(graves=Graves.of([*self.own_purges, *purges]))
+        self.kept: dict[str, Version] = {}
+
+    def plan(self) -> Merge:
+        """Reads both sides and compares them."""
+        self.here.memories = {mine.id: digest_of(mine) for mine in self.stored.memories(vectors=False)}
+        self.here.records = {(record.kind, record.key): record for record in self.stored.records()}
+        for line in self.lines():
+            if isinstance(line, ExportedMemory):
+                self.file.memories[line.id] = digest_of(line)
+            elif isinstance(line, ExportedRecord):
+                self.file.records[line.kind, line.key] = line
+        self._find_dead()
+        self._merge_memories()
+        self._merge_records()
+        self._note_purges()
+        return self.merge
+
+    def _find_dead(self) -> None:
+        here, file, merge = self.here, self.file, self.merge
+        if not here.graves.stated and not file.graves.stated:
+            return
+
+        def is_dead(key: str, name: str | RecordKey, ours: Collection[object], theirs: Collection[object]) -> bool:
+            return here.has_purged(key, is_here=name in ours) or file.has_purged(key, is_here=name in theirs)
+
+        merge.dead_memories = {one for one in {*here.memories, *file.memories} if is_dead(one, one, here.memories, file.memories)}
+        keys = {*here.records, *file.records}
+        merge.dead_records = {one for one in keys if is_dead(f"record/{one[0]}/{one[1]}", one, here.records, file.records)}
+
+    def _merge_memories(self) -> None:
+        """Merges the memories that differ, that go, or whose usage is counted anew."""
+        ours, theirs, both = self._counted()
+        differing = {one for one, digest in self.here.memories.items() if self.file.memories.get(one, digest) != digest}
+        counted = {one for one in both if not ours.get(one) == theirs.get(one) == both[one]} | ours.keys() | theirs.keys()
+        wanted = (differing | counted | self.merge.dead_memories) & self.file.memories.keys()
+        found: dict[str, ExportedMemory] = {}
+        for line in self.lines():
+            if isinstance(line, ExportedMemory) and line.id in wanted:
+                self._take_from_file(line, found, theirs, both)
+        for mine in self.stored.memories(vectors=False):
+            if mine.id in self.merge.dead_memories:
+                self._delete(mine)
+                continue
+            other = found.get(mine.id)
+            sides = [(mine.usage, ours.get(mine.id, {})), *([(other.usage, theirs.get(mine.id, {}))] if other else [])]
+            if other is not None:
+                merged = self._merged(mine, other)
+            elif mine.id in counted:
+                merged = mine
+            else:
+                continue
+            usage = merged_usage(sides, both.get(mine.id, {}))
+            self._change(mine, merged.model_copy(update={"usage": usage}), self.merge.changes)
+
+    def _take_from_file(
+        self, line: ExportedMemory, found: dict[str, ExportedMemory], theirs: Mapping[str, Counts], both: Mapping[str, Counts]
+    ) -> None:
+        if line.id in self.merge.dead_memories:
+            self._touch(line)
+        elif line.id in self.here.memories:
+            found[line.id] = line
+        else:
+            usage = merged_usage([(line.usage, theirs.get(line.id, {}))], both.get(line.id, {}))
+            if usage != line.usage:
+                self.merge.usages[line.id] = line.model_copy(update={"usage": usage})
+
+    def _merged(self, mine: ExportedMemory, other: ExportedMemory) -> ExportedMemory:
+        versions = Version(mine, self.here.reason(mine.id)), Version(other, self.file.reason(mine.id))
+        merged, self.kept[mine.id] = merged_memory(*versions)
+        if digest_of(merged, without=("usage",)) != digest_of(mine, without=("usage",)):
+            self.merge.said.add(mine.id)
+        without = ("usage", "archived_at")
+        if digest_of(mine, without=without) != digest_of(other, without=without) or _is_rule(mine):
+            self._touch(mine)
+        return merged
+
+    def _change(self, mine: ExportedMemory, merged: ExportedMemory, changes: list[Change]) -> None:
+        made = list(_difference(mine, merged))
+        if made:
+            self.merge.changed.append(mine.id)
+            changes += made
+
+    def _delete(self, line: ExportedMemory) -> None:
+        self.merge.deleted.append(line.id)
+        self.merge.changes += [Change(change.table, change.key, change.after, None) for change in changes_for(line)]
+        self._touch(line)
+
+    def _touch(self, line: ExportedMemory) -> None:
+        """Notes that the evidence of a memory is counted anew, or its rules judged."""
+        if line.evidence is not None:
+            (self.merge.outcomes if line.kind == MemoryType.OUTCOME else self.merge.rules).add(line.evidence)
+
+    def _counted(self) -> tuple[dict[str, Counts], dict[str, Counts], dict[str, Counts]]:
+        """What the episodes of each side count for each memory, and what those of both do, where they are not the same."""
+        ours, theirs = dict(_ended(self.here)), dict(_ended(self.file))
+        if ours == theirs and not self.merge.dead_records:
+            return {}, {}, {}
+        keys = {*ours, *theirs}
+        of_both = {key: self._ending(key, ours, theirs) for key in keys}
+        return _summed(ours), _summed(theirs), _summed(of_both)
+
+    def _ending(
+        self, key: str, ours: Mapping[str, Mapping[str, Counts]], theirs: Mapping[str, Mapping[str, Counts]]
+    ) -> Mapping[str, Counts]:
+        if (END, key) in self.merge.dead_records:
+            return {}
+        mine, other = self.here.records.get((END, key)), self.file.records.get((END, key))
+        if mine is None or other is None:
+            return (ours if mine else theirs).get(key, {})
+        return (ours if merged_record(mine, other) is mine else theirs).get(key, {})
+
+    def _merge_records(self) -> None:
+        here, file, merge = self.here.records, self.file.records, self.merge
+        for place, mine in here.items():
+            kind, key = place
+            if place in merge.dead_records or (kind == QUARANTINE and self._is_released(key)):
+                merge.changes.append(Change("record", f"{kind}/{key}", _row(mine), None))
+            elif place in file and file[place] != mine:
+                merged = self._merged_record(mine, file[place])
+                merge.changes += _record_change(mine, merged)
+        for kind, key in file.keys() - here.keys():
+            if kind == QUARANTINE and key in self.kept and self.kept[key].reason is None:
+                merge.dead_records.add((kind, key))
+            elif kind == END:
+                self._let_go(key)
+
+    def _merged_record(self, mine: ExportedRecord, theirs: ExportedRecord) -> ExportedRecord:
+        return (merged_definition if mine.kind == DEFINITIONS else merged_record)(mine, theirs)
+
+    def _is_released(self, memory_id: str) -> bool:
+        """Returns True if a memory that was in quarantine here is in none, or is gone."""
+        kept = self.kept.get(memory_id)
+        return memory_id in self.merge.dead_memories or (kept is not None and kept.reason is None)
+
+    def _let_go(self, key: str) -> None:
+        """Releases an episode that has ended elsewhere."""
+        version, body = self.room.project.record(LEASE, [key])[key]
+        if version:
+            self.merge.leases.append((key, version, body))
+
+    def _note_purges(self) -> None:
+        """Keeps what the file knows to have been purged, for the files that come after it."""
+        known = {one.salt for one in self.own_purges}
+        new = {one.salt: one for one in self.new_purges if one.salt not in known}
+        for number, one in enumerate(new.values()):
+            stated = {"salt": one.salt, "digests": list(one.digests)}
+            self.merge.purges.append(Change(journal.PURGE, f"tombstones/{number}", None, stated))
+
+
+def _is_rule(line: ExportedMemory) -> bool:
+    return line.evidence is not None and line.kind in RULES.values()
+
+
+def _ended(side: _Side) -> Iterator[tuple[str, Mapping[str, Counts]]]:
+    return ((key, counts_of(opening, ending)) for key, opening, ending in side.episodes())
+
+
+def _summed(episodes: Mapping[str, Mapping[str, Counts]]) -> dict[str, Counts]:
+    sums: dict[str, dict[str, float]] = {}
+    for counts in episodes.values():
+        for memory_id, added in counts.items():
+            of_memory = sums.setdefault(memory_id, {})
+            of_memory.update({name: of_memory.get(name, 0) + number for name, number in added.items()})
+    return {**sums}
+
+
+def _difference(mine: ExportedMemory, merged: ExportedMemory) -> Iterator[Change]:
+    """The changes that make one line of the other."""
+    before = {(change.table, change.key): change.after for change in changes_for(mine)}
+    after = {(change.table, change.key): change.after for change in changes_for(merged)}
+    for table, key in {**before, **after}:
+        was, now = before.get((table, key)), after.get((table, key))
+        if was is None or now is None:
+            yield Change(table, key, was, now)
+        elif was != now:
+            names = [name for name in now if was[name] != now[name]]
+            yield Change(table, key, {name: was[name] for name in names}, {name: now[name] for name in names})
+
+
+def _record_change(mine: ExportedRecord, merged: ExportedRecord) -> list[Change]:
+    if merged == mine:
+        return []
+    return [Change("record", f"{mine.kind}/{mine.key}", _row(mine), _row(merged))]
+
+
+def _row(record: ExportedRecord) -> Mapping[str, object]:
+    (change,) = changes_for(record)
+    return change.after or {}
