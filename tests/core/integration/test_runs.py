@@ -79,6 +79,15 @@ def test_notes_are_looked_up_in_another_thread_once(alma: ALMA, monkeypatch: pyt
     assert threads[0] is not threading.main_thread()
 
 
+def test_where_notes_go_nowhere_a_run_looks_up_and_shows_nothing(alma: ALMA) -> None:
+    alma.add_heuristic("dev", "Deploy auth", "blue-green")
+    run = integration(alma, inject="none").run("Deploy auth")
+    assert [run.recall(), asyncio.run(run.arecall()), run.memories.ids] == ["", "", []]
+    run.model_said("As [H1] says.")
+    run.end("done")
+    assert [record.shown for record in alma.recent_episodes()] == [()]
+
+
 def test_a_model_that_was_not_shown_the_notes_cites_nothing(alma: ALMA) -> None:
     alma.add_heuristic("dev", "Deploy auth", "blue-green")
     for asked, used in ((["Go on."], None), (["Go on.", "{notes}\nDeploy auth"], True), (None, True)):

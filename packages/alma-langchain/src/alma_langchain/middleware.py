@@ -173,8 +173,7 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
                     where, root_id = run_context(context), followed.graph.root_id if followed.graph else None
                     followed.run = self.recorder.begun(task, where, run_id=root_id, episode_id=followed.episode)
                 if followed.run is not None:
-                    if self.recorder.options.inject != "none":
-                        followed.run.recall()
+                    followed.run.recall()
                     episode = followed.run.episode
                     followed.episode = episode.id if episode is not None else None
         return followed.run

@@ -83,7 +83,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
             if span is not None and learner is not None and span.followed.kind is not spans.Kind.QUERY:
                 run = await self._in_run(span, integration, asked, session)
             run = run or self._outside(asked, session, integration)
-            if run is not None and run.options.inject != "none" and not (span and span.followed.is_shown_elsewhere(run)):
+            if run is not None and not (span and span.followed.is_shown_elsewhere(run)):
                 notes = await run.arecall()
                 self._held.shown[notes] = run
         return notes

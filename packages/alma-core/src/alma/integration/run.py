@@ -114,9 +114,10 @@ class Run:
     # What is shown.
 
     def recall(self) -> str:
-        """Looks up what matters for the task, once for each agent, and returns the notes for its prompt."""
+        """Looks up what matters for the task, once for each agent, and returns the notes for its prompt. With `inject="none"` there are
+        none, and nothing is looked up."""
         part = self._parts[self._speaking]
-        if part.memories is not None:  # known: avoids the lock, which a waiting write may hold
+        if self._is_recalled(part):  # avoids the lock, which a waiting write may hold
             return part.notes
         with self._lock:
             if part.memories is None:
@@ -129,7 +130,7 @@ class Run:
     async def arecall(self) -> str:
         """As `recall`, in another thread unless the notes are known."""
         part = self._parts[self._speaking]
-        return part.notes if part.memories is not None else await asyncio.to_thread(self.recall)
+        return part.notes if self._is_recalled(part) else await asyncio.to_thread(self.recall)
 
     def show(self, memories: MemorySlice) -> str:
         """Sets the memories that the agent is shown. Returns the notes, with those memories that fit."""
@@ -305,6 +306,9 @@ class Run:
         with self._lock:
             if self._is_leaving:
                 self.suspend()
+
+    def _is_recalled(self, part: Part) -> bool:
+        return part.memories is not None or self.options.inject == "none"
 
     def _unshown(self, part: Part, found: MemorySlice) -> MemorySlice:
         """Returns the memories to show: without those shown beside, and for a resumed run only those that it was shown before."""
