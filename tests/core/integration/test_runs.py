@@ -47,6 +47,22 @@ def test_a_lookup_leaves_out_what_other_agents_share_and_what_is_not_wanted(tmp_
         assert holding(found, (item for item in found.recalled if item.memory.id == shared.id)).ids == [shared.id]
 
 
+def test_a_lookup_may_be_limited_to_kinds_and_to_what_is_wanted_far_down_the_list(alma: ALMA) -> None:
+    for number in range(9):
+        alma.add_heuristic("dev", "Deploy auth", f"way {number}")
+    last = alma.add_heuristic("dev", "Deploy the billing service", "the last way")
+    alma.add_domain_knowledge("dev", "deploys", "Deploy auth has two replicas.")
+    kit = integration(alma, top_k=1)
+
+    def found(**given: Any) -> list[tuple[str, str]]:
+        return [(item.memory.kind, item.memory.id) for item in kit.retrieve("Deploy auth", "dev", RunContext(), **given).recalled]
+
+    assert {kind for kind, _ in found()} == {"heuristic", "domain_knowledge"}
+    assert [kind for kind, _ in found(kinds=["domain_knowledge"])] == ["domain_knowledge"]
+    assert found(wanted=lambda item: item.memory.id == last.id) == [("heuristic", last.id)]
+    assert len(found(kinds=["heuristic"], wanted=lambda item: True)) == 1
+
+
 def test_a_run_that_nothing_happens_in_writes_nothing_before_its_end(alma: ALMA) -> None:
     run = integration(alma).run("Deploy auth")
     run.recall()

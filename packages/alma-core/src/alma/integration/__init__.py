@@ -11,6 +11,7 @@ from alma.integration.credit import ToolStep, strategy_of
 from alma.integration.documents import document_metadata
 from alma.integration.judging import Evaluator, Judgement
 from alma.integration.kit import Integration, Learning
+from alma.integration.narrowing import checked_kinds, checked_names
 from alma.integration.options import (
     MOST_TOKENS,
     Inject,
@@ -84,8 +85,10 @@ __all__ = [
     "checked_count",
     "checked_items",
     "checked_json",
+    "checked_kinds",
     "checked_label",
     "checked_name",
+    "checked_names",
     "checked_text",
     "checked_time",
     "choices_of",
