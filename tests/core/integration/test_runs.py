@@ -117,6 +117,16 @@ def test_a_model_that_was_not_shown_the_notes_cites_nothing(alma: ALMA) -> None:
         assert [shown.used for shown in alma.recent_episodes(1)[0].shown] == [used]
 
 
+def test_a_user_receives_an_answer_without_citations_on_request(alma: ALMA) -> None:
+    alma.add_heuristic("dev", "Deploy auth", "blue-green")
+    answers = []
+    for is_stripped in (False, True):
+        run = integration(alma, strip_tags=is_stripped).run("Deploy auth")
+        run.recall()
+        answers.append(run.for_user("Blue-green [H1], not [H9]."))
+    assert answers == ["Blue-green [H1], not [H9].", "Blue-green, not [H9]."]
+
+
 def test_a_run_that_is_taken_up_again_has_the_ids_of_the_run_that_goes_on_with_it(alma: ALMA) -> None:
     run = integration(alma).run("Deploy auth", run_id="first")
     run.tool_returned(DEPLOY, "done")
@@ -146,6 +156,23 @@ def test_threads_may_tell_of_one_run(alma: ALMA) -> None:
         list(pool.map(tell, range(40)))
     run.end("done")
     assert sorted(step.tool for step in alma.recent_episodes()[0].steps) == sorted(f"tool{number}" for number in range(40))
+
+
+def test_agents_that_act_at_the_same_time_are_each_credited_with_their_own_calls(alma: ALMA) -> None:
+    run = integration(alma).run("Deploy auth")
+    agents = ["dev", "ops", "qa"] * 30
+
+    def call(agent: str) -> None:
+        with run.turn_of(agent):
+            run.tool_returned(tool_use(agent, {}), "fine")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(call, agents))
+    report = run.end("done")
+    assert report is not None
+    done = {record.agent: {step.action for step in record.steps} for record in report.episodes}
+    assert done == {"dev": {"dev"}, "ops": {"ops"}, "qa": {"qa"}}
+    assert report.steps == len(agents)
 
 
 def test_runs_at_the_same_time_are_kept_apart(alma: ALMA) -> None:

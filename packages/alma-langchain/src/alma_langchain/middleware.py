@@ -204,8 +204,7 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
             if run.saw_notes is False:
                 self.recorder.warn_once(UNSEEN)
             run.model_said(said_by_model(response.result))
-            tags = [item.tag for item in run.memories.recalled] if self.recorder.options.strip_tags else []
-            response = finished(response, followed.episode, tags)
+            response = finished(response, followed.episode, run.for_user)
         entry = {"key": followed.key, "asked": followed.asked, "episode": followed.episode}
         if entry == entry_of(request.state, self._name):
             return response

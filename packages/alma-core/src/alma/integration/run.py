@@ -21,6 +21,7 @@ from alma.integration.views import RunReport, RunView
 from alma.integration.work import JUDGING, working
 from alma.text import storable
 from alma.types.slice import MemorySlice
+from alma.types.tags import without_citations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,7 @@ class Run:
         self._is_leaving = self._is_suspended = self._is_ending = False
         self._coming: deque[Callable[[], None]] = deque()
         self._lock = threading.RLock()
+        self._turns = threading.RLock()
         self._speaking = agent
         self._parts: dict[str, Part] = {agent: Part(agent, self.task, resumes=resumes)}
         self.taken: list[ToolStep] = []
@@ -186,10 +188,23 @@ class Run:
         """Records that a guardrail, a person or a test sent the agent back, and why. The next run on such a task is shown the reason."""
         self._soon(partial(record_correction, self, self._parts[self._speaking], reason))
 
+    def for_user(self, answer: str) -> str:
+        """Returns a final answer as its user receives it: with `strip_tags` without citations of what the agent was shown."""
+        tags = [item.tag for item in self.memories.recalled] if self.options.strip_tags else []
+        return without_citations(answer, tags) if tags else answer
+
     def hand_over(self, agent: str, task: str | None = None) -> None:
         """Hands the run to another agent, which alone is credited with what it does."""
         self._parts.setdefault(agent, Part(agent, storable(task, TASK_CHARS) if task else self.task))
         self._speaking = agent
+
+    @contextmanager
+    def turn_of(self, agent: str) -> "Iterator[None]":
+        """Credits what is reported in the block to this agent, as `hand_over` does. For agents that act at the same time: their blocks take
+        turns."""
+        with self._turns:
+            self.hand_over(agent)
+            yield
 
     # Writing.
 
