@@ -11,15 +11,13 @@ from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
 from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, ToolUsageFinishedEvent
 
 from alma import MemorySlice, Verdict
-from alma.integration import Run, VerdictSource, holding, in_event_loop
+from alma.integration import LOOP_SECONDS, Run, VerdictSource, holding, in_event_loop
 from alma_crewai import calls
 from alma_crewai.actors import Work
 from alma_crewai.records import Sight
 
 GOOD, BAD = 7, 4
 """Scores of `crew.test`, 1 to 10: 7 or more is a success, less than 4 a failure, anything between is partial."""
-LOOP_SECONDS = 0.05
-"""An event loop waits for writes no longer than this: long enough for those of a store that is not locked."""
 
 Kind = Literal["task", "delegated", "alone"]
 """A task of a crew, work delegated to a coworker, or `agent.kickoff()`. Only the first has an event for its end."""

@@ -13,11 +13,11 @@ from crewai.memory.unified_memory import Memory
 from pydantic import PrivateAttr
 
 from alma import ALMA, ValidationError
-from alma.integration import Integration, Learning, RunContext, document_metadata, in_event_loop
+from alma.integration import LOOP_SECONDS, Integration, Learning, RunContext, document_metadata, in_event_loop
 from alma.types.recalled import Recalled
 from alma_crewai import listener, starts, watching
 from alma_crewai.actors import NOBODY, Work, asking
-from alma_crewai.attempt import LOOP_SECONDS, Attempt, current
+from alma_crewai.attempt import Attempt, current
 from alma_crewai.listening import OPEN, Recorder, Settings, check_names
 from alma_crewai.records import Sight, record_of
 from alma_crewai.storage import ALMAStorage

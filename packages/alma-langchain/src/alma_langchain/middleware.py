@@ -12,6 +12,7 @@ from alma_langchain.handler import ALMACallbackHandler
 from alma_langchain.misplaced import misplaced
 from alma_langchain.reading import final_answer, messages_since, said_by_model
 from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, RunOptions, ToolCall, run_context
+from alma_langchain.tree import MOST_RUNS
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse, ToolCallRequest
@@ -21,7 +22,7 @@ try:
     from langgraph.config import get_config
     from langgraph.types import Command
 
-    from alma_langchain.following import MOST_RUNS, Followed, listen
+    from alma_langchain.following import Followed, listen
     from alma_langchain.graphs import graph_run
     from alma_langchain.prompting import STATE_KEY, ALMAState, beside_message, entry_of, finished, in_system_prompt
 except ImportError as error:

@@ -11,7 +11,6 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from alma import ALMA, MemorySlice, MemoryType
 from alma.integration import Identity, checked_alma, checked_kinds, checked_names, checked_time, document_metadata, taken
-from alma.text import storable
 from alma.types.prompt import note
 from alma.types.recalled import Recalled
 from alma.types.tags import parts_of
@@ -20,7 +19,6 @@ from alma_llamaindex.handler import HANDLER, RunSpan
 from alma_llamaindex.learner import ALMALearner
 from alma_llamaindex.spans import ENGINES, Kind
 
-TASK_CHARS = 2_000
 SHOWN_WITH = "shown_with"
 """Metadata key of a node that names all memories of the same retrieval."""
 
@@ -71,7 +69,7 @@ class ALMARetriever(BaseRetriever):
         self._since, self._until = checked_time(since, "since"), checked_time(until, "until")
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        task = storable(query_bundle.query_str, TASK_CHARS)
+        task = query_bundle.query_str
         if not task.strip():
             return []
         learner, span, context = self._held.learner, HANDLER.here(), HANDLER.context_here()

@@ -34,7 +34,7 @@ SETTLING_SECONDS = 2.0
 JUDGING_SECONDS = 0.05
 """A retrieval waits `SETTLING_SECONDS` for writes of earlier runs, and `JUDGING_SECONDS` for their evaluators."""
 LOOP_SECONDS = 0.05
-"""In the thread of an event loop, a retrieval waits no longer than this for writes."""
+"""An event loop's own thread waits for writes no longer than this: long enough for those of a store that is not locked."""
 
 
 class Integration:
