@@ -55,7 +55,7 @@ class Attempt:
     def recalled(self, sight: Sight) -> tuple[MemorySlice, str]:
         """Returns the visible memories for the task, and their notes. They are looked up once, however often a guardrail sends the agent
         back. A harness shows the notes of the first agent itself."""
-        if self.is_harnessed and self.agent == self.run.agent:
+        if self.run.options.inject == "none" or (self.is_harnessed and self.agent == self.run.agent):
             return MemorySlice(), ""
         integration = self.run.integration
         if self._found is None:
