@@ -160,4 +160,4 @@ def test_a_crew_asks_its_models_as_often_as_without_memory_and_does_the_same(
     assert len(alma.recent_episodes()) > 0
     assert embedded == []  # nor is an embedder asked
     assert NO_MODEL not in caplog.text  # nor a model that CrewAI would load for the memory
-    assert memory.errors == ()
+    assert memory.errors == []

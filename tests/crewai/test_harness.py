@@ -96,6 +96,18 @@ def test_a_memory_of_the_crew_records_nothing_again_and_shows_its_notes_to_furth
     memory.close()
 
 
+def test_a_harness_whose_notes_go_nowhere_shows_none_to_further_agents_either(alma: ALMA) -> None:
+    alma.add_heuristic("Tester", TASK, "ask for the log")
+    second, memory = ScriptedLLM("tested, as [H1] says"), ALMAMemory(alma)
+    made = crew(task("{task}", agent(ScriptedLLM("coded"), "Coder")), task("Test it", agent(second, "Tester")), memory=memory)
+
+    create_harness("coding", "dev", alma, run=made, inject="none").run(Context(task=TASK))
+
+    assert "ask for the log" not in second.prompt()
+    assert {episode.shown for episode in alma.recent_episodes()} == {()}
+    memory.close()
+
+
 def test_a_memory_of_an_agent_alone_shows_the_notes_once(alma: ALMA) -> None:
     alma.add_heuristic("dev", TASK, "use blue-green")
     memory, model = ALMAMemory(alma), ScriptedLLM("It is live.")

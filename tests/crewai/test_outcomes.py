@@ -290,7 +290,7 @@ def test_a_task_whose_condition_is_not_met_is_no_attempt(alma: ALMA, memory: ALM
     )
     crew(task(DEPLOY, worker), skipped, task("Write the release notes", worker), memory=memory).kickoff()
     assert [record.task for record in reversed(alma.recent_episodes())] == [DEPLOY, "Write the release notes"]
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 def test_the_memory_of_crewai_itself_keeps_what_the_guardrail_rejects() -> None:

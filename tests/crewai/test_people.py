@@ -95,7 +95,7 @@ def test_of_a_test_without_a_score_nothing_is_kept(alma: ALMA, memory: ALMAMemor
     with pytest.raises(Exception, match="convert text"):
         made.test(n_iterations=1, eval_llm=ScriptedLLM("no score", native=False))
     assert (alma.recent_episodes(), alma.list_memories()) == ([], [])
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 def test_a_guardrails_reason_keeps_the_next_kickoff_from_the_same_mistake(alma: ALMA, memory: ALMAMemory) -> None:

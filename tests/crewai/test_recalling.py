@@ -138,7 +138,7 @@ def test_of_two_users_only_the_present_ones_preference_is_found(
     searched, asked = (str(message["content"]) for message in llm.asked[2] if message["role"] == "tool")
     assert [words_in(llm.prompt()), words_in(searched), words_in(asked)] == [own] * 3
     assert [words_in(alone.prompt(0)), words_in(alone.prompt(1)), words_in(str(found))] == [own] * 3
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 def test_a_task_is_of_its_user_to_the_end_whoever_is_present_by_then(alma: ALMA, two_users: dict[str, str]) -> None:
@@ -166,7 +166,7 @@ def test_a_task_is_of_its_user_to_the_end_whoever_is_present_by_then(alma: ALMA,
     assert [record.user_id for record in alma.recent_episodes()] == ["ann", "ann"]
     assert {kept.user_id for kept in alma.list_memories("user_preference") if "French" in kept.preference} == {"ann"}
     assert words_in(str(memory.recall("staging cluster"))) == {"stork"}  # now no task is going on
-    assert memory.errors == ()
+    assert memory.errors == []
     memory.close()
 
 
@@ -204,7 +204,7 @@ def test_any_role_is_the_name_of_an_agent(alma: ALMA, memory: ALMAMemory, role: 
     crew(task(DEPLOY, agent(ScriptedLLM(), role)), memory=memory).kickoff()
     (record,) = alma.recent_episodes()
     assert record.agent in {"Senior Developer", "R" * 199 + "…"}
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 def test_an_agent_that_may_not_learn_from_a_task_still_recalls(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_an_agent_that_may_not_learn_from_a_task_still_recalls(tmp_path: Path) -
         memory.close()
         assert "not yours" in llm.prompt()
         assert alma.recent_episodes() == []
-        assert memory.errors == ()
+        assert memory.errors == []
 
 
 def test_a_search_by_the_agent_finds_its_own_memories_without_tags(alma: ALMA, memory: ALMAMemory) -> None:

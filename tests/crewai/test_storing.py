@@ -115,7 +115,7 @@ def test_a_crew_with_a_slice_of_a_memory_is_shown_each_of_its_scopes(memory: ALM
     llm = ScriptedLLM()
     crew(task("Say what the cluster is called", agent(llm)), memory=memory.slice(["/birds", "/legs", "/birds"])).kickoff()
     assert [llm.prompt().count(word) for word in ("heron", "stork", "pike")] == [1, 1, 0]
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 def test_resetting_a_crew_forgets_all_and_can_be_undone(alma: ALMA, memory: ALMAMemory) -> None:

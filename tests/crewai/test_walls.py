@@ -151,7 +151,7 @@ def test_coworkers_who_work_at_the_same_time_are_kept_apart(alma: ALMA, memory: 
         assert [step.action for step in found[role].steps] == ["good_tool(text)"]
         assert [alma.get(used).strategy for used in found[role].used] == [f"{word} first"]
     assert [step.ok for step in found["Manager"].steps] == [True, True]
-    assert (len(found), len(alma.recent_episodes()), memory.errors) == (3, 3, ())
+    assert (len(found), len(alma.recent_episodes()), memory.errors) == (3, 3, [])
 
 
 def test_a_coworkers_work_is_judged_by_the_evaluator_and_not_by_the_managers_guardrail(alma: ALMA) -> None:
@@ -246,7 +246,7 @@ def test_closing_in_the_middle_of_a_task_ends_it_without_a_verdict(alma: ALMA) -
     llm = ScriptedLLM(use("good_tool", text="a"), lambda messages: memory.close() or use("bad_tool", text="b"), "done")
     assert crew(task(DEPLOY, agent(llm, tools=[good_tool, bad_tool])), memory=memory).kickoff().raw == "done"
     assert told(alma) == [("Coder", DEPLOY, "abandoned", None, ('good_tool(text="a")',))]
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 def test_a_listener_that_nobody_keeps_listens_until_it_is_closed(alma: ALMA) -> None:

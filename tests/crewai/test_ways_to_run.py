@@ -108,7 +108,7 @@ def test_every_way_to_start_a_crew_keeps_the_same(alma: ALMA, memory: ALMAMemory
         [("Coder", boom[0], 0, 1, 0), ("Coder", "", 0, 0, 1)],
         [(1, 0, 0, 0)],
     ]
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 @pytest.mark.parametrize("begin", [lambda made: made.kickoff(), lambda made: asyncio.run(made.akickoff())], ids=["sync", "async"])
@@ -168,7 +168,7 @@ def test_crews_that_work_in_step_do_not_mix(alma: ALMA, is_one_project: bool) ->
         assert len(llm.asked) == 4
         assert others not in "".join(map(llm.prompt, range(4)))
     assert len(alma.recent_episodes()) == (4 if is_one_project else 2)
-    assert left.errors == right.errors == ()
+    assert left.errors == right.errors == []
     left.close()
     right.close()
 
@@ -208,7 +208,7 @@ def test_a_crew_that_is_cancelled_says_nothing_about_its_task(alma: ALMA, memory
     (record,) = alma.recent_episodes()
     assert (record.status, record.outcome) == ("abandoned", None)
     assert "CancelledError" in record.reason
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 def test_a_crew_for_each_of_many_inputs_learns_into_the_same_memory(alma: ALMA, memory: ALMAMemory) -> None:
@@ -393,7 +393,7 @@ def test_a_manager_that_crewai_makes_is_an_agent_like_any(alma: ALMA, memory: AL
         ("Coder", "Fix the login"),
         (f"Crew Manager ({made.key[:8]})", "Make it work"),
     ]
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 def test_a_coworker_that_fails_is_a_failure_and_the_manager_goes_on(alma: ALMA, memory: ALMAMemory) -> None:
@@ -452,7 +452,7 @@ def test_training_goes_through_and_claims_no_success(
     worker: Agent = agent(ScriptedLLM("a long answer", "short", quality))
     crew(task(DEPLOY, worker), memory=memory).train(n_iterations=1, filename="trained.pkl")
     assert [record[:3] for record in told(alma)] == [("Coder", DEPLOY, "unverified")]
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 def test_a_replay_records_the_tasks_that_are_done_again(alma: ALMA, memory: ALMAMemory) -> None:
@@ -464,7 +464,7 @@ def test_a_replay_records_the_tasks_that_are_done_again(alma: ALMA, memory: ALMA
         ("Write about penguins", "unverified"),
         ("Write about penguins", "unverified"),
     ]
-    assert memory.errors == ()
+    assert memory.errors == []
 
 
 def test_a_crew_restored_from_a_checkpoint_goes_on_with_its_memory(alma: ALMA, memory: ALMAMemory, tmp_path: Path) -> None:
@@ -478,4 +478,4 @@ def test_a_crew_restored_from_a_checkpoint_goes_on_with_its_memory(alma: ALMA, m
     assert restored.kickoff().raw == "written"
     assert restored._memory is memory
     assert [record[1] for record in told(alma)] == [DEPLOY, "Write about penguins", "Write about penguins"]
-    assert memory.errors == ()
+    assert memory.errors == []

@@ -74,6 +74,14 @@ def test_the_prompt_has_the_setting_the_notes_and_the_task_in_this_order(alma: A
     assert prompt.endswith(parts[-1])
 
 
+def test_notes_that_go_nowhere_count_as_shown_in_no_form_of_a_run(alma: ALMA) -> None:
+    taught(alma)
+    harness = create_harness("coding", "helena", alma, run=lambda prompt: f"As [H1] says: {prompt}", inject="none")
+    results = [harness.run(TASK), asyncio.run(harness.arun(TASK))]
+    assert ["blue-green" in str(result.output) for result in results] == [False, False]
+    assert [record.shown for record in alma.recent_episodes(2)] == [(), ()]
+
+
 def test_what_the_agent_cites_counts_as_used(alma: ALMA) -> None:
     taught(alma)
     result = create_harness("coding", "helena", alma, run=lambda prompt: "As [H1] says, it is live.").run(TASK)

@@ -101,7 +101,7 @@ def test_it_takes_its_memory_first_as_the_other_classes_do(alma: ALMA, retriever
 
 def test_kinds_are_those_that_there_are(alma: ALMA) -> None:
     with pytest.raises(
-        ValueError, match=r"holds \['runbook'\]; there are anti_pattern, conversation, domain_knowledge, heuristic"
+        ValueError, match=r"memory_types holds 'runbook', which is no kind in project 'shop'; there are heuristic, "
     ):
         ALMARetriever(alma=alma, agent="dev", memory_types=["runbook"])
     alma.register_memory_type(CustomMemoryType("runbook", {"steps": str}, ["steps"]))

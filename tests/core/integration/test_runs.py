@@ -47,6 +47,22 @@ def test_a_lookup_leaves_out_what_other_agents_share_and_what_is_not_wanted(tmp_
         assert holding(found, (item for item in found.recalled if item.memory.id == shared.id)).ids == [shared.id]
 
 
+def test_a_lookup_may_be_limited_to_kinds_and_to_what_is_wanted_far_down_the_list(alma: ALMA) -> None:
+    for number in range(9):
+        alma.add_heuristic("dev", "Deploy auth", f"way {number}")
+    last = alma.add_heuristic("dev", "Deploy the billing service", "the last way")
+    alma.add_domain_knowledge("dev", "deploys", "Deploy auth has two replicas.")
+    kit = integration(alma, top_k=1)
+
+    def found(**given: Any) -> list[tuple[str, str]]:
+        return [(item.memory.kind, item.memory.id) for item in kit.retrieve("Deploy auth", "dev", RunContext(), **given).recalled]
+
+    assert {kind for kind, _ in found()} == {"heuristic", "domain_knowledge"}
+    assert [kind for kind, _ in found(kinds=["domain_knowledge"])] == ["domain_knowledge"]
+    assert found(wanted=lambda item: item.memory.id == last.id) == [("heuristic", last.id)]
+    assert len(found(kinds=["heuristic"], wanted=lambda item: True)) == 1
+
+
 def test_a_run_that_nothing_happens_in_writes_nothing_before_its_end(alma: ALMA) -> None:
     run = integration(alma).run("Deploy auth")
     run.recall()
@@ -79,6 +95,15 @@ def test_notes_are_looked_up_in_another_thread_once(alma: ALMA, monkeypatch: pyt
     assert threads[0] is not threading.main_thread()
 
 
+def test_where_notes_go_nowhere_a_run_looks_up_and_shows_nothing(alma: ALMA) -> None:
+    alma.add_heuristic("dev", "Deploy auth", "blue-green")
+    run = integration(alma, inject="none").run("Deploy auth")
+    assert [run.recall(), asyncio.run(run.arecall()), run.memories.ids] == ["", "", []]
+    run.model_said("As [H1] says.")
+    run.end("done")
+    assert [record.shown for record in alma.recent_episodes()] == [()]
+
+
 def test_a_model_that_was_not_shown_the_notes_cites_nothing(alma: ALMA) -> None:
     alma.add_heuristic("dev", "Deploy auth", "blue-green")
     for asked, used in ((["Go on."], None), (["Go on.", "{notes}\nDeploy auth"], True), (None, True)):
@@ -90,6 +115,16 @@ def test_a_model_that_was_not_shown_the_notes_cites_nothing(alma: ALMA) -> None:
         run.model_said("As [H1] says.")
         run.end("done")
         assert [shown.used for shown in alma.recent_episodes(1)[0].shown] == [used]
+
+
+def test_a_user_receives_an_answer_without_citations_on_request(alma: ALMA) -> None:
+    alma.add_heuristic("dev", "Deploy auth", "blue-green")
+    answers = []
+    for is_stripped in (False, True):
+        run = integration(alma, strip_tags=is_stripped).run("Deploy auth")
+        run.recall()
+        answers.append(run.for_user("Blue-green [H1], not [H9]."))
+    assert answers == ["Blue-green [H1], not [H9].", "Blue-green, not [H9]."]
 
 
 def test_a_run_that_is_taken_up_again_has_the_ids_of_the_run_that_goes_on_with_it(alma: ALMA) -> None:
@@ -121,6 +156,23 @@ def test_threads_may_tell_of_one_run(alma: ALMA) -> None:
         list(pool.map(tell, range(40)))
     run.end("done")
     assert sorted(step.tool for step in alma.recent_episodes()[0].steps) == sorted(f"tool{number}" for number in range(40))
+
+
+def test_agents_that_act_at_the_same_time_are_each_credited_with_their_own_calls(alma: ALMA) -> None:
+    run = integration(alma).run("Deploy auth")
+    agents = ["dev", "ops", "qa"] * 30
+
+    def call(agent: str) -> None:
+        with run.turn_of(agent):
+            run.tool_returned(tool_use(agent, {}), "fine")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(call, agents))
+    report = run.end("done")
+    assert report is not None
+    done = {record.agent: {step.action for step in record.steps} for record in report.episodes}
+    assert done == {"dev": {"dev"}, "ops": {"ops"}, "qa": {"qa"}}
+    assert report.steps == len(agents)
 
 
 def test_runs_at_the_same_time_are_kept_apart(alma: ALMA) -> None:

@@ -11,15 +11,13 @@ from crewai.events.types.llm_guardrail_events import LLMGuardrailCompletedEvent
 from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, ToolUsageFinishedEvent
 
 from alma import MemorySlice, Verdict
-from alma.integration import Run, VerdictSource, holding, in_event_loop
+from alma.integration import LOOP_SECONDS, Run, VerdictSource, holding, in_event_loop
 from alma_crewai import calls
 from alma_crewai.actors import Work
 from alma_crewai.records import Sight
 
 GOOD, BAD = 7, 4
 """Scores of `crew.test`, 1 to 10: 7 or more is a success, less than 4 a failure, anything between is partial."""
-LOOP_SECONDS = 0.05
-"""An event loop waits for writes no longer than this: long enough for those of a store that is not locked."""
 
 Kind = Literal["task", "delegated", "alone"]
 """A task of a crew, work delegated to a coworker, or `agent.kickoff()`. Only the first has an event for its end."""
@@ -31,7 +29,8 @@ class Attempt:
 
     `key` is CrewAI's id of the task, or of the agent where `agent.kickoff()` has no task; `agent_id` is that of the acting agent. A
     rehearsal is a task of `crew.test`: its score is its verdict, and without one nothing of it is stored. `outer` is the enclosing
-    attempt, `state` CrewAI's state of the crew's start. `work` is what CrewAI knows of it.
+    attempt, `state` CrewAI's state of the crew's start. `work` is what CrewAI knows of it. `agent` is the agent by ALMA's name. What
+    `is_harnessed` is a part of a run that a harness began: the attempt ends without ending the run.
     """
 
     run: Run
@@ -43,6 +42,8 @@ class Attempt:
     outer: "Attempt | None"
     state: object
     work: Work
+    agent: str
+    is_harnessed: bool = False
     on_leave: list[Callable[[], object]] = field(default_factory=list)
     is_open: bool = True
     error: str | None = None
@@ -51,27 +52,20 @@ class Attempt:
     _is_accepted: bool = False
     _score: float | None = None
 
-    @property
-    def agent(self) -> str:
-        """The agent whose attempt it is, by ALMA's name."""
-        return self.run.agent
-
-    @property
-    def is_harnessed(self) -> bool:
-        """True for a part of a run that a harness began."""
-        return False
-
     def recalled(self, sight: Sight) -> tuple[MemorySlice, str]:
         """Returns the visible memories for the task, and their notes. They are looked up once, however often a guardrail sends the agent
-        back."""
+        back. A harness shows the notes of the first agent itself."""
+        if self.run.options.inject == "none" or (self.is_harnessed and self.agent == self.run.agent):
+            return MemorySlice(), ""
         integration = self.run.integration
         if self._found is None:
             self._found = MemorySlice()
             with integration.guard("memory could not be read", self.run):
-                self._found = integration.retrieve(self.run.task, self.run.agent, self.run.context)
+                self._found = integration.retrieve(self.run.task, self.agent, self.run.context)
         found = sight.of(self._found)
-        shown = {*self.run.memories.ids, *found.ids}  # a slice asks for each of its scopes
-        self.run.show(holding(self._found, (item for item in self._found.recalled if item.memory.id in shown)))
+        with self.run.turn_of(self.agent):
+            shown = {*self.run.memories.ids, *found.ids}  # a slice asks for each of its scopes
+            self.run.show(holding(self._found, (item for item in self._found.recalled if item.memory.id in shown)))
         return found.fitted(integration.options.max_tokens)
 
     def take(self, event: object) -> None:
@@ -80,26 +74,21 @@ class Attempt:
             return
         match event:
             case ToolFailureDetectedEvent() | ToolUsageFinishedEvent():
-                calls.report(self.run, self.work, event)
+                self._report(calls.report, self.run, self.work, event)
             case LLMGuardrailCompletedEvent():
                 self._is_approved = event.success
                 if not event.success:
-                    self.run.corrected(str(event.error or event.result or ""))
+                    self.corrected(str(event.error or event.result or ""))
             case CrewTestResultEvent() if self.is_rehearsal:
                 self._score = event.quality
-            case _:
-                return
-        self._write()
 
     def said(self, answer: str) -> None:
         """Finds citations in an answer, accepted or not."""
-        self.run.model_said(answer)
-        self._write()
+        self._report(self.run.model_said, answer)
 
     def corrected(self, reason: str) -> None:
-        """Records the correction of a person who reviews the answer."""
-        self.run.corrected(reason)
-        self._write()
+        """Records why the agent was sent back: by a guardrail, or by a person who reviews the answer."""
+        self._report(self.run.corrected, reason)
 
     def accepted(self) -> None:
         """Records that a person reviewed the answer without a remark."""
@@ -129,9 +118,11 @@ class Attempt:
         """Makes it the current attempt of this context."""
         _HERE.set(self)
 
-    def _write(self) -> None:
-        """Writes the reported events, in the background where an event loop would wait. A rehearsal is not written before its score is
-        known."""
+    def _report(self, call: Callable[..., object], *given: Any) -> None:
+        """Reports what this agent did, and writes it: in the background where an event loop would wait. A rehearsal is not written before
+        its score is known."""
+        with self.run.turn_of(self.agent):
+            call(*given)
         if not self.is_rehearsal:
             (self.run.settle_soon if in_event_loop() else self.run.settle)()
 
@@ -139,6 +130,8 @@ class Attempt:
         self.is_open = False  # the work of an evaluator is no step of this attempt
         self.forget(self)
         try:
+            if self.is_harnessed:
+                return
             if self.is_rehearsal and self._score is None:
                 self.run.discard()
             elif in_event_loop():

@@ -3,19 +3,17 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from crewai import Crew
 from crewai.agents.agent_builder.base_agent import BaseAgent
 
-from alma import ConfigurationError, MemorySlice
+from alma import ConfigurationError
 from alma.integration import Run, RunContext
 from alma_crewai import listener, watching
-from alma_crewai.actors import context_of, role_of
-from alma_crewai.attempt import Attempt, leave_ended
+from alma_crewai.actors import Work, context_of, role_of
+from alma_crewai.attempt import Attempt
 from alma_crewai.listening import HARNESSED, Recorder
-from alma_crewai.records import Sight
 
 PROMPT = "task"
 """The input of a crew that is given the prompt."""
@@ -62,72 +60,25 @@ def _agent(agent: Any) -> Callable[..., Any]:
 
 
 class Parts(Recorder):
-    """Reports the tasks of one run that a harness began as parts of that run."""
+    """Reports the tasks of one run that a harness began as parts of that run. Tasks at the same time are credited each to its agent."""
+
+    is_harnessed = True
 
     def __init__(self, run: Run) -> None:
         super().__init__(run.integration.alma, {})
         self.integration, self._run = run.integration, run
         self._names: dict[str, str] = {}
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
 
     def run(self, task: str, context: RunContext, giver: Attempt | None) -> Run:
         """Returns the run of the harness."""
         return self._run
 
-    def attempt_of(self, *about: Any) -> "Part":
-        """Returns the part of an agent."""
-        made = Part(*about, lock=self._lock)
+    def agent_of(self, run: Run, work: Work) -> str:
+        """Returns the name of the harness for the agent that acts first, and for others their roles."""
+        role = role_of(RunContext(context=work))
         with self._lock:
-            role = role_of(RunContext(context=made.work))
-            made.name = self._names.setdefault(role, role if self._names else self._run.agent)
-        return made
-
-
-@dataclass(eq=False, kw_only=True)
-class Part(Attempt):
-    """An agent's task in a run of a harness. It ends without ending the run. Tasks at the same time are credited each to its agent."""
-
-    lock: Any
-    name: str = ""
-
-    @property
-    def agent(self) -> str:
-        return self.name
-
-    @property
-    def is_harnessed(self) -> bool:
-        return True
-
-    def recalled(self, sight: Sight) -> tuple[MemorySlice, str]:
-        """Returns the notes of a further agent; those of the first are in the prompt."""
-        if self.name == self.run.agent:
-            return MemorySlice(), ""
-        with self._speaking():
-            self.run.recall()
-            return sight.of(self.run.memories).fitted(self.run.options.max_tokens)
-
-    def take(self, event: object) -> None:
-        with self._speaking():
-            super().take(event)
-
-    def said(self, answer: str) -> None:
-        with self._speaking():
-            super().said(answer)
-
-    def corrected(self, reason: str) -> None:
-        with self._speaking():
-            super().corrected(reason)
-
-    def _end(self, answer: str = "", **how: Any) -> None:
-        self.is_open = False
-        self.forget(self)
-        leave_ended()
-
-    @contextmanager
-    def _speaking(self) -> Iterator[None]:
-        with self.lock:
-            self.run.hand_over(self.name)
-            yield
+            return self._names.setdefault(role, role if self._names else run.agent)
 
 
 @contextmanager

@@ -9,14 +9,14 @@ from crewai.utilities.evaluators.crew_evaluator_handler import CrewEvaluator
 from crewai.utilities.i18n import I18N_DEFAULT
 
 from alma import ALMA
-from alma.types.tags import without_citations
+from alma.integration import Learning
 from alma_crewai import people, starts, watching
 from alma_crewai.actors import context_of
 from alma_crewai.attempt import current
-from alma_crewai.listening import LOCK, OPEN, Recorder, Reporting, Settings, check_names, recorder_for
+from alma_crewai.listening import LOCK, OPEN, Recorder, Settings, check_names, recorder_for
 
 
-class ALMACrewListener(Reporting):
+class ALMACrewListener(Learning):
     """Records the tasks of all crews in the process that have no `ALMAMemory`; of several listeners, the one created last does.
 
     A task is one episode: the calls of tools, the ending, the source of the verdict. It takes the options of `alma.integration.Options`,
@@ -26,6 +26,7 @@ class ALMACrewListener(Reporting):
     def __init__(self, alma: ALMA, **settings: Unpack[Settings]) -> None:
         check_names(settings, type(self).__name__)
         self._recorder = Recorder(alma, settings)
+        self._integration = self._recorder.integration
         self._let_go = alma.before_close(self.close)  # often the only reference
         listen(self._recorder, is_listener=True)
 
@@ -96,8 +97,7 @@ def _after_task(ctx: Any) -> None:
     if run.notes:
         shown = I18N_DEFAULT.slice("memory").format(memory=f"Relevant memories:\n{run.notes}")
         output.messages = [_without(shown, message) for message in output.messages]
-    if run.options.strip_tags:
-        output.raw = without_citations(output.raw, [item.tag for item in run.memories.recalled])
+    output.raw = run.for_user(output.raw)
 
 
 def _without(text: str, message: Any) -> Any:

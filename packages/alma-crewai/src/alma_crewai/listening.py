@@ -1,6 +1,6 @@
 """The open recorders of memories and listeners, and the choice of one for a task."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from threading import RLock
@@ -8,8 +8,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from alma import ALMA, ConfigurationError
-from alma.integration import Identity, Integration, OptionArguments, Options, Run, RunContext, RunReport
-from alma_crewai.actors import role_of
+from alma.integration import Identity, Integration, OptionArguments, Options, Run, RunContext
+from alma_crewai.actors import Work, role_of
 from alma_crewai.attempt import Attempt
 
 
@@ -30,8 +30,8 @@ class Recorder:
     """Records the work of agents in crews: a memory's recorder for agents that recall from it, a listener's for agents without such a
     memory."""
 
-    attempt_of: Callable[..., Attempt] = Attempt
-    """Makes an attempt of a run."""
+    is_harnessed = False
+    """True where a harness begins and ends the run."""
 
     def __init__(self, alma: ALMA, settings: Settings) -> None:
         options = Options.taken({**settings})
@@ -54,32 +54,15 @@ class Recorder:
         ids = {name: str(found) for name in ("run_id", "thread_id") if (found := context.find(name)) is not None}
         return self.integration.run(task, context=context, **ids)
 
+    def agent_of(self, run: Run, work: Work) -> str:
+        """Returns the agent that an attempt in a run is credited to."""
+        return run.agent
+
     def close(self) -> None:
         """Ends live attempts without a verdict."""
         self.is_closed = True
         for attempt in list(self.attempts):
             attempt.abandon("its listener was closed")
-
-
-class Reporting:
-    """Reports of a memory's or a listener's recorder."""
-
-    _recorder: Recorder
-
-    @property
-    def errors(self) -> tuple[Exception, ...]:
-        """The last 100 errors of ALMA and of the functions it was given, newest last. A crew never fails by them."""
-        return tuple(self._recorder.integration.errors)
-
-    @property
-    def last_run(self) -> RunReport | None:
-        """The report of the attempt that was recorded last. In a server use `on_run`, which receives each."""
-        return self._recorder.integration.last_run
-
-    def flush(self, timeout: float | None = None) -> bool:
-        """Waits until all ended attempts are recorded, which matters after `akickoff`. Returns whether they are, within `timeout`
-        seconds."""
-        return self._recorder.integration.flush(timeout)
 
 
 HARNESSED: ContextVar[Recorder | None] = ContextVar("alma_crewai_harnessed", default=None)

@@ -13,12 +13,12 @@ from crewai.memory.unified_memory import Memory
 from pydantic import PrivateAttr
 
 from alma import ALMA, ValidationError
-from alma.integration import Integration, RunContext, document_metadata, in_event_loop
+from alma.integration import LOOP_SECONDS, Integration, Learning, RunContext, document_metadata, in_event_loop
 from alma.types.recalled import Recalled
 from alma_crewai import listener, starts, watching
 from alma_crewai.actors import NOBODY, Work, asking
-from alma_crewai.attempt import LOOP_SECONDS, Attempt, current
-from alma_crewai.listening import OPEN, Recorder, Reporting, Settings, check_names
+from alma_crewai.attempt import Attempt, current
+from alma_crewai.listening import OPEN, Recorder, Settings, check_names
 from alma_crewai.records import Sight, record_of
 from alma_crewai.storage import ALMAStorage
 
@@ -38,7 +38,7 @@ class Match(MemoryMatch):
         return self.text
 
 
-class ALMAMemory(Reporting, Memory):
+class ALMAMemory(Learning, Memory):
     """`Crew(memory=ALMAMemory(alma))`: recalls for the acting agent, and learns from the outcome of each task.
 
     It takes the options of `alma.integration.Options`. `agent` is a name, or a function of the `RunContext`, instead of the acting
@@ -48,6 +48,7 @@ class ALMAMemory(Reporting, Memory):
 
     _storage: ALMAStorage = PrivateAttr()
     _recorder: Recorder = PrivateAttr()
+    _integration: Integration = PrivateAttr()
 
     def __init__(self, alma: ALMA, *, learn: bool = True, read_only: bool = False, **settings: Unpack[Settings]) -> None:
         check_names(settings, type(self).__name__)
@@ -55,7 +56,7 @@ class ALMAMemory(Reporting, Memory):
         agent = settings.get("agent")
         storage = ALMAStorage(alma, agent=agent if isinstance(agent, str) else NOBODY)
         super().__init__(storage=storage, llm=NO_MODEL, embedder=storage, read_only=read_only)
-        self._recorder, self._storage = recorder, storage
+        self._recorder, self._integration, self._storage = recorder, recorder.integration, storage
         storage.project = lambda: recorder.integration.scope.project(self._context())
         starts.know(storage.key, self)
         if learn:
@@ -150,10 +151,6 @@ class ALMAMemory(Reporting, Memory):
         listener.stop(self._recorder)
         self.flush(LOOP_SECONDS if in_event_loop() else self._integration.options.lock_timeout)
         super().close()
-
-    @property
-    def _integration(self) -> Integration:
-        return self._recorder.integration
 
     def _for_prompt(self, asked: MemoryRetrievalStartedEvent, query: str, sight: Sight) -> list[MemoryMatch]:
         attempt, options = self._attempt_of(asked, query), self._integration.options

@@ -36,8 +36,18 @@ def begin(
     with recorder.integration.guard("a task could not be followed"):
         state = crewai_event_bus.runtime_state if _runtime_scope_depth.get() > 0 else None
         run, is_rehearsal = recorder.run(task, context, giver), is_rehearsal or (giver is not None and giver.is_rehearsal)
-        made = recorder.attempt_of(
-            run, recorder.attempts.discard, key, agent_id, kind, is_rehearsal, outer, state, context.context
+        made = Attempt(
+            run,
+            recorder.attempts.discard,
+            key=key,
+            agent_id=agent_id,
+            kind=kind,
+            is_rehearsal=is_rehearsal,
+            outer=outer,
+            state=state,
+            work=context.context,
+            agent=recorder.agent_of(run, context.context),
+            is_harnessed=recorder.is_harnessed,
         )
         if outer is None:
             leave_ended()

@@ -79,7 +79,7 @@ class _Conversations:
         messages = _messages(named)
         run = self._run(messages, named)
         run.settle()
-        request = {**named, "messages": self._form.with_notes(messages, run.recall() if _is_shown(run) else "")}
+        request = {**named, "messages": self._form.with_notes(messages, run.recall())}
         with failing(run):
             answer = self._create(*given, **request)
         if inspect.isawaitable(answer):  # an asynchronous client whose method does not look it
@@ -93,7 +93,7 @@ class _Conversations:
         messages = _messages(named)
         run = self._run(messages, named)
         await run.asettle()
-        notes = await run.arecall() if _is_shown(run) else ""
+        notes = await run.arecall()
         request = {**named, "messages": self._form.with_notes(messages, notes)}
         return await self._awaited(run, self._create(*given, **request), is_stream=bool(named.get("stream")))
 
@@ -154,7 +154,3 @@ def _messages(named: Mapping[str, Any]) -> Sequence[Any]:
     if not isinstance(messages, list | tuple):
         raise ValidationError(f"messages must be a list, not {quoted(messages)}")
     return messages
-
-
-def _is_shown(run: Run) -> bool:
-    return run.options.inject != "none"

@@ -190,8 +190,7 @@ class _Prepared:
     @property
     def prompt(self) -> str:
         if self._prompt is None:
-            notes = self.run.recall() if self.run.options.inject != "none" else ""
-            self._prompt = prompt_of(self._setting, self._context, notes)
+            self._prompt = prompt_of(self._setting, self._context, self.run.recall())
         return self._prompt
 
     def tools(self) -> dict[str, Callable[..., Any]]:

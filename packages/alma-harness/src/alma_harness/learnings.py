@@ -9,10 +9,6 @@ class Recorded(Learning):
     def __init__(self, integration: Integration) -> None:
         self._integration = integration
 
-    def flush(self, timeout: float | None = None) -> bool:
-        """Waits until everything that has ended is recorded. Returns whether it was, within `timeout` seconds."""
-        return self._integration.flush(timeout)
-
 
 def ids_of(
     integration: Integration, context: RunContext, *, run_id: Identity = None, thread_id: Identity = None

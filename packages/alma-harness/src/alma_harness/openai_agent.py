@@ -70,7 +70,7 @@ class Following(RunHooks[Any]):
         return None
 
     async def _with_notes(self, data: CallModelData[Any]) -> ModelInputData:
-        if self._run.speaking == self._run.agent or self._run.options.inject == "none":
+        if self._run.speaking == self._run.agent:
             return data.model_data
         notes = await self._run.arecall()
         if not notes:

@@ -13,9 +13,6 @@ from alma.integration import Bounded, Run
 from alma_langchain.graphs import GraphRun
 from alma_langchain.recorder import ToolCall, Tracked, end_by
 
-MOST_RUNS = 10_000
-"""Limit on runs whose end was never reported; the oldest are evicted."""
-
 
 @dataclass(eq=False)
 class Followed(Tracked, BaseCallbackHandler):

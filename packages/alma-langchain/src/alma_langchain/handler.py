@@ -193,18 +193,24 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> Any:
         """Records the call as a step."""
-        if (call := self._call(run_id)) and (run := _now_or_later(call, partial(self.recorder.returned, call, output))):
+        if run := self._call_over(run_id, self.recorder.returned, output):
             run.settle()
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
         """Records the call as a failed step."""
-        if (call := self._call(run_id)) and (run := _now_or_later(call, partial(self.recorder.raised, call, error))):
+        if run := self._call_over(run_id, self.recorder.raised, error):
             with noted_on(error):
                 run.settle()
 
-    def _call(self, run_id: UUID) -> ToolCall | None:
+    def _call_over(self, run_id: UUID, report: Callable[[ToolCall, Any], Run | None], result: Any) -> Run | None:
+        """Reports the end of a call and returns its run; in a run whose input is not known yet, keeps the report for its end."""
         part = self.tree.left(run_id)
-        return part.call if part is not None else None
+        if part is None or part.call is None:
+            return None
+        if part.heard.run is None and part.heard.is_streamed:
+            part.heard.held.append(partial(report, part.call, result))
+            return None
+        return report(part.call, result)
 
     # Models.
 
@@ -293,11 +299,11 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
         super().on_tool_start(serialized, input_str, run_id=run_id, **kwargs)
 
     async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        if (call := self._call(run_id)) and (run := _now_or_later(call, partial(self.recorder.returned, call, output))):
+        if run := self._call_over(run_id, self.recorder.returned, output):
             await run.asettle()
 
     async def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        if (call := self._call(run_id)) and (run := _now_or_later(call, partial(self.recorder.raised, call, error))):
+        if run := self._call_over(run_id, self.recorder.raised, error):
             with noted_on(error):
                 await run.asettle()
 
@@ -314,14 +320,6 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         super().on_llm_error(error, run_id=run_id, **kwargs)
-
-
-def _now_or_later(call: ToolCall, record: Callable[[], Run | None]) -> Run | None:
-    """Records a call; keeps it for the end of a run whose input is not known yet."""
-    if call.of.run is None and isinstance(call.of, Heard) and call.of.is_streamed:
-        call.of.held.append(record)
-        return None
-    return record()
 
 
 def _has_input(inputs: Any) -> bool:

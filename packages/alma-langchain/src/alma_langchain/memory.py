@@ -139,7 +139,7 @@ class ALMAMemory(Recording, BaseMemory):
         if run is not None and self.return_docs:
             run.options = replace(run.options, max_tokens=MOST_TOKENS)
             run.saw_notes = True  # documents cannot be recognised in a prompt
-        if run is not None and self.recorder.options.inject != "none":
+        if run is not None:
             run.recall()
         if self.return_docs:
             return NotedDocuments(memory_to_documents(run.memories) if run else [], run)

@@ -12,6 +12,7 @@ from alma_langchain.handler import ALMACallbackHandler
 from alma_langchain.misplaced import misplaced
 from alma_langchain.reading import final_answer, messages_since, said_by_model
 from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, RunOptions, ToolCall, run_context
+from alma_langchain.tree import MOST_RUNS
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse, ToolCallRequest
@@ -21,7 +22,7 @@ try:
     from langgraph.config import get_config
     from langgraph.types import Command
 
-    from alma_langchain.following import MOST_RUNS, Followed, listen
+    from alma_langchain.following import Followed, listen
     from alma_langchain.graphs import graph_run
     from alma_langchain.prompting import STATE_KEY, ALMAState, beside_message, entry_of, finished, in_system_prompt
 except ImportError as error:
@@ -173,8 +174,7 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
                     where, root_id = run_context(context), followed.graph.root_id if followed.graph else None
                     followed.run = self.recorder.begun(task, where, run_id=root_id, episode_id=followed.episode)
                 if followed.run is not None:
-                    if self.recorder.options.inject != "none":
-                        followed.run.recall()
+                    followed.run.recall()
                     episode = followed.run.episode
                     followed.episode = episode.id if episode is not None else None
         return followed.run
@@ -205,8 +205,7 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
             if run.saw_notes is False:
                 self.recorder.warn_once(UNSEEN)
             run.model_said(said_by_model(response.result))
-            tags = [item.tag for item in run.memories.recalled] if self.recorder.options.strip_tags else []
-            response = finished(response, followed.episode, tags)
+            response = finished(response, followed.episode, run.for_user)
         entry = {"key": followed.key, "asked": followed.asked, "episode": followed.episode}
         if entry == entry_of(request.state, self._name):
             return response

@@ -1,14 +1,12 @@
-"""Inserts the notes into a model's prompt, and removes ALMA's tags from its answer."""
+"""Inserts the notes into a model's prompt, and changes the texts of its answer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-
-from alma.types.tags import without_citations
 
 STATE_KEY = "alma_memory_runs"
 
@@ -48,30 +46,27 @@ def in_system_prompt(request: ModelRequest[Any], notes: str) -> ModelRequest[Any
     return request.override(system_message=_with_block(old, f"\n\n{notes}"))
 
 
-def finished(response: ModelResponse[Any], episode_id: str | None, tags: list[str]) -> ModelResponse[Any]:
+def finished(response: ModelResponse[Any], episode_id: str | None, change: Callable[[str], str]) -> ModelResponse[Any]:
     """Returns the response with its final answers as others may see them; messages that call tools are left as they are.
 
-    Their metadata has the id of the episode, for later verdicts; citations of these tags, such as `[H1]`, are removed.
+    Their metadata has the id of the episode, for later verdicts; their texts are changed.
     """
-    result = [
-        _finished(message, episode_id, tags) if isinstance(message, AIMessage) and not message.tool_calls else message
-        for message in response.result
-    ]
+    label = {"alma": {"episode_id": episode_id}} if episode_id else {}
+    result = list(response.result)
+    for place, message in enumerate(result):
+        if isinstance(message, AIMessage) and not message.tool_calls:
+            metadata = {**message.response_metadata, **label}
+            update = {"content": _changed(message.content, change), "response_metadata": metadata}
+            result[place] = message.model_copy(update=update)
     return replace(response, result=result)
 
 
-def _finished(message: AIMessage, episode_id: str | None, tags: list[str]) -> AIMessage:
-    label = {"alma": {"episode_id": episode_id}} if episode_id else {}
-    content = _untagged(message.content, tags) if tags else message.content
-    return message.model_copy(update={"content": content, "response_metadata": {**message.response_metadata, **label}})
-
-
-def _untagged(content: Any, tags: list[str]) -> Any:
+def _changed(content: Any, change: Callable[[str], str]) -> Any:
     if isinstance(content, str):
-        return without_citations(content, tags)
+        return change(content)
     if isinstance(content, list):
-        return [_untagged(part, tags) for part in content]
-    return {**content, "text": without_citations(content["text"], tags)} if isinstance(content.get("text"), str) else content
+        return [_changed(part, change) for part in content]
+    return {**content, "text": change(content["text"])} if isinstance(content.get("text"), str) else content
 
 
 def _with_block(message: Any, text: str) -> Any:

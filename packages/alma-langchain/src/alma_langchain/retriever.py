@@ -9,15 +9,12 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from pydantic import ConfigDict, Field, SkipValidation, model_validator
 
-from alma import MemoryType
 from alma.errors import ConfigurationError, ScopeViolationError, ValidationError
-from alma.integration import Identity, Integration, Options, checked_count, document_metadata
+from alma.integration import Identity, Integration, Options, checked_count, checked_kinds, document_metadata
 from alma.types.prompt import note
+from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice
 from alma_langchain.recorder import run_context
-
-MOST_FILTERED = 50
-"""Number of memories of each kind that are examined with a filter."""
 
 
 class ALMARetriever(BaseRetriever):
@@ -26,7 +23,8 @@ class ALMARetriever(BaseRetriever):
     `memory_types` restricts the kinds, `min_score` the score; `include_shared=False` leaves out what other agents share. `filter` is a
     mapping of metadata, of fields or of a memory's own metadata, that documents must match, or a function of the document. `agent`,
     `user_id` and `tenant_id` are names or functions of the `RunContext`; users and tenants are by default the run's own values of these
-    names. `invoke(query, k=3, filter=…)` overrides the settings. Errors of ALMA are raised, as a retriever's are.
+    names. With a filter, the best `10 * k` of each kind are examined. `invoke(query, k=3, filter=…)` overrides the settings. Errors of
+    ALMA are raised, as a retriever's are.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -51,13 +49,9 @@ class ALMARetriever(BaseRetriever):
         try:
             checked_count(self.k, "k")
             self._integration()
+            checked_kinds(self.memory_types or (), "memory_types", self.alma)
         except (ConfigurationError, ScopeViolationError, ValidationError) as error:  # pydantic expects a ValueError
             raise ValueError(str(error)) from error
-        known = set(map(str, MemoryType))
-        if not known.issuperset(self.memory_types or ()):
-            known |= self.alma.memory_types().keys()
-        if unknown := [kind for kind in self.memory_types or () if kind not in known]:
-            raise ValueError(f"memory_types holds {unknown}; there are {', '.join(sorted(known))}")
         return self
 
     def __getstate__(self) -> dict[Any, Any]:
@@ -77,19 +71,22 @@ class ALMARetriever(BaseRetriever):
         return LangSmithRetrieverParams(ls_retriever_name="alma", ls_vector_store_provider="alma")
 
     def _found(self, query: str, metadata: dict[str, Any], k: int, filter: Any = None) -> list[Document]:  # noqa: A002 - LangChain's name
-        limit, wanted = checked_count(k, "k"), self.filter if filter is None else filter
+        limit, asked = checked_count(k, "k"), self.filter if filter is None else filter
         integration, context = self._integration(), run_context(metadata=metadata)
-        most = limit if wanted is None else max(limit, MOST_FILTERED)
-        agent = integration.agent_of(context)
-        found = integration.retrieve(query, agent, context, top_k=most, include_shared=self.include_shared)
-        return [each for each in memory_to_documents(found) if self._is_wanted(each) and _matches(each, wanted)][:limit]
+        found = integration.retrieve(
+            query,
+            integration.agent_of(context),
+            context,
+            top_k=limit,
+            include_shared=self.include_shared,
+            kinds=self.memory_types,
+            wanted=None if asked is None else lambda item: _matches(_document(item), asked),
+        )
+        return memory_to_documents(found)[:limit]
 
     def _integration(self) -> Integration:
         options = Options(user_id=self.user_id, tenant_id=self.tenant_id, min_score=self.min_score)
         return Integration(self.alma, agent=self.agent, options=options)
-
-    def _is_wanted(self, document: Document) -> bool:
-        return self.memory_types is None or document.metadata["memory_type"] in self.memory_types
 
 
 def memory_to_documents(memories: MemorySlice) -> list[Document]:
@@ -97,15 +94,14 @@ def memory_to_documents(memories: MemorySlice) -> list[Document]:
 
     The metadata is that of `alma.integration.document_metadata`: score, confidence, the memory's own fields and metadata.
     """
-    return [
-        Document(id=item.memory.id, page_content=note(item.memory, None), metadata=document_metadata(item))
-        for item in memories.recalled
-    ]
+    return [_document(item) for item in memories.recalled]
+
+
+def _document(item: Recalled) -> Document:
+    return Document(id=item.memory.id, page_content=note(item.memory, None), metadata=document_metadata(item))
 
 
 def _matches(document: Document, wanted: Any) -> bool:
-    if wanted is None:
-        return True
     if callable(wanted):
         return bool(wanted(document))
     if not isinstance(wanted, Mapping):

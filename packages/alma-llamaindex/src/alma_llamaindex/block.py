@@ -10,13 +10,10 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from alma import ALMA, ConfigurationError
 from alma.integration import Identity, Integration, OptionArguments, Run, checked_alma
-from alma.text import storable
 from alma_llamaindex import spans
 from alma_llamaindex.attachment import Attachment, Tokenizer
 from alma_llamaindex.following import EPISODES, Bookmark, Followed, Line, names_in
 from alma_llamaindex.handler import HANDLER, RunSpan
-
-TASK_CHARS = 2_000
 
 
 class ALMAMemoryBlock(BaseMemoryBlock[str]):
@@ -83,7 +80,7 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
             if span is not None and learner is not None and span.followed.kind is not spans.Kind.QUERY:
                 run = await self._in_run(span, integration, asked, session)
             run = run or self._outside(asked, session, integration)
-            if run is not None and run.options.inject != "none" and not (span and span.followed.is_shown_elsewhere(run)):
+            if run is not None and not (span and span.followed.is_shown_elsewhere(run)):
                 notes = await run.arecall()
                 self._held.shown[notes] = run
         return notes
@@ -122,14 +119,14 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         if span.is_in_tool:
             return None
         if self._held not in followed.further:  # a second block of the same project, whose notes are not counted
-            followed.further[self._held] = _unrecorded(integration, followed.task or _task(asked))
+            followed.further[self._held] = _unrecorded(integration, followed.task or spans.last_user_text(asked))
         return followed.further[self._held]
 
     async def _begun(
         self, followed: Followed, integration: Integration, name: str, asked: Sequence[ChatMessage], session: str
     ) -> Line:
         """Returns a new line: what this project records of the run from now on."""
-        task, episode_id, state = _task(asked), None, None
+        task, episode_id, state = spans.last_user_text(asked), None, None
         store = getattr(followed.context, "store", None)
         if store is not None:
             state = await store.get("state", default=None)
@@ -150,8 +147,8 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
 
     def _outside(self, messages: Sequence[ChatMessage], session: str, integration: Integration) -> Run | None:
         """Returns a run that shows notes where no learner follows one: one run for each user message in a session."""
-        task = _task(messages)
-        if not task:
+        task = spans.last_user_text(messages)
+        if not task.strip():
             return None
         asked = (_place(messages), task)
         known = self._held.answered.get(session)
@@ -166,10 +163,6 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
 def _unrecorded(integration: Integration, task: str) -> Run:
     context = HANDLER.context_here()
     return integration.run(task, agent=integration.agent_of(context), context=names_in(context, integration))
-
-
-def _task(messages: Sequence[ChatMessage]) -> str:
-    return storable(spans.last_user_text(messages), TASK_CHARS)
 
 
 def _place(messages: Sequence[ChatMessage]) -> int:

@@ -56,8 +56,7 @@ class alma_run:  # noqa: N801 - it is used as a statement, like `open`
 
     def __enter__(self) -> "alma_run":
         run = self._followed.begin(self._held.integration(learner_of(self._held.alma))).run
-        if run.options.inject != "none":
-            run.recall()
+        run.recall()
         self._token = CUSTOM.set(RunSpan("", self._followed))
         return self
 

@@ -11,7 +11,6 @@ from llama_index.core.tools import BaseTool, ToolOutput
 
 from alma import ALMA, MemorySlice
 from alma.integration import Integration, Run, RunContext, holding, tool_use
-from alma.types.tags import without_citations
 from alma_llamaindex import spans
 from alma_llamaindex.spans import Kind
 
@@ -182,8 +181,7 @@ class Followed:
             if isinstance(result, spans.Streamed):
                 run.integration.warn_once("strip_tags does not reach streamed answers; use alma.types.tags.without_citations")
             else:
-                tags = [item.tag for item in run.memories.recalled]
-                spans.change_answer(result, lambda text, tags=tags: without_citations(text, tags))
+                spans.change_answer(result, run.for_user)
 
     # The end.
 

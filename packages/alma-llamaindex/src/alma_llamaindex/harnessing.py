@@ -54,8 +54,7 @@ class NotesOfOthers(BaseMemoryBlock[str]):
         speaker = None if span is None else await spans.next_speaker(span.followed.context)
         if span is not None and speaker is not None and speaker != span.followed.speaking:
             span.followed.hand_over(speaker)
-        is_shown = self._run.speaking != self._run.agent and self._run.options.inject != "none"
-        return await self._run.arecall() if is_shown else ""
+        return "" if self._run.speaking == self._run.agent else await self._run.arecall()
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Stores nothing: the chat is LlamaIndex's."""

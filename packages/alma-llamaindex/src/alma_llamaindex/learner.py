@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from alma import ALMA, ValidationError
-from alma.integration import Integration, Learning, OptionArguments, Options, checked_alma, checked_items, checked_name
+from alma.integration import Integration, Learning, OptionArguments, Options, checked_alma, checked_names
 from alma_llamaindex import streams
 from alma_llamaindex.handler import HANDLER, LEARNERS
 
@@ -98,11 +98,6 @@ class ALMALearner(Learning):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.uninstall()
-
-
-def checked_names(names: object, name: str) -> frozenset[str]:
-    """Returns several names. A bare text is an error."""
-    return frozenset(checked_name(each, name) for each in checked_items(names, name))
 
 
 def learner_of(alma: ALMA) -> ALMALearner:

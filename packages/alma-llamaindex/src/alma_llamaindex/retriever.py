@@ -1,7 +1,6 @@
 """`ALMARetriever`: ALMA's memories for query engines, retriever tools and fusion retrievers."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
 from hashlib import sha256
@@ -10,21 +9,16 @@ from typing import Any
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from alma import ALMA, ConfigurationError, MemorySlice, MemoryType
-from alma.integration import Identity, checked_alma, checked_time, document_metadata, holding, taken
-from alma.text import quoted, storable
+from alma import ALMA, MemorySlice, MemoryType
+from alma.integration import Identity, checked_alma, checked_kinds, checked_names, checked_time, document_metadata, taken
 from alma.types.prompt import note
 from alma.types.recalled import Recalled
 from alma.types.tags import parts_of
 from alma_llamaindex.attachment import Attachment
 from alma_llamaindex.handler import HANDLER, RunSpan
-from alma_llamaindex.learner import ALMALearner, checked_names
+from alma_llamaindex.learner import ALMALearner
 from alma_llamaindex.spans import ENGINES, Kind
 
-WIDER = 10
-"""With a filter that ALMA does not search by, this many times `top_k` memories are examined."""
-WIDEST = 1_000
-TASK_CHARS = 2_000
 SHOWN_WITH = "shown_with"
 """Metadata key of a node that names all memories of the same retrieval."""
 
@@ -70,22 +64,19 @@ class ALMARetriever(BaseRetriever):
         super().__init__(**options)
         self._held = Attachment(checked_alma(alma), agent, own)
         self._with_tags = with_tags
-        self._kinds = None if kinds is None else checked_kinds(kinds, alma)
+        self._kinds = None if kinds is None else checked_kinds(kinds, "kinds", alma)
         self._agents = None if agents is None else checked_names(agents, "agents")
         self._since, self._until = checked_time(since, "since"), checked_time(until, "until")
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        task = storable(query_bundle.query_str, TASK_CHARS)
+        task = query_bundle.query_str
         if not task.strip():
             return []
         learner, span, context = self._held.learner, HANDLER.here(), HANDLER.context_here()
         integration = self._held.integration(learner)
-        top_k = integration.options.top_k
-        is_narrow = any(
-            limit is not None for limit in (self._agents, self._since, self._until)
-        )  # kinds are already limited separately
-        wanted = min(top_k * WIDER, WIDEST) if is_narrow else top_k
-        found = self._wanted(integration.retrieve(task, integration.agent_of(context), context, top_k=wanted), top_k)
+        is_narrow = any(limit is not None for limit in (self._agents, self._since, self._until))
+        wanted = self._is_wanted if is_narrow else None
+        found = integration.retrieve(task, integration.agent_of(context), context, kinds=self._kinds, wanted=wanted)
         if span is not None and (learner is not None or span.followed.run_of(self._held.alma) is not None):
             found = self._shown(found, span, learner)
         return nodes_of(found, with_tags=self._with_tags)
@@ -93,21 +84,11 @@ class ALMARetriever(BaseRetriever):
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
-    def _wanted(self, found: MemorySlice, top_k: int) -> MemorySlice:
-        """Returns the memories that match the filters, at most `top_k` of each kind."""
-        counts, kept = Counter[str](), list[Recalled]()
-        for item in filter(self._is_wanted, found.recalled):
-            counts[item.memory.kind] += 1
-            if counts[item.memory.kind] <= top_k:
-                kept.append(item)
-        return holding(found, kept)
-
     def _is_wanted(self, item: Recalled) -> bool:
-        """Returns True when a memory matches the filters. The times are those that its recency counts from."""
+        """Returns True when a memory has the owner and the time. The times are those that its recency counts from."""
         memory = item.memory
         return (
-            (self._kinds is None or memory.kind in self._kinds)
-            and (self._agents is None or memory.agent in self._agents)
+            (self._agents is None or memory.agent in self._agents)
             and (self._since is None or memory.seen_at >= self._since)
             and (self._until is None or memory.seen_at < self._until)
         )
@@ -123,17 +104,6 @@ class ALMARetriever(BaseRetriever):
             line = line or followed.begin(self._held.integration(learner))
             line.run.show_beside(found)
         return found
-
-
-def checked_kinds(kinds: object, alma: ALMA) -> frozenset[str]:
-    """Returns kinds of memories, built in or registered in the project."""
-    names = checked_names(kinds, "kinds")
-    known = [*MemoryType, *(alma.memory_types() if names - set(MemoryType) else ())]
-    if unknown := sorted(names - set(known)):
-        raise ConfigurationError(
-            f"kinds holds {quoted(unknown[0])}, which is no kind in project {alma.project_id!r}; there are {', '.join(known)}"
-        )
-    return names
 
 
 def nodes_of(memories: MemorySlice, *, with_tags: bool) -> list[NodeWithScore]:

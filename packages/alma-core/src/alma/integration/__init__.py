@@ -10,7 +10,8 @@ from alma.integration.context import Identity, RunContext, check_identity, ident
 from alma.integration.credit import ToolStep, strategy_of
 from alma.integration.documents import document_metadata
 from alma.integration.judging import Evaluator, Judgement
-from alma.integration.kit import Integration, Learning
+from alma.integration.kit import LOOP_SECONDS, Integration, Learning
+from alma.integration.narrowing import checked_kinds, checked_names
 from alma.integration.options import (
     MOST_TOKENS,
     Inject,
@@ -48,6 +49,7 @@ from alma.types.prompt import fenced, note
 from alma.types.tags import defused
 
 __all__ = [
+    "LOOP_SECONDS",
     "MOST_TOKENS",
     "Bounded",
     "Evaluator",
@@ -84,8 +86,10 @@ __all__ = [
     "checked_count",
     "checked_items",
     "checked_json",
+    "checked_kinds",
     "checked_label",
     "checked_name",
+    "checked_names",
     "checked_text",
     "checked_time",
     "choices_of",

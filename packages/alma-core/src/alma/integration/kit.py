@@ -5,7 +5,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
@@ -13,8 +13,9 @@ from alma.episode import Episode
 from alma.errors import ConflictError, MemoryNotFoundError
 from alma.integration.bounded import Bounded
 from alma.integration.context import Identity, RunContext, check_identity, identified, required
+from alma.integration.narrowing import examined, narrowed
 from alma.integration.options import Options
-from alma.integration.parts import Part, holding
+from alma.integration.parts import Part
 from alma.integration.run import Run
 from alma.integration.scope import Scope
 from alma.integration.views import RunReport
@@ -22,6 +23,7 @@ from alma.integration.work import JUDGING, Backlog, in_event_loop, is_working, w
 from alma.memory.alma import ALMA, checked_alma, place_of, redacted
 from alma.storage.lock_timeout import lock_timeout
 from alma.text import storable
+from alma.types.recalled import Recalled
 from alma.types.slice import MemorySlice
 
 _LOG = logging.getLogger("alma")
@@ -32,7 +34,7 @@ SETTLING_SECONDS = 2.0
 JUDGING_SECONDS = 0.05
 """A retrieval waits `SETTLING_SECONDS` for writes of earlier runs, and `JUDGING_SECONDS` for their evaluators."""
 LOOP_SECONDS = 0.05
-"""In the thread of an event loop, a retrieval waits no longer than this for writes."""
+"""An event loop's own thread waits for writes no longer than this: long enough for those of a store that is not locked."""
 
 
 class Integration:
@@ -154,22 +156,32 @@ class Integration:
     # What runs ask for.
 
     def retrieve(
-        self, task: str, agent: str, context: RunContext, *, top_k: int | None = None, include_shared: bool = True
+        self,
+        task: str,
+        agent: str,
+        context: RunContext,
+        *,
+        top_k: int | None = None,
+        include_shared: bool = True,
+        kinds: Collection[str] | None = None,
+        wanted: Callable[[Recalled], bool] | None = None,
     ) -> MemorySlice:
-        """Returns the memories that matter for a task of that run; without `include_shared`, none that other agents share."""
+        """Returns the memories that matter for a task of that run, at most `top_k` of each kind, and only of these `kinds`.
+
+        Without `include_shared` none that other agents share, and with `wanted` only those for which it returns True: of each kind, the
+        best `10 * top_k` are examined.
+        """
         self.catch_up()
+        limit = top_k or self.options.top_k
         found = self.scope.project(context).retrieve(
             task=storable(self.stored(task), QUERY_CHARS),
             agent=agent,
-            top_k=top_k or self.options.top_k,
+            top_k=examined(limit, wanted),
             user_id=self.scope.user(context),
             task_type=self.task_type(context),
             include_shared=include_shared,
         )
-        least = self.options.min_score
-        if least is None:
-            return found
-        return holding(found, (item for item in found.recalled if item.score >= least))
+        return narrowed(found, limit=limit, min_score=self.options.min_score, kinds=kinds, wanted=wanted)
 
     def task_type(self, context: RunContext) -> str | None:
         """Returns the task type of the run."""
@@ -315,3 +327,7 @@ class Learning:
     def last_run(self) -> RunReport | None:
         """Report of the run that was recorded last. In a server use `on_run`, which names each run."""
         return self._integration.last_run
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Waits until all runs that have ended are judged and recorded. Returns whether they are, within `timeout` seconds."""
+        return self._integration.flush(timeout)

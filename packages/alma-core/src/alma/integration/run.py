@@ -21,6 +21,7 @@ from alma.integration.views import RunReport, RunView
 from alma.integration.work import JUDGING, working
 from alma.text import storable
 from alma.types.slice import MemorySlice
+from alma.types.tags import without_citations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,7 @@ class Run:
         self._is_leaving = self._is_suspended = self._is_ending = False
         self._coming: deque[Callable[[], None]] = deque()
         self._lock = threading.RLock()
+        self._turns = threading.RLock()
         self._speaking = agent
         self._parts: dict[str, Part] = {agent: Part(agent, self.task, resumes=resumes)}
         self.taken: list[ToolStep] = []
@@ -114,9 +116,10 @@ class Run:
     # What is shown.
 
     def recall(self) -> str:
-        """Looks up what matters for the task, once for each agent, and returns the notes for its prompt."""
+        """Looks up what matters for the task, once for each agent, and returns the notes for its prompt. With `inject="none"` there are
+        none, and nothing is looked up."""
         part = self._parts[self._speaking]
-        if part.memories is not None:  # known: avoids the lock, which a waiting write may hold
+        if self._is_recalled(part):  # avoids the lock, which a waiting write may hold
             return part.notes
         with self._lock:
             if part.memories is None:
@@ -129,7 +132,7 @@ class Run:
     async def arecall(self) -> str:
         """As `recall`, in another thread unless the notes are known."""
         part = self._parts[self._speaking]
-        return part.notes if part.memories is not None else await asyncio.to_thread(self.recall)
+        return part.notes if self._is_recalled(part) else await asyncio.to_thread(self.recall)
 
     def show(self, memories: MemorySlice) -> str:
         """Sets the memories that the agent is shown. Returns the notes, with those memories that fit."""
@@ -185,10 +188,23 @@ class Run:
         """Records that a guardrail, a person or a test sent the agent back, and why. The next run on such a task is shown the reason."""
         self._soon(partial(record_correction, self, self._parts[self._speaking], reason))
 
+    def for_user(self, answer: str) -> str:
+        """Returns a final answer as its user receives it: with `strip_tags` without citations of what the agent was shown."""
+        tags = [item.tag for item in self.memories.recalled] if self.options.strip_tags else []
+        return without_citations(answer, tags) if tags else answer
+
     def hand_over(self, agent: str, task: str | None = None) -> None:
         """Hands the run to another agent, which alone is credited with what it does."""
         self._parts.setdefault(agent, Part(agent, storable(task, TASK_CHARS) if task else self.task))
         self._speaking = agent
+
+    @contextmanager
+    def turn_of(self, agent: str) -> "Iterator[None]":
+        """Credits what is reported in the block to this agent, as `hand_over` does. For agents that act at the same time: their blocks take
+        turns."""
+        with self._turns:
+            self.hand_over(agent)
+            yield
 
     # Writing.
 
@@ -305,6 +321,9 @@ class Run:
         with self._lock:
             if self._is_leaving:
                 self.suspend()
+
+    def _is_recalled(self, part: Part) -> bool:
+        return part.memories is not None or self.options.inject == "none"
 
     def _unshown(self, part: Part, found: MemorySlice) -> MemorySlice:
         """Returns the memories to show: without those shown beside, and for a resumed run only those that it was shown before."""

@@ -1,0 +1,62 @@
+"""Narrows what a retriever finds to the memories that its user wants."""
+
+from collections import Counter
+from collections.abc import Callable, Collection
+
+from alma.errors import ConfigurationError
+from alma.integration.parts import holding
+from alma.memory.alma import ALMA
+from alma.memory.arguments import checked_items, checked_name
+from alma.text import quoted
+from alma.types.kinds import MemoryType
+from alma.types.recalled import Recalled
+from alma.types.slice import MemorySlice
+
+WIDER = 10
+"""With a filter that ALMA does not search by, this many times as many memories of each kind are examined."""
+WIDEST = 1_000
+"""Limit on the memories of each kind that are examined with a filter."""
+
+
+def checked_names(names: object, name: str) -> frozenset[str]:
+    """Returns several names. A bare text is an error."""
+    return frozenset(checked_name(each, name) for each in checked_items(names, name))
+
+
+def checked_kinds(kinds: object, name: str, alma: ALMA) -> frozenset[str]:
+    """Returns kinds of memories, built in or registered in the project. `ConfigurationError` for any other."""
+    names = checked_names(kinds, name)
+    known = [*MemoryType, *(alma.memory_types() if names - set(MemoryType) else ())]
+    if unknown := sorted(names - set(known)):
+        raise ConfigurationError(
+            f"{name} holds {quoted(unknown[0])}, which is no kind in project {alma.project_id!r}; there are {', '.join(known)}"
+        )
+    return names
+
+
+def examined(limit: int, wanted: Callable[[Recalled], bool] | None) -> int:
+    """Returns how many memories of each kind to search for, so that enough of them are wanted."""
+    return limit if wanted is None else max(limit, min(limit * WIDER, WIDEST))
+
+
+def narrowed(
+    found: MemorySlice,
+    *,
+    limit: int,
+    min_score: float | None = None,
+    kinds: Collection[str] | None = None,
+    wanted: Callable[[Recalled], bool] | None = None,
+) -> MemorySlice:
+    """Returns the memories of these kinds that have the score and are wanted, of the wanted ones at most `limit` of each kind."""
+    if min_score is None and kinds is None and wanted is None:
+        return found
+    counts, kept = Counter[str](), list[Recalled]()
+    for item in found.recalled:
+        kind = item.memory.kind
+        has_score = min_score is None or item.score >= min_score
+        if not has_score or (kinds is not None and kind not in kinds) or (wanted is not None and not wanted(item)):
+            continue
+        counts[kind] += 1
+        if wanted is None or counts[kind] <= limit:
+            kept.append(item)
+    return holding(found, kept)
