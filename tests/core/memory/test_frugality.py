@@ -48,6 +48,11 @@ def test_a_kind_that_the_reader_sees_is_weighed_and_read_by_its_definition(shop:
     assert tables_read(shop, "Which database for the invoices?", "secretary") == {"partition": 1, "record": 2}
 
 
+def test_evidence_is_not_read_where_no_rule_contends(shop: ALMA) -> None:
+    shop.retrieve("Deploy the service", "dev")
+    assert not [sql for sql in statements(shop, lambda: shop.retrieve("Deploy the service", "dev")) if "FROM evidence" in sql]
+
+
 def test_a_definition_that_has_grown_is_seen_at_once(shop: ALMA) -> None:
     task = "Which database for the invoices?"
     (before,) = shop.retrieve(task, "secretary").custom["meeting_note"]
