@@ -17,7 +17,7 @@ class Stemmer:
     """An FTS5 table in memory, empty but while it is asked, and a bounded cache of the words of questions. Thread-safe."""
 
     def __init__(self) -> None:
-        self.forget()
+        self._known: dict[str, Sequence[str]] = {}
         self._open()
         renewed_in_children(self)
 
@@ -41,7 +41,7 @@ class Stemmer:
 
     def forget(self) -> None:
         """Clears the cache of words: what was purged may be among them."""
-        self._known: dict[str, Sequence[str]] = {}
+        self._known = {}
 
     def renew_in_child(self) -> None:
         """Another table, if a thread of the parent was using this one; that one is kept, for to close it would wait for that thread."""
