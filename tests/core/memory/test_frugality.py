@@ -1,13 +1,18 @@
 """A retrieval asks the database once for what cannot change while it runs."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable
+from types import FrameType
 
 import pytest
 
 from alma import ALMA
 from alma.storage.sqlite.store import SQLStorage
 from meetings import MEETING, notes
+
+MOST_CALLS = 1000
+"""Functions in Python that a question may call that finds five of forty outcomes. Versions of Python and numpy differ by a few."""
 
 
 @pytest.fixture
@@ -48,6 +53,11 @@ def test_a_kind_that_the_reader_sees_is_weighed_and_read_by_its_definition(shop:
     assert tables_read(shop, "Which database for the invoices?", "secretary") == {"partition": 1, "record": 2}
 
 
+def test_evidence_is_not_read_where_no_rule_contends(shop: ALMA) -> None:
+    shop.retrieve("Deploy the service", "dev")
+    assert not [sql for sql in statements(shop, lambda: shop.retrieve("Deploy the service", "dev")) if "FROM evidence" in sql]
+
+
 def test_a_definition_that_has_grown_is_seen_at_once(shop: ALMA) -> None:
     task = "Which database for the invoices?"
     (before,) = shop.retrieve(task, "secretary").custom["meeting_note"]
@@ -56,3 +66,26 @@ def test_a_definition_that_has_grown_is_seen_at_once(shop: ALMA) -> None:
     (after,) = shop.retrieve(task, "secretary").custom["meeting_note"]
     assert "mood" not in before.definition.fields
     assert "mood" in after.definition.fields
+
+
+def test_a_usual_question_makes_few_calls(alma: ALMA) -> None:
+    alma.learn_many({"agent": "dev", "task": f"Deploy the service {number}", "outcome": "success"} for number in range(40))
+    alma.retrieve("How to deploy the service?", "dev")
+    assert calls(lambda: alma.retrieve("Which service was deployed?", "dev")) <= MOST_CALLS
+
+
+def calls(call: Callable[[], object]) -> int:
+    """How many functions written in Python a call makes this thread enter."""
+    made = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal made
+        made += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return made

@@ -3,7 +3,10 @@
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from alma.retrieval import named_time as grammar
 from alma.retrieval.named_time import named_time
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
@@ -72,3 +75,12 @@ def test_the_last_year_of_the_calendar_has_times_before_it() -> None:
     found = named_time("2 days ago", datetime.max.replace(tzinfo=UTC))
     assert found is not None
     assert found.end.date().isoformat() == "9999-12-30"
+
+
+PIECES = [*"123 8 31 2023 a an the two few in on over since may sept december monday ago back".split(), *" .,’-x_"]  # noqa: SIM905 - a list of words reads best as words
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.lists(st.sampled_from(PIECES), max_size=8).map(" ".join))
+def test_a_text_without_a_clue_names_no_time(text: str) -> None:
+    if not grammar._clue().search(text):
+        assert not [*grammar._relative(text, NOW), *grammar._absolute(text, NOW)]

@@ -118,6 +118,7 @@ def wilson(counts: Tally, z: float = 1.96) -> Interval:
     return Interval(max(centre - width, 0.0), min(centre + width, 1.0))
 
 
+@lru_cache(maxsize=4096)
 def beta_cdf(x: float, a: float, b: float) -> float:
     """Returns the probability that a Beta(a, b) variable is at most `x`: the regularised incomplete beta function (DLMF 8.17)."""
     if x <= 0 or x >= 1:

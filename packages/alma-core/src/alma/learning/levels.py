@@ -130,6 +130,8 @@ def heuristic_level(row: Row, needed: Needed) -> Level | None:
 
 def anti_pattern_level(row: Row, needed: Needed) -> Level | None:
     """Returns how far it is believed that a strategy fails: the mirror of `heuristic_level`. No strategy is both."""
+    if row.lifetime.failures < needed.failures:
+        return None
     return heuristic_level(row.mirrored(), Needed(successes=needed.failures, failures=needed.successes))
 
 

@@ -64,7 +64,9 @@ def checked_kind(room: Room, kind: object) -> str:
 
 def profile_for(room: Room, kinds: Iterable[str], usual: Profile) -> Profile:
     """Returns the usual weights, with the own weights of those kinds that define them."""
-    own = [name for name in set(kinds) if name not in MEMORY_CLASSES]
+    own = [name for name in kinds if name not in MEMORY_CLASSES]
+    if not own:
+        return usual
     found = room.project.record(DEFINITIONS, own)
     weights = {name: stored_type(body).scoring_weights for name, (_, body) in found.items() if body}
     return usual.with_kinds({name: given for name, given in weights.items() if given}) if any(weights.values()) else usual

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
@@ -24,6 +25,9 @@ IDS = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
 """Fields that name something: they are stored as they are, and are refused if a secret is in them; see `check_name`."""
+
+WITHOUT_TEXT = (int, float, datetime)
+"""Most values that are no texts are of these types, or None."""
 
 KEY_OF_REPETITION = "idempotency_key"
 """Metadata that is looked up: drawn by chance mostly, and no secret for that."""
@@ -63,7 +67,7 @@ class Redaction:
 
     def check_name(self, value: str, name: str) -> str:
         """Returns what names something. `ValidationError` if a secret is in it: names are looked up, so none of them is replaced."""
-        kinds = self.redactor.secrets_in(value) if self.given in ("on", "personal") else ()
+        kinds = self.redactor.secrets_in(value) if value and self.given in ("on", "personal") else ()
         if kinds:
             raise ValidationError(f"{name} contains a secret ({', '.join(kinds)}); names are not replaced, so use another one")
         return value
@@ -71,6 +75,8 @@ class Redaction:
     def _any(self, value: object) -> object:
         if isinstance(value, str):
             return self.text(value)
+        if value is None or isinstance(value, WITHOUT_TEXT):
+            return value
         if isinstance(value, Mapping):
             return {self._key(key): self._named(key, item) for key, item in value.items()}
         if isinstance(value, list | tuple):

@@ -21,6 +21,8 @@ LOOK_AHEAD = 4
 """The first pass looks at this many times the number wanted. Only where copies of one content crowd out the rest, a second pass looks at
 all."""
 
+_UNUSED = (0, 0, 0, 0, 0.0, 0.0)
+
 
 class Contender(NamedTuple):
     """A memory that may be returned: its similarity, and the number of equal memories that it represents."""
@@ -144,4 +146,5 @@ def _factors(
         "success": scoring.success(kind, candidate.successes, candidate.trials),
         "confidence": candidate.confidence,
     }
-    return factors, scoring.usefulness(*candidate.usage) if profile.counts_usefulness else 1.0
+    usage = candidate.usage
+    return factors, scoring.usefulness(*usage) if profile.counts_usefulness and usage != _UNUSED else 1.0

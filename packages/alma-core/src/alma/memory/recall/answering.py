@@ -140,7 +140,7 @@ def _profile(room: Room, profile: object, weights: Mapping[str, float] | None, s
     if weights is not None:
         return Profile.of(weights, usual.half_life_days)
     if profile is None:
-        return profile_for(room, scope.kinds.values(), usual)
+        return profile_for(room, scope.kind_names, usual)
     if not isinstance(profile, str) or profile != "recall":
         raise ValidationError(f"there is no profile {quoted(profile)}; there is 'recall'")
     return replace(Profile.of(RECALL_WEIGHTS), counts_usefulness=False)
@@ -280,6 +280,8 @@ def _others_near(
     found: Found, of_kind: NDArray[np.int64], chosen: Sequence[Contender], near: NDArray[np.int64]
 ) -> list[Contender]:
     """The rules that are near, without those that contend already, or of which an equal one does."""
+    if not len(near):
+        return []
     had = [contender.memory for contender in chosen]
     at = np.flatnonzero(np.isin(found.memories, np.setdiff1d(near, had)))
     if not len(at):

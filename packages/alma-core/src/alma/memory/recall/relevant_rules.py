@@ -98,6 +98,8 @@ class RelevantRules:
 
     def kept(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         """The candidates without hidden rules, the shown ones with the counts that hold for the task at hand."""
+        if not (self.shown or self.hidden or self.seen_at):
+            return candidates
         return [self._as_shown(one) for one in candidates if one.memory not in self.hidden]
 
     def _as_shown(self, one: Candidate) -> Candidate:
@@ -148,7 +150,8 @@ def relevant_rules(
     """Which of the rules, kinds by their rows, speak about what is asked. Rules that were stated are always shown, and not among them. `about` is
     called only if there are others."""
     found = RelevantRules()
-    behind = room.project.learned.behind([row for row, kind in rows.items() if kind in RULES])
+    rules = [row for row, kind in rows.items() if kind in RULES]
+    behind = room.project.learned.behind(rules) if rules else {}
     if not behind:
         return found
     asked = about()

@@ -361,15 +361,13 @@ def _backgrounds(question: Question, scored: Scored, places: Integers | slice = 
     return {name: fusion.Background.of(scores[name][places], arm) for name, arm in _USUAL.items() if name in question.arms}
 
 
-def _gains(room: Room, question: Question, scored: Scored, scope: ReadableScope, z: Floats) -> Floats:
-    """What each memory gains for having happened at the time that is named. Of many the `MOST_DATED` with the greatest `z` are looked at."""
+def _gains(room: Room, time: Interval, scored: Scored, scope: ReadableScope, z: Floats) -> Floats:
+    """What each memory gains for having happened at a time. Of many the `MOST_DATED` with the greatest `z` are looked at."""
     gains = np.zeros(len(scored.memories))
-    if question.time is None:
-        return gains
     dated = np.flatnonzero(np.isin(scored.partitions, [row for row in scope.rows if scope.kinds[row] in DATED]))
     if len(dated) > MOST_DATED:
         dated = dated[np.argsort(-z[dated], kind="stable")[:MOST_DATED]]
-    start, end = to_micros(question.time.start), to_micros(question.time.end)
+    start, end = to_micros(time.start), to_micros(time.end)
     seen = room.project.candidates(scored.memories[dated].tolist())
     gains[dated] = fusion.gains_of_time(
         np.isin(scored.memories[dated], [one.memory for one in seen if start <= one.seen_at <= end])
@@ -400,8 +398,10 @@ def _judged(
         for name, background in backgrounds.items()
     ]
     weighed = [(arm.z_scores, arm.weight) for arm in arms]
-    gains = _gains(room, question, scored, scope, fusion.fused(weighed))
-    z = fusion.fused(weighed, gains)
+    z, gains = fusion.fused(weighed), np.zeros(len(scored.memories))
+    if question.time is not None:
+        gains = _gains(room, question.time, scored, scope, z)
+        z = fusion.fused(weighed, gains)
     memories, partitions, ties = scored.memories, scored.partitions, scored.ties
     told = scored.cosines if DENSE in question.arms else np.zeros(len(memories))
     kept = fusion.relevant(told, scored.shares)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, starmap
 from typing import Any
 
 import numpy as np
@@ -203,7 +203,7 @@ class SQLProject(Lookups):
         """Returns the columns that ranking needs, of the memories that are not archived, in no order."""
         with self._database.reading() as session:
             found = list(session.all("candidates", {"rows": json.dumps(memories)}))
-        made = map(Candidate._make, found)
+        made = starmap(Candidate, found)
         if not self._seal.is_secret:
             return list(made)
         return [each._replace(content_hash=revealed_hash(self._seal, each.content_hash, place=CONTENT)) for each in made]

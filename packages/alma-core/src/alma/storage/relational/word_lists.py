@@ -58,6 +58,7 @@ class KnownWords:
 
     def forget(self) -> None:
         """Forgets all words: what was purged may be among them."""
+        stemmer().forget()
         with self._lock:
             self._postings.clear(upto=self._texts.upto)
 
