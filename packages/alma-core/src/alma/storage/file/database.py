@@ -17,7 +17,7 @@ from alma import journal
 from alma.errors import CorruptStoreError, StorageError
 from alma.file_locks import lock
 from alma.journal import JournalRecord
-from alma.storage.file.cached import add_new, replace_all, serving_cache, take_next
+from alma.storage.file.cached import add_new, replace_all, serving_cache, take_next, take_serving
 from alma.storage.file.layout import HEADER, Layout, State
 from alma.storage.file.lines import check_chain, line_of, read_lines
 from alma.storage.file.locking import locked_file
@@ -205,6 +205,7 @@ class FileDatabase(Database):
             raise StorageError(f"{self.path / min(gone)} was moved or deleted while it was open; open ALMA again")
         with super().transaction() as connection:
             changed = {name: state for name, state in found.items() if self._known.get(name) != state}
+            served = stored_values(connection)[SERVING[1]]
             if HEADER in changed:
                 self._take_header(connection)
             cached = serving_cache(connection, self.layout.cache).read() if any(name != HEADER for name in changed) else {}
@@ -212,6 +213,8 @@ class FileDatabase(Database):
                 if name != HEADER:
                     self._take_journal(connection, name, cached)
             if HEADER in changed:
+                if stored_values(connection)[SERVING[1]] != served:
+                    take_serving(connection, self.layout.cache)
                 take_next(connection, self.layout.cache)
             self._warn_if_large(connection)
         self._known = self.layout.state()
