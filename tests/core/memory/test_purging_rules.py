@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA, MemoryNotFoundError
-from facade import ManualClock, OpenStore
+from facade import ManualClock, NewPlace, OpenStore
 from learned import evidence
 from purged import SECRET, surfaces, traces, vector_of
 
@@ -181,8 +181,8 @@ acts = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ALMA]:
-    with ALMA.open(tmp_path_factory.mktemp("zoo"), project_id="zoo", embedding_provider="hash", embedding_dim=16) as alma:
+def zoo(new_place: NewPlace) -> Iterator[ALMA]:
+    with new_place().open(project_id="zoo", embedding_dim=16) as alma:
         yield alma
 
 
