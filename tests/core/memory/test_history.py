@@ -69,6 +69,7 @@ def test_a_memory_that_never_was_has_no_history(alma: ALMA) -> None:
             alma.history(wanted)
 
 
+@pytest.mark.not_on("postgres", reason="counts SQLite's statements")
 def test_a_memory_of_many_calls_is_found_without_reading_the_whole_journal(alma: ALMA) -> None:
     rule = alma.add_heuristic("helena", "On deploy", "Go blue-green")
     alma.learn_many({"agent": "helena", "task": f"Task {n}", "outcome": "success"} for n in range(500))

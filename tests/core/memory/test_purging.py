@@ -74,7 +74,7 @@ def test_compacting_gives_back_the_space_of_what_was_purged(open_store: OpenStor
     assert alma.verify().ok
 
 
-@pytest.mark.not_on("file", reason="keeps no snapshot of an index")
+@pytest.mark.not_on("file", "postgres", reason="keeps no snapshot of an index")
 def test_closing_does_not_bring_a_purged_vector_back_into_a_snapshot(open_store: OpenStore, tmp_path: Path) -> None:
     alma, other = open_store(), open_store()
     secret = alma.add_heuristic("helena", SECRET, "Ask twice")

@@ -300,7 +300,7 @@ def test_an_open_of_the_former_embedder_exports_nothing_after_the_switch(
     assert shop.for_project("copy").get_stats().total == len(TASKS)
 
 
-@pytest.mark.not_on("file", reason="keeps no snapshot of an index")
+@pytest.mark.not_on("file", "postgres", reason="keeps no snapshot of an index")
 def test_snapshots_of_the_old_vectors_are_removed(shop: ALMA, other: CountingEmbedder, tmp_path: Path) -> None:
     index = shop._room.index
     index._snapshot_from = 1

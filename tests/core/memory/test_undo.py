@@ -274,6 +274,7 @@ def test_a_write_that_lands_between_plan_and_undo_is_undone_as_well(
     assert alma.get_stats().total == 0
 
 
+@pytest.mark.not_on("postgres", reason="looks at the lock of SQLite's connection")
 def test_an_undo_comes_to_an_end_though_others_write_each_time_it_has_a_plan(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
