@@ -47,7 +47,7 @@ def take_serving(connection: Connection, folder: Path) -> None:
 
 def _take(connection: Connection, folder: Path, keys: tuple[str, str]) -> None:
     number = int(stored_values(connection)[keys[1]])
-    cached = _cache(connection, folder, keys).read()
+    cached, _ = _cache(connection, folder, keys).read()
     named = {(row, digest) for row, digest in connection.execute(_EMBEDDED)}
     named |= {(row, text_hash(text)) for row, text in strategies(connection, SEAL)}
     found = [vector_row(row, digest, cached[digest]) for row, digest in sorted(named) if digest in cached]

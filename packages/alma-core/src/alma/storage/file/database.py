@@ -37,6 +37,7 @@ from alma.storage.file.projected import (
     vector_row,
 )
 from alma.storage.file.projecting import SEAL, project_difference, project_new, project_whole
+from alma.storage.file.vector_cache import Extent
 from alma.storage.relational.evidence import strategies
 from alma.storage.relational.reembedding import SERVING
 from alma.storage.relational.rows import text_hash
@@ -68,6 +69,7 @@ class FileDatabase(Database):
         self.is_draft = is_draft
         self._embed: tuple[str, Embed] | None = None
         self._known: State = {}
+        self._read: Extent | None = None
         self._lines: dict[str, int] = {}
         self._holder: int | None = None
         self._is_landing = False
@@ -208,7 +210,7 @@ class FileDatabase(Database):
             served = stored_values(connection)[SERVING[1]]
             if HEADER in changed:
                 self._take_header(connection)
-            cached = serving_cache(connection, self.layout.cache).read() if any(name != HEADER for name in changed) else {}
+            cached = self._cached_vectors(connection, changed)
             for name in changed:
                 if name != HEADER:
                     self._take_journal(connection, name, cached)
@@ -218,6 +220,15 @@ class FileDatabase(Database):
                 take_next(connection, self.layout.cache)
             self._warn_if_large(connection)
         self._known = self.layout.state()
+
+    def _cached_vectors(self, connection: Connection, changed: State) -> Mapping[bytes, bytes]:
+        """The cached vectors that changed journals may need. For journals that have grown those are the new ones: a cache is long to read."""
+        journals = changed.keys() - {HEADER}
+        if not journals:
+            return {}
+        known = self._read if journals <= self._known.keys() else None
+        cached, self._read = serving_cache(connection, self.layout.cache).read(known)
+        return cached
 
     def _take_header(self, connection: Connection) -> None:
         values = self.layout.read_header()
