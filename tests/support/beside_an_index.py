@@ -1,5 +1,6 @@
 """Processes that share a store and an index of vectors outside of them."""
 
+import logging
 import os
 import signal
 from collections.abc import Callable
@@ -33,6 +34,10 @@ class Beside:
         opening.SearchSizes = lambda: SearchSizes(all_up_to=5, sample=8, hits=10, beside_above=5)  # type: ignore[assignment,misc]
         self.alma = ALMA.from_config(config)
         self.written = 0
+        self.warnings: list[str] = []
+        watch = logging.Handler(logging.WARNING)
+        watch.emit = lambda record: self.warnings.append(record.getMessage())  # type: ignore[method-assign]
+        logging.getLogger("alma").addHandler(watch)
         self._count(type(self._search))
 
     def learn(self, who: str, number: int) -> None:
@@ -45,6 +50,10 @@ class Beside:
             DomainKnowledge(agent="helena", domain="bridges", fact=f"Bridge {number} of {who} has rivets")
             for number in range(count)
         )
+
+    def purge(self, text: str) -> None:
+        """Erases the fact with this text."""
+        self.alma.purge([memory.id for memory in self.alma.list_memories("domain_knowledge", limit=1000) if memory.text == text])
 
     def found(self) -> int:
         """How many facts a retrieval finds, which first catches up."""

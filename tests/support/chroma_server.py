@@ -10,13 +10,11 @@ from pathlib import Path
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[int]:
-    """The port on which `chroma run` serves a folder."""
+def served(folder: Path, port: int | None = None) -> Iterator[int]:
+    """The port on which `chroma run` serves a folder: a given one, or one that is free."""
     import chromadb
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    port = port or _free_port()
     program = Path(sys.executable).with_name("chroma")
     command = [str(program), "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -32,3 +30,9 @@ def served(folder: Path) -> Iterator[int]:
     finally:
         server.terminate()
         server.wait(timeout=30)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])

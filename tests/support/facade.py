@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,30 @@ from alma import ALMA
 OpenStore = Callable[..., ALMA]
 """Opens a store; see the fixture of that name."""
 
+StoredIn = Callable[[Path], dict[str, Any]]
+"""Returns the options by which the store of a folder is opened; see the fixture `stored_in`."""
+
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a store is, and the options by which this process and others open it."""
+
+    folder: Path
+    options: dict[str, Any]
+
+    def open(self, **given: Any) -> ALMA:
+        return ALMA.open(self.folder, **{"project_id": "shop", "embedding_provider": "hash", **self.options, **given})
+
+    @property
+    def opening(self) -> str:
+        """The expression by which the program of another process opens it."""
+        return f"ALMA.open({str(self.folder)!r}, project_id='shop', embedding_provider='hash', **{self.options!r})"
+
+
+NewPlace = Callable[[], Place]
+"""Returns a new place at each call; see the fixture `new_place`."""
 
 
 class ManualClock:

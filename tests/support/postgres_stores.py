@@ -6,11 +6,12 @@ from alma.protocols import StoreRequest
 from alma.testing import MockEmbedder
 from alma.testing.clocks import START
 from alma_postgres import PostgresStorage, open_store
+from pgbouncer import Pooler
 from postgres_server import PostgresServer
 from store_fixtures import schema_of
 
 
-def opened_at(server: PostgresServer, folder: Path | str, **options: object) -> PostgresStorage:
+def opened_at(server: PostgresServer | Pooler, folder: Path | str, **options: object) -> PostgresStorage:
     """The store that stands for a folder."""
     given = {**server.options, "schema": schema_of(folder), **options}
     return open_store(StoreRequest(str(folder), "alma.db", START, None, given, lambda: MockEmbedder(16).fingerprint))

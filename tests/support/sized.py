@@ -9,6 +9,7 @@ from alma.memory import opening
 from alma.memory.episodes import lifecycle
 from alma.memory.search_sizes import SearchSizes
 from alma.protocols import Clock, CommonWords
+from alma.storage.factories import SQLITE
 from alma.testing import FixedClock
 
 TINY = SearchSizes(
@@ -30,6 +31,7 @@ def open_sized(
     dimension: int = 16,
     project: str = "shop",
     clock: Clock | None = None,
+    storage: str = SQLITE,
 ) -> ALMA:
     """As `ALMA.open`, with hashed vectors, other sizes and a clock that stands still."""
     store = opening.open_store(
@@ -41,5 +43,6 @@ def open_sized(
         scoring=None,
         clock=clock or FixedClock(),
         sizes=sizes,
+        storage=storage,
     )
     return ALMA(lifecycle.recovered(store.room(project)))

@@ -3,10 +3,11 @@ once: making it takes longer than most tests. Property tests have no deadline pe
 
 With `--store=file` the stores are journals in readable files.
 With `--store=postgres` the stores are on a server, each in a schema that stands for its folder.
+With both, the tests that run are those that get a store from here; see `tests/core/conftest.py`.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 from alma import ALMA
-from facade import ManualClock, OpenStore
+from facade import ManualClock, NewPlace, OpenStore, Place, StoredIn
 
 settings.register_profile("alma", deadline=None)
 settings.load_profile("alma")
@@ -40,7 +41,7 @@ def schema_of(folder: Path | str) -> str:
 
 
 @pytest.fixture(scope="session")
-def stored_in(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], dict[str, Any]]]:
+def stored_in(request: pytest.FixtureRequest) -> Iterator[StoredIn]:
     """Gives the options by which the store of a folder is opened."""
     if request.config.getoption("--store") == "sqlite":
         yield lambda folder: {}
@@ -57,7 +58,24 @@ def stored_in(request: pytest.FixtureRequest) -> Iterator[Callable[[Path], dict[
 
 
 @pytest.fixture
-def open_store(tmp_path: Path, clock: ManualClock, stored_in: Callable[[Path], dict[str, Any]]) -> Iterator[OpenStore]:
+def place(tmp_path: Path, stored_in: StoredIn) -> Place:
+    """A store in the folder of this test, for several processes."""
+    return Place(tmp_path / "store", stored_in(tmp_path / "store"))
+
+
+@pytest.fixture(scope="session")
+def new_place(tmp_path_factory: pytest.TempPathFactory, stored_in: StoredIn) -> NewPlace:
+    """Returns a new store at each call: one for each example of a property."""
+
+    def new() -> Place:
+        folder = tmp_path_factory.mktemp("place")
+        return Place(folder, stored_in(folder))
+
+    return new
+
+
+@pytest.fixture
+def open_store(tmp_path: Path, clock: ManualClock, stored_in: StoredIn) -> Iterator[OpenStore]:
     """Opens the project `shop` in the folder of this test by default; closed at the end."""
     opened: list[ALMA] = []
 
@@ -72,7 +90,7 @@ def open_store(tmp_path: Path, clock: ManualClock, stored_in: Callable[[Path], d
 
 
 @pytest.fixture
-def alma(open_store: OpenStore, tmp_path: Path, stored_in: Callable[[Path], dict[str, Any]], empty_database: Path) -> ALMA:
+def alma(open_store: OpenStore, tmp_path: Path, stored_in: StoredIn, empty_database: Path) -> ALMA:
     """An empty store without rules for any agent."""
     folder = tmp_path / "store"
     if not stored_in(folder) and not folder.exists():

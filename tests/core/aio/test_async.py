@@ -16,7 +16,7 @@ from alma.embedding import create_embedder
 from alma.memory.pool import WORKERS
 from alma.types import EpisodeStatus
 from alma.types.embedding import Fingerprint
-from facade import START
+from facade import START, Place, StoredIn
 
 TASK = "Deploy auth service"
 
@@ -53,21 +53,16 @@ class GatedClock:
         return START
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "store"
-
-
-def _run(folder: Path, work: Callable[[AsyncALMA], Awaitable[None]], embedder: Any = "hash") -> None:
+def _run(place: Place, work: Callable[[AsyncALMA], Awaitable[None]], embedder: Any = "hash") -> None:
     async def run() -> None:
-        async with AsyncALMA.open(folder, project_id="shop", embedding_provider=embedder) as alma:
+        async with AsyncALMA.open(place.folder, project_id="shop", embedding_provider=embedder, **place.options) as alma:
             await work(alma)
 
     asyncio.run(run())
 
 
-def _kept(folder: Path) -> list[str]:
-    with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
+def _kept(place: Place) -> list[str]:
+    with place.open() as alma:
         assert alma.verify().ok
         return sorted(outcome.task_description for outcome in alma.retrieve("task", "dev", top_k=100).outcomes)
 
@@ -88,7 +83,7 @@ def _assert_all_threads_end() -> None:
             assert not thread.is_alive()
 
 
-def test_every_call_is_awaited_under_the_same_name(folder: Path) -> None:
+def test_every_call_is_awaited_under_the_same_name(place: Place) -> None:
     async def work(alma: AsyncALMA) -> None:
         rule = await alma.add_heuristic("dev", TASK, "blue-green")
         outcome = await alma.learn(agent="dev", task=TASK, outcome="success", strategy_used="by hand")
@@ -102,7 +97,7 @@ def test_every_call_is_awaited_under_the_same_name(folder: Path) -> None:
         assert (await other.get_stats()).total == 0
         assert repr(alma).startswith("<AsyncALMA project 'shop'")
 
-    _run(folder, work)
+    _run(place, work)
 
 
 def test_it_is_opened_by_await_or_by_async_with_and_from_a_configuration(tmp_path: Path) -> None:
@@ -123,7 +118,7 @@ def test_it_is_opened_by_await_or_by_async_with_and_from_a_configuration(tmp_pat
     asyncio.run(work())
 
 
-def test_an_episode_is_begun_by_async_with_or_by_await(folder: Path) -> None:
+def test_an_episode_is_begun_by_async_with_or_by_await(place: Place) -> None:
     async def work(alma: AsyncALMA) -> None:
         rule = await alma.add_heuristic("dev", TASK, "blue-green")
         async with alma.episode(agent="dev", task=TASK, episode_id="run-7") as episode:
@@ -142,32 +137,38 @@ def test_an_episode_is_begun_by_async_with_or_by_await(folder: Path) -> None:
         assert (await alma.settle(begun.id, "success")).outcome == "success"
         assert "AsyncEpisode" in repr(begun)
 
-    _run(folder, work)
+    _run(place, work)
 
 
-def test_the_ways_of_leaving_an_async_block_mean_what_they_mean_elsewhere(folder: Path) -> None:
+def test_the_ways_of_leaving_an_async_block_mean_what_they_mean_elsewhere(place: Place) -> None:
     async def work(alma: AsyncALMA) -> None:
+        entered = asyncio.Event()
+
         async def attempt(name: str, error: Exception | None) -> None:
             async with alma.episode("dev", TASK, episode_id=name):
                 if error:
                     raise error
                 if name == "cancelled":
+                    entered.set()
                     await asyncio.get_running_loop().create_future()
 
         await attempt("returned", None)
         with pytest.raises(ValueError, match="no such tag"):
             await attempt("failed", ValueError("no such tag"))
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(attempt("cancelled", None), timeout=0.05)
+        cancelled = asyncio.ensure_future(attempt("cancelled", None))
+        await asyncio.wait_for(entered.wait(), timeout=30)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
         records = {record.id: record for record in await alma.recent_episodes()}
         assert records["returned"].outcome == "unverified"
         assert (records["failed"].outcome, records["failed"].error) == ("failure", "ValueError: no such tag")
         assert records["cancelled"].status == EpisodeStatus.ABANDONED
 
-    _run(folder, work)
+    _run(place, work)
 
 
-def test_a_cancelled_call_that_was_begun_lands_whole(folder: Path) -> None:
+def test_a_cancelled_call_that_was_begun_lands_whole(place: Place) -> None:
     embedder = GatedEmbedder()
 
     async def work(alma: AsyncALMA) -> None:
@@ -179,11 +180,11 @@ def test_a_cancelled_call_that_was_begun_lands_whole(folder: Path) -> None:
             await call
         embedder.gate.set()
 
-    _run(folder, work, embedder)
-    assert _kept(folder) == ["a task"]
+    _run(place, work, embedder)
+    assert _kept(place) == ["a task"]
 
 
-def test_a_cancelled_call_that_was_not_begun_is_absent(folder: Path) -> None:
+def test_a_cancelled_call_that_was_not_begun_is_absent(place: Place) -> None:
     embedder = GatedEmbedder()
 
     async def work(alma: AsyncALMA) -> None:
@@ -199,15 +200,15 @@ def test_a_cancelled_call_that_was_not_begun_is_absent(folder: Path) -> None:
         embedder.gate.set()
         await asyncio.gather(*begun)
 
-    _run(folder, work, embedder)
-    assert _kept(folder) == [f"task {number}" for number in range(WORKERS)]
+    _run(place, work, embedder)
+    assert _kept(place) == [f"task {number}" for number in range(WORKERS)]
 
 
-def test_close_waits_for_the_calls_that_were_made(folder: Path) -> None:
+def test_close_waits_for_the_calls_that_were_made(place: Place) -> None:
     embedder = GatedEmbedder()
 
     async def work() -> None:
-        alma = await AsyncALMA.open(folder, project_id="shop", embedding_provider=embedder)
+        alma = await AsyncALMA.open(place.folder, project_id="shop", embedding_provider=embedder, **place.options)
         embedder.gate.clear()
         calls = [asyncio.ensure_future(alma.learn("dev", f"task {number}", "success")) for number in range(2 * WORKERS)]
         for _ in range(WORKERS):
@@ -220,10 +221,10 @@ def test_close_waits_for_the_calls_that_were_made(folder: Path) -> None:
         assert [outcome.agent for outcome in await asyncio.gather(*calls)] == ["dev"] * len(calls)
 
     asyncio.run(work())
-    assert _kept(folder) == [f"task {number}" for number in range(2 * WORKERS)]
+    assert _kept(place) == [f"task {number}" for number in range(2 * WORKERS)]
 
 
-def test_the_event_loop_runs_on_while_a_call_waits(folder: Path) -> None:
+def test_the_event_loop_runs_on_while_a_call_waits(place: Place) -> None:
     embedder = GatedEmbedder()
 
     async def work(alma: AsyncALMA) -> None:
@@ -235,21 +236,21 @@ def test_the_event_loop_runs_on_while_a_call_waits(folder: Path) -> None:
         embedder.gate.set()
         await call
 
-    _run(folder, work, embedder)
+    _run(place, work, embedder)
 
 
-def test_many_calls_at_once_are_all_made_by_few_threads(folder: Path) -> None:
+def test_many_calls_at_once_are_all_made_by_few_threads(place: Place) -> None:
     async def work(alma: AsyncALMA) -> None:
         outcomes = await asyncio.gather(*(alma.learn("dev", f"task {number}", "success") for number in range(40)))
         assert len({outcome.id for outcome in outcomes}) == 40
         threads = [thread for thread in threading.enumerate() if thread.name.startswith("alma-aio")]
         assert 1 <= len(threads) <= WORKERS
 
-    _run(folder, work)
+    _run(place, work)
     _assert_all_threads_end()
 
 
-def test_a_call_sees_the_context_of_who_made_it(folder: Path) -> None:
+def test_a_call_sees_the_context_of_who_made_it(place: Place) -> None:
     wanted: ContextVar[str] = ContextVar("wanted", default="nobody")
     seen: list[str] = []
 
@@ -262,11 +263,11 @@ def test_a_call_sees_the_context_of_who_made_it(folder: Path) -> None:
         wanted.set("ann")
         await alma.learn("dev", "a task", "success")
 
-    _run(folder, work, Embedder())
+    _run(place, work, Embedder())
     assert seen == ["ann"]
 
 
-def test_an_end_that_cannot_be_written_hides_no_error_of_the_block(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_end_that_cannot_be_written_hides_no_error_of_the_block(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     async def work(alma: AsyncALMA) -> None:
         async def attempt() -> None:
             async with alma.episode("dev", TASK):
@@ -277,26 +278,28 @@ def test_an_end_that_cannot_be_written_hides_no_error_of_the_block(folder: Path,
             await attempt()
         assert "was not recorded" in caplog.text
 
-    _run(folder, work)
+    _run(place, work)
 
 
-def test_an_opening_that_fails_raises_and_leaves_no_thread(tmp_path: Path) -> None:
+def test_an_opening_that_fails_raises_and_leaves_no_thread(tmp_path: Path, stored_in: StoredIn) -> None:
     (tmp_path / "store").write_text("a file", encoding="utf-8")
 
     async def work() -> None:
         with pytest.raises(ConfigurationError):
-            await AsyncALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash")
+            await AsyncALMA.open(
+                tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store")
+            )
 
     asyncio.run(work())
     _assert_all_threads_end()
 
 
-def test_an_opening_that_is_cancelled_is_closed_again(folder: Path) -> None:
+def test_an_opening_that_is_cancelled_is_closed_again(place: Place) -> None:
     clock = GatedClock()
 
     async def work() -> None:
         opening = asyncio.ensure_future(
-            _opened(AsyncALMA.open(folder, project_id="shop", embedding_provider="hash", clock=clock))
+            _opened(AsyncALMA.open(place.folder, project_id="shop", embedding_provider="hash", clock=clock, **place.options))
         )
         assert await asyncio.to_thread(clock.reached.acquire, timeout=30)
         opening.cancel()
@@ -306,10 +309,10 @@ def test_an_opening_that_is_cancelled_is_closed_again(folder: Path) -> None:
 
     asyncio.run(work())
     _assert_all_threads_end()
-    assert _kept(folder) == []
+    assert _kept(place) == []
 
 
-def test_an_episode_whose_beginning_is_cancelled_is_abandoned(folder: Path) -> None:
+def test_an_episode_whose_beginning_is_cancelled_is_abandoned(place: Place) -> None:
     embedder = GatedEmbedder()
 
     async def work(alma: AsyncALMA) -> None:
@@ -323,13 +326,13 @@ def test_an_episode_whose_beginning_is_cancelled_is_abandoned(folder: Path) -> N
             await beginning
         embedder.gate.set()
 
-    _run(folder, work, embedder)
-    with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
+    _run(place, work, embedder)
+    with ALMA.open(place.folder, project_id="shop", embedding_provider="hash", **place.options) as alma:
         record = alma.get_episode("run-7")
         assert (record.status, record.reason) == (EpisodeStatus.ABANDONED, None)
 
 
-def test_a_block_that_is_cancelled_twice_is_left_in_order_all_the_same(folder: Path) -> None:
+def test_a_block_that_is_cancelled_twice_is_left_in_order_all_the_same(place: Place) -> None:
     embedder = GatedEmbedder()
 
     async def work(alma: AsyncALMA) -> None:
@@ -354,7 +357,7 @@ def test_a_block_that_is_cancelled_twice_is_left_in_order_all_the_same(folder: P
         embedder.gate.set()
         await asyncio.gather(*calls)
 
-    _run(folder, work, embedder)
-    with ALMA.open(folder, project_id="shop", embedding_provider="hash") as alma:
+    _run(place, work, embedder)
+    with ALMA.open(place.folder, project_id="shop", embedding_provider="hash", **place.options) as alma:
         record = alma.get_episode("run-7")
         assert (record.status, record.reason) == (EpisodeStatus.ABANDONED, None)

@@ -52,7 +52,7 @@ def test_the_dimension_in_the_block_counts(tmp_path: Path) -> None:
     ("block", "expected"),
     [
         ("azure: {endpoint: a, cosmos_endpoint: b}", "azure.cosmos_endpoint: is given twice, there and as endpoint"),
-        ("azure: {endpoint: a, use_managed_identity: true}", "azure.use_managed_identity: is not built yet"),
+        ("azure: {endpoint: a, use_managed_identity: maybe}", "azure.use_managed_identity: should be 'on' or 'off'"),
         ("azure: {embedding_dim: 256}\n  embedding_dim: 384", "azure.embedding_dim: differs from alma.embedding_dim"),
         ("azure: {endpont: a}", "azure.endpont: unknown key, did you mean 'endpoint'?"),
         ("azure: {key: 5}", "azure.key: must be text"),

@@ -17,13 +17,14 @@ import pytest
 
 from alma import ALMA, MemoryScope, StorageError, ValidationError, Verdict
 from alma.integration import Integration, Learning, Options, RunContext, RunView, ToolUse, holding, tool_use
+from facade import StoredIn
 
 DEPLOY = tool_use("deploy", {"way": "rolling"})
 
 
 @pytest.fixture
-def alma(tmp_path: Path) -> Iterator[ALMA]:
-    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as opened:
+def alma(tmp_path: Path, stored_in: StoredIn) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store")) as opened:
         yield opened
         assert opened.verify().ok
 
@@ -36,9 +37,11 @@ def raises(*_: object) -> Any:
     raise KeyError("mine")
 
 
-def test_a_lookup_leaves_out_what_other_agents_share_and_what_is_not_wanted(tmp_path: Path) -> None:
+def test_a_lookup_leaves_out_what_other_agents_share_and_what_is_not_wanted(tmp_path: Path, stored_in: StoredIn) -> None:
     agents = {"dev": MemoryScope(inherit_from=["senior"]), "senior": MemoryScope(share_with=["dev"])}
-    with ALMA.open(tmp_path / "team", project_id="team", embedding_provider="hash", agents=agents) as team:
+    with ALMA.open(
+        tmp_path / "team", project_id="team", embedding_provider="hash", agents=agents, **stored_in(tmp_path / "team")
+    ) as team:
         own = team.add_heuristic("dev", "Deploy auth", "roll out blue-green")
         shared = team.add_heuristic("senior", "Deploy auth", "ask before noon")
         found = integration(team).retrieve("Deploy auth", "dev", RunContext())
@@ -71,11 +74,11 @@ def test_a_run_that_nothing_happens_in_writes_nothing_before_its_end(alma: ALMA)
     assert [record.outcome for record in alma.recent_episodes()] == [Verdict.UNVERIFIED]
 
 
-def test_a_step_is_durable_when_it_is_settled(alma: ALMA, tmp_path: Path) -> None:
+def test_a_step_is_durable_when_it_is_settled(alma: ALMA, tmp_path: Path, stored_in: StoredIn) -> None:
     run = integration(alma).run("Deploy auth")
     run.tool_raised(DEPLOY, RuntimeError("502"))
     run.settle()
-    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as other:
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store")) as other:
         assert [step.error for step in other.recent_episodes()[0].steps] == ["RuntimeError: 502"]
     run.end("done")
 
@@ -438,10 +441,12 @@ def test_a_suspended_episode_that_nothing_takes_up_again_can_be_abandoned(alma: 
 
 
 def test_an_agent_that_may_not_learn_this_is_no_error_and_is_warned_of_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, stored_in: StoredIn
 ) -> None:
     rules = {"dev": {"can_learn": ["tests"]}}
-    with ALMA.open(tmp_path / "scoped", project_id="shop", embedding_provider="hash", agents=rules) as alma:
+    with ALMA.open(
+        tmp_path / "scoped", project_id="shop", embedding_provider="hash", agents=rules, **stored_in(tmp_path / "scoped")
+    ) as alma:
         kit = integration(alma, task_type="deploys")
         for _ in range(2):
             run = kit.run("Deploy auth")
@@ -587,8 +592,11 @@ def test_a_tenant_that_is_asked_for_and_not_named_shares_with_nobody(alma: ALMA)
     assert [type(error) for error in kit.errors][:1] == [ValidationError]
 
 
-def test_a_store_that_is_locked_holds_up_no_other(tmp_path: Path) -> None:
-    stores = [ALMA.open(tmp_path / name, project_id="p", embedding_provider="hash") for name in ("a", "b")]
+@pytest.mark.not_on("file", "postgres", reason="locks SQLite's file")
+def test_a_store_that_is_locked_holds_up_no_other(tmp_path: Path, stored_in: StoredIn) -> None:
+    stores = [
+        ALMA.open(tmp_path / name, project_id="p", embedding_provider="hash", **stored_in(tmp_path / name)) for name in ("a", "b")
+    ]
     locking = sqlite3.connect(tmp_path / "a" / "alma.db", isolation_level=None)
     locking.execute("BEGIN IMMEDIATE")
     try:

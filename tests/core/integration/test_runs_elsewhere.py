@@ -12,13 +12,14 @@ import pytest
 
 from alma import ALMA
 from alma.integration import Integration, Options, RunView, tool_use
+from facade import StoredIn
 
 TASK = "Deploy the auth service"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[ALMA]:
-    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as alma:
+def store(tmp_path: Path, stored_in: StoredIn) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store")) as alma:
         yield alma
 
 
@@ -100,6 +101,7 @@ def test_a_run_without_an_answer_is_not_judged(store: ALMA) -> None:
     assert [record.outcome for record in store.recent_episodes()] == ["unverified"]
 
 
+@pytest.mark.not_on("file", "postgres", reason="locks SQLite's file")
 def test_notes_that_are_known_do_not_wait_for_a_locked_store(store: ALMA, tmp_path: Path) -> None:
     store.add_heuristic("dev", TASK, "blue-green")
     integration = integration_of(store, lock_timeout=2)

@@ -8,11 +8,12 @@ import pytest
 
 from alma import ALMA, ConfigurationError, StorageError
 from alma.integration import RunContext, Toolkit
+from facade import StoredIn
 
 
 @pytest.fixture
-def alma(tmp_path: Path) -> ALMA:
-    return ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash")
+def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
+    return ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store"))
 
 
 def tools(alma: ALMA, agent: str = "dev", user: str | None = "ann", **given: object) -> dict[str, Callable[..., str]]:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA, MemoryNotFoundError
-from facade import OpenStore
+from facade import OpenStore, StoredIn
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Iterator[ALMA]:
-    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as alma:
+def shop(tmp_path: Path, stored_in: StoredIn) -> Iterator[ALMA]:
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store")) as alma:
         yield alma
 
 

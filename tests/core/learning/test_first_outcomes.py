@@ -201,6 +201,7 @@ DAMAGED = {"half an object": b'{"strategy_used": "by', "no object": b"[]" + b" "
 
 
 @pytest.mark.parametrize("body", DAMAGED.values(), ids=DAMAGED)
+@pytest.mark.not_on("file", "postgres", reason="damages SQLite's file")
 def test_a_first_outcome_whose_body_is_damaged_stops_no_compaction(open_store: OpenStore, tmp_path: Path, body: bytes) -> None:
     alma = open_store()
     alma.learn("dev", "Deploy", "success", "by hand")
@@ -208,6 +209,7 @@ def test_a_first_outcome_whose_body_is_damaged_stops_no_compaction(open_store: O
     assert alma.compact().is_whole
 
 
+@pytest.mark.not_on("file", "postgres", reason="damages SQLite's file")
 def test_a_first_outcome_whose_body_is_damaged_stops_no_purge_of_another(open_store: OpenStore, tmp_path: Path) -> None:
     alma = open_store()
     first, other = alma.learn("dev", "Deploy", "success", "by hand"), alma.learn("eve", "Feed the animals", "success", "by hand")
@@ -216,6 +218,7 @@ def test_a_first_outcome_whose_body_is_damaged_stops_no_purge_of_another(open_st
     assert alma.purge([other.id]).receipt is not None
 
 
+@pytest.mark.not_on("file", "postgres", reason="damages SQLite's file")
 def test_a_first_outcome_whose_body_is_damaged_stops_only_what_would_count_it(open_store: OpenStore, tmp_path: Path) -> None:
     open_store().learn("dev", "Deploy", "success", "by hand")
     execute(tmp_path / "store" / "alma.db", "UPDATE memory SET body = x'7b'")

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from facade import ManualClock, OpenStore
+from facade import ManualClock, NewPlace, OpenStore
 from learned import anti_patterns, counts, evidence, heuristics
 
 BLUE_GREEN, ROLLING = "blue-green deployment", "rolling update"
@@ -45,10 +45,10 @@ def times(strategy: str, outcome: str, number: int) -> list[Told]:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ALMA, ManualClock]]:
+def store(new_place: NewPlace) -> Iterator[tuple[ALMA, ManualClock]]:
     """A store with a real model, in which each example takes a project of its own; whole after all of them."""
     clock = ManualClock()
-    with ALMA.open(tmp_path_factory.mktemp("s"), project_id="first", embedding_provider="minilm", clock=clock) as alma:
+    with new_place().open(project_id="first", embedding_provider="minilm", clock=clock) as alma:
         yield alma, clock
         assert alma.verify().problems == ()
 

@@ -15,7 +15,7 @@ from pytest_mock import MockerFixture
 from alma import ALMA, AlmaError, ConflictError
 from alma.embedding import HashEmbedder
 from alma.types import Fingerprint
-from facade import ManualClock, OpenStore, refused
+from facade import ManualClock, OpenStore, StoredIn, refused
 from learned import anti_patterns, counts, evidence, heuristics, shown, told
 from other_process import OtherProcess
 from processes import finished, start, workers
@@ -54,10 +54,11 @@ def head(alma: ALMA) -> int:
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ALMA, ALMA, ManualClock]]:
+def pair(tmp_path_factory: pytest.TempPathFactory, stored_in: StoredIn) -> Iterator[tuple[ALMA, ALMA, ManualClock]]:
     """One store, opened twice: what is in hand of the one knows nothing of the other."""
     folder, clock = tmp_path_factory.mktemp("pair"), ManualClock()
     given: dict[str, Any] = {"project_id": "first", "embedding_provider": "hash", "embedding_dim": 16, "clock": clock}
+    given |= stored_in(folder)
     with ALMA.open(folder, **given) as one, ALMA.open(folder, **given) as other:
         yield one, other, clock
         assert one.verify().problems == ()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from alma import ALMA
+from facade import StoredIn
 
 
 def learn(alma: ALMA, strategy: str) -> None:
@@ -13,16 +14,18 @@ def trials(alma: ALMA) -> list[float]:
     return sorted(row.trials for row in alma.strategies(agent="dev"))
 
 
-def test_a_strategy_told_in_other_words_is_the_same_one_after_reindexing_and_compacting(tmp_path: Path) -> None:
-    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as alma:
+def test_a_strategy_told_in_other_words_is_the_same_one_after_reindexing_and_compacting(
+    tmp_path: Path, stored_in: StoredIn
+) -> None:
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store")) as alma:
         learn(alma, "Relaunch the process and monitor the log")
         alma.reindex("minilm")
-    with ALMA.open(tmp_path / "store", project_id="shop") as alma:
+    with ALMA.open(tmp_path / "store", project_id="shop", **stored_in(tmp_path / "store")) as alma:
         learn(alma, "Bounce it, then keep an eye on the log output")
         together = trials(alma)
         learn(alma, "Cycle the service, checking the log as it comes up")
         alma.compact()
-    with ALMA.open(tmp_path / "store", project_id="shop") as alma:
+    with ALMA.open(tmp_path / "store", project_id="shop", **stored_in(tmp_path / "store")) as alma:
         learn(alma, "Kick the service over and look at the log lines")
         learn(alma, "rolling update")
         assert (together, trials(alma)) == ([2.0], [1.0, 4.0])

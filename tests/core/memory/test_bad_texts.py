@@ -55,7 +55,7 @@ NAMES: dict[str, Call] = {
     "agent of learn_many": lambda alma, value: alma.learn_many([{"agent": value, "task": "t", "outcome": True}]),
     "user": lambda alma, value: alma.add_user_preference(value, "c", "p"),
     "project": lambda alma, value: alma.for_project(value),
-    "project of open": lambda alma, value: ALMA.open(alma._store.storage.path.parent, project_id=value),
+    "project of open": lambda alma, value: ALMA.open(alma._store.folder, project_id=value),
 }
 
 UNKEEPABLE = [

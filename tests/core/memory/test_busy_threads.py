@@ -11,7 +11,7 @@ from alma import ALMA, DomainKnowledge, Heuristic
 from alma.memory.pool import WORKERS
 from alma.memory.search_sizes import SearchSizes
 from alma.vectors.index import SMALL
-from facade import ManualClock
+from facade import ManualClock, StoredIn
 from sized import open_sized
 
 pytestmark = pytest.mark.slow  # whichever test comes first fills the store
@@ -20,11 +20,12 @@ QUESTIONS = ("How is part3 of the pump mended?", "valve7", "What about lamps?")
 
 
 @pytest.fixture(scope="module")
-def works(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ALMA]:
+def works(tmp_path_factory: pytest.TempPathFactory, stored_in: StoredIn) -> Iterator[ALMA]:
     """Two large partitions that one agent reads, and small ones; large is less than this scope."""
     folder, agents = tmp_path_factory.mktemp("works"), {"bob": {"share_with": ["ann"]}}
     sizes = SearchSizes(beside_above=2 * SMALL)
-    with open_sized(folder, sizes, project="works", dimension=32, agents=agents, clock=ManualClock()) as alma:
+    options = {"agents": agents, "clock": ManualClock(), **stored_in(folder)}
+    with open_sized(folder, sizes, project="works", dimension=32, **options) as alma:
         for agent, thing in (("ann", "pump"), ("bob", "valve")):
             alma.add_many(
                 DomainKnowledge(agent=agent, domain=thing, fact=f"{thing}{number} is part{number % 50} of the {thing}")

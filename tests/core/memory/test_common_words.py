@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA
+from facade import StoredIn
 
 pytestmark = pytest.mark.slow  # whichever test comes first makes the crowd
 
@@ -13,9 +14,9 @@ CROWD = 9_000
 
 
 @pytest.fixture(scope="module")
-def alma(tmp_path_factory: pytest.TempPathFactory) -> ALMA:
+def alma(tmp_path_factory: pytest.TempPathFactory, stored_in: StoredIn) -> ALMA:
     folder: Path = tmp_path_factory.mktemp("crowd")
-    with ALMA.open(folder, project_id="shop", embedding_provider="hash") as opened:
+    with ALMA.open(folder, project_id="shop", embedding_provider="hash", **stored_in(folder)) as opened:
         opened.learn("ann", "Deploy the gateway", "success")
         opened.learn("ann", "Water the plants", "success")
         opened.learn_many({"agent": "crowd", "task": f"Deploy gateway {number}", "outcome": "success"} for number in range(CROWD))

@@ -5,13 +5,14 @@ from pathlib import Path
 from alma import ALMA
 from alma.confidence import ConfidenceEngine
 from alma.types import Assessment
+from facade import StoredIn
 
 TASK = "Testing a 5-field registration form"
 STRATEGY = "Use incremental validation"
 
 
-def test_a_strategy_is_assessed_as_alma_assesses_it(tmp_path: Path) -> None:
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+def test_a_strategy_is_assessed_as_alma_assesses_it(tmp_path: Path, stored_in: StoredIn) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path)) as alma:
         for _ in range(4):
             alma.learn("Helena", TASK, "success", STRATEGY)
         found = ConfidenceEngine(alma).assess_strategy(strategy=STRATEGY, context=TASK, agent="Helena")
@@ -21,16 +22,16 @@ def test_a_strategy_is_assessed_as_alma_assesses_it(tmp_path: Path) -> None:
     assert found.confidence_score > 0.8
 
 
-def test_a_strategy_that_nobody_tried_is_unknown(tmp_path: Path) -> None:
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+def test_a_strategy_that_nobody_tried_is_unknown(tmp_path: Path, stored_in: StoredIn) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path)) as alma:
         found = ConfidenceEngine(alma).assess_strategy(STRATEGY, TASK, "Helena")
 
     assert (found.is_known, found.confidence_score) == (False, 0.5)
     assert (found.verdict, found.recommendation) == ("unknown", "neutral")
 
 
-def test_a_strategy_that_only_failed_calls_for_caution(tmp_path: Path) -> None:
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+def test_a_strategy_that_only_failed_calls_for_caution(tmp_path: Path, stored_in: StoredIn) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path)) as alma:
         for _ in range(4):
             alma.learn("Helena", TASK, "failure", STRATEGY)
         found = ConfidenceEngine(alma).assess_strategy(STRATEGY, TASK, "Helena")

@@ -9,6 +9,7 @@ from alma import ALMA, DomainKnowledge, MemorySlice
 from alma.testing import FixedClock
 from alma.types import Reason
 from alma.types.contradictions import CONTRADICTED
+from facade import StoredIn
 
 QUESTION = "How long is the checkout timeout?"
 
@@ -19,9 +20,9 @@ def clock() -> FixedClock:
 
 
 @pytest.fixture
-def alma(tmp_path: Path, clock: FixedClock) -> ALMA:
+def alma(tmp_path: Path, clock: FixedClock, stored_in: StoredIn) -> ALMA:
     rules = {"lead": {"share_with": ["dev"]}}
-    return ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", clock=clock, agents=rules)
+    return ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", clock=clock, agents=rules, **stored_in(tmp_path))
 
 
 def fact(alma: ALMA, clock: FixedClock, seconds: int, **fields: str) -> DomainKnowledge:

@@ -8,6 +8,7 @@ import pytest
 from alma import ALMA, Draft, Passage, ScopeViolationError, ValidationError
 from alma.text import sentences_of
 from alma.types.memories import Conversation, Turn
+from facade import StoredIn
 
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 MESSAGES = [
@@ -23,8 +24,8 @@ MESSAGES = [
 
 
 @pytest.fixture
-def alma(tmp_path: Path) -> ALMA:
-    return ALMA.open(tmp_path / "memory", project_id="garden", embedding_provider="hash")
+def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
+    return ALMA.open(tmp_path / "memory", project_id="garden", embedding_provider="hash", **stored_in(tmp_path / "memory"))
 
 
 def test_a_conversation_is_kept_whole(alma: ALMA) -> None:
@@ -51,8 +52,10 @@ def test_a_slice_says_what_of_a_conversation_is_near(alma: ALMA) -> None:
     assert len(first.metadata["hits"]) == 3
 
 
-def test_the_prompt_shows_what_is_near_and_when_it_was_said(tmp_path: Path) -> None:
-    with ALMA.open(tmp_path, project_id="garden", embedding_provider="hash", clock=lambda: AT + timedelta(days=20)) as alma:
+def test_the_prompt_shows_what_is_near_and_when_it_was_said(tmp_path: Path, stored_in: StoredIn) -> None:
+    with ALMA.open(
+        tmp_path, project_id="garden", embedding_provider="hash", clock=lambda: AT + timedelta(days=20), **stored_in(tmp_path)
+    ) as alma:
         alma.add_conversation(MESSAGES, "helper", "chat-7", at=AT)
         prompt = alma.retrieve("Where did my sister move to?", "helper").to_prompt()
 
@@ -78,10 +81,10 @@ def test_conversations_keep_to_their_agent_and_project(alma: ALMA) -> None:
     assert alma.for_project("house").retrieve("Epsom salt", "helper").total_items == 0
 
 
-def test_a_conversation_is_exported_and_imported_as_it_was(alma: ALMA, tmp_path: Path) -> None:
+def test_a_conversation_is_exported_and_imported_as_it_was(alma: ALMA, tmp_path: Path, stored_in: StoredIn) -> None:
     made = alma.add_conversation(MESSAGES, "helper", "chat-7", at=AT)
     alma.export(tmp_path / "all.jsonl")
-    with ALMA.open(tmp_path / "copy", project_id="garden", embedding_provider="hash") as copy:
+    with ALMA.open(tmp_path / "copy", project_id="garden", embedding_provider="hash", **stored_in(tmp_path / "copy")) as copy:
         copy.import_from(tmp_path / "all.jsonl")
 
         assert copy.get(made.id) == made
@@ -226,8 +229,8 @@ def test_a_conversation_is_found_by_what_was_said_and_not_by_who_said_it(alma: A
     assert str(explained).startswith("Selected because")
 
 
-def test_a_named_time_lifts_what_was_said_then(tmp_path: Path) -> None:
-    with ALMA.open(tmp_path, project_id="office", embedding_provider="hash", clock=lambda: AT) as alma:
+def test_a_named_time_lifts_what_was_said_then(tmp_path: Path, stored_in: StoredIn) -> None:
+    with ALMA.open(tmp_path, project_id="office", embedding_provider="hash", clock=lambda: AT, **stored_in(tmp_path)) as alma:
         said = [("user", "The printer on the second floor is broken again.")]
         for days in (100, 60, 30, 10, 1):
             alma.add_conversation(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from alma import ALMA, Heuristic, Outcome
+from facade import NewPlace
 
 pytestmark = pytest.mark.slow  # whichever test comes first makes the crowd
 
@@ -22,10 +23,10 @@ class Crowded:
 
 
 @pytest.fixture(scope="module")
-def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowded]:
+def crowded(new_place: NewPlace) -> Iterator[Crowded]:
     """100,000 outcomes and 20 heuristics of one agent, a single outcome of another, all about the same few things."""
     chance = random.Random(7)
-    with ALMA.open(tmp_path_factory.mktemp("crowd"), project_id="shop", embedding_provider="hash", embedding_dim=48) as alma:
+    with new_place().open(embedding_dim=48) as alma:
         alma.learn_many(
             {"agent": "crowd", "task": f"Deploy {' '.join(chance.choices(WORDS, k=3))}", "outcome": number % 3 > 0}
             for number in range(CROWD)

@@ -20,14 +20,14 @@ def counted(alma) -> list[tuple[str, float, int]]:
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_steps_and_attempts_of_deferred_episodes_count_as_those_of_others_do(tmp_path, times):
+def test_steps_and_attempts_of_deferred_episodes_count_as_those_of_others_do(tmp_path, times, stored_in):
     found = {}
     for deferred in (False, True):
         folder = tmp_path / str(deferred)
-        with ALMA.open(folder, project_id="p", embedding_provider="hash") as alma:
+        with ALMA.open(folder, project_id="p", embedding_provider="hash", **stored_in(folder)) as alma:
             for _ in range(times):
                 attempt(alma, deferred=deferred)
-        with ALMA.open(folder, project_id="p") as reopened:
+        with ALMA.open(folder, project_id="p", **stored_in(folder)) as reopened:
             assert reopened.verify().ok
             found[deferred] = counted(reopened)
     assert len(found[False]) >= 2

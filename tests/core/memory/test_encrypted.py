@@ -14,6 +14,8 @@ from alma.memory.room import IndexCache
 from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything, write_names
 from facade import ManualClock
 
+pytestmark = pytest.mark.not_on("file", "postgres", reason="only SQLite encrypts")
+
 QUESTIONS = ("Deploy the shop", "Test the login form", "How do tokens expire?")
 
 

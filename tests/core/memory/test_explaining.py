@@ -11,7 +11,7 @@ from alma import ALMA, CustomMemoryType, Draft, MemorySlice, Passage
 from alma.types import DomainKnowledge
 from alma.types.explanation import Explanation
 from alma.types.scope import Access
-from facade import ManualClock, OpenStore
+from facade import ManualClock, OpenStore, StoredIn
 
 WORDS = ("login", "form", "deploy", "service", "token", "bread", "oven", "retry")
 phrases = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
@@ -24,12 +24,12 @@ def only(memories: MemorySlice) -> Explanation:
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def many(tmp_path_factory: pytest.TempPathFactory, stored_in: StoredIn) -> Any:
     """Outcomes of two agents that share, on several days, some of them equal; facts, and preferences of one user."""
     clock = ManualClock()
     folder = tmp_path_factory.mktemp("many")
     rules = {"vera": {"share_with": ["hal"]}}
-    with ALMA.open(folder, project_id="shop", embedding_provider="hash", clock=clock, agents=rules) as alma:
+    with ALMA.open(folder, project_id="shop", embedding_provider="hash", clock=clock, agents=rules, **stored_in(folder)) as alma:
         for number in range(40):
             words = " ".join(WORDS[(number * step) % len(WORDS)] for step in (1, 3, 5))
             alma.learn(("hal", "vera")[number % 2], words, ("success", "failure", "partial")[number % 3], "by hand")

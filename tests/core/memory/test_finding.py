@@ -8,7 +8,7 @@ import pytest
 
 from alma import ALMA
 from alma.retrieval.bm25 import COMMON
-from facade import ManualClock, OpenStore, contents
+from facade import ManualClock, NewPlace, OpenStore, contents
 from sized import TINY, open_sized
 
 OUTCOMES = [
@@ -38,8 +38,8 @@ RULES = [
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ALMA]:
-    with ALMA.open(tmp_path_factory.mktemp("shop"), project_id="shop", embedding_provider="minilm", clock=ManualClock()) as alma:
+def shop(new_place: NewPlace) -> Iterator[ALMA]:
+    with new_place().open(embedding_provider="minilm", clock=ManualClock()) as alma:
         alma.learn_many(
             {"agent": "ops", "task": task, "outcome": outcome, "strategy_used": strategy, "error_message": error}
             for task, outcome, strategy, error in OUTCOMES

@@ -160,7 +160,13 @@ def test_what_is_neither_true_nor_false_is_refused_and_nothing_is_done(open_stor
     assert not (tmp_path / "export.jsonl").exists()
 
 
-@pytest.mark.parametrize("flag", FLAGS, ids=str)
+def _of_any_store(flag: Flag) -> Any:
+    is_of_a_file = flag.method == "backup" or (flag.method, flag.name) == ("verify", "rebuild")
+    marks = [pytest.mark.not_on("file", "postgres", reason="only SQLite is copied and rebuilt by ALMA")] if is_of_a_file else []
+    return pytest.param(flag, marks=marks, id=str(flag))
+
+
+@pytest.mark.parametrize("flag", [_of_any_store(flag) for flag in FLAGS])
 @pytest.mark.parametrize("value", [True, False])
 def test_true_and_false_are_taken(open_store: OpenStore, tmp_path: Path, flag: Flag, value: bool) -> None:
     alma = open_store()

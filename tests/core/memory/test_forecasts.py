@@ -10,7 +10,7 @@ from pytest_mock import MockerFixture
 from alma import ALMA
 from alma.memory.episodes import forecasts
 from alma.types import EpisodeRecord, Forecast
-from facade import ManualClock, OpenStore, held
+from facade import ManualClock, OpenStore, StoredIn, held
 
 TASK = "Rebook a flight"
 GOOD, BAD = ("look up", "rebook"), ("look up", "refund")
@@ -164,13 +164,14 @@ def test_a_purge_leaves_no_tool_of_an_episode_in_memory(alma: ALMA) -> None:
     assert alma._room.judged == {}
 
 
-def test_damage_to_another_episode_leaves_out_the_forecast_and_nothing_else(tmp_path: Path) -> None:
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+@pytest.mark.not_on("file", "postgres", reason="damages SQLite's file")
+def test_damage_to_another_episode_leaves_out_the_forecast_and_nothing_else(tmp_path: Path, stored_in: StoredIn) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path)) as alma:
         _judge(alma, 3)
         unjudged = _ended(alma, GOOD)
         record, broken = alma.get_episode(unjudged), alma.recent_episodes()[-1].id
     with closing(sqlite3.connect(tmp_path / "alma.db")) as connection, connection:
         connection.execute("UPDATE record SET body = ? WHERE kind = 'episode_end' AND key = ?", (b"torn", broken))
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path)) as alma:
         assert record.forecast is not None
         assert alma.get_episode(unjudged) == record.model_copy(update={"forecast": None})

@@ -7,11 +7,12 @@ import pytest
 
 from alma import ALMA, AsyncALMA, ConfigurationError, Heuristic, MemoryScope, MemorySlice, Outcome, UserPreference
 from alma.protocols import Store
+from facade import StoredIn
 
 
 @pytest.fixture
-def alma(tmp_path: Path) -> ALMA:
-    return ALMA.open(tmp_path, project_id="shop", embedding_provider="hash")
+def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
+    return ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path))
 
 
 def test_quickstart_opens_a_project(tmp_path: Path) -> None:
@@ -99,14 +100,16 @@ def test_a_scope_answers_the_questions_of_alma_memory() -> None:
     assert not scope.can_read_from("victor")
 
 
-def test_a_configured_scope_knows_its_agent(tmp_path: Path) -> None:
-    with ALMA.open(tmp_path, project_id="shop", agents={"helena": MemoryScope(can_learn=["testing"])}) as alma:
+def test_a_configured_scope_knows_its_agent(tmp_path: Path, stored_in: StoredIn) -> None:
+    with ALMA.open(
+        tmp_path, project_id="shop", agents={"helena": MemoryScope(can_learn=["testing"])}, **stored_in(tmp_path)
+    ) as alma:
         assert alma.agents["helena"].get_readable_agents() == ["helena"]
 
 
-def test_a_scope_under_the_name_of_another_agent_is_refused(tmp_path: Path) -> None:
+def test_a_scope_under_the_name_of_another_agent_is_refused(tmp_path: Path, stored_in: StoredIn) -> None:
     with pytest.raises(ConfigurationError, match=r"agents\.helena\.agent_name: 'victor'"):
-        ALMA.open(tmp_path, project_id="shop", agents={"helena": MemoryScope(agent_name="victor")})
+        ALMA.open(tmp_path, project_id="shop", agents={"helena": MemoryScope(agent_name="victor")}, **stored_in(tmp_path))
 
 
 @pytest.mark.parametrize(("success", "verdict"), [(True, "success"), (False, "failure")])

@@ -1,19 +1,18 @@
 """History: what every call did to a memory, told from the journal; and that what is forgotten is gone for other processes too."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from alma import ALMA
 from alma.errors import MemoryNotFoundError
 from alma.storage.sqlite import compacting
-from facade import ManualClock, OpenStore
+from facade import ManualClock, OpenStore, Place
 from other_process import OtherProcess
 
 SETUP = """
 from alma import ALMA
-alma = ALMA.open({folder!r}, project_id="shop", embedding_provider="hash")
+alma = {opening}
 def recall(task):
     return alma.retrieve(task, "helena").ids
 """
@@ -70,6 +69,7 @@ def test_a_memory_that_never_was_has_no_history(alma: ALMA) -> None:
             alma.history(wanted)
 
 
+@pytest.mark.not_on("postgres", reason="counts SQLite's statements")
 def test_a_memory_of_many_calls_is_found_without_reading_the_whole_journal(alma: ALMA) -> None:
     rule = alma.add_heuristic("helena", "On deploy", "Go blue-green")
     alma.learn_many({"agent": "helena", "task": f"Task {n}", "outcome": "success"} for n in range(500))
@@ -80,14 +80,12 @@ def test_a_memory_of_many_calls_is_found_without_reading_the_whole_journal(alma:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["forget", "purge", "undo"])
-def test_what_one_process_takes_away_is_gone_at_once_in_another_that_runs(
-    open_store: OpenStore, tmp_path: Path, how: str
-) -> None:
+def test_what_one_process_takes_away_is_gone_at_once_in_another_that_runs(open_store: OpenStore, place: Place, how: str) -> None:
     alma = open_store()
     others = [alma.learn("helena", f"Repair the printer {n}", "success").id for n in range(3)]
     mark = alma.get_stats().journal_records
     gone = alma.learn("helena", "Deploy the service at night", "success").id
-    with OtherProcess(SETUP.format(folder=str(tmp_path / "store"))) as other:
+    with OtherProcess(SETUP.format(opening=place.opening)) as other:
         assert gone in eval(other.ask("recall('Deploy the service at night')"))
         match how:
             case "forget":
@@ -109,12 +107,12 @@ def test_what_one_process_takes_away_is_gone_at_once_in_another_that_runs(
 
 @pytest.mark.slow
 def test_a_process_in_the_middle_of_reading_keeps_the_log_from_being_emptied_and_the_report_says_so(
-    open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_store: OpenStore, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compacting, "PATIENCE_MS", 10)
     alma = open_store()
     secret = alma.learn("helena", "Deploy the service", "success")
-    with OtherProcess(SETUP.format(folder=str(tmp_path / "store"))) as other:
+    with OtherProcess(SETUP.format(opening=place.opening)) as other:
         other.ask(
             "[c := alma._room.project._database.connection, c.execute('BEGIN'), c.execute('SELECT * FROM memory').fetchall()]"
         )

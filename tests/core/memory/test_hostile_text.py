@@ -61,7 +61,7 @@ def test_any_text_is_stored_and_found_verbatim_and_nothing_else_is_touched(alma:
     assert alma.get(other.id) == other
     assert held(alma)["total"] == 2
     assert alma.verify().ok
-    assert {path.parent for path in tmp_path.rglob("*") if path.is_file()} == {tmp_path / "store"}
+    assert all(path.is_relative_to(tmp_path / "store") for path in tmp_path.rglob("*") if path.is_file())
 
 
 NAMES = [text for text in HOSTILE if len(text) <= 200 and text.isprintable()]
@@ -77,7 +77,7 @@ def test_any_printable_name_is_a_scope_of_its_own(alma: ALMA, tmp_path: Path, na
     assert project.retrieve("deploy service", "helena").ids == []
     assert alma.retrieve("deploy service", name, user_id=name).ids == []
     assert project.get_stats(name).total == 1
-    assert {path.parent for path in tmp_path.rglob("*") if path.is_file()} == {tmp_path / "store"}
+    assert all(path.is_relative_to(tmp_path / "store") for path in tmp_path.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("question", [*HOSTILE, "!!!", "\u200b", "the of and", '"', "''", "*", "(", "AND", "p", "own"])

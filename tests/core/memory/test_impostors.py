@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from alma import ALMA, StorageError, ValidationError
+from facade import StoredIn
 
 
 @pytest.fixture
-def alma(tmp_path: Path) -> ALMA:
-    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash") as opened:
+def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
+    with ALMA.open(tmp_path / "store", project_id="shop", embedding_provider="hash", **stored_in(tmp_path / "store")) as opened:
         yield opened
 
 
@@ -45,6 +46,7 @@ def test_a_user_alone_opens_no_memory(alma: ALMA) -> None:
 
 
 @pytest.mark.parametrize("fate", ["deleted", "moved", "replaced"])
+@pytest.mark.not_on("file", "postgres", reason="moves SQLite's file")
 def test_a_store_whose_file_is_gone_says_so_instead_of_writing_into_nothing(alma: ALMA, tmp_path: Path, fate: str) -> None:
     alma.learn("emp", "Deploy the shop", "success")
     file = tmp_path / "store" / "alma.db"

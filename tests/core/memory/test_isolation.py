@@ -1,6 +1,5 @@
 """Properties over random projects, agents, rules and texts: what others hold neither shows nor moves anything."""
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from alma import ALMA, AntiPattern, DomainKnowledge, Heuristic, Outcome, UserPreference
 from alma.types import Memory
-from facade import START, ManualClock
+from facade import START, ManualClock, NewPlace, Place
 
 AGENTS = ("ann", "bob", "eve")
 USERS = ("ann", "zoe")
@@ -79,11 +78,8 @@ class World:
 
 
 @contextmanager
-def _world(of: Rules) -> Iterator[World]:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ALMA.open(folder, project_id="shop", embedding_provider="hash", embedding_dim=32, agents=of, clock=ManualClock()) as alma,
-    ):
+def _world(place: Place, of: Rules) -> Iterator[World]:
+    with place.open(embedding_dim=32, agents=of, clock=ManualClock()) as alma:
         yield World(alma, of)
 
 
@@ -91,9 +87,9 @@ def _world(of: Rules) -> Iterator[World]:
 @settings(max_examples=20, deadline=None)
 @given(rules=rules, mine=st.lists(specs, min_size=1, max_size=12), theirs=st.lists(specs, min_size=1, max_size=40), name=projects)
 def test_memories_added_to_another_project_change_neither_ids_nor_order_nor_scores_of_mine(
-    rules: Rules, mine: list[Spec], theirs: list[Spec], name: str
+    new_place: NewPlace, rules: Rules, mine: list[Spec], theirs: list[Spec], name: str
 ) -> None:
-    with _world(rules) as world:
+    with _world(new_place(), rules) as world:
         world.tell(mine)
         before = world.everything()
         world.tell(theirs, project=name)
@@ -104,10 +100,10 @@ def test_memories_added_to_another_project_change_neither_ids_nor_order_nor_scor
 @settings(max_examples=3, deadline=None)
 @given(rules=rules, mine=st.lists(specs, min_size=5, max_size=30), few=st.lists(specs, min_size=4, max_size=8))
 def test_a_thousand_memories_added_to_another_project_change_nothing_of_mine(
-    rules: Rules, mine: list[Spec], few: list[Spec]
+    new_place: NewPlace, rules: Rules, mine: list[Spec], few: list[Spec]
 ) -> None:
     many = [(*few[number % len(few)][:3], f"{few[number % len(few)][3]} {number}", "more") for number in range(1000)]
-    with _world(rules) as world:
+    with _world(new_place(), rules) as world:
         world.tell(mine)
         before = world.everything()
         world.tell(many, project="other")
@@ -118,8 +114,10 @@ def test_a_thousand_memories_added_to_another_project_change_nothing_of_mine(
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(rules=rules, mine=st.lists(specs, max_size=12), later=st.lists(specs, min_size=1, max_size=25))
-def test_no_text_makes_a_memory_appear_that_the_rules_hide(rules: Rules, mine: list[Spec], later: list[Spec]) -> None:
-    with _world(rules) as world:
+def test_no_text_makes_a_memory_appear_that_the_rules_hide(
+    new_place: NewPlace, rules: Rules, mine: list[Spec], later: list[Spec]
+) -> None:
+    with _world(new_place(), rules) as world:
         for told in (mine, later):
             world.tell(told)
             for reader in (*AGENTS, "stranger"):
@@ -132,7 +130,7 @@ def test_no_text_makes_a_memory_appear_that_the_rules_hide(rules: Rules, mine: l
 @pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(mine=st.lists(specs, min_size=1, max_size=10), theirs=st.lists(specs, min_size=1, max_size=25))
-def test_memories_of_an_agent_that_i_cannot_read_move_nothing(mine: list[Spec], theirs: list[Spec]) -> None:
+def test_memories_of_an_agent_that_i_cannot_read_move_nothing(new_place: NewPlace, mine: list[Spec], theirs: list[Spec]) -> None:
     def seen(alma: ALMA) -> list[tuple[Shown, str]]:
         slices = [alma.retrieve(question, "ann", user_id="zoe", top_k=50) for question in QUESTIONS]
         return [
@@ -140,7 +138,7 @@ def test_memories_of_an_agent_that_i_cannot_read_move_nothing(mine: list[Spec], 
             for found in slices
         ]
 
-    with _world({}) as world:
+    with _world(new_place(), {}) as world:
         world.tell([(kind, "ann", "zoe", *text) for kind, _, _, *text in mine])
         before = seen(world.alma)
         world.tell([(kind, "eve", "ann", *text) for kind, _, _, *text in theirs])
@@ -149,10 +147,10 @@ def test_memories_of_an_agent_that_i_cannot_read_move_nothing(mine: list[Spec], 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2500])
-def test_an_exact_copy_of_my_memory_elsewhere_does_not_show(size: int) -> None:
+def test_an_exact_copy_of_my_memory_elsewhere_does_not_show(new_place: NewPlace, size: int) -> None:
     """Below and above the size from which a scope is sampled instead of searched whole."""
     spec: Spec = ("outcome", "ann", "zoe", "deploy the service", "slowly")
-    with _world({}) as world:
+    with _world(new_place(), {}) as world:
         world.tell([spec, *(("outcome", "ann", "zoe", f"deploy thing {n}", "quickly") for n in range(size))])
         before = world.shown("ann", None)
         world.tell([spec] * 3, project="other")

@@ -256,6 +256,7 @@ def test_usage_and_forgetting_reach_it(shop: ALMA) -> None:
         shop.get(made.id)
 
 
+@pytest.mark.not_on("file", "postgres", reason="damages SQLite's file")
 def test_a_memory_stays_readable_when_its_definition_is_lost(shop: ALMA, tmp_path: Path) -> None:
     made = shop.add("meeting_note", agent="dev", **notes())
     with closing(sqlite3.connect(tmp_path / "store" / "alma.db", isolation_level=None)) as connection:

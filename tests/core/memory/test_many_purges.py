@@ -30,6 +30,7 @@ def statements(alma: ALMA, ids: Sequence[str]) -> list[str]:
     return told
 
 
+@pytest.mark.not_on("postgres", reason="counts SQLite's statements")
 def test_no_row_of_others_is_searched_while_the_database_is_locked(alma: ALMA) -> None:
     ids = learn_pages(alma, 3)
     told = statements(alma, ids[:2])
@@ -39,6 +40,7 @@ def test_no_row_of_others_is_searched_while_the_database_is_locked(alma: ALMA) -
     assert [statement for statement in told if 'ORDER BY memory."row"' in statement]
 
 
+@pytest.mark.not_on("postgres", reason="counts SQLite's statements")
 def test_a_journal_record_is_read_as_often_for_many_memories_as_for_one(alma: ALMA) -> None:
     reads = []
     for count in (1, 30):
@@ -51,6 +53,7 @@ def test_a_journal_record_is_read_as_often_for_many_memories_as_for_one(alma: AL
     assert alma.verify().ok
 
 
+@pytest.mark.not_on("postgres", reason="counts SQLite's statements")
 def test_history_reads_no_purge_record_unless_something_of_it_was_purged(alma: ALMA) -> None:
     ids = learn_pages(alma, 3)
     kept = alma.learn("a", "Deploy", "success")

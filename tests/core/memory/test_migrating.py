@@ -441,6 +441,7 @@ def test_a_database_of_another_program_is_refused_with_its_tables(shop: ALMA, tm
         shop.import_alma_memory(path)
 
 
+@pytest.mark.not_on("file", "postgres", reason="takes SQLite's file for one of alma-memory")
 def test_a_store_of_alma_itself_is_refused_with_advice(shop: ALMA, open_store: OpenStore, tmp_path: Path) -> None:
     open_store("own").close()
 

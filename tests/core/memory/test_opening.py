@@ -251,6 +251,7 @@ def test_a_folder_that_may_not_be_entered_is_a_storage_error(tmp_path: Path, moc
         ALMA.open(tmp_path, project_id="shop", embedding_provider="hash")
 
 
+@pytest.mark.not_on("file", "postgres", reason="lists the folder of SQLite's file")
 def test_where_the_folder_cannot_be_listed_only_what_has_to_list_it_fails(alma: ALMA, mocker: MockerFixture) -> None:
     """Say for want of descriptors, or of the right to read it."""
     alma.learn("helena", "Test the login form", "success")

@@ -11,8 +11,8 @@ KIND = "workflow.checkpoint"
 
 
 @pytest.fixture
-def alma(tmp_path):
-    with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as opened:
+def alma(tmp_path, stored_in):
+    with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash", **stored_in(tmp_path / "store")) as opened:
         yield opened
 
 
@@ -21,9 +21,9 @@ def records(alma) -> Records:
     return open_records(alma, KIND)
 
 
-def test_a_record_is_found_in_another_process_s_view_with_its_version(alma, records, tmp_path):
+def test_a_record_is_found_in_another_process_s_view_with_its_version(alma, records, tmp_path, stored_in):
     records.put("deploy/1", {"step": 3}, actor="dev")
-    with ALMA.open(tmp_path / "store", project_id="p") as other:
+    with ALMA.open(tmp_path / "store", project_id="p", **stored_in(tmp_path / "store")) as other:
         found = open_records(other, KIND).get("deploy/1")
     assert found is not None
     assert (found.version, found.body) == (1, {"step": 3})
@@ -82,10 +82,10 @@ def test_an_export_of_a_user_or_agent_contains_their_records_and_no_others(alma,
     assert '"key":"b"' in (tmp_path / "ops.jsonl").read_text().replace(" ", "")
 
 
-def test_a_whole_export_takes_records_to_another_store(alma, records, tmp_path):
+def test_a_whole_export_takes_records_to_another_store(alma, records, tmp_path, stored_in):
     records.put("a", {"step": 1})
     alma.export(tmp_path / "all.jsonl")
-    with ALMA.open(tmp_path / "other", project_id="p", embedding_provider="hash") as other:
+    with ALMA.open(tmp_path / "other", project_id="p", embedding_provider="hash", **stored_in(tmp_path / "other")) as other:
         other.import_from(tmp_path / "all.jsonl")
         assert open_records(other, KIND).get("a").body == {"step": 1}
 
@@ -125,8 +125,8 @@ def test_a_body_is_shown_as_it_would_be_stored_and_nothing_is_written(alma, reco
     assert records.put("a", body).body == shown
 
 
-def test_a_holder_runs_until_its_store_is_closed(records, tmp_path):
-    with ALMA.open(tmp_path / "store", project_id="p") as other:
+def test_a_holder_runs_until_its_store_is_closed(records, tmp_path, stored_in):
+    with ALMA.open(tmp_path / "store", project_id="p", **stored_in(tmp_path / "store")) as other:
         holder = open_records(other, KIND).holder
         assert holder != records.holder
         assert records.is_running(holder)
@@ -134,7 +134,9 @@ def test_a_holder_runs_until_its_store_is_closed(records, tmp_path):
     assert records.is_running(records.holder)
 
 
-def test_the_time_is_that_of_the_store_s_clock(tmp_path):
+def test_the_time_is_that_of_the_store_s_clock(tmp_path, stored_in):
     moment = datetime(2026, 3, 1, tzinfo=UTC)
-    with ALMA.open(tmp_path / "timed", project_id="p", embedding_provider="hash", clock=lambda: moment) as timed:
+    with ALMA.open(
+        tmp_path / "timed", project_id="p", embedding_provider="hash", clock=lambda: moment, **stored_in(tmp_path / "timed")
+    ) as timed:
         assert open_records(timed, KIND).now() == moment

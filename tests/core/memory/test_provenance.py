@@ -6,11 +6,12 @@ import pytest
 
 from alma import ALMA, MemoryNotFoundError
 from alma.types.kinds import VerdictSource
+from facade import StoredIn
 
 
 @pytest.fixture
-def alma(tmp_path: Path) -> ALMA:
-    return ALMA.open(tmp_path, project_id="shop", embedding_provider="hash")
+def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
+    return ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path))
 
 
 def test_a_fact_says_its_source_session_and_document(alma: ALMA) -> None:

@@ -227,8 +227,8 @@ def test_names_of_readable_agents_in_the_task_change_no_similarity_of_meaning(op
 def _bytes(folder: Path) -> dict[str, str]:
     return {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.iterdir())
-        if not path.name.endswith("-shm")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.endswith("-shm")
     }
 
 

@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from secret_writes import OLD_WRITES, TEXT, TOKEN
 
 
 def imported(alma: ALMA) -> None:
-    with ALMA.open(Path(alma._store.folder) / "old", project_id="old", embedding_provider="hash", redact="off") as old:
+    with TemporaryDirectory() as folder, ALMA.open(folder, project_id="old", embedding_provider="hash", redact="off") as old:
         for write in OLD_WRITES:
             write(old)
         file = io.BytesIO()
@@ -22,9 +23,6 @@ def imported(alma: ALMA) -> None:
     assert TOKEN in file.getvalue().decode()
     file.seek(0)
     alma.import_from(file)
-    for path in Path(alma._store.folder).glob("old/*"):
-        path.unlink()
-    (Path(alma._store.folder) / "old").rmdir()
 
 
 WRITES = [*OLD_WRITES, imported]

@@ -8,7 +8,7 @@ import pytest
 
 from alma import ALMA, AsyncALMA, ConflictError, Episode, MemoryNotFoundError, ValidationError
 from attempts import Counts, counts
-from facade import ManualClock, OpenStore, held, refused
+from facade import ManualClock, OpenStore, StoredIn, held, refused
 from other_process import OtherProcess
 from statements import counted, traced
 
@@ -176,6 +176,7 @@ def test_a_run_is_settled_whole_or_not_at_all(alma: ALMA) -> None:
 
 @pytest.mark.parametrize("deferred", [False, True])
 @pytest.mark.parametrize("steps", [0, 9])
+@pytest.mark.not_on("file", "postgres", reason="counts SQLite's statements")
 def test_a_run_id_keeps_the_end_of_an_episode_within_its_budget(open_store: OpenStore, deferred: bool, steps: int) -> None:
     with traced() as trace:
         alma = open_store()
@@ -239,9 +240,9 @@ def test_a_run_crosses_an_export_of_all_and_of_one_agent(open_store: OpenStore, 
         assert other.verify().ok
 
 
-def test_asyncio_settles_and_lists_runs_too(tmp_path: Path) -> None:
+def test_asyncio_settles_and_lists_runs_too(tmp_path: Path, stored_in: StoredIn) -> None:
     async def work() -> list[str]:
-        async with AsyncALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        async with AsyncALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path)) as alma:
             async with alma.episode("dev", TASK, run_id="run-7") as episode:
                 await episode.step("kubectl apply", ok=True)
             settled = await alma.settle(outcome="success", run_id="run-7")

@@ -11,7 +11,7 @@ import pytest
 from alma import ALMA, ConfigurationError, DomainKnowledge
 from alma.memory.admin import schedule
 from alma.memory.admin.schedule import FIRST_WAIT, LONGEST_WAIT, Schedule
-from facade import ManualClock, OpenStore
+from facade import ManualClock, OpenStore, StoredIn
 
 EVERY_DAY = {"forgetting": {"domain_knowledge": {"max_count": 1}}, "maintenance": {"every": "1d"}}
 
@@ -142,7 +142,7 @@ def test_it_is_off_unless_it_is_asked_for(open_store: OpenStore, monkeypatch: py
 
 
 def test_its_thread_ends_with_the_store_and_nobody_waits_for_it(
-    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, stored_in: StoredIn
 ) -> None:
     monkeypatch.undo()
     ended, looked = threading.Event(), threading.Event()
@@ -154,7 +154,9 @@ def test_its_thread_ends_with_the_store_and_nobody_waits_for_it(
         ended.set()
 
     monkeypatch.setattr(Schedule, "run", told)
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", maintenance={"every": "1d"}, clock=clock):
+    with ALMA.open(
+        tmp_path, project_id="shop", embedding_provider="hash", maintenance={"every": "1d"}, clock=clock, **stored_in(tmp_path)
+    ):
         assert looked.wait(10)
         (thread,) = (each for each in threading.enumerate() if each.name == "alma-maintenance")
         assert thread.daemon

@@ -12,6 +12,8 @@ from facade import ManualClock, OpenStore
 from meetings import MEETING
 from statements import Statement, Trace, beside_writes, counted, traced
 
+pytestmark = pytest.mark.not_on("file", "postgres", reason="counts SQLite's statements")
+
 TASK = "Deploy the service"
 STRATEGIES = ("blue-green", "canary first", "all at once")
 LEARN, USAGE, END, RECENT = 14, 8, 15, 3

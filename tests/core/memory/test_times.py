@@ -11,6 +11,7 @@ from alma import ALMA, DomainKnowledge, Outcome, TemporalFilter, ValidationError
 from alma.memory.search_sizes import SearchSizes
 from alma.testing import FixedClock
 from alma.types import Reason
+from facade import StoredIn
 from sized import TINY, open_sized
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -22,10 +23,10 @@ def day(number: int) -> datetime:
 
 
 @pytest.fixture(params=[TINY, SearchSizes()], ids=["tiny", "usual"])
-def diary(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[ALMA, FixedClock]]:
+def diary(request: pytest.FixtureRequest, tmp_path: Path, stored_in: StoredIn) -> Iterator[tuple[ALMA, FixedClock]]:
     """One outcome and one fact a day, all about the same thing, the later ones worded nearer to the question."""
     clock = FixedClock(START)
-    with open_sized(tmp_path / "store", request.param, clock=clock) as alma:
+    with open_sized(tmp_path / "store", request.param, clock=clock, **stored_in(tmp_path / "store")) as alma:
         for number in range(DAYS):
             near = "Deploy the gateway service" if number > 9 else "Somebody may deploy a gateway or another service"
             alma.learn("dev", f"{near}, run {number}", number % 3 > 0)
@@ -70,9 +71,9 @@ def test_within_times_the_same_is_found_as_if_nothing_else_were_there(
         assert len(best.outcomes) == len(best.domain_knowledge) == 2
 
 
-def test_from_a_past_moment_ages_and_named_times_count_from_then(tmp_path: Path) -> None:
+def test_from_a_past_moment_ages_and_named_times_count_from_then(tmp_path: Path, stored_in: StoredIn) -> None:
     clock = FixedClock(START)
-    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash", clock=clock) as alma:
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash", clock=clock, **stored_in(tmp_path)) as alma:
         alma.add_domain_knowledge("dev", "ops", "The gateway listens on port 8080")
         clock.advance(days=400)
 
@@ -83,18 +84,20 @@ def test_from_a_past_moment_ages_and_named_times_count_from_then(tmp_path: Path)
         assert then.recalled[0].score > alma.retrieve("gateway", "dev").recalled[0].score
 
 
-def test_what_was_recorded_later_is_unknown_at_a_past_moment_even_if_it_happened_before(tmp_path: Path) -> None:
+def test_what_was_recorded_later_is_unknown_at_a_past_moment_even_if_it_happened_before(
+    tmp_path: Path, stored_in: StoredIn
+) -> None:
     clock = FixedClock(day(10))
-    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash", clock=clock) as alma:
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash", clock=clock, **stored_in(tmp_path)) as alma:
         alma.learn("dev", "Deploy the gateway", "success", timestamp=day(1))
 
         assert alma.retrieve("Deploy the gateway", "dev", until=day(2)).total_items == 1
         assert alma.retrieve("Deploy the gateway", "dev", as_of=day(2)).total_items == 0
 
 
-def test_a_rule_is_unknown_before_it_was_formed(tmp_path: Path) -> None:
+def test_a_rule_is_unknown_before_it_was_formed(tmp_path: Path, stored_in: StoredIn) -> None:
     clock = FixedClock(START)
-    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash", clock=clock) as alma:
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash", clock=clock, **stored_in(tmp_path)) as alma:
         for service in ("auth", "mail", "search"):
             alma.learn("dev", f"Deploy the {service} service", "success", "blue-green", task_type="deploy")
             clock.advance(days=1)
@@ -103,10 +106,11 @@ def test_a_rule_is_unknown_before_it_was_formed(tmp_path: Path) -> None:
         assert not alma.retrieve("Deploy", "dev", task_type="deploy", as_of=day(1)).heuristics
 
 
-def test_an_older_copy_is_found_where_the_newest_is_outside(tmp_path: Path) -> None:
+def test_an_older_copy_is_found_where_the_newest_is_outside(tmp_path: Path, stored_in: StoredIn) -> None:
     for sizes in (TINY, SearchSizes()):
         clock = FixedClock(START)
-        with open_sized(tmp_path / f"{sizes.hits}", sizes, clock=clock) as alma:
+        folder = tmp_path / f"{sizes.hits}"
+        with open_sized(folder, sizes, clock=clock, **stored_in(folder)) as alma:
             made = []
             for number in range(20):
                 at = {"created_at": day(number), "updated_at": day(number), "last_verified": day(number)}

@@ -21,7 +21,7 @@ from alma.storage.relational.logical import NO_USAGE
 from alma.types import Verdict
 from alma.types.changes import Change
 from alma.types.evidence import evidence_id, text_key
-from facade import ManualClock, OpenStore, held, refused
+from facade import ManualClock, NewPlace, OpenStore, StoredIn, held, refused
 from lines import Line, lines_of, write_lines
 from meetings import FIELDS, MEETING, notes
 from memory_strategies import memories
@@ -58,10 +58,10 @@ def full(open_store: OpenStore, clock: ManualClock) -> ALMA:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def whole(new_place: NewPlace) -> bytes:
     """The export of such a store."""
     clock, file = ManualClock(), io.BytesIO()
-    with ALMA.open(tmp_path_factory.mktemp("whole"), project_id="shop", embedding_provider="hash", clock=clock) as alma:
+    with new_place().open(clock=clock) as alma:
         fill(alma, clock).export(file)
     return file.getvalue()
 
@@ -621,7 +621,9 @@ def test_a_write_in_the_middle_of_an_import_is_an_error_and_nothing_is_stored(em
 
 
 @pytest.mark.parametrize("error", [OSError("mine"), sqlite3.OperationalError("mine"), UnicodeError("mine"), SystemExit("mine")])
-def test_the_error_of_a_progress_callback_passes_through_as_it_is(full: ALMA, tmp_path: Path, error: BaseException) -> None:
+def test_the_error_of_a_progress_callback_passes_through_as_it_is(
+    full: ALMA, tmp_path: Path, error: BaseException, stored_in: StoredIn
+) -> None:
     def fail(done: int, total: int) -> None:
         raise error
 
@@ -631,7 +633,7 @@ def test_the_error_of_a_progress_callback_passes_through_as_it_is(full: ALMA, tm
         lambda: copy.import_from(tmp_path / "x.jsonl", progress=fail),
     ):
         with (
-            ALMA.open(tmp_path / "copy", project_id="copy", embedding_provider="hash") as copy,
+            ALMA.open(tmp_path / "copy", project_id="copy", embedding_provider="hash", **stored_in(tmp_path / "copy")) as copy,
             pytest.raises(type(error)) as caught,
         ):
             work()
@@ -649,6 +651,7 @@ def test_the_error_of_an_open_file_is_its_own(full: ALMA) -> None:
     assert caught.type is OSError
 
 
+@pytest.mark.not_on("file", "postgres", reason="damages SQLite's file")
 def test_a_damaged_memory_is_named_and_no_file_appears(full: ALMA, tmp_path: Path) -> None:
     (memory, *_) = full.list_memories()
     connection = sqlite3.connect(tmp_path / "full" / "alma.db", isolation_level=None)

@@ -9,6 +9,7 @@ from alma import ALMA
 from alma.text import estimate_tokens
 from alma.types.memories import Conversation
 from alma.types.slice import MemorySlice
+from facade import StoredIn
 
 AT = datetime(2026, 3, 2, tzinfo=UTC)
 SMALL_TALK = [("user", f"Number {number}: nothing much happened here, thank you for asking about it.") for number in range(6)]
@@ -21,8 +22,10 @@ GARDEN = [
 
 
 @pytest.fixture
-def alma(tmp_path: Path) -> ALMA:
-    return ALMA.open(tmp_path / "memory", project_id="garden", embedding_provider="hash", clock=lambda: AT)
+def alma(tmp_path: Path, stored_in: StoredIn) -> ALMA:
+    return ALMA.open(
+        tmp_path / "memory", project_id="garden", embedding_provider="hash", clock=lambda: AT, **stored_in(tmp_path / "memory")
+    )
 
 
 def test_turns_are_ranked_over_all_conversations(alma: ALMA) -> None:

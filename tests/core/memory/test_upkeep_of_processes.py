@@ -1,31 +1,35 @@
 """Maintenance and keys among processes: done once, and none the worse for a process that is killed in the middle."""
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
 from alma import ALMA, Outcome
 from alma.memory.admin.maintaining import PART
-from facade import START
+from facade import START, Place
 from other_process import OtherProcess
+
+pytestmark = pytest.mark.any_store
 
 SETUP = """
 import os, signal
 from alma import ALMA
 from alma.memory.admin.maintaining import maintain
-alma = ALMA.open({folder!r}, project_id="shop", embedding_provider="hash", forgetting={{"outcome": {{"window": 1}}}})
+alma = {opening}
 def killed():
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def _other(folder: Path) -> OtherProcess:
-    return OtherProcess(SETUP.format(folder=str(folder)))
+@pytest.fixture
+def newest(place: Place) -> Place:
+    """A store that keeps the newest outcome alone."""
+    return replace(place, options={**place.options, "forgetting": {"outcome": {"window": 1}}})
 
 
-def _open(folder: Path) -> ALMA:
-    return ALMA.open(folder, project_id="shop", embedding_provider="hash", forgetting={"outcome": {"window": 1}})
+def _other(place: Place) -> OtherProcess:
+    return OtherProcess(SETUP.format(opening=place.opening))
 
 
 def _fill(alma: ALMA, count: int) -> None:
@@ -35,10 +39,10 @@ def _fill(alma: ALMA, count: int) -> None:
 
 
 @pytest.mark.slow
-def test_of_two_processes_for_which_it_is_due_one_runs(tmp_path: Path) -> None:
-    with _open(tmp_path) as alma:
+def test_of_two_processes_for_which_it_is_due_one_runs(newest: Place) -> None:
+    with newest.open() as alma:
         _fill(alma, 40)
-        with _other(tmp_path) as first, _other(tmp_path) as second, ThreadPoolExecutor(2) as threads:
+        with _other(newest) as first, _other(newest) as second, ThreadPoolExecutor(2) as threads:
             asked = "(lambda report: (report.ran, report.total))(alma.maintain(due_only=True))"
             told = list(threads.map(lambda process: process.ask(asked), (first, second)))
         assert sorted(told) == ["(False, 0)", "(True, 39)"]
@@ -47,10 +51,10 @@ def test_of_two_processes_for_which_it_is_due_one_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_process_killed_between_two_parts_leaves_the_rest_to_the_next_run(tmp_path: Path) -> None:
-    with _open(tmp_path) as alma:
+def test_a_process_killed_between_two_parts_leaves_the_rest_to_the_next_run(newest: Place) -> None:
+    with newest.open() as alma:
         _fill(alma, PART + 8)
-        with _other(tmp_path) as other:
+        with _other(newest) as other:
             assert other.ask("maintain(alma._room, dry_run=False, due_only=False, is_wanted=killed)") == ""
         assert alma.get_stats().by_kind == {"outcome": 8}
         assert alma.verify().ok
@@ -59,9 +63,9 @@ def test_a_process_killed_between_two_parts_leaves_the_rest_to_the_next_run(tmp_
 
 
 @pytest.mark.slow
-def test_a_key_that_two_processes_send_counts_once(tmp_path: Path) -> None:
-    with _open(tmp_path) as alma:
-        with _other(tmp_path) as first, _other(tmp_path) as second, ThreadPoolExecutor(2) as threads:
+def test_a_key_that_two_processes_send_counts_once(newest: Place) -> None:
+    with newest.open() as alma:
+        with _other(newest) as first, _other(newest) as second, ThreadPoolExecutor(2) as threads:
             asked = "alma.learn('dev', 'Deploy the service', 'success', 'blue-green', idempotency_key='run 7').id"
             told = list(threads.map(lambda process: process.ask(asked), (first, second)))
         assert told[0] == told[1]

@@ -8,7 +8,7 @@ import pytest
 
 from alma import ALMA, AsyncALMA, ConflictError, Episode, ValidationError
 from attempts import outcomes
-from facade import OpenStore, refused
+from facade import OpenStore, StoredIn, refused
 
 TASK = "Deploy auth service"
 
@@ -75,10 +75,10 @@ def test_settling_replaces_the_source_of_the_ending(alma: ALMA) -> None:
     assert alma.verify().ok
 
 
-def test_an_episode_for_asyncio_takes_the_source_too(tmp_path: Path) -> None:
+def test_an_episode_for_asyncio_takes_the_source_too(tmp_path: Path, stored_in: StoredIn) -> None:
     async def work() -> str | None:
         async with (
-            AsyncALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma,
+            AsyncALMA.open(tmp_path, project_id="shop", embedding_provider="hash", **stored_in(tmp_path)) as alma,
             alma.episode("dev", TASK) as episode,
         ):
             ended = await episode.fail("broken", source="tool")

@@ -1,8 +1,6 @@
 """Why a memory is not returned: one filter, named; and without that filter it is returned."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from alma.errors import ScopeViolationError, ValidationError
 from alma.types.explanation import Reason, RetrievalExplanation
 from alma.types.identity import to_micros
 from alma.types.scope import Access
-from facade import START, ManualClock, OpenStore
+from facade import START, ManualClock, NewPlace, OpenStore
 
 WORDS = ("login", "form", "deploy", "service", "token", "bread", "oven", "retry")
 AGENTS = ("hal", "vera", "ivan")
@@ -295,27 +293,27 @@ def without(world: World, told: RetrievalExplanation, alma: ALMA, ids: list[str]
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(world=worlds())
-def test_removing_the_filter_that_is_named_lets_a_missing_memory_appear(world: World) -> None:
+def test_removing_the_filter_that_is_named_lets_a_missing_memory_appear(new_place: NewPlace, world: World) -> None:
     """Several filters may keep one memory out. Each one that is named is gone once it is removed, and when none is left it is returned."""
     clock = ManualClock()
-    with TemporaryDirectory() as folder:
-        ids: list[str] = []
-        named: list[Reason] = []
-        for _ in range(2 * len(world.memories) + 8):
-            settings_ = {"project_id": "shop", "embedding_provider": "hash", "clock": clock, "agents": world.rules}
-            with ALMA.open(Path(folder), **settings_) as alma:
-                ids = ids or filled(alma, world, clock)
-                question: dict[str, Any] = {"agent": world.agent, "user_id": world.user, "top_k": world.top_k}
-                told = alma.explain_retrieval(world.query, ids[world.wanted], **question)
-                found = alma.retrieve(world.query, **question)
+    place = new_place()
+    ids: list[str] = []
+    named: list[Reason] = []
+    for _ in range(2 * len(world.memories) + 8):
+        settings_ = {"clock": clock, "agents": world.rules}
+        with place.open(**settings_) as alma:
+            ids = ids or filled(alma, world, clock)
+            question: dict[str, Any] = {"agent": world.agent, "user_id": world.user, "top_k": world.top_k}
+            told = alma.explain_retrieval(world.query, ids[world.wanted], **question)
+            found = alma.retrieve(world.query, **question)
 
-                assert told.selected == (ids[world.wanted] in found.ids)
-                if told.selected:
-                    item = found.recalled[found.ids.index(told.memory_id)]
-                    assert sum(part.product for part in told.factors.values()) == pytest.approx(item.score, abs=1e-9)
-                    return
-                if named and told.reason is named[-1]:
-                    assert told.reason is Reason.FOLDED, "the filter that was removed is still named"
-                named.append(told.reason)
-                world = without(world, told, alma, ids)
+            assert told.selected == (ids[world.wanted] in found.ids)
+            if told.selected:
+                item = found.recalled[found.ids.index(told.memory_id)]
+                assert sum(part.product for part in told.factors.values()) == pytest.approx(item.score, abs=1e-9)
+                return
+            if named and told.reason is named[-1]:
+                assert told.reason is Reason.FOLDED, "the filter that was removed is still named"
+            named.append(told.reason)
+            world = without(world, told, alma, ids)
     pytest.fail(f"it never appeared: {named}")

@@ -15,6 +15,8 @@ from alma.learning.ledger import MOST_BOOKS, MOST_CELLS, MOST_HELD
 from facade import ManualClock, OpenStore
 from learned import evidence
 
+pytestmark = pytest.mark.not_on("file", "postgres", reason="counts the pages that SQLite writes")
+
 A_TICK = 10
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from facade import ManualClock
+from facade import ManualClock, NewPlace, Place
 from learned import counts, heuristics
 from lines import lines_of, write_lines
 
@@ -47,9 +47,9 @@ HISTORIES = st.lists(EVENTS, max_size=14)
 class Clones:
     """Projects of one store, each as empty as a store of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, place: Place) -> None:
         self.clock, self.numbers = ManualClock(), itertools.count()
-        self.store = ALMA.open(folder, project_id="shop", embedding_provider="hash", embedding_dim=16, clock=self.clock)
+        self.store = place.open(embedding_dim=16, clock=self.clock)
 
     def empty(self) -> ALMA:
         return self.store.for_project(f"clone {next(self.numbers)}")
@@ -117,8 +117,8 @@ def check(clones: Clones, shared: Sequence[Learned], own: Sequence[Sequence[Lear
 
 
 @pytest.fixture(scope="module")
-def clones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clones]:
-    made = Clones(tmp_path_factory.mktemp("clones"))
+def clones(new_place: NewPlace) -> Iterator[Clones]:
+    made = Clones(new_place())
     with made.store:
         yield made
 

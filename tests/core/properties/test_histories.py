@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from alma import ALMA, AlmaError
 from alma.testing import FixedClock
 from alma.testing.contracts.texts import storable_texts
+from facade import Place, StoredIn
 
 Step = Callable[[ALMA, str], object]
 """Does something in a memory as an agent."""
@@ -36,19 +36,20 @@ RULES: dict[str, Any] = {
 }
 
 
-def opened(folder: Path, project: str, clock: FixedClock) -> ALMA:
-    return ALMA.open(folder, project_id=project, agents=RULES, embedding_provider="hash", embedding_dim=16, clock=clock)
+def opened(place: Place, project: str, clock: FixedClock) -> ALMA:
+    return place.open(project_id=project, agents=RULES, embedding_dim=16, clock=clock)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("histories")
+def place(tmp_path_factory: pytest.TempPathFactory, stored_in: StoredIn) -> Place:
+    folder = tmp_path_factory.mktemp("histories")
+    return Place(folder, stored_in(folder))
 
 
 @pytest.fixture(scope="module")
-def store(folder: Path) -> Iterator[ALMA]:
+def store(place: Place) -> Iterator[ALMA]:
     """A store in which each example takes projects of its own; whole after all of them."""
-    with opened(folder, "first", FixedClock()) as alma:
+    with opened(place, "first", FixedClock()) as alma:
         yield alma
         assert alma.verify().ok
 
@@ -187,7 +188,7 @@ def test_what_is_shared_with_me_is_seen_and_only_that(store: ALMA, mine: Step, t
 @settings(max_examples=10)
 @given(steps=st.lists(steps_with(storable_texts), min_size=1, max_size=4), question=storable_texts, hours=st.integers(0, 2000))
 def test_a_memory_opened_again_recalls_the_same_bytes(
-    store: ALMA, folder: Path, steps: list[Step], question: str, hours: int
+    store: ALMA, place: Place, steps: list[Step], question: str, hours: int
 ) -> None:
     alma = new_project(store)
     for step in steps:
@@ -196,6 +197,6 @@ def test_a_memory_opened_again_recalls_the_same_bytes(
     later.advance(hours=hours)
     seen = []
     for _ in range(2):
-        with opened(folder, alma.project_id, later) as again:
+        with opened(place, alma.project_id, later) as again:
             seen.append(seen_by(again, "ann", question))
     assert seen[0] == seen[1]

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA, AlmaError, CustomMemoryType, Episode, MemorySlice
+from facade import StoredIn
 from old_memory import OLD_MEMORY
 
 LONGEST_MESSAGE = 1_500
@@ -177,9 +178,9 @@ class Shop:
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+def shop(tmp_path_factory: pytest.TempPathFactory, stored_in: StoredIn) -> Iterator[Shop]:
     folder = tmp_path_factory.mktemp("odd")
-    with ALMA.open(folder / "store", project_id="shop", embedding_provider="hash") as alma:
+    with ALMA.open(folder / "store", project_id="shop", embedding_provider="hash", **stored_in(folder / "store")) as alma:
         yield Shop(alma, folder)
         assert alma.verify().ok  # every row is as the journal has it: nothing was changed without a record
 

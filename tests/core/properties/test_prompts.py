@@ -14,6 +14,7 @@ from alma.testing import FixedClock
 from alma.testing.contracts.texts import storable_texts
 from alma.text import estimate_tokens
 from alma.types.prompt import FENCE, FENCE_END
+from facade import StoredIn
 from memory_strategies import forging_texts, hostile_texts
 from other_process import OtherProcess
 
@@ -47,9 +48,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def store(folder: Path) -> Iterator[ALMA]:
+def store(folder: Path, stored_in: StoredIn) -> Iterator[ALMA]:
     """A store in which each example takes a project of its own."""
-    with ALMA.open(folder, project_id="first", embedding_provider="hash", clock=FixedClock()) as alma:
+    with ALMA.open(folder, project_id="first", embedding_provider="hash", clock=FixedClock(), **stored_in(folder)) as alma:
         yield alma
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from alma import ALMA
 from alma.testing.clocks import START
 from alma.types.scope import UserWall
+from facade import StoredIn
 from parts import IN_CI, other_examples
 
 PARTS = 4
@@ -66,10 +67,14 @@ def seen(alma: ALMA, user: str | None, question: str, *, numbers: bool) -> list[
 
 
 @pytest.fixture(scope="module", params=list(UserWall)[:2], ids=str)
-def walled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ALMA, bool]]:
+def walled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stored_in: StoredIn
+) -> Iterator[tuple[ALMA, bool]]:
     """A store, and whether its users are isolated."""
     folder = tmp_path_factory.mktemp("walled")
-    with ALMA.open(folder, project_id="p", embedding_provider="hash", users=request.param, clock=lambda: START) as alma:
+    with ALMA.open(
+        folder, project_id="p", embedding_provider="hash", users=request.param, clock=lambda: START, **stored_in(folder)
+    ) as alma:
         yield alma, request.param is UserWall.ISOLATED
 
 

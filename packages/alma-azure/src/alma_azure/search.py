@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from azure.cosmos import CosmosClient
 from azure.cosmos.exceptions import CosmosResourceNotFoundError
+from azure.identity import DefaultAzureCredential
 from numpy.typing import NDArray
 
 from alma.errors import ConfigurationError
 from alma.protocols import VectorChanges, VectorsRequest
 from alma.services import Service, calls_service
 from alma_azure.containers import PROJECT, Containers
+from alma_azure.key_vault import TIMEOUT_SECONDS
 
 DEFAULT_DATABASE = "alma-memory"
 WATERMARK = "watermark"
@@ -152,16 +154,23 @@ def _numbers(vector: NDArray[np.float64]) -> list[float]:
 
 
 def open_search(request: VectorsRequest) -> CosmosSearch:
-    """Opens the vectors of a project in an account. The `CandidateFactory` of `azure`. `ConfigurationError` without endpoint or key."""
+    """Opens the vectors of a project in an account. The `CandidateFactory` of `azure`.
+
+    `ConfigurationError` without an endpoint, or without either a key or `use_managed_identity`.
+    """
     options = request.options
     endpoint, key = str(options.get("endpoint") or ""), _plain(options.get("key"))
     if not endpoint:
         raise ConfigurationError("azure.endpoint: is not given; it is like https://my-account.documents.azure.com:443/")
-    if not key:
+    has_identity = options.get("use_managed_identity") == "on"
+    if not key and not has_identity:
         raise ConfigurationError("azure.key: is not given; set the variable that it names, such as AZURE_COSMOS_KEY")
+    if key and has_identity:
+        raise ConfigurationError("azure.key: is given beside use_managed_identity; remove one of them")
 
     def connect() -> CosmosClient:
-        return CosmosClient(endpoint, key, retry_total=5, retry_connect=1, retry_backoff_max=10, connection_timeout=10)
+        credential = key or DefaultAzureCredential(process_timeout=TIMEOUT_SECONDS)
+        return CosmosClient(endpoint, credential, retry_total=5, retry_connect=1, retry_backoff_max=10, connection_timeout=10)
 
     database = str(options.get("database") or DEFAULT_DATABASE)
     containers = Containers(connect, database, makes=options.get("create_if_not_exists") != "off")

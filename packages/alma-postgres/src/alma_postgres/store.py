@@ -7,6 +7,8 @@ import psycopg
 from psycopg import sql
 
 from alma.errors import ConflictError, CorruptStoreError
+from alma.storage.relational.evidence import compared
+from alma.storage.relational.rows import TEXT
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.session import Session
 from alma.storage.relational.store import RelationalStore
@@ -24,6 +26,14 @@ from alma_postgres.nearest import NearestTable, nearest_of
 from alma_postgres.session import PostgresSession
 
 DRAFT = "_moving"
+
+_DROP_UNUSED = sql.SQL("""
+    DELETE FROM {schema}.vector AS v
+    WHERE NOT EXISTS (SELECT 1 FROM {schema}.passage AS p WHERE p.project = v.project AND p.text_hash = v.text_hash)
+    AND NOT EXISTS (
+        SELECT 1 FROM unnest(%(projects)s::bigint[], %(hashes)s::bytea[]) AS c (project, text_hash)
+        WHERE c.project = v.project AND c.text_hash = v.text_hash
+    )""")
 
 
 class PostgresStorage(RelationalStore):
@@ -69,8 +79,19 @@ class PostgresStorage(RelationalStore):
             ((size,),) = session.connection.execute(query, (tables,)).fetchall()
         return int(size or 0)
 
+    def _drop_unused_vectors(self) -> None:
+        schema = sql.Identifier(self.database.schema)
+        with self.database.transaction() as session:
+            used = [(project, self.seal.hide(digest, place=TEXT)) for project, digest in compared(session, self.seal)]
+            given = {"projects": [project for project, _ in used], "hashes": [digest for _, digest in used]}
+            session.connection.execute(_DROP_UNUSED.format(schema=schema), given)
+
     def compact(self) -> bool:
-        """Gives the room of deleted rows free again. Whether all tables could be looked through: only their owner may."""
+        """Drops vectors that no passage has and no strategy is compared by, and gives the room of deleted rows free again.
+
+        Returns whether all tables could be looked through: only their owner may.
+        """
+        self._drop_unused_vectors()
         warnings: list[str] = []
 
         def note(diagnostic: psycopg.errors.Diagnostic) -> None:

@@ -5,6 +5,7 @@ from alma.errors import ConfigurationError
 
 _SAME = {"cosmos_endpoint": "endpoint", "cosmos_key": "key", "database_name": "database"}
 _OF_THE_EMBEDDER = {"openai_endpoint": "endpoint", "openai_deployment": "deployment", "openai_key": "api_key"}
+_SWITCHES = ("create_if_not_exists", "use_managed_identity")
 
 Block = dict[str, Plain]
 
@@ -12,20 +13,19 @@ Block = dict[str, Plain]
 def lifted(block: Block, prefix: str) -> Block:
     """Returns the settings with `azure:` in its plain shape: the embedder's and the dimension are moved to where they belong.
 
-    `ConfigurationError` if one of them stands in two places, or asks for a managed identity.
+    `ConfigurationError` if one of them stands in two places.
     """
     given = block.get("azure")
     if not isinstance(given, dict):
         return block
-    if given.get("use_managed_identity") not in (None, False):
-        raise ConfigurationError(f"{prefix}azure.use_managed_identity: is not built yet; remove it, and give a key")
-    moved = {**_SAME, **_OF_THE_EMBEDDER, "use_managed_identity": "", "embedding_dim": ""}
+    moved = {**_SAME, **_OF_THE_EMBEDDER, "embedding_dim": ""}
     azure = {key: value for key, value in given.items() if key not in moved}
     for name, plain in _SAME.items():
         if name in given:
             _once(azure, plain, given[name], f"{prefix}azure.{name}")
-    if isinstance(made := azure.get("create_if_not_exists"), bool):
-        azure["create_if_not_exists"] = "on" if made else "off"
+    for name in _SWITCHES:
+        if isinstance(is_on := azure.get(name), bool):
+            azure[name] = "on" if is_on else "off"
     lifted = {key: value for key, value in block.items() if key != "azure"}
     if azure:
         lifted["azure"] = azure

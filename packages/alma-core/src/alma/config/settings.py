@@ -144,6 +144,7 @@ class AzureSettings(_Block):
     key: SecretStr | None = None
     database: Text = "alma-memory"
     create_if_not_exists: Literal["on", "off"] = "on"
+    use_managed_identity: Literal["on", "off"] = "off"
 
 
 class _EndpointSettings(_Block):

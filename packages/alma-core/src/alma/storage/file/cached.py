@@ -35,14 +35,23 @@ def replace_all(connection: Connection, folder: Path) -> None:
 
 def take_next(connection: Connection, folder: Path) -> None:
     """Takes in the vectors of an embedder that the store is being re-embedded with, as far as they were made."""
-    values = stored_values(connection)
-    if NEXT[0] not in values:
-        return
-    cached = _cache(connection, folder, NEXT).read()
+    if NEXT[0] in stored_values(connection):
+        _take(connection, folder, NEXT)
+
+
+def take_serving(connection: Connection, folder: Path) -> None:
+    """Takes in the vectors of an embedder that serves since another process re-embedded the store, and drops those of the one before."""
+    connection.execute("DELETE FROM vector WHERE embedder <> ?", (int(stored_values(connection)[SERVING[1]]),))
+    _take(connection, folder, SERVING)
+
+
+def _take(connection: Connection, folder: Path, keys: tuple[str, str]) -> None:
+    number = int(stored_values(connection)[keys[1]])
+    cached, _ = _cache(connection, folder, keys).read()
     named = {(row, digest) for row, digest in connection.execute(_EMBEDDED)}
     named |= {(row, text_hash(text)) for row, text in strategies(connection, SEAL)}
     found = [vector_row(row, digest, cached[digest]) for row, digest in sorted(named) if digest in cached]
-    connection.run_many("vector_put_compared", [{**row, "embedder": int(values[NEXT[1]])} for row in found])
+    connection.run_many("vector_put_compared", [{**row, "embedder": number} for row in found])
 
 
 def _embedders(connection: Connection) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from alma import journal
 from alma.errors import CorruptStoreError, StorageError
 from alma.file_locks import lock
 from alma.journal import JournalRecord
-from alma.storage.file.cached import add_new, replace_all, serving_cache, take_next
+from alma.storage.file.cached import add_new, replace_all, serving_cache, take_next, take_serving
 from alma.storage.file.layout import HEADER, Layout, State
 from alma.storage.file.lines import check_chain, line_of, read_lines
 from alma.storage.file.locking import locked_file
@@ -37,6 +37,7 @@ from alma.storage.file.projected import (
     vector_row,
 )
 from alma.storage.file.projecting import SEAL, project_difference, project_new, project_whole
+from alma.storage.file.vector_cache import Extent
 from alma.storage.relational.evidence import strategies
 from alma.storage.relational.reembedding import SERVING
 from alma.storage.relational.rows import text_hash
@@ -68,6 +69,7 @@ class FileDatabase(Database):
         self.is_draft = is_draft
         self._embed: tuple[str, Embed] | None = None
         self._known: State = {}
+        self._read: Extent | None = None
         self._lines: dict[str, int] = {}
         self._holder: int | None = None
         self._is_landing = False
@@ -205,16 +207,28 @@ class FileDatabase(Database):
             raise StorageError(f"{self.path / min(gone)} was moved or deleted while it was open; open ALMA again")
         with super().transaction() as connection:
             changed = {name: state for name, state in found.items() if self._known.get(name) != state}
+            served = stored_values(connection)[SERVING[1]]
             if HEADER in changed:
                 self._take_header(connection)
-            cached = serving_cache(connection, self.layout.cache).read() if any(name != HEADER for name in changed) else {}
+            cached = self._cached_vectors(connection, changed)
             for name in changed:
                 if name != HEADER:
                     self._take_journal(connection, name, cached)
             if HEADER in changed:
+                if stored_values(connection)[SERVING[1]] != served:
+                    take_serving(connection, self.layout.cache)
                 take_next(connection, self.layout.cache)
             self._warn_if_large(connection)
         self._known = self.layout.state()
+
+    def _cached_vectors(self, connection: Connection, changed: State) -> Mapping[bytes, bytes]:
+        """The cached vectors that changed journals may need. For journals that have grown those are the new ones: a cache is long to read."""
+        journals = changed.keys() - {HEADER}
+        if not journals:
+            return {}
+        known = self._read if journals <= self._known.keys() else None
+        cached, self._read = serving_cache(connection, self.layout.cache).read(known)
+        return cached
 
     def _take_header(self, connection: Connection) -> None:
         values = self.layout.read_header()

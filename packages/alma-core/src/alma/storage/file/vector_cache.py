@@ -4,9 +4,18 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 HASH, CHECK = 16, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far a file was read."""
+
+    inode: int
+    end: int
 
 
 class VectorCache:
@@ -17,17 +26,24 @@ class VectorCache:
         self.path = folder / f"vectors-{self._key.hex()[:16]}.bin"
         self._bytes = 2 * dimension
 
-    def read(self) -> dict[bytes, bytes]:
-        """All sound vectors by the hash of their text."""
-        data, size = b"", HASH + self._bytes + CHECK
-        with suppress(OSError):
-            data = self.path.read_bytes()
+    def read(self, known: Extent | None = None) -> tuple[dict[bytes, bytes], Extent]:
+        """All sound vectors by the hash of their text, or those beyond an extent that was read before; and the extent that is known now.
+
+        A file that was replaced since is read whole.
+        """
+        data, size, extent = b"", HASH + self._bytes + CHECK, Extent(0, 0)
+        with suppress(OSError), self.path.open("rb") as file:
+            stat = os.fstat(file.fileno())
+            start = known.end if known is not None and known.inode == stat.st_ino and known.end <= stat.st_size else 0
+            file.seek(start)
+            data = file.read()
+            extent = Extent(stat.st_ino, start + len(data) - len(data) % size)
         found = {}
         for at in range(0, len(data) - size + 1, size):
             digest, vector, check = data[at : at + HASH], data[at + HASH : at + size - CHECK], data[at + size - CHECK : at + size]
             if check == self._check(digest, vector):
                 found[digest] = vector
-        return found
+        return found, extent
 
     def add(self, vectors: Mapping[bytes, bytes]) -> None:
         """Appends vectors. One that cannot be written is made anew at the next open."""
