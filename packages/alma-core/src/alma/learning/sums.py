@@ -15,7 +15,7 @@ def summed(same: Floats, counts: Floats) -> Floats:
     is_tried = counts != 0
     is_mixed = is_tried.sum(axis=0) > 1
     only = is_tried.argmax(axis=0)
-    sums = same[:, only] * counts[only, np.arange(counts.shape[1])]
+    sums: Floats = same[:, only] * counts[only, np.arange(counts.shape[1])]
     if is_mixed.any():
         sums[:, is_mixed] = same @ counts[:, is_mixed]
     return sums
