@@ -1,6 +1,6 @@
 """What one more outcome makes of evidence: pure values in, values out."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,8 +9,20 @@ from hypothesis import strategies as st
 
 from alma import Outcome
 from alma.evidence import Tally
-from alma.observing import BURST, MOST_REASONS, Observation, noted_reason, recounted, retold, with_observation
+from alma.observing import (
+    BURST,
+    MOST_REASONS,
+    Observation,
+    blank_evidence,
+    noted_reason,
+    only,
+    place_of,
+    recounted,
+    retold,
+    with_observation,
+)
 from alma.types.evidence import Evidence
+from alma.types.identity import to_micros
 from alma.types.kinds import Verdict
 
 HOUR = 3_600_000_000
@@ -27,6 +39,33 @@ def after(told: list[Verdict]) -> Evidence:
     for hour, verdict in enumerate(told):
         evidence = with_observation(evidence, seen(verdict, hour * HOUR))
     return evidence
+
+
+@given(
+    st.sampled_from(list(Verdict)),
+    st.sampled_from([None, "status 404 at 10:15", "timed out after 31 s"]),
+    st.sampled_from(["", "blue-green", "C++ -O2"]),
+    st.sampled_from([None, "deploying"]),
+    st.booleans(),
+    st.timedeltas(timedelta(days=-30_000), timedelta(days=1)),
+)
+def test_the_only_outcome_of_a_task_is_evidence_like_any_other(
+    verdict: Verdict, error: str | None, strategy: str, task_type: str | None, is_step: bool, before: timedelta
+) -> None:
+    now = datetime(2026, 5, 1, tzinfo=UTC)
+    outcome = Outcome(
+        agent="dev",
+        task_description="Deploy the ledger",
+        outcome=verdict,
+        strategy_used=strategy,
+        task_type=task_type,
+        error_message=error,
+        timestamp=now + before,
+        created_at=now,
+    )
+    blank = blank_evidence(outcome, place_of(outcome, "Deploy the ledger", is_step=is_step), "Deploy the ledger")
+    seen = Observation.of(outcome, told=to_micros(now))
+    assert only(outcome, "Deploy the ledger", is_step=is_step) == with_observation(blank, seen)
 
 
 @given(verdicts)

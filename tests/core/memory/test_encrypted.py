@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA, AsyncALMA, ConfigurationError
-from alma.memory.room import IndexCache
+from alma.memory.index_cache import IndexCache
 from encrypted import KEY, OTHER_KEY, Words, open_encrypted, readable, write_everything, write_names
 from facade import ManualClock
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA, MemoryNotFoundError
+from alma.memory.index_cache import IndexCache
 from alma.memory.opening import open_store
-from alma.memory.room import IndexCache, Room
+from alma.memory.room import Room
 from alma.vectors import SnapshotIdentity
 from facade import ManualClock
 

@@ -1,5 +1,6 @@
 """Words, cleaning and cutting of text."""
 
+import re
 import unicodedata
 
 import pytest
@@ -15,6 +16,7 @@ from alma.text import (
     normalised,
     one_line,
     shortened,
+    spelt,
     split_passages,
     telling_words,
     words,
@@ -115,6 +117,13 @@ def test_telling_words_leave_out_what_says_nothing_and_repetitions() -> None:
 def test_a_text_of_stop_words_alone_keeps_them() -> None:
     assert telling_words("To be or not to be") == ["to", "be", "or", "not"]
     assert set(words("To be or not to be")) <= STOPWORDS
+
+
+@given(st.text(st.characters(max_codepoint=127)) | st.text(st.sampled_from("aZ09_-+#&|<>=$%^~! \t\n\x1c'.")))
+def test_texts_of_ascii_are_read_as_all_others_are(text: str) -> None:
+    assert words(text) == re.findall(r"[^\W_]+", text.lower())
+    assert normalised(f"{text} é") == " ".join([*words(text), "é"])
+    assert spelt(f"{text} é")[:-1] == spelt(f"{text} e")[:-1]
 
 
 def test_texts_of_the_same_words_are_alike_once_normalised() -> None:

@@ -60,15 +60,35 @@ def place_of(outcome: Outcome, task: str, *, is_step: bool) -> str:
 def only(outcome: Outcome, task: str, *, is_step: bool) -> Evidence:
     """Returns the evidence of the first outcome of a task. It is not stored until there is a second outcome: the first contains it
     all."""
-    blank = blank_evidence(outcome, place_of(outcome, task, is_step=is_step), task)
-    return with_observation(blank, Observation.of(outcome, told=to_micros(outcome.created_at)))
+    seen = Observation.of(outcome, told=to_micros(outcome.created_at))
+    owner, place = owner_name(outcome.agent, outcome.user_id), place_of(outcome, task, is_step=is_step)
+    hashed = _strategy_hash(outcome)
+    worth = WORTH.get(seen.verdict)
+    count = Tally() if worth is None else Tally(worth, 1.0)
+    return Evidence(  # as `with_observation` of blank evidence, at a third of the cost: a new process reads thousands
+        evidence_id(owner, place, hashed),
+        owner,
+        place,
+        hashed,
+        outcome.strategy_used,
+        lifetime=count,
+        operative=count,
+        unverified=int(worth is None),
+        observed_at=max(0, seen.at) if worth is None else seen.at,
+        recent=() if worth is None else ((seen.event, 1, seen.at),),
+        reasons=() if worth is None else noted_reason((), seen.error, seen.at),
+        task=task,
+    )
 
 
 def blank_evidence(outcome: Outcome, place: str, task: str) -> Evidence:
     """Returns the evidence that an outcome belongs to, before any count."""
-    hashed = text_key(outcome.strategy_used) if outcome.strategy_used else NO_STRATEGY
-    owner = owner_name(outcome.agent, outcome.user_id)
+    owner, hashed = owner_name(outcome.agent, outcome.user_id), _strategy_hash(outcome)
     return Evidence(evidence_id(owner, place, hashed), owner, place, hashed, outcome.strategy_used, task=task)
+
+
+def _strategy_hash(outcome: Outcome) -> str:
+    return text_key(outcome.strategy_used) if outcome.strategy_used else NO_STRATEGY
 
 
 def until(evidence: Evidence, now: int) -> Evidence:

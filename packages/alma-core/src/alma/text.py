@@ -17,6 +17,9 @@ QUOTED_CHARS = 60
 
 _WORD = re.compile(r"[^\W_]+")
 _SPELT = re.compile(r"[^\W_]+|!=|[+#&|<>=$%^~]+|(?<!\S)--?(?=\w)|[\u2190-\u21ff\u2600-\u27bf\U0001f000-\U0001faff]")
+_SIGNS, _OPTION = b"+#&|<>=$%^~-", re.compile(r"(?<!\S)--?(?=\w)")
+_ASCII_WORDS = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
+"""Reads words four times as fast as a regular expression, in texts of ASCII."""
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _SPACE = re.compile(r"\s+")
 _UNSAFE = re.compile(
@@ -54,7 +57,7 @@ STOPWORDS = frozenset(
 
 def words(text: str) -> list[str]:
     """Returns the words of a text in order: runs of letters and digits, lower case."""
-    return _WORD.findall(text.lower())
+    return text.encode().translate(_ASCII_WORDS).decode().split() if text.isascii() else _WORD.findall(text.lower())
 
 
 def telling_words(text: str) -> list[str]:
@@ -66,14 +69,27 @@ def telling_words(text: str) -> list[str]:
 @lru_cache(maxsize=512)
 def normalised(text: str) -> str:
     """Returns the words only, for comparing texts word by word."""
-    return " ".join(words(unicodedata.normalize("NFKC", text)))
+    return " ".join(words(_composed(text)))
 
 
 @lru_cache(maxsize=512)
 def spelt(text: str) -> str:
     """Returns the words with the signs that have a meaning beside them (`C++`, `<`, `-x`, `5 %`), for comparing texts. Never empty,
     unless the text is: a text without words and signs is returned itself."""
-    return " ".join(_SPELT.findall(unicodedata.normalize("NFKC", text).lower())) or one_line(text)
+    found = words(text) if _has_words_alone(text) else _SPELT.findall(_composed(text).lower())
+    return " ".join(found) or one_line(text)
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def _has_words_alone(text: str) -> bool:
+    """Returns True where `spelt` finds what `words` does: there is no sign that has a meaning."""
+    if not text.isascii():
+        return False
+    signs = len(text) - len(text.encode().translate(None, _SIGNS))
+    return not signs or (signs == text.count("-") and _OPTION.search(text) is None)
 
 
 def signs(text: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from alma.learning.experience import Floats, Indices
 from alma.learning.intervals import normal_cdf
+from alma.learning.sums import summed
 
 DEVIATIONS = 2.1
 """The half-width of an interval at 95 % in standard errors, a little more than 1.96: strata are small."""
@@ -40,7 +41,7 @@ def compared(mine: Counts, separate: Counts, same: Floats, *, strata: Indices) -
     is_other = 1 - same
     if not is_other.any():
         return _alone(len(same))
-    others = tuple(is_other @ counts for counts in separate)
+    others = tuple(summed(is_other, counts) for counts in separate)
     successes, trials, other_successes, other_trials = _strata((*mine, *others), strata)
     both = np.maximum(trials + other_trials, 1e-12)
     weight = (trials * other_trials / both).sum(axis=1)

@@ -1,7 +1,7 @@
 """The ledger in hand: the newest evidence of agents as values and as arrays, kept from one call to the next."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import nan
 from typing import Protocol
 
@@ -40,14 +40,18 @@ FirstOutcome = tuple[int, float | None]
 """The row of the first outcome that evidence counts, and how much of a success that was."""
 
 
-class Newest(Protocol):
+class FirstOutcomes(Protocol):
+    """Finds the first outcomes of evidence."""
+
+    def first_outcomes(self, evidence_ids: Iterable[str]) -> Mapping[str, FirstOutcome]:
+        """Returns the first outcome that each evidence counts: a number that rises with time, and how much of a success it was."""
+
+
+class Newest(FirstOutcomes, Protocol):
     """The part of `alma.protocols.Learned` that books are read by."""
 
     def newest(self, owners: Iterable[str], *, most: int) -> Mapping[str, Sequence[StoredEvidence]]:
         """Returns the newest evidence of each owner, newest first."""
-
-    def first_outcomes(self, evidence_ids: Iterable[str]) -> Mapping[str, FirstOutcome]:
-        """Returns the first outcome that each evidence counts: a number that rises with time, and how much of a success it was."""
 
 
 @dataclass(slots=True)
@@ -60,6 +64,10 @@ class Entry:
     is_due: bool = False
     is_of_others: bool = False
     """Whether it is of users for whom the reader does not act. It counts like that of another agent."""
+
+    def copy(self) -> "Entry":
+        """Returns an equal entry, which another book changes apart from this one."""
+        return Entry(self.evidence, self.stored, self.first, self.is_due, self.is_of_others)
 
     @property
     def is_changed(self) -> bool:
@@ -280,7 +288,7 @@ class Ledger:
         if book is None:
             return
         if entry.evidence.owner in owners:
-            book.put(replace(entry), vectors)
+            book.put(entry.copy(), vectors)
         elif users_of(entry.evidence.agent) in owners and entry.evidence.user_id is not None:
             book.put_other(entry, vectors)
 
@@ -297,10 +305,7 @@ class Ledger:
         found = learned.newest({agent for agents in missing for agent in agents}, most=MOST_CELLS)
         everything = [stored for some in found.values() for stored in some]
         self._unswept += len(everything)
-        firsts, vectors = (
-            learned.first_outcomes(stored.evidence.id for stored in everything),
-            vectors_of(texts_of(stored.evidence for stored in everything)),
-        )
+        firsts, vectors = _first_outcomes(everything, learned), vectors_of(texts_of(stored.evidence for stored in everything))
         for agents in missing:
             others = OtherUsers(self.is_shared) if any(map(stands_for_users, agents)) else None
             book = Book(Side(self.calibration, self.dimension), Side(self.calibration, self.dimension), others)
@@ -317,10 +322,7 @@ class Ledger:
         known = [stored for stored in found if not wanted.isdisjoint(_names(stored.evidence.owner))]
         if not known:
             return
-        firsts, vectors = (
-            learned.first_outcomes(stored.evidence.id for stored in known),
-            vectors_of(texts_of(stored.evidence for stored in known)),
-        )
+        firsts, vectors = _first_outcomes(known, learned), vectors_of(texts_of(stored.evidence for stored in known))
         for entry in _in_order(known, firsts):
             for agents in self.books:
                 self._put(agents, entry, vectors)
@@ -349,6 +351,12 @@ def _names(owner: str) -> Iterator[str]:
     yield owner
     if user_in(owner) is not None:
         yield users_of(agent_in(owner))
+
+
+def _first_outcomes(found: Sequence[StoredEvidence], learned: "FirstOutcomes") -> dict[str, FirstOutcome]:
+    """The first outcomes of evidence: that of a single outcome is at hand."""
+    at_hand = {stored.evidence.id: stored.first for stored in found if stored.first is not None}
+    return {**at_hand, **learned.first_outcomes(stored.evidence.id for stored in found if stored.first is None)}
 
 
 def _in_order(found: Iterable[StoredEvidence], firsts: Mapping[str, FirstOutcome]) -> list[Entry]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from alma.learning.clusters import ALIKE, alikeness, design_weights
 from alma.learning.comparing import compared
 from alma.learning.experience import Advice, Experience, Floats, Indices
+from alma.learning.sums import summed
 
 LEAST_WEIGHT = 0.02
 """Tasks of a smaller weight are left out: together, many of them would say what none of them does."""
@@ -46,7 +47,7 @@ class _Table:
     def merged(self, same: Floats) -> "_Table":
         """The same with each row summed over strategies, by the probability that they are the same."""
         counts = (self.trials, self.successes, self.recent_trials, self.recent_successes)
-        return _Table(self.tasks, self.weights, *(same @ count for count in counts))
+        return _Table(self.tasks, self.weights, *(summed(same, count) for count in counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +158,13 @@ def _whole(experience: Experience, near: Nearness) -> dict[str, Floats]:
     cells = np.flatnonzero(is_near[experience.cell_task])
     is_same = (experience.same >= SAME_WAY).astype(np.float64)
     rows, count = experience.cell_strategy[cells], len(experience.strategies)
-    tried = np.zeros((count, len(near.weights)))
-    np.maximum.at(tried, (rows, experience.cell_task[cells]), experience.trials[cells] > 0)
+    tasks, columns = np.unique(experience.cell_task[cells], return_inverse=True)
+    tried = np.zeros((count, len(tasks)))
+    np.maximum.at(tried, (rows, columns), experience.trials[cells] > 0)
     return {
         "whole_successes": is_same @ np.bincount(rows, experience.successes[cells], count),
         "whole_trials": is_same @ np.bincount(rows, experience.trials[cells], count),
-        "whole_tasks": (is_same @ tried > 0).sum(axis=1).astype(np.float64),
+        "whole_tasks": (summed(is_same, tried) > 0).sum(axis=1).astype(np.float64),
     }
 
 

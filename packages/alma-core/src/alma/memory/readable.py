@@ -1,7 +1,7 @@
 """What one reader may read, computed once: a project of two thousand agents has thousands of partitions, too many to check for each
 question."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +72,10 @@ class ReadableScope:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def of_kinds(self, kinds: Collection[str]) -> list[int]:
+        """Returns the partitions of some kinds."""
+        return [row for row, kind in self.kinds.items() if kind in kinds]
 
     def kind_numbers(self, partitions: Integers) -> Integers:
         """Returns a number for the kind of each of the partitions, -1 for those that the reader may not read."""

@@ -5,7 +5,6 @@ import hashlib
 import io
 import logging
 import tempfile
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
@@ -15,8 +14,7 @@ from typing import BinaryIO
 
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
-from alma.errors import AlmaError, StorageError, ValidationError
-from alma.forking import renewed_in_children
+from alma.errors import StorageError, ValidationError
 from alma.learning.catching_up import catch_up
 from alma.learning.forecasting import JudgedBag
 from alma.learning.kernels import calibration_of
@@ -24,6 +22,7 @@ from alma.learning.ledger import Book, Ledger, Owners
 from alma.learning.wording import wording
 from alma.memory.arguments import checked_call
 from alma.memory.books import Books
+from alma.memory.index_cache import IndexCache, deleted
 from alma.memory.pending_episodes import Openings
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
@@ -53,115 +52,9 @@ from alma.text import normalised, spelt
 from alma.types.identity import to_micros
 from alma.types.partition import Partition
 from alma.types.scope import MemoryScope, UserWall
-from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
-from alma.vectors.index import FAISS_ABOVE, Run, at_once
+from alma.vectors import SnapshotIdentity
 
 _LOG = logging.getLogger("alma")
-
-SNAPSHOT_FROM = 200_000
-"""A smaller index is read from the database in about a second; a snapshot would take as much disk again as its vectors."""
-
-
-def _deleted(path: Path) -> bool:
-    """Deletes a file and returns True when it is gone. If it cannot be deleted, a warning is logged, since the work of the call itself is
-    done."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        _LOG.warning("%s could not be deleted: %s; delete it yourself", path, error.strerror or error)
-        return False
-    return True
-
-
-class IndexCache:
-    """Cache of the vector index of one project. It is updated before each use, and saved in a snapshot between processes when it is
-    large."""
-
-    def __init__(
-        self,
-        project: Project,
-        *,
-        identity: SnapshotIdentity,
-        path: Path,
-        snapshot_from: int = SNAPSHOT_FROM,
-        faiss_above: int = FAISS_ABOVE,
-        keeps_snapshot: bool = True,
-        run: Run = at_once,
-    ) -> None:
-        """`run` calls a function beside the call that is running: see `ProjectIndex`."""
-        self._project = project
-        self._identity = identity
-        self._path = path
-        self._snapshot_from = snapshot_from
-        self._faiss_above = faiss_above
-        self._keeps_snapshot = keeps_snapshot
-        self._run = run
-        self._index: ProjectIndex | None = None
-        self._saved_upto = 0
-        self._lock = threading.Lock()
-        renewed_in_children(self)
-
-    def current(self) -> ProjectIndex:
-        """Returns the index with everything that any process has written so far."""
-        head = self._project.head()
-        index = self._index
-        if index is None or index.upto < head:
-            index = self._catch_up(head)
-        return index
-
-    def _catch_up(self, head: int) -> ProjectIndex:
-        with self._lock:
-            if self._index is None:
-                dimension = self._identity.fingerprint.dimension
-                self._index = self._loaded(head) or self._empty(dimension)
-            if self._index.upto < head:
-                for changes in self._project.changes(after=self._index.upto):
-                    self._index.apply(changes)
-            return self._index
-
-    def _empty(self, dimension: int) -> ProjectIndex:
-        return ProjectIndex(dimension, faiss_above=self._faiss_above, run=self._run)
-
-    def _loaded(self, head: int) -> ProjectIndex | None:
-        if not self._keeps_snapshot:
-            return None
-        index = load(self._path, self._identity, newest=head, head_at=self._project.head_at, new_index=self._empty)
-        self._saved_upto = index.upto if index else 0
-        return index
-
-    def save(self) -> None:
-        """Writes the snapshot of the current content, without purged memories, if that saves the next process much time. Work beside
-        calls ends."""
-        index = self._index
-        if index is not None:
-            index.stop()
-        if not self._keeps_snapshot or index is None or len(index) < self._snapshot_from or index.upto == self._saved_upto:
-            return
-        try:
-            index = self.current()
-            with self._lock:
-                save(index, self._path, self._identity, head_at=self._project.head_at)
-                self._saved_upto = index.upto
-        except (OSError, AlmaError) as error:
-            _LOG.warning(
-                "the vector snapshot %s was not written: %s; the next process reads the database instead", self._path, error
-            )
-
-    def renew_in_child(self) -> None:
-        """Keeps the index, unless another thread was changing it."""
-        if self._lock.locked():
-            self._index, self._saved_upto = None, 0
-        if self._index is not None:
-            self._index.renew_locks()
-        self._lock = threading.Lock()
-
-    def drop_snapshot(self) -> bool | None:
-        """Deletes the snapshot; the index in memory stays. Returns whether there was one; `None` if it could not be deleted, which is
-        logged."""
-        with self._lock:
-            self._saved_upto = 0
-            found = self._path.exists()
-            return found if _deleted(self._path) else None
 
 
 @dataclass(slots=True)
@@ -275,7 +168,7 @@ class OpenStore:
         found = self._files(f"{self.storage.id}.*.index*") + self._files(f".{self.storage.id}.*.index*")
         for room in list(self.projects.values()):
             room.index.drop_snapshot()
-        return sum(_deleted(path) for path in found)
+        return sum(deleted(path) for path in found)
 
     def _files(self, pattern: str) -> list[Path]:
         """Returns the files in the store's folder whose names match. `StorageError` if the folder cannot be read."""

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
@@ -35,8 +35,8 @@ class IndexOutside:
         self._lock = threading.Lock()
         self._index = None
 
-    def current(self) -> ComposedIndex:
-        """Returns the index with everything that any process has written so far."""
+    def current(self, partitions: Collection[int] | None = None) -> ComposedIndex:
+        """Returns the index with everything that any process has written so far. It holds all partitions."""
         head = self._project.head()
         with self._lock:
             if self._index is None:

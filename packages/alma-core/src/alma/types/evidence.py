@@ -101,10 +101,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class StoredEvidence:
-    """Evidence as read from the store. Where it is not stored itself, it is derived from the only outcome of its task."""
+    """Evidence as read from the store. Where it is not stored itself, it is derived from the only outcome of its task.
+
+    `first` is the row of that outcome and how successful it was, where it is at hand: see `alma.protocols.Learned.first_outcomes`.
+    """
 
     is_stored: bool
     evidence: Evidence
+    first: tuple[int, float | None] | None = field(default=None, compare=False)
 
 
 def task_place(

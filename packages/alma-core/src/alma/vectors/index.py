@@ -118,6 +118,20 @@ class ProjectIndex:
                 raise
             self._lacks_codes = self._contents.without_codes() is not None
 
+    def hold(self, changes: VectorChanges, /) -> None:
+        """Takes in all passages of partitions that it left out so far. `upto` stays.
+
+        They may be as of a later record than `upto`: the changes up to there can be applied again. Fails as `apply` does.
+        """
+        changes = checked(changes, self._dimension)
+        with self._lock.writing():
+            try:
+                self._take(replace(changes, upto=self._upto))
+            except BaseException:
+                self._clear()
+                raise
+            self._lacks_codes = self._contents.without_codes() is not None
+
     def stop(self) -> None:
         """Makes no more codes. What another thread has begun ends within milliseconds."""
         self._is_stopped = True

@@ -32,8 +32,9 @@ class _OldestFirst:
     write: Write
 
     def newest(self, owners: Iterable[str], *, most: int) -> Mapping[str, list[StoredEvidence]]:
-        """Returns the newest evidence of each owner."""
-        return {owner: list(found) for owner, found in self.write.learned.newest(owners, most=most).items()}
+        """Returns the newest evidence of each owner, without its first outcomes: they are placed otherwise here."""
+        found = self.write.learned.newest(owners, most=most)
+        return {owner: [StoredEvidence(one.is_stored, one.evidence) for one in some] for owner, some in found.items()}
 
     def first_outcomes(self, evidence_ids: Iterable[str]) -> Mapping[str, tuple[int, float | None]]:
         """Returns, for each evidence, the place of its first outcome among those of all, and how successful that was."""

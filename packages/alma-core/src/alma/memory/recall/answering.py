@@ -266,7 +266,7 @@ def _chosen(
     room: Room, question: Question, scope: ReadableScope, top_k: int, near: NDArray[np.int64]
 ) -> tuple[Found, list[Contender]]:
     """What was found, and the contenders of each kind: the most similar ones, and the rules that are near."""
-    index = room.index.current()
+    index = room.index.current(scope.rows)
     wanted = contenders_for(top_k)
     found = search_named(room, index, question, scope, hits=wanted, always=near)
     of_kind = scope.kind_numbers(found.partitions)

@@ -14,6 +14,7 @@ from alma.memory.recall.knowledge import asking
 from alma.memory.recall.near_evidence import holding, near
 from alma.memory.recall.relevant_rules import RelevantRules, is_shared_rule, relevant_rules
 from alma.memory.room import Room
+from alma.memory.scopes import readable
 from alma.protocols import StoredEvidence
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
@@ -68,7 +69,8 @@ def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int,
     action, beginning = read_action(text), matched_text(text)
     near_ones = near(room, reader=reader, user_id=user, text=beginning, kinds=ANTI_PATTERNS, least=LEAST)
     naming = holding(room, reader=reader, user_id=user, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING)
-    cosines = _cosines(room, beginning, [*{item.memory for item in near_ones} | {*naming}])
+    partitions = readable(room, agent=reader, user_id=user).of_kinds(ANTI_PATTERNS)
+    cosines = _cosines(room, beginning, partitions, [*{item.memory for item in near_ones} | {*naming}])
     cosines = {row: cosine for row, cosine in cosines.items() if cosine >= LEAST or row in naming}
     patterns = {row: memory for row, memory in room.project.memories(list(cosines)).items() if isinstance(memory, AntiPattern)}
     limits = limits_of(room.store.texts.fingerprint)
@@ -91,10 +93,10 @@ def _told_for(
     return relevant_rules(room, kinds, lambda: asking(room, reader=reader, task=task, task_type=task_type, user_id=user))
 
 
-def _cosines(room: Room, action: str, rows: Sequence[int]) -> dict[int, float]:
+def _cosines(room: Room, action: str, partitions: Sequence[int], rows: Sequence[int]) -> dict[int, float]:
     """How near the pattern alone is, the first passage of each; what was found may have been found by its task."""
     vector = room.store.texts.query(action, room.project)
-    scored = room.index.current().score(vector, memories=np.array(sorted(rows), dtype=np.int64))
+    scored = room.index.current(partitions).score(vector, memories=np.array(sorted(rows), dtype=np.int64))
     first: dict[int, tuple[int, float]] = {}
     for memory, passage, score in zip(scored.memories.tolist(), scored.passages.tolist(), scored.scores.tolist(), strict=True):
         first[memory] = min(first.get(memory, (passage, score)), (passage, score))

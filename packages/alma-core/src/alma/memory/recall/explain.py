@@ -257,7 +257,7 @@ def _evidence(room: Room, answer: Answer, memory: int) -> Evidence:
     """The evidence of the answer; searched again where the memory is not part of it."""
     if place_in(answer.found.evidence.memories, memory) is not None:
         return answer.found.evidence
-    index = room.index.current()
+    index = room.index.current(answer.scope.rows)
     return search_named(room, index, answer.question, answer.scope, also=np.array([memory])).evidence
 
 

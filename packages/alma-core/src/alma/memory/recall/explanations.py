@@ -99,7 +99,7 @@ def words_in(room: Room, answer: Answer, memories: Sequence[int]) -> Mapping[int
 
 def equal_ones(room: Room, answer: Answer, memory: int) -> list[int]:
     """The relevant memories of the same content, the one that stands for all first. Empty if this one is not among the relevant."""
-    found, index = answer.found, room.index.current()
+    found, index = answer.found, room.index.current(answer.scope.rows)
     _, tie = index.ties(np.array([memory]))
     equal = np.flatnonzero(np.isin(found.ties, tie))
     if not len(equal):

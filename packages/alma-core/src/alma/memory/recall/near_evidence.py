@@ -26,12 +26,12 @@ class Near:
 def near(room: Room, *, reader: str, user_id: str | None, text: str, kinds: Collection[str], least: float) -> list[Near]:
     """The memories of these kinds that a reader sees, nearest first."""
     scope = readable(room, agent=reader, user_id=user_id)
-    partitions = [row for row, kind in scope.kinds.items() if kind in kinds]
+    partitions = scope.of_kinds(kinds)
     if not partitions:
         return []
     names = scope.owners | {reader}
     vector = room.store.texts.query(without_names(text, names), room.project)
-    found = room.index.current().search(vector, partitions=partitions, limit=NEAREST)
+    found = room.index.current(partitions).search(vector, partitions=partitions, limit=NEAREST)
     best: dict[int, tuple[float, int]] = {}
     scores = np.asarray(found.scores, dtype=np.float64).tolist()
     for memory, tie, score in zip(found.memories.tolist(), found.ties.tolist(), scores, strict=True):
@@ -45,10 +45,10 @@ def holding(
     room: Room, *, reader: str, user_id: str | None, words: Sequence[str], kinds: Collection[str], most: int
 ) -> list[int]:
     """The rows of the memories of these kinds that a reader sees and that hold most of the words, by their weight."""
-    partitions = [row for row, kind in readable(room, agent=reader, user_id=user_id).kinds.items() if kind in kinds]
+    partitions = readable(room, agent=reader, user_id=user_id).of_kinds(kinds)
     if not partitions or not words:
         return []
     found = bm25.scored(room.project.text_lists(words, partitions=partitions, common=room.store.sizes.common))
-    memories, ties = room.index.current().ties(found.memories)
+    memories, ties = room.index.current(partitions).ties(found.memories)
     scores = found.scores[found.memories.searchsorted(memories)]
     return [int(row) for row in memories[np.lexsort((ties, -scores))[:most]]]

@@ -73,7 +73,8 @@ def _stored(view: View, raw: Row) -> StoredEvidence:
 
 def _first(view: View, raw: Row) -> StoredEvidence | None:
     """The evidence that the only outcome of its class is; `None` for one that belongs to a class of another, of which nothing is left."""
-    passage = (view.project, raw["row"], raw.pop("position"))
+    row = raw["row"]
+    passage = (view.project, row, raw.pop("position"))
     task = view.seal.open(raw.pop("task"), place="passage.text", row=passage).decode()
     body = view.seal.open(raw.pop("body"), place="memory.body", row=(view.project, raw["id"]))
     evidence = revealed_id(view.seal, raw.pop("evidence"))
@@ -82,7 +83,7 @@ def _first(view: View, raw: Row) -> StoredEvidence | None:
     outcome = memory_from(project="", kind=MemoryType.OUTCOME, body=body, **raw)
     assert isinstance(outcome, Outcome)
     seen = only(outcome, task, is_step=is_of_steps(evidence))
-    return StoredEvidence(False, seen) if seen.id == evidence else None
+    return StoredEvidence(False, seen, (row, raw["successes"])) if seen.id == evidence else None
 
 
 def _first_if_sound(view: View, raw: Row) -> StoredEvidence | None:

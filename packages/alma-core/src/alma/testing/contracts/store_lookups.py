@@ -199,6 +199,7 @@ class StoreLookups(WithStore):
             write.add(first, passages_of(first), {}, evidence=evidence_id(first.agent, place, NO_STRATEGY))
         (found,) = project.learned.of_tasks([class_id(first.agent, place)])
         assert (found.is_stored, found.evidence.task, _trials(found)) == (False, "Deploy the ledger", 1)
+        assert found.first in (None, (row_of(project, first), first.successes))
         assert list(project.learned.behind([row_of(project, first)]).values()) == [found]
         assert project.learned.newest([first.agent], most=1) == {first.agent: [found]}
 

@@ -1,0 +1,144 @@
+"""A process reads the vectors of the partitions that are asked for. What it answers is what it would if it had read all of them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alma import ALMA
+from alma.memory.index_cache import IndexCache
+from alma.memory.opening import open_store
+from alma.memory.room import Room
+from alma.memory.scopes import readable
+from alma.vectors import SnapshotIdentity
+from facade import ManualClock
+
+READERS = [("dev", None), ("ops", None), ("lead", None), ("dev", "ann"), ("new", None)]
+WORDS = ("mail", "disk", "cart", "user", "form", "auth", "page")
+QUESTION = "Fix the mail form on disk 3"
+
+
+def _opened(folder: Path, *, snapshot_from: int = 200_000) -> ALMA:
+    store = open_store(
+        folder,
+        db_name="alma.db",
+        embedder="hash",
+        embedding_dim=32,
+        agents={"lead": {"inherit_from": ["dev", "ops"]}, "ops": {"share_with": ["lead"]}},
+        scoring=None,
+        clock=ManualClock(),
+    )
+    return ALMA(store.projects.setdefault("shop", _room(store.room("shop"), folder, snapshot_from)))
+
+
+def _room(usual: Room, folder: Path, snapshot_from: int) -> Room:
+    identity = SnapshotIdentity(usual.store.storage.id, "shop", usual.store.texts.fingerprint)
+    index = IndexCache(usual.project, identity=identity, path=folder / "shop.index", snapshot_from=snapshot_from)
+    usual.index = index
+    return usual
+
+
+def _index(alma: ALMA) -> IndexCache:
+    index = alma._room.index
+    assert isinstance(index, IndexCache)
+    return index
+
+
+def _fill(alma: ALMA, start: int, count: int) -> None:
+    for number in range(start, start + count):
+        agent, user = READERS[number % 4]
+        task = f"Fix the {WORDS[number % 7]} {WORDS[number // 3 % 7]} {number % 11}"
+        alma.learn(agent, task, number % 3 != 0, f"Restart the {WORDS[number % 5]}", user_id=user)
+        alma.add_domain_knowledge(agent, "notes", f"The {WORDS[number % 6]} is on disk {number % 9}", user_id=user)
+
+
+def _answers(alma: ALMA, reader: tuple[str, str | None]) -> Sequence[object]:
+    agent, user = reader
+    found = alma.retrieve(QUESTION, agent, user_id=user, top_k=20)
+    warned = alma.check(agent, "Restart the mail", user_id=user)
+    return [(item.memory.id, item.score) for item in found.recalled], [one.similarity for one in warned.warnings]
+
+
+def _listed(alma: ALMA, number: int) -> str:
+    return alma.list_memories("outcome", limit=9)[number % 9].id
+
+
+OPERATIONS: dict[str, Callable[[ALMA, int], object]] = {
+    "learn": lambda alma, number: _fill(alma, number, 3),
+    "forget": lambda alma, number: alma.forget(memory_ids=[_listed(alma, number)]),
+    "purge": lambda alma, number: alma.forget(memory_ids=[_listed(alma, number)], purge=True),
+}
+
+steps = st.lists(st.tuples(st.sampled_from([*OPERATIONS, "ask", "ask", "ask"]), st.integers(0, 999)), min_size=4, max_size=12)
+
+
+@settings(max_examples=12, deadline=None)
+@given(steps)
+def test_what_is_asked_in_whatever_order_is_answered_as_from_all_vectors(told: list[tuple[str, int]]) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        with _opened(folder) as writer:
+            _fill(writer, 0, 40)
+            with _opened(folder) as whole, _opened(folder) as partial:
+                _index(whole).current()
+                for what, number in told:
+                    if what == "ask":
+                        reader = READERS[number % len(READERS)]
+                        assert _answers(partial, reader) == _answers(whole, reader)
+                    else:
+                        OPERATIONS[what]((writer, partial)[number % 2], number)
+                for reader in READERS:
+                    assert _answers(partial, reader) == _answers(whole, reader)
+
+
+def test_a_small_reader_reads_its_own_vectors_alone(tmp_path: Path) -> None:
+    with _opened(tmp_path) as alma:
+        _fill(alma, 0, 40)
+        alma.add_domain_knowledge("new", "notes", "The mail is on disk 3")
+    with _opened(tmp_path) as alma:
+        alma.retrieve(QUESTION, "new")
+        assert len(_index(alma).current(readable(alma._room, agent="new", user_id=None).rows)) == 1
+        alma.retrieve(QUESTION, "dev")
+        assert 1 < len(_index(alma).current(readable(alma._room, agent="new", user_id=None).rows)) < len(_index(alma).current())
+
+
+def test_partitions_that_came_one_by_one_are_searched_to_the_last_bit_like_all_at_once(tmp_path: Path) -> None:
+    with _opened(tmp_path) as alma:
+        _fill(alma, 0, 40)
+    query = np.random.default_rng(3).normal(size=32).astype(np.float32)
+    with _opened(tmp_path) as whole, _opened(tmp_path) as partial:
+        rows = sorted(whole._room.project.partitions())
+        for row in reversed(rows):
+            _index(partial).current([row])
+        found, expected = (_index(one).current(rows).search(query, partitions=rows, limit=30) for one in (partial, whole))
+        for name in ("passages", "memories", "ties", "scores"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_a_snapshot_is_written_of_all_partitions_though_few_were_asked_for(tmp_path: Path) -> None:
+    with _opened(tmp_path) as alma:
+        _fill(alma, 0, 40)
+        whole = len(_index(alma).current())
+    with _opened(tmp_path, snapshot_from=10) as alma:
+        alma.retrieve(QUESTION, "dev")
+    assert (tmp_path / "shop.index").exists()
+    with _opened(tmp_path) as alma:
+        loaded = _index(alma)._loaded(alma._room.project.head())
+        assert loaded is not None
+        assert len(loaded) == whole
+
+
+def test_a_large_reader_reads_the_snapshot_and_holds_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with _opened(tmp_path, snapshot_from=10) as alma:
+        _fill(alma, 0, 40)
+        _index(alma).current()
+    monkeypatch.setattr("alma.memory.index_cache.WHOLE_FROM", 5)
+    with _opened(tmp_path) as alma, _opened(tmp_path) as whole:
+        _index(whole).current()
+        answers = [_answers(alma, reader) for reader in READERS]
+        assert _index(alma)._held is None
+        assert answers == [_answers(whole, reader) for reader in READERS]
