@@ -91,6 +91,21 @@ def test_a_conversation_is_nearer_in_which_the_one_person_says_it_that_the_quest
             assert told.arms["dense"].score == told.cosine
 
 
+def test_a_question_is_put_to_the_person_that_it_names(alma: ALMA) -> None:
+    alma.add_conversation([("Bob", "What did you cook for your sister?"), ("Ann", "Soup!")], "helper", "asked", at=AT)
+    alma.add_conversation([("Bob", "What did cook for sister?"), ("Ann", "Soup!")], "helper", "bare", at=AT)
+
+    found = alma.retrieve("What did Ann cook for Ann's sister?", "helper", profile="recall", arms=["dense"])
+    assert found.conversations[0].session_id == "asked"
+
+
+def test_a_speaker_whose_name_is_part_of_a_word_is_not_named(alma: ALMA) -> None:
+    said = [("Al", "I cook soup in the evening."), ("Bob", "I cook soup in the evening.")]
+    alma.add_conversation([*said, *SMALL_TALK], "helper", "chat-1", at=AT)
+
+    assert alma.retrieve("What does Bob also cook?", "helper", profile="recall").turns[0].speaker == "Bob"
+
+
 def test_turns_survive_json_and_are_never_stored(alma: ALMA) -> None:
     made = alma.add_conversation(GARDEN, "helper", "chat-1", at=AT)
     found = alma.retrieve("Where does my sister live?", "helper")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.retrieval.query import MAX_WORDS, query_words, without_names
+from alma.retrieval.query import MAX_WORDS, addressed, named_in, query_words, without_names
 
 
 def test_the_words_of_a_question_are_those_that_tell() -> None:
@@ -64,3 +64,28 @@ def test_a_name_is_left_out_however_it_is_spelt_in_case(data: st.DataObject, nam
 def test_any_text_and_any_names_give_a_text_that_still_says_something(task: str, names: list[str]) -> None:
     rest = without_names(task, frozenset(names))
     assert bool(query_words(rest)) == bool(query_words(task))
+
+
+@pytest.mark.parametrize(
+    ("task", "names", "expected"),
+    [
+        ("What did Ann cook?", ["Ann"], "What did you cook?"),
+        ("What did ANN cook for ann's sister?", ["Ann"], "What did you cook for your sister?"),
+        ("Who painted James' house and James’s door?", ["James"], "Who painted your house and your door?"),
+        ("Where did Ann Lee meet Bob?", ["Ann", "Ann Lee", "Bob"], "Where did you meet you?"),
+        ("Who ate the banana?", ["Ann"], "Who ate the banana?"),
+        ("Ann?", ["Ann"], "Ann?"),
+        ("What now?", [""], "What now?"),
+        ("What did a.b do?", ["", "a.b"], "What did you do?"),
+    ],
+)
+def test_a_question_is_put_to_those_whom_it_names(task: str, names: list[str], expected: str) -> None:
+    assert addressed(task, frozenset(names)) == expected
+
+
+@pytest.mark.parametrize(
+    ("task", "named"),
+    [("What did ANN cook?", {"Ann"}), ("Anna also danced", set()), ("Ann's and Bob's house", {"Ann", "Bob"}), ("", set())],
+)
+def test_a_name_counts_only_as_a_word_of_its_own(task: str, named: set[str]) -> None:
+    assert named_in(task, ["Ann", "Bob", "Al", ""]) == named

@@ -1,4 +1,4 @@
-"""The time that a question names: "ten days ago", "last weekend", "in May 2023", "on 8 May". Pure: the present is passed in.
+"""The time that a question names: "ten days ago", "last weekend", "in May 2023", "since 8 May". Pure: the present is passed in.
 
 An interval is as wide as people are vague, and reaches beyond the day that is named, since much is told some days after it happened. Where a question
 names several times, or none, nothing is concluded.
@@ -16,7 +16,7 @@ _NUMBERS = {
         ("", "a an one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
     )
     for name in names.split()
-} | {"couple": 2, "couple of": 2, "few": 3}
+} | {"couple": 2, "couple of": 2, "few": 3, "half a": 0.5, "half an": 0.5}
 _MONTHS = (
     "january",
     "february",
@@ -31,18 +31,38 @@ _MONTHS = (
     "november",
     "december",
 )
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""The months in which they begin, in the north."""
+_FEASTS = {
+    "christmas": (12, 25),
+    "halloween": (10, 31),
+    "new year's day": (1, 1),
+    "new year's eve": (12, 31),
+    "valentine's day": (2, 14),
+}
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_AMBIGUOUS = frozenset({"may", "march", "mar"})
-"""Names that are words of their own: read as a time only behind a preposition or beside a number."""
+_UNAMBIGUOUS = frozenset(_MONTHS) - {"march", "april", "may", "august"}
+"""Names that are nothing else: others are read as a time only behind a preposition or beside a number."""
 
-_UNIT_DAYS = {"day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}
-_VAGUENESS = {"day": 1.0, "week": 3.5, "month": 10.0, "year": 60.0}
+_UNIT_DAYS = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}
+_VAGUENESS = {"hour": 0.5, "day": 1.0, "week": 3.5, "month": 10.0, "year": 60.0}
 """Days on either side of "N units ago"."""
 _LONG_WEEKS, _LONG_WEEKS_VAGUENESS = 4, 5.0
-_NAMED = {"yesterday": (-2.0, 0.0), "last week": (-14.0, -3.0), "last weekend": (-9.0, -1.0), "last month": (-62.0, -7.0)}
+_NAMED = {
+    "the day before yesterday": (-3.0, -1.0),
+    "the week before last": (-21.0, -7.0),
+    "yesterday": (-2.0, 0.0),
+    "last night": (-1.5, 0.0),
+    "last week": (-14.0, -3.0),
+    "last weekend": (-9.0, -1.0),
+    "last month": (-62.0, -7.0),
+}
+_CURRENT = {"this morning": -1.0, "this week": -7.0, "this month": -31.0, "this year": -365.0}
+"""Read as a time only where a question looks back, as days of the week and feasts are."""
 _TOLD_BEFORE, _TOLD_AFTER = 1, 6
 """Days around a date on which what happened then is told."""
 _MONTH_TOLD_AFTER = 5
+_QUARTER = timedelta(days=91)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,31 +92,61 @@ def _relative(text: str, now: datetime) -> Iterator[Interval]:
         yield _days(now, -amount * _UNIT_DAYS[unit] - vague, -amount * _UNIT_DAYS[unit] + vague)
     for match in _past().finditer(text):
         yield _days(now, -_amount(match["amount"] or "one") * _UNIT_DAYS[match["unit"]], 0.0)
-    for name, (start, end) in _NAMED.items():
-        if re.search(rf"\b{name}\b", text):
-            yield _days(now, start, end)
-    for match in re.finditer(rf"\blast ({'|'.join(_DAYS)})\b", text):
-        back = (now.weekday() - _DAYS.index(match[1])) % 7 or 7
-        yield _days(now, -back - 1.0, -back + 1.0)
+    for match in re.finditer(rf"\b(?:{'|'.join(_NAMED)})\b", text):
+        yield _days(now, *_NAMED[match[0]])
+    looks_back = _looks_back(text)
+    for match in re.finditer(rf"\b(?P<before>last|on|this past) (?P<day>{'|'.join(_DAYS)})\b", text):
+        if looks_back or match["before"] != "on":
+            back = (now.weekday() - _DAYS.index(match["day"])) % 7 or 7
+            yield _days(now, -back - 1.0, -back + 1.0)
+    if looks_back:
+        for name, start in _CURRENT.items():
+            if name in text:
+                yield _days(now, start, 0.0)
 
 
 def _absolute(text: str, now: datetime) -> Iterator[Interval]:
+    for found, place in _dated(text, now):
+        yield Interval(found.start, max(now, found.end)) if text[:place].endswith("since ") else found
+
+
+def _dated(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
+    """The dates, months, seasons, quarters, feasts and years, each with the place in the text where it begins."""
     taken = []
+    for match in re.finditer(r"(?<![\w-])(?P<year>(?:19|20)\d\d)-(?P<month>[01]\d)-(?P<day>[0-3]\d)(?![\w-])", text):
+        date = datetime(int(match["year"]), int(match["month"]), int(match["day"]), tzinfo=UTC)
+        yield _days(date, -_TOLD_BEFORE, _TOLD_AFTER + 1), match.start()
+        taken.append(match.span())
+    for match in _long_spans().finditer(text):
+        if not match["last"] and not match["year"]:
+            continue
+        month = _SEASONS.get(match["season"] or "") or 3 * int(match["quarter"] or 1) - 2
+        year = int(match["year"] or _year_of(now - _QUARTER, month))
+        yield _months_from(datetime(year, month, 1, tzinfo=UTC), 3), match.start()
+        taken.append(match.span())
+    for match in _feasts().finditer(text):
+        if not match["year"] and not _looks_back(text):
+            continue
+        month, day = _FEASTS[match["feast"]]
+        last = now.year if (month, day) <= (now.month, now.day) else now.year - 1
+        date = datetime(int(match["year"] or last), month, day, tzinfo=UTC)
+        yield _days(date, -_TOLD_BEFORE, _TOLD_AFTER + 1), match.start()
+        taken.append(match.span())
     for match in _dates().finditer(text):
         month = _month(match["month"] or match["month2"])
         day, year = int(match["day"] or match["day2"]), int(match["year"] or _year_of(now, month))
-        yield _days(datetime(year, month, day, tzinfo=UTC), -_TOLD_BEFORE, _TOLD_AFTER + 1)
+        yield _days(datetime(year, month, day, tzinfo=UTC), -_TOLD_BEFORE, _TOLD_AFTER + 1), match.start()
         taken.append(match.span())
     for match in _months().finditer(text):
-        if _is_free(match, taken) and (match["before"] or match["year"] or match["month"] not in _AMBIGUOUS):
+        if _is_free(match, taken) and (match["before"] or match["year"] or match["month"] in _UNAMBIGUOUS):
             month = _month(match["month"])
             first = datetime(int(match["year"] or _year_of(now, month)), month, 1, tzinfo=UTC)
-            yield Interval(first, _next_month(first) + timedelta(days=_MONTH_TOLD_AFTER))
+            yield _months_from(first, 1), match.start("month")
             taken.append(match.span())
-    for match in re.finditer(r"\b(?:in|during|of|since) (?P<year>(?:19|20)\d\d)\b", text):
+    for match in re.finditer(r"\b(?:in|during|of|since|early|late|mid) (?P<year>(?:19|20)\d\d)\b", text):
         if _is_free(match, taken):
             year = int(match["year"])
-            yield Interval(datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC))
+            yield Interval(datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)), match.start("year")
 
 
 def _days(moment: datetime, start: float, end: float) -> Interval:
@@ -116,8 +166,15 @@ def _year_of(now: datetime, month: int) -> int:
     return now.year if month <= now.month else now.year - 1
 
 
-def _next_month(first: datetime) -> datetime:
-    return (first + timedelta(days=32)).replace(day=1)
+def _looks_back(text: str) -> bool:
+    return re.search(r"\b(?:did|was|were|had|have|has)\b", text) is not None
+
+
+def _months_from(first: datetime, count: int) -> Interval:
+    """These months, and the days after them on which what happened then is told."""
+    number = first.month - 1 + count
+    after = first.replace(year=first.year + number // 12, month=number % 12 + 1)
+    return Interval(first, after + timedelta(days=_MONTH_TOLD_AFTER))
 
 
 def _is_free(match: re.Match[str], taken: list[tuple[int, int]]) -> bool:
@@ -125,7 +182,7 @@ def _is_free(match: re.Match[str], taken: list[tuple[int, int]]) -> bool:
 
 
 _AMOUNT = (
-    r"(?P<amount>\d{1,3}|a couple(?: of)?|a few|couple(?: of)?|few|"
+    r"(?P<amount>\d{1,3}|half an?|a couple(?: of)?|a few|couple(?: of)?|few|"
     + "|".join(name for name in _NUMBERS if " " not in name)
     + ")"
 )
@@ -135,17 +192,30 @@ _MONTH = "|".join(sorted({*_MONTHS, *(month[:3] for month in _MONTHS), "sept"}, 
 @cache
 def _clue() -> re.Pattern[str]:
     """One of these words is in every text that the other patterns match: most questions have none, and need not be looked at by each."""
-    return re.compile(rf"\b(?:ago|back|earlier|past|last|yesterday|{_MONTH}|(?:19|20)\d\d)\b")
+    words = "|".join(("ago", "back", "earlier", "past", "last", "yesterday", _MONTH, *_DAYS, *_FEASTS))
+    return re.compile(rf"\b(?:{words}|(?:19|20)\d\d)\b|{'|'.join(_CURRENT)}")
 
 
 @cache
 def _ago() -> re.Pattern[str]:
-    return re.compile(rf"\b{_AMOUNT} (?P<unit>day|week|month|year)s? (?:ago|back|earlier)\b")
+    return re.compile(rf"\b{_AMOUNT} (?P<unit>hour|day|week|month|year)s? (?:ago|back|earlier)\b")
 
 
 @cache
 def _past() -> re.Pattern[str]:
     return re.compile(rf"\b(?:in|over|during|within|for) the (?:past|last) (?:{_AMOUNT} )?(?P<unit>day|week|month|year)s?\b")
+
+
+@cache
+def _long_spans() -> re.Pattern[str]:
+    """Seasons and quarters: with a year, or the last one."""
+    named = rf"(?:(?P<season>{'|'.join(_SEASONS)})|q(?P<quarter>[1-4]))"
+    return re.compile(rf"\b(?P<last>last )?{named}(?:(?: of)? (?P<year>(?:19|20)\d\d))?\b")
+
+
+@cache
+def _feasts() -> re.Pattern[str]:
+    return re.compile(rf"\b(?P<feast>{'|'.join(_FEASTS)})\b(?:,? (?P<year>(?:19|20)\d\d)\b)?")
 
 
 @cache

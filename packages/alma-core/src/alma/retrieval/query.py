@@ -1,7 +1,7 @@
 """Prepares a question for the two searches."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from alma.text import telling_words
@@ -26,6 +26,23 @@ def without_names(task: str, names: frozenset[str]) -> str:
     return " ".join(rest.split()) if telling_words(rest) else task
 
 
+def named_in(task: str, names: Iterable[str]) -> frozenset[str]:
+    """Returns those of the names that stand in the task as words of their own, in any case."""
+    text = _folded(task)
+    return frozenset(name for name in names if name and _folded(name) in text and _any_of(frozenset({name})).search(task))
+
+
+def addressed(task: str, names: frozenset[str]) -> str:
+    """Returns the task as it is put to these people: "What did Ann do in her garden?" becomes "What did you do in her garden?", "Ann's" becomes
+    "your". Without names, or with nothing else in the task, returns the task itself.
+
+    People in a conversation are "I" and "you" to each other. So this is nearer to what they say than the bare rest "What did do in her garden?".
+    """
+    if not any(names) or without_names(task, names) == task:
+        return task
+    return _any_of(names).sub("you", _possessives_of(names).sub("your", task))
+
+
 @lru_cache(maxsize=64)
 def _foldings(names: frozenset[str]) -> list[tuple[str, str]]:
     """Returns each name with its folded form. Searching for these is far faster than a pattern of thousands of names."""
@@ -40,5 +57,14 @@ def _folded(text: str) -> str:
 @lru_cache(maxsize=64)
 def _any_of(names: frozenset[str]) -> re.Pattern[str]:
     """Returns a pattern that matches each of the names, the longest first."""
-    known = sorted(map(re.escape, names), key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(known)})(?!\w)", re.IGNORECASE)
+    return re.compile(rf"{_each(names)}(?!\w)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=64)
+def _possessives_of(names: frozenset[str]) -> re.Pattern[str]:
+    return re.compile(rf"{_each(names)}['’]s?(?!\w)", re.IGNORECASE)
+
+
+def _each(names: frozenset[str]) -> str:
+    known = sorted(map(re.escape, filter(None, names)), key=len, reverse=True)
+    return rf"(?<!\w)(?:{'|'.join(known)})"

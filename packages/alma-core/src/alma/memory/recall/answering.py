@@ -26,7 +26,7 @@ from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import Candidate
 from alma.retrieval.named_time import named_time
-from alma.retrieval.query import query_words, without_names
+from alma.retrieval.query import addressed, query_words, without_names
 from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
 from alma.scoring import RECALL_WEIGHTS, Profile
 from alma.text import quoted
@@ -164,8 +164,8 @@ def answered(room: Room, asked: Asked) -> Answer | None:
             near = np.intersect1d(near, question.within)
         found, chosen = _chosen(room, question, scope, asked.top_k, near)
         if speakers := named_speakers(room, asked.task, found, scope):
-            nameless = room.store.texts.query(without_names(asked.task, names | speakers), room.project)
-            question = replace(question, nameless=nameless, speakers=speakers)
+            text = without_names(addressed(asked.task, speakers), names)
+            question = replace(question, addressed=room.store.texts.query(text, room.project), speakers=speakers)
             found, chosen = _chosen(room, question, scope, asked.top_k, near)
         seen = candidates_of(room, chosen)
         rules = rules_among(room, asked, about, seen)

@@ -1,7 +1,8 @@
 """Searches in which a question names speakers of conversations.
 
 Who speaks says nothing of what is said: such a name misleads the vector of a question among conversations, and leads its words to the right ones.
-Elsewhere, in a fact about that person, it means something. So conversations are searched by a vector without the names, all else by the whole one.
+Elsewhere, in a fact about that person, it means something. So conversations are searched by the vector of the question as it is put to these people
+("What did you cook?"), all else by the whole one.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from alma.memory.recall.search import DENSE, Found, Question, joined, judged_ane
 from alma.memory.room import Room
 from alma.protocols import PassageScores
 from alma.retrieval import fusion
+from alma.retrieval.query import named_in
 from alma.types.kinds import MemoryType
 from alma.types.memories import Conversation
 from alma.vectors import AnyIndex
@@ -41,11 +43,11 @@ def search_named(
     also: NDArray[np.int64] = _NONE,
     always: NDArray[np.int64] = _NONE,
 ) -> Found:
-    """Finds as `search` does; conversations by `question.nameless`, where that is given."""
+    """Finds as `search` does; conversations by `question.addressed`, where that is given."""
     found = search(room, index, question, scope, hits=hits, also=also, always=always)
-    if question.nameless is None:
+    if question.addressed is None:
         return found
-    other = search(room, index, replace(question, vector=question.nameless), scope, hits=hits, also=also, always=always)
+    other = search(room, index, replace(question, vector=question.addressed), scope, hits=hits, also=also, always=always)
     return _favoured(room, joined(found, other, _conversations(scope)), question, scope)
 
 
@@ -87,8 +89,7 @@ def named_speakers(room: Room, question: str, found: Found, scope: ReadableScope
     best = _best(found, scope, MOST_READ)
     read = room.project.memories(best.tolist()).values() if len(best) else ()
     names = {name for memory in read if isinstance(memory, Conversation) for name in memory.names}
-    words = question.casefold()
-    return frozenset(name for name in names if name.casefold() in words)
+    return named_in(question, names)
 
 
 def _best(found: Found, scope: ReadableScope, most: int) -> NDArray[np.int64]:

@@ -47,7 +47,7 @@ class Question:
     time: Interval | None = None
     within: Integers | None = None
     """The memories that count by their times, ascending; `None` where all of the scope do."""
-    nameless: NDArray[np.float32] | None = None
+    addressed: NDArray[np.float32] | None = None
     """The vector for conversations, where the question names speakers: see `alma.memory.recall.named_speakers`."""
     speakers: frozenset[str] = frozenset()
     """The speakers that the question names."""
