@@ -85,6 +85,8 @@ def lint(session: nox.Session) -> None:
     run(session, "ruff", "format", "--check")
     run(session, "mypy", *sorted(str(folder) for folder in Path("packages").glob("*/src")))
     run(session, "lint-imports")
+    sources = os.pathsep.join(str(folder.absolute()) for folder in sorted(Path("packages").glob("*/src")))
+    run(session, "lint-imports", "--config", "packages/importlinter.toml", PYTHONPATH=sources)
 
 
 @nox.session
@@ -330,8 +332,8 @@ def run_suites(session: nox.Session, *arguments: str) -> None:
     run(session, "python", "-m", "pytest", "--every-suite-runs", report, *arguments, *session.posargs)
 
 
-def run(session: nox.Session, program: str, *arguments: str, silent: bool = False) -> str:
-    """Runs a program of the session's own environment."""
+def run(session: nox.Session, program: str, *arguments: str, silent: bool = False, **variables: str) -> str:
+    """Runs a program of the session's own environment, with some environment variables of its own."""
     environment = environment_of(session)
     scripts = environment.absolute() / ("Scripts" if sys.platform == "win32" else "bin")
     path = os.pathsep.join([str(scripts), os.environ["PATH"]])
@@ -340,6 +342,7 @@ def run(session: nox.Session, program: str, *arguments: str, silent: bool = Fals
         "VIRTUAL_ENV": str(environment.absolute()),
         "COVERAGE_FILE": str(environment.absolute() / "coverage"),
         "PYTHONDONTWRITEBYTECODE": None,  # without compiled files, every process that a test starts compiles all it imports anew
+        **variables,
     }
     return str(session.run(str(scripts / program), *arguments, env=settings, external=True, silent=silent)).strip()
 

@@ -306,7 +306,7 @@ def figures(seed: int, folder: Path, *, show: bool = False) -> list[Gate]:
     if show:
         print("\n".join(str(row) for row in rows if row[2] is not row[3]))
     found, right, there = pairs(seed)
-    hard = list(coding_agents_hard.verdicts())
+    hard = list(coding_agents_hard.verdicts(FORMATS))
     hard_given = [row for row in hard if row[2] is not None]
     hard_judged = [row for row in hard if row[1] is not None]
     sequences = list(coding_agents_hard.sequences())

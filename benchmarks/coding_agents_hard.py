@@ -6,8 +6,8 @@ written as the hosts write them. `SEQUENCES` are sessions with the number of rep
 """
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 from alma_agents import shell
 from alma_agents.attempts import attempts
@@ -16,6 +16,16 @@ from alma_agents.hosts import event_of
 from alma_agents.transcripts import events
 
 Label = bool | None
+
+
+class Written(Protocol):
+    """Writes a shell line, its exit code and its output in the format of a host, and reads that back as an event."""
+
+    __name__: str
+
+    def __call__(self, line: str, code: int, output: str, /) -> Event | None: ...
+
+
 LINES: tuple[tuple[str, int, str, Label], ...] = (
     # searches and questions: their status is an answer, not an outcome
     ("grep -rn TODO src | wc -l", 0, "0", None),
@@ -467,12 +477,10 @@ def _verdict(event: Event | None) -> Label:
     return event.ok if shell.judged(event.command, event.ok, "/p") is not None else None
 
 
-def verdicts() -> Iterator[tuple[str, Label, Label]]:
-    """What was read, its label and the verdict, of every line and record."""
-    from benchmarks.coding_agents import FORMATS  # that module imports this one
-
+def verdicts(formats: Sequence[Written]) -> Iterator[tuple[str, Label, Label]]:
+    """Yields what was read, its label and the verdict, of every line and record. Lines are written in the formats in turn."""
     for number, (line, code, output, label) in enumerate(LINES):
-        written = FORMATS[number % len(FORMATS)]
+        written = formats[number % len(formats)]
         yield f"{written.__name__.strip('_')}: {line!r} -> {code}", label, _verdict(written(line, code, output))
     for name, event, label in records():
         yield name, label, _verdict(event)

@@ -19,7 +19,6 @@ _GRACE = 2.5
 _LONGEST_INPUT = 32 * 1024 * 1024
 _MOST_WARNINGS = 2
 """Warnings at the start of a session, for hosts that take none before a call."""
-_STALE = 12 * 3600
 _LARGEST_SETTINGS = 100_000
 
 
@@ -130,7 +129,7 @@ def _fix(folder: str, event: Event) -> str:
     command = shell.judged(event.command, False, event.cwd)
     if command is None:
         return ""
-    content = index.load(folder, project_of(folder, event.cwd))
+    content = index.load(folder, spool.project_of(folder, event.cwd))
     fix = index.fix_for(content, error_of(event.output), command.shown)
     return "" if fix is None else _show(folder, event, str(fix.get("id")), index.one_line(str(fix.get("told", ""))))
 
@@ -142,7 +141,7 @@ def _warning(folder: str, event: Event) -> str:
     command = shell.judged(event.command, False, event.cwd)
     if command is None:
         return ""
-    warning = index.warning_for(index.load(folder, project_of(folder, event.cwd)), command.key, now=time.time())
+    warning = index.warning_for(index.load(folder, spool.project_of(folder, event.cwd)), command.key, now=time.time())
     if warning is None or _has_changed(spool.of_session(folder, event.session)):
         return ""
     return _show(folder, event, str(warning.get("id")), index.one_line(str(warning.get("told", ""))))
@@ -167,20 +166,12 @@ _CHANGING = ("install", "change")
 
 
 def _briefing(folder: str, event: Event) -> str:
-    content = index.load(folder, project_of(folder, event.cwd))
+    content = index.load(folder, spool.project_of(folder, event.cwd))
     warnings = content.get("warnings") if event.host not in WARNED else None
     proven = [one for one in warnings.values() if index.is_proven(one, time.time())] if isinstance(warnings, dict) else []
     told = [str(one.get("told", "")) for one in proven[:_MOST_WARNINGS]]
     text = "\n".join(part for part in (str(content.get("briefing", "")), *told) if part)
     return _show(folder, event, "briefing", text if len(text) <= 2_000 else "")
-
-
-def project_of(folder: str, cwd: str) -> str:
-    """Returns the project of a repository in the memory of the home; "" where the memory is the repository's own."""
-    if folder != os.path.join(os.path.expanduser("~"), ".alma", "agents"):
-        return ""
-    root = spool.root_of(cwd)
-    return f"{os.path.basename(root) or 'root'}-{hashlib.sha256(root.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def _finish(folder: str, event: Event) -> None:
@@ -196,7 +187,7 @@ def _finish(folder: str, event: Event) -> None:
 
 def _is_old(folder: str) -> bool:
     """Returns True when some spool has not been written for half a day: its session ended without saying so."""
-    return any(time.time() - os.stat(path).st_mtime > _STALE for path in spool.spools(folder))
+    return any(time.time() - os.stat(path).st_mtime > spool.STALE for path in spool.spools(folder))
 
 
 def _start_learner(folder: str) -> None:

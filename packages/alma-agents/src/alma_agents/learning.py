@@ -14,7 +14,6 @@ from alma.text import shortened
 from alma_agents import index, spool
 from alma_agents.attempts import Attempt, Session
 from alma_agents.events import Event
-from alma_agents.hook import _STALE, project_of
 from alma_agents.hosts import event_of
 from alma_agents.signatures import words_of
 from alma_agents.trust import is_trusted
@@ -121,7 +120,7 @@ def _over(folder: str) -> list[str]:
 
 
 def _is_over(path: str) -> bool:
-    if path.endswith(".taking") or time.time() - os.stat(path).st_mtime > _STALE:
+    if path.endswith(".taking") or time.time() - os.stat(path).st_mtime > spool.STALE:
         return True
     return any(record.get("over") for record in spool.read(path)[-3:])
 
@@ -130,7 +129,7 @@ def _learn_session(alma: ALMA, folder: str, records: list[dict[str, Any]]) -> tu
     events = events_of(records)
     if not events:
         return "", 0
-    project = project_of(folder, events[0].cwd)
+    project = spool.project_of(folder, events[0].cwd)
     session = Session()
     found = [attempt for event in events for attempt in session.add(event)] + session.end()
     memory = alma.for_project(project) if project else alma

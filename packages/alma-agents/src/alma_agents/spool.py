@@ -14,6 +14,9 @@ try:
 except ImportError:  # Windows: appends are still whole, only taking is not guarded
     fcntl = None  # type: ignore[assignment]
 
+STALE = 12 * 3600
+"""A spool that was not written for this many seconds is of a session that ended without saying so."""
+
 _LONGEST = 4_000
 _LARGEST_CONFIG = 1_000_000
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -96,6 +99,14 @@ def root_of(cwd: str) -> str:
             return os.path.abspath(cwd or os.getcwd())
         here = above
     return here
+
+
+def project_of(folder: str, cwd: str) -> str:
+    """Returns the project of a repository in the memory of the home; "" where the memory is the repository's own."""
+    if folder != os.path.join(os.path.expanduser("~"), ".alma", "agents"):
+        return ""
+    root = root_of(cwd)
+    return f"{os.path.basename(root) or 'root'}-{hashlib.sha256(root.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def file_of(folder: str, session: str) -> str:
