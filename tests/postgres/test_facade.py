@@ -42,6 +42,26 @@ def test_what_was_learned_can_be_undone_purged_and_compacted(alma: ALMA) -> None
     assert alma.verify().ok
 
 
+def test_compacting_drops_vectors_that_nothing_uses_and_no_others(alma: ALMA) -> None:
+    kept = alma.learn("helena", "Test the login form", "success", "Tested empty fields")
+    alma.learn("helena", "Test the login form", "failure", "Clicked twice")
+    used = vectors_in(alma)
+    alma.learn("helena", "Test the sign-up form", "success", "Waited")
+    alma.undo(to=2)
+    assert vectors_in(alma) > used
+    alma.compact()
+    assert vectors_in(alma) == used
+    assert kept.id in alma.retrieve("Test the login form", "helena").ids
+    assert alma.verify().ok
+
+
+def vectors_in(alma: ALMA) -> set[bytes]:
+    """The hashes of the texts that have a vector."""
+    database = alma._store.storage.database  # type: ignore[attr-defined] # of PostgreSQL
+    with database.reading() as session:
+        return {digest for (digest,) in session.connection.execute(f"SELECT text_hash FROM {database.schema}.vector")}
+
+
 def test_an_address_without_a_server_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"127\.0\.0\.1:1/"):
         ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", storage="postgres://alma:hush@127.0.0.1:1/alma")

@@ -1,6 +1,7 @@
 """Shared helpers of façade tests: a settable clock, and the content of a project before and after."""
 
-from collections.abc import Callable, Iterator
+import io
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -51,6 +52,18 @@ class ManualClock:
 
     def advance(self, **duration: float) -> None:
         self.now += timedelta(**duration)
+
+
+def exported(alma: ALMA) -> bytes:
+    """Returns the export of a project."""
+    file = io.BytesIO()
+    alma.export(file)
+    return file.getvalue()
+
+
+def content(alma: ALMA) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """Returns all rows of a project, by their tables and keys."""
+    return sorted((stored.table, stored.key, stored.row or {}) for stored in alma._room.project.rows())
 
 
 def held(alma: ALMA) -> dict[str, Any]:

@@ -85,6 +85,17 @@ def test_eight_identical_successes_are_one_heuristic_of_eight(alma: ALMA, clock:
     assert anti_patterns(alma) == []
 
 
+@pytest.mark.parametrize(("successes", "failures", "status"), [(3, 2, "candidate"), (5, 3, "likely")])
+def test_a_rule_is_likely_where_chance_seldom_makes_the_difference(
+    alma: ALMA, successes: int, failures: int, status: str
+) -> None:
+    for way, verdict, number in ((BLUE_GREEN, "success", successes), (ROLLING, "failure", failures)):
+        for service in range(number):
+            alma.learn("dev", f"Deploy service number {way} {service}", verdict, way, task_type="deploy")
+    (rule,) = heuristics(alma)
+    assert rule.metadata["status"] == status
+
+
 def test_a_rule_that_is_listed_says_on_how_many_tasks_it_rests_now(alma: ALMA) -> None:
     for number in range(1, 7):
         alma.learn("dev", f"Deploy service number {number}", "success", BLUE_GREEN, task_type="deploy")

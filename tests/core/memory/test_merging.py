@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from alma import ALMA, ConflictError, MemoryNotFoundError
-from facade import ManualClock, OpenStore, refused
+from facade import ManualClock, OpenStore, exported, refused
 from learned import counts
 
 TASK = "Deploy the shop"
@@ -21,14 +21,12 @@ def other(open_store: OpenStore) -> ALMA:
 
 def merge(source: ALMA, target: ALMA) -> ALMA:
     """Merges the export of one into the other."""
-    target.import_from(exported(source), on_conflict="merge")
+    target.import_from(file_of(source), on_conflict="merge")
     return target
 
 
-def exported(alma: ALMA) -> io.BytesIO:
-    file = io.BytesIO()
-    alma.export(file)
-    return io.BytesIO(file.getvalue())
+def file_of(alma: ALMA) -> io.BytesIO:
+    return io.BytesIO(exported(alma))
 
 
 def test_a_verdict_that_was_settled_elsewhere_is_taken_over_and_counted(alma: ALMA, other: ALMA, clock: ManualClock) -> None:
@@ -104,9 +102,9 @@ def test_purged_stays_purged_from_every_side_and_of_a_third_clone(alma: ALMA, ot
     secret = alma.add_domain_knowledge("dev", "shop", "The code of the door is 1234")
     alma.learn("dev", TASK, "success", "by hand")
     third = merge(merge(alma, other), open_store("third"))
-    before = exported(other)
+    before = file_of(other)
     alma.purge([secret.id])
-    report = other.import_from(exported(alma), on_conflict="merge")
+    report = other.import_from(file_of(alma), on_conflict="merge")
     assert report.deleted == (secret.id,)
     assert other.content_hash() == alma.content_hash()
     other.import_from(before, on_conflict="merge")
@@ -134,7 +132,7 @@ def test_skipping_changes_and_deletes_nothing(alma: ALMA, other: ALMA) -> None:
     before = other.content_hash()
     alma.purge([fact.id])
     alma.add_domain_knowledge("dev", "shop", "It takes 4 minutes")
-    other.import_from(exported(alma), on_conflict="skip")
+    other.import_from(file_of(alma), on_conflict="skip")
     assert other.get(fact.id).id == fact.id
     assert other.content_hash() != before
 

@@ -1,5 +1,6 @@
 """Evidence and rules from a file: what no learning would have left is refused, and what the project knows itself stays as it is."""
 
+import io
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ import pytest
 
 from alma import ALMA, ValidationError
 from alma.types.evidence import class_in
-from facade import ManualClock, OpenStore, refused
+from facade import ManualClock, OpenStore, exported, refused
 from learned import anti_patterns, counts, evidence, heuristics
 from lines import Line, lines_of, write_lines
 
@@ -149,3 +150,22 @@ def test_what_happened_before_1970_comes_along_too(open_store: OpenStore, clock:
     giver.export(tmp_path / "x.jsonl")
     taker.import_from(tmp_path / "x.jsonl")
     assert taker.content_hash() == giver.content_hash()
+
+
+def test_a_rule_on_tasks_of_users_alone_beside_an_outcome_of_the_agent_is_exported_and_imported(
+    alma: ALMA, open_store: OpenStore
+) -> None:
+    for way, task_type, user in (
+        ("blue-green", None, "u1"),
+        ("rolling update", "Deploying", None),
+        ("blue-green", None, "u2"),
+        ("blue-green", "Deploying", "u2"),
+    ):
+        alma.learn("ann", "Deploy the shop", "success", way, task_type=task_type, user_id=user)
+    assert len(alma.list_memories("heuristic", agent="ann")) == 1
+    copy = open_store("copy")
+    copy.import_from(io.BytesIO(exported(alma)))
+    assert copy.content_hash() == alma.content_hash()
+    assert copy.verify().ok
+    tried = [(row.strategy, row.trials) for row in copy.strategies("Deploy the shop", "ann", task_type="Deploying").rows]
+    assert tried == [("blue-green", 3.0), ("rolling update", 1.0)]

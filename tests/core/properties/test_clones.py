@@ -3,16 +3,16 @@
 import io
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from facade import ManualClock, NewPlace, Place
+from facade import ManualClock, NewPlace, Place, content, exported
 from learned import counts, heuristics
 from lines import lines_of, write_lines
 
@@ -81,17 +81,6 @@ class Clones:
         for file in files:
             alma.import_from(io.BytesIO(file), on_conflict="skip")
         return alma
-
-
-def exported(alma: ALMA) -> bytes:
-    file = io.BytesIO()
-    alma.export(file)
-    return file.getvalue()
-
-
-def content(alma: ALMA) -> list[tuple[str, str, Mapping[str, Any]]]:
-    """All rows, by their tables and keys."""
-    return sorted((stored.table, stored.key, stored.row or {}) for stored in alma._room.project.rows())
 
 
 def check(clones: Clones, shared: Sequence[Learned], own: Sequence[Sequence[Learned]]) -> None:

@@ -3,7 +3,6 @@
 import io
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from alma import ALMA
 from alma.integration import open_records
-from facade import ManualClock
+from facade import ManualClock, NewPlace, Place, content, exported
 
 Rows = Mapping[tuple[str, str], Mapping[str, Any]]
 TASKS = ("Deploy the shop", "Deploy the blog", "deploy the shop!")
@@ -31,9 +30,9 @@ class Step(NamedTuple):
 class Clones:
     """Projects of one store, each as empty as a store of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, place: Place) -> None:
         self.clock, self.numbers, self.episodes = ManualClock(), itertools.count(), itertools.count()
-        self.store = ALMA.open(folder, project_id="shop", embedding_provider="hash", embedding_dim=16, clock=self.clock)
+        self.store = place.open(embedding_dim=16, clock=self.clock)
 
     def empty(self) -> ALMA:
         return self.store.for_project(f"clone {next(self.numbers)}")
@@ -131,17 +130,6 @@ OFTEN = ("learn", "learn", "attempt", "attempt", "settle")
 HISTORIES = st.lists(st.builds(Step, st.sampled_from([*ACTS, *OFTEN]), st.integers(0, 200)), max_size=10)
 
 
-def exported(alma: ALMA) -> bytes:
-    file = io.BytesIO()
-    alma.export(file)
-    return file.getvalue()
-
-
-def content(alma: ALMA) -> list[tuple[str, str, Mapping[str, Any]]]:
-    """All rows, by their tables and keys."""
-    return sorted((stored.table, stored.key, stored.row or {}) for stored in alma._room.project.rows())
-
-
 def placed(rows: list[tuple[str, str, Mapping[str, Any]]]) -> Rows:
     """The rows by their places, without evidence, which is counted anew."""
     return {(table, key): row for table, key, row in rows if table != "evidence"}
@@ -176,8 +164,8 @@ def check(clones: Clones, shared: Sequence[Step], own: Sequence[Sequence[Step]])
 
 
 @pytest.fixture(scope="module")
-def clones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clones]:
-    made = Clones(tmp_path_factory.mktemp("clones"))
+def clones(new_place: NewPlace) -> Iterator[Clones]:
+    made = Clones(new_place())
     with made.store:
         yield made
 

@@ -199,7 +199,7 @@ PIECES = [*WORDS.split(), *" .,’-x_"]
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.lists(st.sampled_from(PIECES), max_size=8).map(" ".join))
 def test_a_text_without_a_clue_names_no_time(text: str) -> None:
     if not grammar._clue().search(text):
-        assert not [*grammar._relative(text, NOW), *grammar._absolute(text, NOW)]
+        assert not [*grammar._relative(text, NOW), *grammar._dated(text, NOW)]
 
 
 @pytest.mark.parametrize(("question", "day", "most_days"), HELD_OUT)
@@ -221,6 +221,23 @@ def test_since_reaches_until_now() -> None:
     assert days("What have I bought since January?") == ("2026-01-01", "2026-03-18")
     assert days("What have I bought since 2024?") == ("2024-01-01", "2026-03-18")
     assert days("What have I bought in January?") == ("2026-01-01", "2026-02-06")
+
+
+@pytest.mark.parametrize(
+    ("since", "start"),
+    [
+        ("last month", "2026-01-15"),
+        ("two weeks ago", "2026-03-01"),
+        ("the summer of 2024", "2024-06-01"),
+        ("last Christmas", "2025-12-24"),
+        ("early 2024", "2024-01-01"),
+        ("the 8th of May 2025", "2025-05-07"),
+        ("Monday", "2026-03-15"),
+        ("last Monday", "2026-03-15"),
+    ],
+)
+def test_since_reaches_until_now_whatever_it_stands_before(since: str, start: str) -> None:
+    assert days(f"What has changed since {since}?") == (start, "2026-03-18")
 
 
 def test_half_a_year_ago_is_not_a_year_ago() -> None:

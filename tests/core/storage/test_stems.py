@@ -52,7 +52,7 @@ def test_the_tokenizer_is_asked_once_for_a_word() -> None:
     assert asked(stemmer, ["service"])
 
 
-def test_only_so_many_short_words_are_kept() -> None:
+def test_short_words_are_kept_up_to_a_limit() -> None:
     stemmer, long = Stemmer(), "b" * (LONGEST_KEPT + 1)
     for start in range(0, 3 * MOST_KEPT, 100):
         stemmer.stems([f"a{number}" for number in range(start, start + 100)])

@@ -77,6 +77,10 @@ def import_(
     if json:
         print_json({"file": file, **report.model_dump(mode="json")})
         return
+    console().print(printable(_described(report)), soft_wrap=True)
+
+
+def _described(report: "ImportReport") -> str:
     stored, left = report.stored, report.skipped
     told = f"Imported {stored.memories:,} memories ({stored.archived:,} archived) and {stored.records:,} records of {report.project!r}"
     rest = (
@@ -87,7 +91,7 @@ def import_(
         if report.changed or report.deleted
         else ""
     )
-    console().print(printable(told + rest + merged), soft_wrap=True)
+    return told + rest + merged
 
 
 def _imported(file: str, config: Path | None, *, on_conflict: str, json: bool) -> "ImportReport":

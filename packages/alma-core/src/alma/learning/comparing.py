@@ -61,7 +61,7 @@ def compared(mine: Counts, separate: Counts, same: Floats, *, strata: Indices) -
         error=error,
         lower=np.maximum(lift - DEVIATIONS * error, -1.0),
         upper=np.minimum(lift + DEVIATIONS * error, 1.0),
-        better=normal_cdf(np.divide(lift, error, out=np.zeros(len(lift)), where=error > 0)),
+        better=np.array([normal_cdf(z) for z in np.divide(lift, error, out=np.zeros(len(lift)), where=error > 0).tolist()]),
         others=compared_with,
         others_rate=np.divide(
             np.where(trials > 0, other_successes, 0.0).sum(axis=1),

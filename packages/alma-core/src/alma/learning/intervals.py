@@ -46,6 +46,6 @@ def _crossing(points: Floats, rising: Floats, level: float) -> Floats:
     return crossing
 
 
-def normal_cdf(z: Floats) -> Floats:
-    """The probability that a standard normal variable is at most z."""
-    return np.array([0.5 * math.erfc(-one / math.sqrt(2)) for one in z.tolist()])
+def normal_cdf(z: float) -> float:
+    """Returns the probability that a standard normal variable is at most z."""
+    return 0.5 * math.erfc(-z / math.sqrt(2))

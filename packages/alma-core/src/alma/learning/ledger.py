@@ -353,7 +353,7 @@ def _names(owner: str) -> Iterator[str]:
         yield users_of(agent_in(owner))
 
 
-def _first_outcomes(found: Sequence[StoredEvidence], learned: "FirstOutcomes") -> dict[str, FirstOutcome]:
+def _first_outcomes(found: Sequence[StoredEvidence], learned: FirstOutcomes) -> dict[str, FirstOutcome]:
     """The first outcomes of evidence: that of a single outcome is at hand."""
     at_hand = {stored.evidence.id: stored.first for stored in found if stored.first is not None}
     return {**at_hand, **learned.first_outcomes(stored.evidence.id for stored in found if stored.first is None)}

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from alma.evidence import PRIOR, Tally, beta_cdf
 from alma.learning.experience import Advice
+from alma.learning.intervals import normal_cdf
 from alma.learning.standing import Needed
 from alma.types.kinds import Standing
 
@@ -81,7 +82,7 @@ class Row:
     @property
     def better(self) -> float:
         """Probability of being above the rest, if nothing was expected before: a normal approximation."""
-        return _normal_cdf(self.lift / self.lift_error)
+        return normal_cdf(self.lift / self.lift_error)
 
     def mirrored(self) -> "Row":
         """The same with successes and failures exchanged."""
@@ -100,8 +101,8 @@ class Row:
 class Level:
     """How far a rule is believed.
 
-    `sure` is the probability that the strategy does better (for an anti-pattern: worse) than what it is compared with, `tasks` how many tasks
-    speak.
+    `sure` is the probability that the strategy does better (for an anti-pattern: worse) than what it is compared with, `tasks` the number of
+    tasks that speak for that.
     """
 
     standing: Standing
@@ -179,11 +180,7 @@ def _sure_of_lift(lift: float, error: float) -> float:
     both = noise + spread
     log_odds = (math.log(noise / both) + lift**2 * (1 / noise - 1 / both)) / 2
     differs = 1 / (1 + math.exp(-min(log_odds, 700.0)))
-    return differs * _normal_cdf(lift * math.sqrt(spread / (noise * both)))
-
-
-def _normal_cdf(z: float) -> float:
-    return 0.5 * math.erfc(-z / math.sqrt(2))
+    return differs * normal_cdf(lift * math.sqrt(spread / (noise * both)))
 
 
 def _mirrored(counts: Tally) -> Tally:

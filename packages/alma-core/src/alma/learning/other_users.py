@@ -51,7 +51,7 @@ class OtherUsers:
     own_strategies: set[str] = field(default_factory=set)
     """The hashes of the strategies that the reader may read of itself."""
     held: dict[str, dict[str, Held]] = field(default_factory=dict)
-    """The cells that cannot be told yet, by the hash of their strategy and by their id."""
+    """The cells that may not be shown yet, by the hash of their strategy and by their id."""
     _strategies: dict[str, _Brought] = field(default_factory=dict)
     _tasks: dict[str, _Brought] = field(default_factory=dict)
     _reasons: dict[tuple[str, str], _Brought] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class OtherUsers:
         return brought.text if brought is not None and brought.is_common else ""
 
     def _let_go(self, strategy: str) -> list[Held]:
-        """The cells of a strategy as they can be told, if it can be. They are held no more: the reader has them."""
+        """Returns the cells of a strategy as they may be shown, if it may be. They are held no more: the reader has them."""
         return [self._told(cell) for cell in self.held.pop(strategy, {}).values()] if self.is_told(strategy) else []
 
     def _told(self, cell: Held) -> Held:

@@ -189,8 +189,8 @@ def _reason_across(end: str, beginning: str) -> str | None:
     is_in_text = text.lower().__contains__
     for reason, hints, sign in _ALL_SIGNS:
         if any(map(is_in_text, hints)):
-            signs = _compiled(sign).finditer(text)
-            if any(sign.start() < len(before) and sign.end() > len(before) + 1 for sign in signs):
+            found = _compiled(sign).finditer(text)
+            if any(match.start() < len(before) and match.end() > len(before) + 1 for match in found):
                 return reason
     return None
 

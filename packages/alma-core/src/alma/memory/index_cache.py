@@ -20,7 +20,7 @@ SNAPSHOT_FROM = 200_000
 """A smaller index is read from the database in about a second; a snapshot would take as much disk again as its vectors."""
 
 WHOLE_FROM = 50_000
-"""Of so many passages and more a snapshot is read, if there is one: all partitions at once. Fewer are read from the database, by partition."""
+"""From this number of passages on a snapshot is read, if there is one: all partitions at once. Fewer are read from the database, by partition."""
 
 
 def deleted(path: Path) -> bool:

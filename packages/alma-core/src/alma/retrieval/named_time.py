@@ -79,35 +79,32 @@ def named_time(question: str, now: datetime) -> Interval | None:
     if not _clue().search(text):
         return None
     try:
-        found = {*_relative(text, now), *_absolute(text, now)}
+        named = [*_relative(text, now), *_dated(text, now)]
+        found = {Interval(one.start, max(now, one.end)) if _since().search(text[:place]) else one for one, place in named}
     except (ValueError, OverflowError):  # a year that no calendar has
         return None
     return found.pop() if len(found) == 1 else None
 
 
-def _relative(text: str, now: datetime) -> Iterator[Interval]:
+def _relative(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
+    """The times that count from now, each with the place in the text where it begins."""
     for match in _ago().finditer(text):
         amount, unit = _amount(match["amount"]), match["unit"]
         vague = _LONG_WEEKS_VAGUENESS if unit == "week" and amount >= _LONG_WEEKS else _VAGUENESS[unit]
-        yield _days(now, -amount * _UNIT_DAYS[unit] - vague, -amount * _UNIT_DAYS[unit] + vague)
+        yield _days(now, -amount * _UNIT_DAYS[unit] - vague, -amount * _UNIT_DAYS[unit] + vague), match.start()
     for match in _past().finditer(text):
-        yield _days(now, -_amount(match["amount"] or "one") * _UNIT_DAYS[match["unit"]], 0.0)
+        yield _days(now, -_amount(match["amount"] or "one") * _UNIT_DAYS[match["unit"]], 0.0), match.start()
     for match in re.finditer(rf"\b(?:{'|'.join(_NAMED)})\b", text):
-        yield _days(now, *_NAMED[match[0]])
+        yield _days(now, *_NAMED[match[0]]), match.start()
     looks_back = _looks_back(text)
-    for match in re.finditer(rf"\b(?P<before>last|on|this past) (?P<day>{'|'.join(_DAYS)})\b", text):
+    for match in re.finditer(rf"\b(?P<before>last|on|since|this past) (?P<day>{'|'.join(_DAYS)})\b", text):
         if looks_back or match["before"] != "on":
             back = (now.weekday() - _DAYS.index(match["day"])) % 7 or 7
-            yield _days(now, -back - 1.0, -back + 1.0)
+            yield _days(now, -back - 1.0, -back + 1.0), match.start("day")
     if looks_back:
         for name, start in _CURRENT.items():
             if name in text:
-                yield _days(now, start, 0.0)
-
-
-def _absolute(text: str, now: datetime) -> Iterator[Interval]:
-    for found, place in _dated(text, now):
-        yield Interval(found.start, max(now, found.end)) if text[:place].endswith("since ") else found
+                yield _days(now, start, 0.0), text.index(name)
 
 
 def _dated(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
@@ -194,6 +191,12 @@ def _clue() -> re.Pattern[str]:
     """One of these words is in every text that the other patterns match: most questions have none, and need not be looked at by each."""
     words = "|".join(("ago", "back", "earlier", "past", "last", "yesterday", _MONTH, *_DAYS, *_FEASTS))
     return re.compile(rf"\b(?:{words}|(?:19|20)\d\d)\b|{'|'.join(_CURRENT)}")
+
+
+@cache
+def _since() -> re.Pattern[str]:
+    """What stands before a time that reaches until now."""
+    return re.compile(r"\bsince (?:(?:the|last|early|mid|late|about|around|this past) )*$")
 
 
 @cache

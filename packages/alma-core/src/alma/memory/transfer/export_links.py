@@ -73,7 +73,7 @@ class Links:
     def check(self) -> None:
         """Raises `ValidationError` unless all evidence referred to is in the file and of the same agent, and rules refer to their own
         evidence."""
-        classes = set(map(class_in, self.agents))
+        classes = {class_in(key) for key, evidence in self.counted.items() if evidence.observations}  # others hold a rule alone
         for memory_id, memory in self.memories.items():
             if memory.evidence in self.agents:
                 self.alone.pop(memory_id, None)

@@ -40,7 +40,8 @@ from alma.types.passages import Passage
 
 LONGEST_LINE = 256 * 1024 * 1024
 
-AnyLine = ExportedMemory | ExportedRecord | ExportedEvidence | ExportedPurge | ExportEnd
+Line = ExportedMemory | ExportedRecord | ExportedEvidence
+AnyLine = Line | ExportedPurge | ExportEnd
 
 _LINE: TypeAdapter[AnyLine] = TypeAdapter(ExportedLine)
 
@@ -83,6 +84,15 @@ def line_from(number: int, line: bytes) -> AnyLine:
         return _LINE.validate_json(line)
     except PydanticError as error:
         raise ValidationError(f"line {number}: {first_fault(error)}") from error
+
+
+def lines_between(file: BinaryIO) -> Iterator[Line]:
+    """Yields the lines with content: all between the first and the last, but for those that state what was purged."""
+    for number, data in lines_of(file):
+        if number > 1:
+            line = line_from(number, data)
+            if not isinstance(line, ExportedPurge | ExportEnd):
+                yield line
 
 
 def first_fault(error: PydanticError) -> str:
@@ -148,7 +158,7 @@ def _check_end(contents: Contents, end: ExportEnd, number: int, digest: str) -> 
     contents.sha256 = digest
 
 
-def _take(contents: Contents, line: ExportedMemory | ExportedRecord | ExportedEvidence | ExportedPurge) -> None:
+def _take(contents: Contents, line: Line | ExportedPurge) -> None:
     match line:
         case ExportedPurge():
             contents.purged.append(line)

@@ -20,7 +20,7 @@ from alma.memory.progress import with_progress
 from alma.memory.room import Room
 from alma.memory.transfer.export import REPORT_EVERY, Progress, Target
 from alma.memory.transfer.export_links import Links, with_rules_at_hand
-from alma.memory.transfer.import_checks import Contents, checked_file, decoded_vector, line_from, lines_of
+from alma.memory.transfer.import_checks import Contents, Line, checked_file, decoded_vector, lines_between, lines_of
 from alma.memory.transfer.merging import Merge, planned
 from alma.memory.transfer.redacted_export import redacted_export
 from alma.memory.transfer.shared_evidence import Shared, pool, shared_evidence
@@ -33,9 +33,7 @@ from alma.types.exported import (
     ExportedCounts,
     ExportedEvidence,
     ExportedMemory,
-    ExportedPurge,
     ExportedRecord,
-    ExportEnd,
     ImportReport,
 )
 from alma.types.identity import to_micros
@@ -43,8 +41,6 @@ from alma.types.identity import to_micros
 EMBEDDED_AT_ONCE = 512
 LINES_A_RECORD = 1_000
 """A large import is several journal records, so that none has to be held whole in memory."""
-
-Line = ExportedMemory | ExportedRecord | ExportedEvidence
 
 NAMED_CONFLICTS = 5
 LONGEST_CONFLICT = 200
@@ -157,15 +153,6 @@ def _key(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _lines(file: BinaryIO) -> Iterator[Line]:
-    """Yields the lines between the first and the last."""
-    for number, data in lines_of(file):
-        if number > 1:
-            line = line_from(number, data)
-            if not isinstance(line, ExportedPurge | ExportEnd):
-                yield line
-
-
 def _present(room: Room, file: BinaryIO, contents: Contents, *, is_merge: bool) -> Present:
     present = Present()
     if room.project.head() == 0 and not (is_merge and contents.purged):
@@ -174,12 +161,12 @@ def _present(room: Room, file: BinaryIO, contents: Contents, *, is_merge: bool) 
         present.memories.add(memory_id)
         present.conflicts.append(f"memory {memory_id}")
     if is_merge:
-        present.merge = planned(room, lambda: _lines(file), contents.purged)
+        present.merge = planned(room, lambda: lines_between(file), contents.purged)
     present.shared = shared_evidence(room, contents.links, present.memories, present.merge)
     present.memories |= present.merge.dead_memories & contents.memories
     present.records |= present.merge.dead_records & contents.records
     present.memories |= present.shared.lost
-    for line in _lines(file):
+    for line in lines_between(file):
         if isinstance(line, ExportedRecord):
             _look_at_record(room, line, present, is_merge=is_merge)
     return present
@@ -214,7 +201,7 @@ def embed(room: Room, file: BinaryIO, contents: Contents, present: Present, vect
     file has no vectors of strategies."""
     are_given = contents.header.has_vectors and contents.header.embedder == room.store.texts.fingerprint
     waiting: dict[str, None] = {}
-    for line in _lines(file):
+    for line in lines_between(file):
         is_wanted = isinstance(line, ExportedEvidence) or not present.has(line)
         if is_wanted and (strategy := _strategy(line, contents.links)):
             waiting[matched_text(strategy)] = None
@@ -270,7 +257,7 @@ def put(
 ) -> ExportedCounts:
     """Stores the lines that the project does not have. `ConflictError` if the file has changed since it was checked."""
     counts: Counter[str] = Counter()
-    wanted = (present.fitted(line, contents.links) for line in _lines(file) if not present.has(line))
+    wanted = (present.fitted(line, contents.links) for line in lines_between(file) if not present.has(line))
     while batch := list(itertools.islice(wanted, LINES_A_RECORD)):
         with next_write() as write:
             _apply(write, batch, contents.links, vectors)

@@ -12,6 +12,7 @@ from alma.memory.episodes.records import END, EPISODE, LEASE
 from alma.memory.quarantine import QUARANTINE
 from alma.memory.room import Room
 from alma.memory.transfer.export_links import RULES
+from alma.memory.transfer.import_checks import Line
 from alma.memory.transfer.versions import (
     Counts,
     Version,
@@ -25,10 +26,9 @@ from alma.protocols import Snapshot
 from alma.storage.relational.transfer import changes_for
 from alma.types.changes import Change
 from alma.types.custom import DEFINITIONS
-from alma.types.exported import ExportedEvidence, ExportedMemory, ExportedPurge, ExportedRecord
+from alma.types.exported import ExportedMemory, ExportedPurge, ExportedRecord
 from alma.types.kinds import MemoryType
 
-Line = ExportedMemory | ExportedRecord | ExportedEvidence
 RecordKey = tuple[str, str]
 
 
@@ -147,7 +147,7 @@ class _Planner:
         """Merges the memories that differ, that go, or whose usage is counted anew."""
         ours, theirs, both = self._counted()
         differing = {one for one, digest in self.here.memories.items() if self.file.memories.get(one, digest) != digest}
-        counted = {one for one in both if not ours.get(one) == theirs.get(one) == both[one]} | ours.keys() | theirs.keys()
+        counted = ours.keys() | theirs.keys()  # both have no others
         wanted = (differing | counted | self.merge.dead_memories) & self.file.memories.keys()
         found: dict[str, ExportedMemory] = {}
         for line in self.lines():
@@ -166,7 +166,7 @@ class _Planner:
             else:
                 continue
             usage = merged_usage(sides, both.get(mine.id, {}))
-            self._change(mine, merged.model_copy(update={"usage": usage}), self.merge.changes)
+            self._change(mine, merged.model_copy(update={"usage": usage}))
 
     def _take_from_file(
         self, line: ExportedMemory, found: dict[str, ExportedMemory], theirs: Mapping[str, Counts], both: Mapping[str, Counts]
@@ -190,11 +190,11 @@ class _Planner:
             self._touch(mine)
         return merged
 
-    def _change(self, mine: ExportedMemory, merged: ExportedMemory, changes: list[Change]) -> None:
+    def _change(self, mine: ExportedMemory, merged: ExportedMemory) -> None:
         made = list(_difference(mine, merged))
         if made:
             self.merge.changed.append(mine.id)
-            changes += made
+            self.merge.changes += made
 
     def _delete(self, line: ExportedMemory) -> None:
         self.merge.deleted.append(line.id)

@@ -13,14 +13,12 @@ from typing import BinaryIO
 from alma.errors import ValidationError
 from alma.memory.learn.idempotency import LEARNED, retold
 from alma.memory.redacting import Redaction
-from alma.memory.transfer.import_checks import Contents, line_from, lines_of, memory_of
+from alma.memory.transfer.import_checks import Contents, Line, line_from, lines_between, lines_of, memory_of
 from alma.observing import blank_evidence, place_of
 from alma.types.evidence import NO_STRATEGY, evidence_id, is_of_steps, text_key
-from alma.types.exported import ExportedEvidence, ExportedMemory, ExportedPurge, ExportedRecord, ExportEnd, ExportHeader
+from alma.types.exported import ExportedEvidence, ExportedMemory, ExportedPurge, ExportEnd, ExportHeader
 from alma.types.kinds import MemoryType
 from alma.types.memories import Outcome
-
-Line = ExportedMemory | ExportedRecord | ExportedEvidence
 
 _SEAM = re.compile("\n\x00(\\d+)\x00\n")
 """Stands between two passages while they are redacted as one text. No stored text holds a NUL character."""
@@ -125,15 +123,6 @@ class _Moved:
 
 def _strategy_key(line: ExportedEvidence) -> str:
     return text_key(line.strategy) if line.strategy else NO_STRATEGY
-
-
-def lines_between(file: BinaryIO) -> Iterator[Line]:
-    """The lines between the first and the last."""
-    for number, data in lines_of(file):
-        if number > 1:
-            line = line_from(number, data)
-            if not isinstance(line, ExportedPurge | ExportEnd):
-                yield line
 
 
 def purges_in(file: BinaryIO) -> Iterator[ExportedPurge]:

@@ -12,9 +12,9 @@ from alma.errors import ConflictError, ValidationError
 from alma.memory.redacting import IDS, Redaction
 from alma.memory.room import Room
 from alma.memory.transfer.export import export
-from alma.memory.transfer.import_checks import Contents, checked_file
+from alma.memory.transfer.import_checks import Contents, checked_file, lines_between
 from alma.memory.transfer.importing import Present, Steps, Vectors, embed, put
-from alma.memory.transfer.redacted_export import lines_between, redacted_export, redacted_line
+from alma.memory.transfer.redacted_export import redacted_export, redacted_line
 from alma.protocols import NextWrite
 from alma.redaction import kind_of_placeholder, placeholders_in
 from alma.types.episodes import LEASE

@@ -1,5 +1,5 @@
 """Decides between two versions of one thing, of two clones of a project. Pure: the result is the same whichever side asks, in any order
-of several clones, and however often it is asked."""
+of several clones, and however often it is asked. Only weights of a kind that three clones define differently depend on the order."""
 
 import hashlib
 import json

@@ -30,8 +30,8 @@ class AESSeal:
 
     Each place, a table and column, has a key of its own, derived from the data key by HKDF. A nonce is 96 bits from the operating system for each
     record, so processes, forks and restored copies have no state to repeat; that is safe for 2^32 records of a place. The store's id, the place
-    and the row are authenticated with every record. Stores that were encrypted before do not bind the row, or do
-    not hide names: `binds_rows` and `hides_names` are false for them.
+    and the row are authenticated with every record. Stores that were encrypted before do not bind the row, or do not hide names: `binds_rows` and
+    `hides_names` are false for them.
     """
 
     is_secret = True

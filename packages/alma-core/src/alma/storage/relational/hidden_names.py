@@ -1,9 +1,8 @@
 """Names as an encrypted store keeps them: encrypted under a key, equal names equal, so that rows are still found by them.
 
-All names that rows have in a column or in their key pass here: of projects, owners, kinds, actors, operations and small
-records. What has parts is encrypted
-part by part, so that what begins with whole parts is still found by its beginning. There is no order among stored names: what needs one sorts
-after it has read them. The five kinds of ALMA itself stay as they are, for statements name them.
+All names that rows have in a column or in their key pass here: of projects, owners, kinds, actors, operations and small records. What has parts
+is encrypted part by part, so that what begins with whole parts is still found by its beginning. There is no order among stored names: what needs
+one sorts after it has read them. The five kinds of ALMA itself stay as they are, for statements name them.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode

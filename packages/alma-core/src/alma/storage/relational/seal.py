@@ -6,7 +6,6 @@ from typing import Protocol
 RowName = tuple[object, ...]
 """Names a row for good: numbers and texts that do not change while the row is there, its project first."""
 
-
 _DIGEST = "journal.digest"
 
 

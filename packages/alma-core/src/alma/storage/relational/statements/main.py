@@ -81,7 +81,7 @@ def main_statements() -> dict[str, ClauseElement]:
                 VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder())
             )
         )
-        .where(_p.project + ZERO == given("project"), *embedded)  # a sum, lest SQLite read all of the project by an index of it
+        .where(_p.project + ZERO == given("project"), *embedded)  # a sum: else SQLite reads the whole project by its index
     )
     within = MEMORY.alias("within")
     inside = select(within.c.row).where(within.c.partition.in_(rows_given()))
