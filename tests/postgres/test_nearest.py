@@ -29,12 +29,7 @@ TASKS = [
 @pytest.fixture(scope="module")
 def url(server: PostgresServer) -> str:
     """A database with the extension."""
-    with psycopg.connect(server.url, autocommit=True) as administrator:
-        administrator.execute("CREATE DATABASE near")
-    made = server.url.replace("/postgres", "/near")
-    with psycopg.connect(made, autocommit=True) as administrator:
-        administrator.execute("CREATE EXTENSION vector")
-    return made
+    return server.new_database("CREATE EXTENSION vector")
 
 
 @pytest.fixture(autouse=True)

@@ -17,12 +17,7 @@ INSERT = "alma_postgres.nearest:NearestTable._insert"
 @pytest.fixture(scope="module")
 def url(server: PostgresServer) -> str:
     """A database with the extension."""
-    with psycopg.connect(server.url, autocommit=True) as administrator:
-        administrator.execute("CREATE DATABASE beside")
-    made = server.url.replace("/postgres", "/beside")
-    with psycopg.connect(made, autocommit=True) as administrator:
-        administrator.execute("CREATE EXTENSION vector")
-    return made
+    return server.new_database("CREATE EXTENSION vector")
 
 
 @pytest.fixture

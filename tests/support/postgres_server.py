@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from uuid import uuid4
 
 NOBODY = 65534
 SUPERUSER = "alma"
@@ -40,6 +41,19 @@ class PostgresServer:
     def url(self) -> str:
         """The same as a URL."""
         return f"postgres://{SUPERUSER}@127.0.0.1:{self.port}/postgres"
+
+    def new_database(self, *statements: str) -> str:
+        """Returns the URL of a new database in which these statements were run. A worker may set up a module more than once."""
+        import psycopg  # where only this module is wanted, the driver may be missing
+
+        name = f"made_{uuid4().hex}"
+        with psycopg.connect(self.url, autocommit=True) as administrator:
+            administrator.execute(f'CREATE DATABASE "{name}"'.encode())
+        made = self.url.replace("/postgres", f"/{name}")
+        with psycopg.connect(made, autocommit=True) as administrator:
+            for statement in statements:
+                administrator.execute(statement.encode())
+        return made
 
     def start(self) -> None:
         """Starts the server, and waits until it takes connections; after a kill it first reads its log."""
