@@ -108,15 +108,16 @@ class Learner:
         book = self._book(owner, place)
         side = book.side(is_of_steps=is_step)
         blank = blank_evidence(outcome, place, task)
-        others = side.of_task(class_in(blank.id))
+        others = [one for one in side.of_task(class_in(blank.id)) if one.stored is not None or one.evidence.observations]
         for other in others:  # the first one becomes evidence with the second
             other.is_due = True
             side.change(other, vectors)
         entry = side.entry(blank.id)
         if entry is None:
             entry = Entry(blank, None, (UNKNOWN_ROW, outcome.successes), is_due=bool(others) or outcome.user_id is not None)
-        elif not entry.evidence.observations:  # a rule of several users rests on it
+        elif not entry.evidence.observations:  # a rule of several users rests on it, or may
             entry.evidence = replace(entry.evidence, task=task)
+            entry.is_due = entry.is_due or bool(others)
         seen = Observation.of(outcome, told=self.at)
         entry.evidence = with_observation(until(entry.evidence, self.at), seen)
         if entry.first[1] is None and outcome.successes is not None and entry.evidence.lifetime.trials == 1:
