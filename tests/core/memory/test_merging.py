@@ -2,13 +2,16 @@
 
 import io
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from alma import ALMA, ConflictError, MemoryNotFoundError
+from alma import ALMA, ConflictError, CustomMemoryType, MemoryNotFoundError
+from alma.journal import tombstone
 from facade import ManualClock, OpenStore, exported, refused
 from learned import counts
+from lines import lines_of, write_lines
 
 TASK = "Deploy the shop"
 
@@ -152,3 +155,18 @@ def test_a_merge_of_the_same_again_writes_nothing(alma: ALMA, other: ALMA) -> No
     head = other._room.project.head()
     merge(alma, other)
     assert other._room.project.head() == head
+
+
+def test_a_file_that_says_that_a_kind_was_purged_takes_no_definition_from_its_memories(alma: ALMA, tmp_path: Path) -> None:
+    alma.register_memory_type(CustomMemoryType(name="note", fields={"title": str}, embedding_fields=["title"]))
+    alma.add("note", agent="dev", title="The shop is open")
+    file = tmp_path / "export.jsonl"
+    alma.export(file)
+    head, *_, end = lines_of(file)
+    salt = "ab" * 16
+    digest = tombstone("record/memory_type/note", bytes.fromhex(salt))
+    nothing = dict.fromkeys(head["counts"], 0)
+    write_lines(file, [{**head, "counts": nothing}, {"type": "purge", "salt": salt, "digests": [digest]}, end])
+    alma.import_from(file, on_conflict="merge")
+    alma.export(file)
+    assert [line["key"] for line in lines_of(file) if line.get("type") == "record"] == ["note"]

@@ -1,6 +1,7 @@
 """A process reads the vectors of the partitions that are asked for. What it answers is what it would if it had read all of them."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -142,3 +143,33 @@ def test_a_large_reader_reads_the_snapshot_and_holds_all(tmp_path: Path, monkeyp
         answers = [_answers(alma, reader) for reader in READERS]
         assert _index(alma)._held is None
         assert answers == [_answers(whole, reader) for reader in READERS]
+
+
+def test_what_is_asked_for_in_the_middle_of_a_moment_lacks_nothing_afterwards(tmp_path: Path) -> None:
+    with _opened(tmp_path) as alma:
+        _fill(alma, 0, 40)
+    with _opened(tmp_path) as alma, _opened(tmp_path) as whole:
+        ops, dev = (readable(alma._room, agent=agent, user_id=None).rows for agent in ("ops", "dev"))
+        _index(alma).current(dev)
+        with alma._room.project.moment():
+            before = len(_index(whole).current(ops))
+            alma._room.project.head()
+            with ThreadPoolExecutor(1) as another:
+                another.submit(_fill, alma, 100, 8).result()
+                another.submit(alma.retrieve, QUESTION, "dev").result()
+            assert len(_index(alma).current(ops)) == before
+        assert [_answers(alma, reader) for reader in READERS] == [_answers(whole, reader) for reader in READERS]
+
+
+def test_all_that_was_read_in_order_stays_all_while_others_add_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alma.memory.index_cache.WHOLE_FROM", 1)
+    with _opened(tmp_path) as alma:
+        _fill(alma, 0, 40)
+    with _opened(tmp_path) as alma, _opened(tmp_path) as other:
+        few = readable(alma._room, agent="lead", user_id=None).rows[:1]
+        _index(alma).current(few)
+        index = _index(alma).current()
+        count = len(index)
+        other.add_domain_knowledge("late", "notes", "The mail is on disk 3")
+        _index(alma).current(few)
+        assert len(index) == count + 1

@@ -7,6 +7,7 @@ import pytest
 
 from alma import ALMA, ConfigurationError, ScopeViolationError, ValidationError
 from facade import OpenStore
+from learned import evidence
 
 USERS = ["ann", "bob", "cid"]
 REFUND, WAIT = "issue_refund(order_id)", "tell the customer to wait for an email from the warehouse"
@@ -108,6 +109,35 @@ def test_own_outcomes_are_counted_with_those_of_others(alma: ALMA) -> None:
     assert alone == {REFUND: 3, WAIT: 3}
     with_own = alma.strategies(agent="bot", task_type="refund", user_id="ann").rows
     assert {record.strategy: record.trials for record in with_own} == alone
+
+
+def test_what_users_tried_at_tasks_of_their_own_is_tried_there_without_a_user(open_store: OpenStore) -> None:
+    with open_store() as alma:
+        for user in USERS:
+            recorded(alma, user, secret=f"box {user}")
+        head = alma._room.project.head()
+        alma.learn("bot", "Refund parcel box cid of cid", True, REFUND, task_type="refund")
+        assert alma.verify().ok
+        before = everything(alma, None)
+    with open_store() as alma:
+        assert everything(alma, None) == before
+        alma.undo(to=head)
+        alma.learn("bot", "Refund parcel box cid of cid", True, REFUND, task_type="refund")
+        assert [row.task for row in evidence(alma) if row.owner == "bot" and row.observations] == ["Refund parcel box cid of cid"]
+        assert alma.verify().ok
+
+
+def test_a_failure_that_only_a_user_met_is_met_without_a_user_beside_another(alma: ALMA) -> None:
+    alma.learn("bot", "Deploy the shop of ann", True, "by script", user_id="ann")
+    alma.learn("bot", "Fix the mail", False, "by script", user_id="bob")
+    alma.learn("bot", "Fix the mail", False, "by hand")
+    assert {row.strategy for row in evidence(alma) if row.owner == "bot"} == {"by hand"}
+    alma.learn("bot", "Fix the mail", False, "by script")
+    assert {(row.strategy, row.task, row.observations) for row in evidence(alma) if row.owner == "bot"} == {
+        ("by hand", "Fix the mail", 1),
+        ("by script", "Fix the mail", 1),
+    }
+    assert alma.verify().ok
 
 
 @pytest.mark.parametrize("other_first", [True, False])

@@ -13,7 +13,7 @@ from pytest_mock import MockerFixture
 from alma import ALMA
 from alma.learning.ledger import MOST_BOOKS, MOST_CELLS, MOST_HELD
 from facade import ManualClock, OpenStore
-from learned import evidence
+from learned import counts, evidence
 
 pytestmark = pytest.mark.not_on("file", "postgres", reason="counts the pages that SQLite writes")
 
@@ -125,6 +125,43 @@ def test_more_tasks_than_are_held_come_twice_and_once_more_after_reopening(open_
     assert alma.verify().ok
     trials = {one.task: one.lifetime.trials for one in evidence(alma)}
     assert trials == {task: 3 if place < 60 else 2 for place, task in enumerate(tasks)}
+
+
+@pytest.mark.parametrize("is_settled", [False, True])
+def test_what_is_too_old_to_be_held_of_a_held_task_is_read_before_it_counts_again(
+    open_store: OpenStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, is_settled: bool
+) -> None:
+    monkeypatch.setattr("alma.learning.ledger.MOST_CELLS", 4)
+    with open_store() as alma:
+        with alma.episode("dev", "Deploy the shop", episode_id="old") as episode:
+            episode.end("success", strategy="by hand")
+        for number in range(4):
+            alma.learn("dev", "Deploy the shop", "failure", "by bot")
+            clock.advance(minutes=1)
+            alma.learn("dev", f"Feed cat {number // 2}", "success", f"way {number}")
+        alma.learn("dev", "Deploy the shop", "failure", "by bot")
+    with open_store() as alma:
+        if is_settled:
+            alma.settle("old", "failure")
+        else:
+            alma.learn("dev", "Deploy the shop", "success", "by hand")
+        assert counts(alma)["by hand"] == ((0, 1) if is_settled else (2, 2))
+        assert alma.verify().ok
+
+
+def test_the_rules_of_users_rest_on_what_is_too_old_to_be_held(
+    open_store: OpenStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alma.learning.ledger.MOST_CELLS", 4)
+    for number in range(24):
+        with open_store() as alma:
+            clock.advance(minutes=1)
+            task = ("Deploy the shop", "Deploy the shop again", "Feed the cat")[number % 3]
+            user = (None, "ann", "bob")[number % 4 % 3]
+            alma.learn("dev", task, number % 5 > 1, f"way {number % 2}", user_id=user)
+    with open_store() as alma:
+        assert sum(one.lifetime.trials for one in evidence(alma)) == 24
+        assert alma.verify().ok
 
 
 @pytest.mark.slow

@@ -219,6 +219,8 @@ class Book:
     steps: Side
     others: OtherUsers | None = None
     """Evidence of users whom the reader does not act for, as far as it may be told."""
+    is_cut: bool = False
+    """Whether there may be more evidence than the newest, on tasks of which it holds some, too."""
 
     def side(self, *, is_of_steps: bool) -> Side:
         """The attempts, or the steps of them."""
@@ -308,7 +310,8 @@ class Ledger:
         firsts, vectors = _first_outcomes(everything, learned), vectors_of(texts_of(stored.evidence for stored in everything))
         for agents in missing:
             others = OtherUsers(self.is_shared) if any(map(stands_for_users, agents)) else None
-            book = Book(Side(self.calibration, self.dimension), Side(self.calibration, self.dimension), others)
+            is_cut = any(len(found[agent]) >= MOST_CELLS for agent in agents)
+            book = Book(Side(self.calibration, self.dimension), Side(self.calibration, self.dimension), others, is_cut)
             self.books[agents] = book
             for entry in _in_order((stored for agent in agents for stored in found[agent]), firsts):
                 self._put(agents, entry, vectors)

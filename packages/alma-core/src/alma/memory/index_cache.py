@@ -84,6 +84,9 @@ class IndexCache:
         with self._lock:
             index = self._index
             if index is None or not self._holds(partitions):
+                head = self._project.head()  # of the moment that this thread reads in, where it is in the middle of one
+                if index is not None and index.upto > head:
+                    return self._past(head, partitions)
                 index, held = self._with(head, partitions)
                 self._index = index
                 self._held = held
@@ -105,19 +108,24 @@ class IndexCache:
         for changes in project.vectors_in(sorted(wanted - held)):
             read += len(changes.passages)
             if read > most and gains_anew:  # older passages among newer ones take longer than all in order, or from the snapshot
-                return self._anew(head, wanted, project)
+                loaded = self._loaded(head)
+                index, is_whole = (loaded, True) if loaded is not None else (self._of(head, wanted, project), is_whole)
+                break
             index.hold(changes)
         return index, None if is_whole else wanted
 
-    def _anew(self, head: int, wanted: frozenset[int], project: StoredVectors) -> tuple[ProjectIndex, frozenset[int] | None]:
-        """Returns an index that was read in order, from the snapshot if there is one, and the partitions that it holds."""
-        loaded = self._loaded(head)
-        if loaded is not None:
-            return loaded, None
+    def _past(self, head: int, partitions: Collection[int] | None) -> ProjectIndex:
+        """Returns an index as of a past moment, for the thread in it alone: in the common index these partitions would lack what came since."""
+        project = self._project
+        assert isinstance(project, StoredVectors)  # of others it holds all partitions
+        return self._of(head, project.partitions() if partitions is None else partitions, project)
+
+    def _of(self, head: int, partitions: Collection[int], project: StoredVectors) -> ProjectIndex:
+        """Returns an index of some partitions, read in order."""
         index = self._at(head)
-        for changes in project.vectors_in(sorted(wanted)):
+        for changes in project.vectors_in(sorted(partitions)):
             index.hold(changes)
-        return index, wanted
+        return index
 
     def _at(self, head: int) -> ProjectIndex:
         """Returns an index without any partition as of a journal record."""

@@ -108,15 +108,16 @@ class Learner:
         book = self._book(owner, place)
         side = book.side(is_of_steps=is_step)
         blank = blank_evidence(outcome, place, task)
-        others = side.of_task(class_in(blank.id))
+        others = [one for one in side.of_task(class_in(blank.id)) if one.stored is not None or one.evidence.observations]
         for other in others:  # the first one becomes evidence with the second
             other.is_due = True
             side.change(other, vectors)
         entry = side.entry(blank.id)
         if entry is None:
             entry = Entry(blank, None, (UNKNOWN_ROW, outcome.successes), is_due=bool(others) or outcome.user_id is not None)
-        elif not entry.evidence.observations:  # a rule of several users rests on it
+        elif not entry.evidence.observations:  # a rule of several users rests on it, or may
             entry.evidence = replace(entry.evidence, task=task)
+            entry.is_due = entry.is_due or bool(others)
         seen = Observation.of(outcome, told=self.at)
         entry.evidence = with_observation(until(entry.evidence, self.at), seen)
         if entry.first[1] is None and outcome.successes is not None and entry.evidence.lifetime.trials == 1:
@@ -232,6 +233,7 @@ class Learner:
         others = None if seen.user_id is None else self.ledger.books[self.readers(seen.agent)].others
         if others is None or not seen.names_strategy or not others.is_common(seen.strategy_hash):
             return None
+        self._read_tasks([(seen.agent, seen.task_class)])
         side = self.ledger.books[self.readers(seen.agent)].side(is_of_steps=seen.is_of_steps)
         cell = evidence_id(seen.agent, seen.task_class, seen.strategy_hash)
         entry = side.entry(cell)
@@ -262,15 +264,15 @@ class Learner:
         self.ledger.read(map(self.readers, [*of_users, *wanted]), self.learned, self.write.stored.vectors)
 
     def _read_tasks(self, places: Iterable[TaskPlace]) -> None:
-        """Has the evidence on tasks of which the ledger knows nothing, as far as there is any: it has the newest alone, without what is damaged."""
-        missing = {
-            class_id(owner, place)
-            for owner, place in places
-            if not self.ledger.books[self.readers(owner)].side(is_of_steps=place.startswith(STEP)).of_task(class_id(owner, place))
-        } - self._looked_up
+        """Has the evidence on tasks of which the ledger may lack some: it has the newest alone, without what is damaged."""
+        missing = {class_id(*place) for place in places if self._may_lack(*place)} - self._looked_up
         if missing:
             self._looked_up |= missing
             self.ledger.take_in(self.learned.of_tasks(missing), self.learned, self.write.stored.vectors)
+
+    def _may_lack(self, owner: str, place: str) -> bool:
+        book = self.ledger.books[self.readers(owner)]
+        return book.is_cut or not book.side(is_of_steps=place.startswith(STEP)).of_task(class_id(owner, place))
 
 
 def _task(passages: Sequence[Passage]) -> str:

@@ -140,7 +140,9 @@ class _Planner:
             return here.has_purged(key, is_here=name in ours) or file.has_purged(key, is_here=name in theirs)
 
         merge.dead_memories = {one for one in {*here.memories, *file.memories} if is_dead(one, one, here.memories, file.memories)}
-        keys = {*here.records, *file.records}
+        keys = {
+            one for one in (*here.records, *file.records) if one[0] != DEFINITIONS
+        }  # memories need these, and nothing purges them
         merge.dead_records = {one for one in keys if is_dead(f"record/{one[0]}/{one[1]}", one, here.records, file.records)}
 
     def _merge_memories(self) -> None:

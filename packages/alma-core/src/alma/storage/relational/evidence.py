@@ -30,7 +30,8 @@ RECOUNTED = ("confidence", "successes", "trials", "seen_at", "updated_at")
 """The columns of a rule's row that follow its evidence."""
 
 SUBJECT = ("id", "agent", "task_class", "strategy_hash", "strategy", "task")
-"""The columns of evidence that say what it is about. They stay, so that the indexes over them are not written again with each count."""
+"""The columns of evidence that say what it is about. They stay, so that the indexes over them are not written again with each count; only the
+words of a task may come later, where they were those of a single user."""
 
 _SAME = ("id", "task_class", "strategy_hash", "strategy", "unverified", "observed_at", "task")
 _RULES = ("heuristic", "heuristic_status", "anti_pattern", "anti_pattern_status")
@@ -98,7 +99,16 @@ def put(view: View, changed: Iterable[tuple[StoredEvidence | None, Evidence]]) -
     made = [_change(before, after) for before, after in changed]
     view.session.run_many("evidence_insert", [_encoded(view, row) for change, row in made if change.before is None])
     view.session.run_many("evidence_put", [_new(_encoded(view, row)) for change, row in made if change.before is not None])
+    for change, row in made:
+        if change.before is not None and "task" in change.before:
+            _tell_task(view, row)
     return [change for change, _ in made]
+
+
+def _tell_task(view: View, row: Row) -> None:
+    evidence = TABLES["evidence"]
+    for raw in view.all("evidence_by_id", id=hidden_id(view.seal, row["id"])):
+        evidence.update(view, raw, evidence.encoded(view, row["id"], row))
 
 
 def _change(before: StoredEvidence | None, after: Evidence) -> tuple[Change, Row]:
@@ -108,7 +118,7 @@ def _change(before: StoredEvidence | None, after: Evidence) -> tuple[Change, Row
         return Change("evidence", after.id, None, row), row
     was = evidence_row(before.evidence)
     changed = [name for name in row if row[name] != was[name]]
-    if not frozenset(SUBJECT).isdisjoint(changed):
+    if any(name in SUBJECT and was[name] != "" for name in changed):
         raise ValueError(f"evidence {after.id} is about something else than before")
     return Change("evidence", after.id, {name: was[name] for name in changed}, {name: row[name] for name in changed}), row
 
