@@ -104,6 +104,7 @@ NO_TIMES = [
     "What is our year-end goal?",
     "What should I cook today?",
     "Can you suggest films for this week?",
+    "What did you say we could do this weekend?",
     "Which gifts fit for Christmas?",
     "Is the shop open on Monday?",
     "What are the best places to ski in winter?",

@@ -102,9 +102,8 @@ def _relative(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
             back = (now.weekday() - _DAYS.index(match["day"])) % 7 or 7
             yield _days(now, -back - 1.0, -back + 1.0), match.start("day")
     if looks_back:
-        for name, start in _CURRENT.items():
-            if name in text:
-                yield _days(now, start, 0.0), text.index(name)
+        for match in re.finditer(rf"\b(?:{'|'.join(_CURRENT)})\b", text):
+            yield _days(now, _CURRENT[match[0]], 0.0), match.start()
 
 
 def _dated(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
