@@ -137,3 +137,12 @@ def test_json_is_plain_ascii_so_that_every_terminal_takes_it(project) -> None:
 
     assert told.isascii()
     assert json.loads(told)["recalled"][0]["memory"]["task_description"] == "Größe 日本"
+
+
+def test_a_list_is_read_and_its_ids_are_copied_in_a_terminal_of_80_columns(project) -> None:
+    learned = project(*LEARN, "--json").json
+    lines = project("list", columns=80).out.splitlines()
+
+    assert any("success: Test the login form" in line for line in lines)
+    assert any(f"id {learned['id']}" in line for line in lines)
+    assert max(map(len, lines)) <= 80

@@ -9,6 +9,8 @@ from alma_cli.options import TIME_FORMATS, ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, table
 from alma_cli.slices import told
 
+ID_WIDTH = len("id ") + 36
+
 
 def list_(
     kind: Annotated[str | None, typer.Option("--kind", "-k", help="Only memories of this kind.")] = None,
@@ -40,15 +42,14 @@ def list_(
         return
     rows = [
         (
-            memory.id,
-            f"{memory.created_at:%Y-%m-%d %H:%M}",
+            f"{told(memory)}\nid {memory.id}",
             memory.kind,
             getattr(memory, "user_id", None) or memory.agent,
-            told(memory),
+            f"{memory.created_at:%Y-%m-%d\n%H:%M}",
         )
         for memory in found
     ]
-    shown = table(("id", "made", "kind", "owner", "what"), rows)
-    shown.columns[0].no_wrap = True  # an id broken in two cannot be copied
-    shown.columns[2].no_wrap = True
+    shown = table(("what", "kind", "owner", "made"), rows)
+    shown.columns[0].min_width = ID_WIDTH  # an id broken in two cannot be copied
+    shown.columns[1].no_wrap = shown.columns[3].no_wrap = True
     console().print(shown)
