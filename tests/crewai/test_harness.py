@@ -132,6 +132,15 @@ def test_a_listener_leaves_the_run_to_the_harness_and_takes_the_next(alma: ALMA)
     assert not list(OPEN)
 
 
+def test_the_agent_that_has_the_name_of_the_harness_keeps_it_when_another_acts_first(alma: ALMA) -> None:
+    models = {role: ScriptedLLM(use("good_tool", text=role), role) for role in ("Two", "One")}
+    tasks = [task("{task}", agent(model, role, tools=[good_tool])) for role, model in models.items()]
+    create_harness("coding", "One", alma, run=crew(*tasks)).run(Context(task=TASK))
+
+    steps = {episode.agent: {step.action for step in episode.steps} for episode in alma.recent_episodes()}
+    assert steps == {role: {f'good_tool(text="{role}")'} for role in ("One", "Two")}
+
+
 def test_tasks_at_the_same_time_are_credited_each_to_its_agent(alma: ALMA) -> None:
     roles = ["One", "Two", "Three"]
     models = {role: ScriptedLLM(use("good_tool", text=role), use("good_tool", text=role * 2), role) for role in roles}

@@ -1,7 +1,7 @@
 """Runs a crew or an agent of CrewAI in a harness of `alma-harness`, which begins and ends the run."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,8 @@ def driven(agent: Crew | BaseAgent) -> Callable[..., Any]:
     """Returns the function that runs it once and returns its answer as text.
 
     A crew is given the prompt as the input `task`, and further inputs as those of the `Context`; a crew without `{task}` in a description
-    is a `ConfigurationError`. The agent that acts first has the name of the harness; further agents have their roles.
+    is a `ConfigurationError`. The agent whose role is the name of the harness, or else the one that acts first, has that
+    name; further agents have their roles.
     """
     return _crew(agent) if isinstance(agent, Crew) else _agent(agent)
 
@@ -39,7 +40,7 @@ def _crew(crew: Crew) -> Callable[..., Any]:
 
     def run_crew(prompt: str, run: Run) -> str:
         further = getattr(run.context.context, "inputs", {})
-        with turn, _followed(run):
+        with turn, _followed(run, {role_of(context_of(agent, None)) for agent in crew.agents}):
             return str(crew.kickoff({**further, PROMPT: prompt}))
 
     return run_crew
@@ -64,10 +65,10 @@ class Parts(Recorder):
 
     is_harnessed = True
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, roles: Collection[str] = ()) -> None:
         super().__init__(run.integration.alma, {})
         self.integration, self._run = run.integration, run
-        self._names: dict[str, str] = {}
+        self._names = {run.agent: run.agent} if run.agent in roles else {}
         self._lock = threading.Lock()
 
     def run(self, task: str, context: RunContext, giver: Attempt | None) -> Run:
@@ -75,15 +76,15 @@ class Parts(Recorder):
         return self._run
 
     def agent_of(self, run: Run, work: Work) -> str:
-        """Returns the name of the harness for the agent that acts first, and for others their roles."""
+        """Returns the name of the harness for the agent that has it, or else acts first, and for others their roles."""
         role = role_of(RunContext(context=work))
         with self._lock:
             return self._names.setdefault(role, role if self._names else run.agent)
 
 
 @contextmanager
-def _followed(run: Run) -> Iterator[Parts]:
-    recorder = Parts(run)
+def _followed(run: Run, roles: Collection[str] = ()) -> Iterator[Parts]:
+    recorder = Parts(run, roles)
     listener.listen(recorder)
     token = HARNESSED.set(recorder)
     try:
