@@ -19,10 +19,19 @@ def p001_first_layout(connection: Connection, schema: str) -> None:
 MIGRATIONS: Sequence[Migration] = (p001_first_layout,)
 
 
+TABLE_IN_SCHEMA = (
+    "SELECT 1 FROM pg_catalog.pg_class AS held JOIN pg_catalog.pg_namespace AS schema ON schema.oid = held.relnamespace "
+    "WHERE schema.nspname = %s AND held.relname = %s"
+)
+
+
 def applied_migrations(connection: Connection, schema: str) -> set[str]:
-    """The names of those that were run; empty for a schema without our tables."""
-    found = connection.execute("SELECT to_regclass(%s)", (f'"{schema}".migration',)).fetchone()
-    if found is None or found[0] is None:
+    """The names of those that were run; empty for a schema without our tables.
+
+    Catalogs are read as tables: `to_regclass` answers from a cache of the session, which in the middle of a transaction may not know of a schema
+    that another session made while this one waited for its lock.
+    """
+    if connection.execute(TABLE_IN_SCHEMA, (schema, "migration")).fetchone() is None:
         return set()
     query = sql.SQL("SELECT name FROM {}.migration").format(sql.Identifier(schema))
     return {str(name) for (name,) in connection.execute(query)}
