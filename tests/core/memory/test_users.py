@@ -1,9 +1,11 @@
 """What is recorded for a user: who reads it, what of it others learn from, and how it is forgotten."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from alma import ALMA, ConfigurationError, ScopeViolationError, ValidationError
 from facade import OpenStore
@@ -27,7 +29,12 @@ def everything(alma: ALMA, user: str | None, agent: str = "bot") -> str:
     table = alma.strategies("Refund the parcel", task_type="refund", include_steps=True, **asked)
     warned = alma.check(action=WAIT, task="Refund the parcel", task_type="refund", **asked)
     assessed = alma.assess(REFUND, "Refund the parcel", task_type="refund", **asked)
-    return "\n".join([found.to_prompt(4_000), *(one.model_dump_json() for one in (found, table, warned, assessed))])
+    return "\n".join([found.to_prompt(4_000), *(dumped(one) for one in (found, table, warned, assessed))])
+
+
+def dumped(value: BaseModel) -> str:
+    """Returns a value as JSON. The order of names in metadata says nothing: a store may change it."""
+    return json.dumps(value.model_dump(mode="json"), sort_keys=True)
 
 
 def test_what_is_recorded_for_a_user_is_read_only_with_that_user(alma: ALMA) -> None:
