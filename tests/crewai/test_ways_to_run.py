@@ -467,15 +467,22 @@ def test_a_replay_records_the_tasks_that_are_done_again(alma: ALMA, memory: ALMA
     assert memory.errors == []
 
 
+def checkpoint_after_the_first_task(memory: ALMAMemory, folder: Path) -> Path:
+    """Runs a crew until CrewAI has written one. On a busy machine its writer, a thread, now and then panics, as the crew changes meanwhile."""
+    for _ in range(5):
+        worker = agent(ScriptedLLM("deployed"))
+        crew(task(DEPLOY, worker), task("Write about penguins", worker), memory=memory, checkpoint=True).kickoff()
+        for path in (folder / ".checkpoints" / "main").glob("*p-none*"):
+            return path
+    raise AssertionError("CrewAI wrote no checkpoint after the first task in five runs")
+
+
 def test_a_crew_restored_from_a_checkpoint_goes_on_with_its_memory(alma: ALMA, memory: ALMAMemory, tmp_path: Path) -> None:
-    worker = agent(ScriptedLLM("deployed"))
-    crew(task(DEPLOY, worker), task("Write about penguins", worker), memory=memory, checkpoint=True).kickoff()
-    after_first = next(path for path in (tmp_path / ".checkpoints" / "main").iterdir() if path.stem.endswith("p-none"))
-    restored = Crew.from_checkpoint(CheckpointConfig(restore_from=str(after_first)))
+    restored = Crew.from_checkpoint(CheckpointConfig(restore_from=str(checkpoint_after_the_first_task(memory, tmp_path))))
     assert not isinstance(restored._memory, ALMAMemory)
     for each in [*restored.agents, *(one.agent for one in restored.tasks)]:
         each.llm = ScriptedLLM("written")
     assert restored.kickoff().raw == "written"
     assert restored._memory is memory
-    assert [record[1] for record in told(alma)] == [DEPLOY, "Write about penguins", "Write about penguins"]
+    assert [record[1] for record in told(alma)][-3:] == [DEPLOY, "Write about penguins", "Write about penguins"]
     assert memory.errors == []

@@ -1,4 +1,4 @@
-"""Neither a small agent nor a rare kind starves in a crowd of 100,000."""
+"""Neither a small agent nor a rare kind starves in a crowd of tens of thousands."""
 
 import random
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from facade import NewPlace
 
 pytestmark = pytest.mark.slow  # whichever test comes first makes the crowd
 
-CROWD = 100_000
+CROWD = 30_000
 WORDS = [f"{first}{second}" for first in ("auth", "cart", "mail", "disk", "user", "form") for second in range(40)]
 
 
@@ -24,7 +24,7 @@ class Crowded:
 
 @pytest.fixture(scope="module")
 def crowded(new_place: NewPlace) -> Iterator[Crowded]:
-    """100,000 outcomes and 20 heuristics of one agent, a single outcome of another, all about the same few things."""
+    """30,000 outcomes and 20 heuristics of one agent, a single outcome of another, all about the same few things."""
     chance = random.Random(7)
     with new_place().open(embedding_dim=48) as alma:
         alma.learn_many(
@@ -39,12 +39,12 @@ def crowded(new_place: NewPlace) -> Iterator[Crowded]:
         yield Crowded(alma, own, frozenset(rules))
 
 
-def test_one_own_memory_comes_back_from_among_100_000_of_others(crowded: Crowded) -> None:
+def test_one_own_memory_comes_back_from_among_a_crowd_of_others(crowded: Crowded) -> None:
     for question in ("Deploy auth7 user9", "Deploy the service", "user9"):
         assert crowded.alma.retrieve(question, "loner").ids == [crowded.own.id]
 
 
-def test_twenty_heuristics_come_back_from_among_100_000_outcomes(crowded: Crowded) -> None:
+def test_twenty_heuristics_come_back_from_among_a_crowd_of_outcomes(crowded: Crowded) -> None:
     for top_k in (5, 20):
         memories = crowded.alma.retrieve("Deploy auth3 auth5 auth9", "crowd", top_k=top_k)
         assert len(memories.heuristics) == top_k
@@ -52,10 +52,10 @@ def test_twenty_heuristics_come_back_from_among_100_000_outcomes(crowded: Crowde
         assert len(memories.outcomes) == top_k
 
 
-def test_the_best_of_100_000_comes_first(crowded: Crowded) -> None:
+def test_the_best_of_a_crowd_comes_first(crowded: Crowded) -> None:
     rare = crowded.alma.learn("crowd", "Deploy zebra17 behind the proxy", "success")
     assert crowded.alma.retrieve("zebra17", "crowd").outcomes[0].id == rare.id
 
 
-def test_a_stranger_gets_nothing_of_100_000(crowded: Crowded) -> None:
+def test_a_stranger_gets_nothing_of_a_crowd(crowded: Crowded) -> None:
     assert crowded.alma.retrieve("Deploy auth3 auth5", "stranger", top_k=100).total_items == 0
