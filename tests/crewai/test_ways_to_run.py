@@ -468,13 +468,16 @@ def test_a_replay_records_the_tasks_that_are_done_again(alma: ALMA, memory: ALMA
 
 
 def checkpoint_after_the_first_task(memory: ALMAMemory, folder: Path) -> Path:
-    """Runs a crew until CrewAI has written one. On a busy machine its writer, a thread, now and then panics, as the crew changes meanwhile."""
-    for _ in range(5):
+    """Runs a crew until CrewAI wrote both checkpoints. On a busy machine its writer, a thread, now and then panics, as the crew changes meanwhile."""
+    for number in range(5):
+        place = folder / f"checkpoints-{number}"
         worker = agent(ScriptedLLM("deployed"))
-        crew(task(DEPLOY, worker), task("Write about penguins", worker), memory=memory, checkpoint=True).kickoff()
-        for path in (folder / ".checkpoints" / "main").glob("*p-none*"):
-            return path
-    raise AssertionError("CrewAI wrote no checkpoint after the first task in five runs")
+        tasks = (task(DEPLOY, worker), task("Write about penguins", worker))
+        crew(*tasks, memory=memory, checkpoint=CheckpointConfig(location=str(place))).kickoff()
+        first, *others = sorted(place.rglob("*.json"), key=lambda path: "_p-none" not in path.stem) or [place]
+        if len(others) == len(tasks) - 1:
+            return first
+    raise AssertionError("CrewAI did not write its checkpoints in five runs")
 
 
 def test_a_crew_restored_from_a_checkpoint_goes_on_with_its_memory(alma: ALMA, memory: ALMAMemory, tmp_path: Path) -> None:
