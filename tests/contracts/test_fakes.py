@@ -42,7 +42,7 @@ def test_a_mock_embedder_fails_as_often_as_it_is_told() -> None:
     embedder = MockEmbedder()
     embedder.fail(times=2)
     for _ in range(2):
-        with pytest.raises(EmbeddingError, match="told to fail"):
+        with pytest.raises(EmbeddingError, match="as it was set to"):
             embedder.embed(["text"])
     assert embedder.embed(["text"]).shape == (1, 32)
     assert len(embedder.calls) == 3

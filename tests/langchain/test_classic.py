@@ -282,7 +282,7 @@ def test_a_run_that_no_callback_told_of_is_recorded_and_said_so_once(alma: ALMA,
             memory.save_context({"input": TASK, **shown}, {"output": "Done."})
     assert runs(alma) == [("dev", "unverified")] * 2
     assert [record.message for record in caplog.records] == [
-        "no callbacks told of this run's steps; add callbacks=[memory.callback_handler()] to the chain"
+        "no callback reported this run's steps; add callbacks=[memory.callback_handler()] to the chain"
     ]
 
 

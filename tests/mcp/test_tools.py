@@ -70,7 +70,7 @@ async def test_a_known_failure_is_warned_of(alma: ALMA) -> None:
     checked = answer(await call(alma, "alma_check", agent="helena", action="using sleep() for async waits"))
     assert not checked["clear"]
     assert [warning["id"] for warning in checked["warnings"]] == [memory["id"]]
-    assert "Explicit waits" in checked["warnings"][0]["told"]
+    assert "Explicit waits" in checked["warnings"][0]["summary"]
     assert answer(await call(alma, "alma_check", agent="helena", action="click the button"))["clear"]
 
 
@@ -125,7 +125,7 @@ async def test_a_retrieval_is_explained(alma: ALMA) -> None:
     arguments = {"query": "Test the login form", "memory_id": memory_id}
     explained = answer(await call(alma, "alma_explain", agent="helena", **arguments))
     assert explained["selected"]
-    assert explained["told"].startswith("Selected because: ")
+    assert explained["summary"].startswith("Selected because: ")
 
 
 async def test_an_explanation_shows_no_text_of_another_agent(alma: ALMA) -> None:
@@ -133,7 +133,7 @@ async def test_an_explanation_shows_no_text_of_another_agent(alma: ALMA) -> None
     arguments = {"query": "Test the login form", "memory_id": memory_id}
     explained = answer(await call(alma, "alma_explain", agent="victor", **arguments))
     assert explained["reason"] == "scope"
-    assert "Empty fields" not in explained["told"]
+    assert "Empty fields" not in explained["summary"]
 
 
 async def test_the_size_and_the_state_are_told(alma: ALMA) -> None:

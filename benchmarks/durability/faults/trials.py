@@ -235,9 +235,9 @@ def _calls(alma: ALMA) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "stats", lambda: alma.get_stats().model_dump(exclude={"database_bytes"})
     yield "list", lambda: [memory.model_dump_json() for memory in alma.list_memories(limit=1000)]
     yield "content_hash", alma.content_hash
-    yield "strategies", lambda: [row.told for row in alma.strategies(agent=HAND)]
+    yield "strategies", lambda: [row.summary for row in alma.strategies(agent=HAND)]
     yield "check", lambda: str(alma.check(HAND, "restart the router twice"))
-    yield "assess", lambda: alma.assess("boil seven lemons", "amber anchor", HAND, task_type="deploys").told
+    yield "assess", lambda: alma.assess("boil seven lemons", "amber anchor", HAND, task_type="deploys").summary
     yield "episodes", lambda: [episode.model_dump_json() for episode in alma.recent_episodes(100)]
     yield "kinds", lambda: sorted(alma.memory_types())
 

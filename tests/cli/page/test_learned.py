@@ -37,7 +37,7 @@ def record(rate: float, interval: Range, *, lift: float, others: float) -> Strat
         task=TASK,
         task_type=None,
         agent="victor",
-        told="",
+        summary="",
         last_used=START,
         trials=4,
         successes=4 * rate,

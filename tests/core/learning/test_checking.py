@@ -37,7 +37,7 @@ def test_what_was_stated_is_not_told_as_learned(alma: ALMA) -> None:
 
     (warning,) = alma.check("dev", "rolling update").warnings
 
-    assert "stated, not learned" in warning.told
+    assert "stated, not learned" in warning.summary
 
 
 def test_a_warning_cites_nothing_and_closes_no_fence(alma: ALMA) -> None:
@@ -55,7 +55,7 @@ def test_a_partial_success_is_told_with_its_true_counts(alma: ALMA) -> None:
 
     (warning,) = alma.check("dev", "rolling update").warnings
 
-    assert "it failed 2.5 of 3 times" in warning.told
+    assert "it failed 2.5 of 3 times" in warning.summary
     assert "failed 2 of 3 times" in alma.retrieve(TASK, "dev").to_prompt()
 
 
@@ -66,7 +66,7 @@ def test_a_pattern_stated_twice_warns_once_and_what_was_learned_is_told_first(al
 
     (warning,) = alma.check("dev", "rolling update").warnings
 
-    assert "it failed 2 of 2 times" in warning.told
+    assert "it failed 2 of 2 times" in warning.summary
 
 
 def test_no_warning_of_others_where_the_agent_knows_better(team: ALMA) -> None:
@@ -124,7 +124,7 @@ def test_a_call_is_warned_of_whatever_its_arguments(alma: ALMA, action: str) -> 
 
     (warning,) = alma.check("qa", action).warnings
 
-    assert "Use explicit waits with conditions" in warning.told
+    assert "Use explicit waits with conditions" in warning.summary
 
 
 @pytest.mark.parametrize(

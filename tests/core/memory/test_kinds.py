@@ -292,9 +292,9 @@ def test_an_unknown_kind_is_told_in_whole_sentences(alma: ALMA) -> None:
 
 def test_a_time_that_utc_cannot_tell_is_told(shop: ALMA) -> None:
     early = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))
-    with refused(shop, ValidationError, "meeting_note.date: .*cannot be told in UTC"):
+    with refused(shop, ValidationError, "meeting_note.date: .*cannot be expressed in UTC"):
         shop.add("meeting_note", agent="dev", **notes(date=early))
-    with refused(shop, ValidationError, "since: .*cannot be told in UTC"):
+    with refused(shop, ValidationError, "since: .*cannot be expressed in UTC"):
         shop.list_memories(since=early)
-    with pytest.raises(ValueError, match="cannot be told in UTC"):
+    with pytest.raises(ValueError, match="cannot be expressed in UTC"):
         Passage(text="Hello", time=early)

@@ -94,8 +94,8 @@ def test_an_error_that_several_users_met_is_told_without_what_differed(alma: ALM
         alma.learn("bot", f"Return {user}", False, WAIT, user_id=user, task_type="refund", error_message=error)
 
     (warning,) = alma.check("bot", WAIT, task_type="refund").warnings
-    assert "timeout after" in warning.told
-    assert "10.0.0." not in warning.told
+    assert "timeout after" in warning.summary
+    assert "10.0.0." not in warning.summary
 
 
 def test_a_strategy_of_a_single_user_is_told_to_no_other(alma: ALMA) -> None:

@@ -15,7 +15,7 @@ VECTOR = "/vector"
 
 
 def vector_policy(dimension: int) -> dict[str, Any]:
-    """What the service is told of the vectors."""
+    """What the service has to know of the vectors."""
     return {"vectorEmbeddings": [{"path": VECTOR, "dataType": "float32", "distanceFunction": "cosine", "dimensions": dimension}]}
 
 

@@ -15,7 +15,7 @@ RETRIES = 2
 def read_secret(vault_url: str, name: str, **options: Any) -> str:
     """Returns the newest version of a secret, read as whom `DefaultAzureCredential` finds: the environment, a managed identity, `az login`.
 
-    `options` go to the SDK's `SecretClient`. `ConfigurationError` if there is no such secret, it is empty, nobody is signed in, or the vault
+    `options` go to the SDK's `SecretClient`. `ConfigurationError` if there is no such secret, it is empty, no account is signed in, or the vault
     cannot be reached.
     """
     credential = DefaultAzureCredential(process_timeout=TIMEOUT_SECONDS)

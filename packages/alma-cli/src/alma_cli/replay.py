@@ -49,7 +49,7 @@ def is_unseen(run: Run) -> bool:
 
 
 def learn_run(alma: "ALMA", run: Run) -> None:
-    """Records the run as the agent would have. The task id tells it that a case was tried before, whatever the words."""
+    """Records the run as the agent would have. By the task id it recognises a case that was tried before, in any words."""
     alma.learn(
         agent=AGENT,
         task=run.task,

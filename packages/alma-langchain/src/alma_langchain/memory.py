@@ -155,7 +155,7 @@ class ALMAMemory(Recording, BaseMemory):
             return None
         if shown.run.run_id is None:  # no handler set one
             self.recorder.warn_once(
-                "no callbacks told of this run's steps; add callbacks=[memory.callback_handler()] to the chain"
+                "no callback reported this run's steps; add callbacks=[memory.callback_handler()] to the chain"
             )
         elif shown.run.saw_notes is False:
             self.recorder.warn_once(f"the notes did not reach the model; name them in the prompt, as {{{self.memory_key}}}")

@@ -30,7 +30,7 @@ class Warned(_Answer):
     """A known reason against an action."""
 
     id: str
-    told: str
+    summary: str
 
 
 class Checked(_Answer):
@@ -48,7 +48,7 @@ class Tried(_Answer):
     expected: float
     lower: float
     upper: float
-    told: str
+    summary: str
 
 
 class Strategies(_Answer):
@@ -65,7 +65,7 @@ class Assessed(_Answer):
     expected: float
     lower: float
     upper: float
-    told: str
+    summary: str
 
 
 class Stored(_Answer):
@@ -135,7 +135,7 @@ class Explained(_Answer):
 
     selected: bool
     reason: str
-    told: str
+    summary: str
 
 
 class Change(_Answer):

@@ -53,7 +53,7 @@ class Opening:
     def _run(self, future: "Future[ALMA]") -> None:
         try:
             opened = self._open()
-        except BaseException as error:  # noqa: BLE001 - told to whoever waits
+        except BaseException as error:  # noqa: BLE001 - passed on to the waiting calls
             self._failure = str(error) or type(error).__name__
             future.set_exception(error)
         else:

@@ -173,7 +173,7 @@ class SelfModel:
         return Graph(nodes=nodes, links=links)
 
     def update(self, update: Update) -> Graph:
-        """Merges an update into the graph, whoever else writes at the same time, and returns it."""
+        """Merges an update into the graph, also while others write, and returns it."""
         for _ in range(MOST_TRIES):
             graph, version = self._stored()
             result = merged(graph, update, by=self._agent, at=self._clock().isoformat(timespec="seconds"))

@@ -42,7 +42,7 @@ def create_server(
     """Returns an MCP server over a memory, with the tools of a profile or of a list of names.
 
     `access` binds every client to an agent or a user; by default they name these themselves. Over HTTP, the token of a client binds it
-    instead. The memory is opened by the first call, if it is not open yet, and closed by whoever made it.
+    instead. The memory is opened by the first call, if it is not open yet, and closed by its owner.
     """
     opening = alma if isinstance(alma, Opening) else _opened(alma)
     calls = Calls(opening, functools.partial(_access, access or Access()))

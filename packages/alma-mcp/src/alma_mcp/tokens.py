@@ -35,7 +35,7 @@ class Token:
 
 
 def token_of(secret: str, access: Access, *, name: str = "environment") -> Token:
-    """Returns the token of a secret that somebody chose. `ConfigurationError` if it is too short to be one."""
+    """Returns the token of a chosen secret. `ConfigurationError` if it is too short to be one."""
     if len(secret) < SHORTEST:
         raise ConfigurationError(f"a token needs at least {SHORTEST} characters; `openssl rand -hex 32` makes a good one")
     return Token(name, _digest(secret), access)

@@ -21,7 +21,7 @@ MODEL = "all-MiniLM-L6-v2"
 PRECISION = "int8"
 DIMENSION = 384
 TOKEN_LIMIT = 256
-"""Longer texts are cut after so many tokens, the two marks at the ends included."""
+"""Limit on the tokens of a text, the two marks at its ends included; longer texts are cut."""
 
 MODEL_PATH = Path(__file__).with_name("minilm.onnx")
 """Inputs `input_ids` and `attention_mask`, int64, (batch, tokens); output `embedding`, float32, (batch, DIMENSION), rows of length 1."""

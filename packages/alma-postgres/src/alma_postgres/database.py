@@ -98,7 +98,7 @@ class PostgresDatabase:
     def transaction(self, project: str | None = None) -> Iterator[PostgresSession]:
         """A write under the lock of a project; without one, of the whole store. The lock ends with the transaction.
 
-        When the connection breaks while it commits, nobody knows whether the write landed: the error says so.
+        When the connection breaks while it commits, it is unknown whether the write landed: the error says so.
         """
         me, shared = threading.get_ident(), self._shared
         if me in shared.writing:

@@ -77,7 +77,7 @@ class Holders:
             try:
                 self._say(made)
             except AlmaError as error:
-                _LOG.warning("the server could not be told that this process still holds its episodes: %s", error)
+                _LOG.warning("this process could not renew its hold on its episodes: %s", error)
 
     def _say(self, made: str) -> None:
         said = f"INSERT INTO {self._table} AS held (id, seen_at) VALUES (%(id)s, {_NOW})"

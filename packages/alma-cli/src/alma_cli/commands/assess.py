@@ -43,7 +43,7 @@ def assess(
 
 def _tell(found: "Assessment") -> None:
     out = console()
-    out.print(printable(f"{found.told[:1].upper()}{found.told[1:]}"), soft_wrap=True)
+    out.print(printable(f"{found.summary[:1].upper()}{found.summary[1:]}"), soft_wrap=True)
     if found.is_known:
         share = found.successes / found.trials
         out.print(f"0 {picture(share, found.interval, marks(), width=41)} 1", soft_wrap=True)

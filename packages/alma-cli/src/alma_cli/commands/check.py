@@ -40,6 +40,6 @@ def check(
     elif found.is_clear:
         console().print("Nothing known speaks against it")
     else:
-        console().print(printable("\n".join(f"Warning: {warning.told}" for warning in found.warnings)), soft_wrap=True)
+        console().print(printable("\n".join(f"Warning: {warning.summary}" for warning in found.warnings)), soft_wrap=True)
     if not found.is_clear:
         raise typer.Exit(Exit.WARNED)

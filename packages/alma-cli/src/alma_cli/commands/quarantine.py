@@ -17,7 +17,7 @@ def quarantine(
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List the memories in quarantine, or let some of them out: suspicious texts that nobody vouched for, shown to no agent until then.
+    """List the memories in quarantine, or let some of them out: suspicious texts without a trusted source, shown to no agent until then.
 
     \b
     Examples:

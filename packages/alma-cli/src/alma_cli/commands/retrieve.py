@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def retrieve(
     task: Annotated[str, typer.Argument(help="What is about to be done.")],
     agent: AgentOption,
-    top_k: Annotated[int, typer.Option("--top-k", "-k", help="At most so many of each kind.")] = 5,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Limit for each kind.")] = 5,
     user_id: UserOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Tell the numbers behind each memory.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the text for a prompt instead of a table.")] = False,

@@ -137,7 +137,7 @@ class Toolkit:
         """Saves a preference of this user."""
         project, _, user = self._where()
         if user is None:
-            return "Refused: this run has no user, so there is nobody whose preference it could be."
+            return "Refused: this run has no user, and a preference needs one."
         project.add_user_preference(user, topic, preference, source=NOTED_BY_AGENT)
         return "Saved."
 

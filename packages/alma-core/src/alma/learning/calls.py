@@ -46,7 +46,7 @@ _WITHDRAWN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _BEFORE = 60
-"""Words that withdraw a call stand in so many characters before it."""
+"""Within this number of characters before a call stand the words that withdraw it."""
 
 _EXECUTING = frozenset(
     ("call", "check_call", "check_output", "exec", "execsync", "execute", "popen", "query", "raw", "run", "spawn", "system")

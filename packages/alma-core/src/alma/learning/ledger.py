@@ -218,7 +218,7 @@ class Book:
     attempts: Side
     steps: Side
     others: OtherUsers | None = None
-    """Evidence of users whom the reader does not act for, as far as it may be told."""
+    """Evidence of users whom the reader does not act for, as far as the reader may see it."""
     is_cut: bool = False
     """Whether there may be more evidence than the newest, on tasks of which it holds some, too."""
 
@@ -233,7 +233,7 @@ class Book:
             self._put_told(self.others.note_own(entry.evidence.strategy_hash))
 
     def put_other(self, entry: Entry, vectors: StoredVectors) -> None:
-        """Takes in a cell of another user. It counts from when it may be told."""
+        """Takes in a cell of another user. It counts from when the reader may see it."""
         seen = entry.evidence
         if self.others is not None and seen.names_strategy:
             of_task, of_strategy = (vectors.get(matched_text(text)) for text in (seen.task or "", seen.strategy))

@@ -57,7 +57,7 @@ class OtherUsers:
     _reasons: dict[tuple[str, str], _Brought] = field(default_factory=dict)
 
     def add(self, cell: Held) -> list[Held]:
-        """Takes in a cell. Returns the cells that can be told from now on, as they can be told."""
+        """Takes in a cell. Returns the cells that the reader may see from now on, as it may see them."""
         evidence = cell.evidence
         user, strategy = user_in(evidence.owner) or "", evidence.strategy_hash
         was_told = self.is_told(strategy)
@@ -74,7 +74,7 @@ class OtherUsers:
         return self._let_go(strategy)
 
     def note_own(self, strategy: str) -> list[Held]:
-        """Notes that the reader may read a strategy of itself. Returns the cells of others that can be told from now on."""
+        """Notes that the reader may read a strategy of itself. Returns the cells of others that it may see from now on."""
         if strategy in self.own_strategies:
             return []
         was_told = self.is_told(strategy)
@@ -82,7 +82,7 @@ class OtherUsers:
         return [] if was_told else self._let_go(strategy)
 
     def is_told(self, strategy: str) -> bool:
-        """Returns True if the words of a strategy may be told to the reader."""
+        """Returns True if the reader may see the words of a strategy."""
         return strategy in self.own_strategies or self.is_common(strategy)
 
     def is_common(self, strategy: str) -> bool:

@@ -31,7 +31,7 @@ _APART = frozenset(map(stem, ("each", "individual", "own", "per", "separate", "s
 
 LACKING, STANDING_IN, MORE, PLACE = -0.05, 0.26, 0.03, 0.18
 """What a telling word that the other text lacks adds to the cosine, one for which a synonym stands, a telling word that it has beside, and a place
-in which the texts differ: whoever says a thing in quite other words and stays so near means the same."""
+in which the texts differ: a text in quite other words that is still so near means the same."""
 SHORTENED, FIRST = 0.16, 0.09
 """And if it has no other telling words; if the first word, mostly a verb, is among those that it lacks."""
 WEIGHTS = (LACKING, STANDING_IN, MORE, PLACE, SHORTENED, FIRST)

@@ -57,7 +57,7 @@ def counted(vote: Floats, stratum: Indices, strategy: Indices, *, strata: int, s
 def first_votes(vote: Floats, task: Indices, strategy: Indices) -> Floats:
     """The votes in the order in which they were cast, NaN for all but the first of each task and strategy.
 
-    For strategies that are told in several wordings and counted as one.
+    For strategies that are named in several wordings and counted as one.
     """
     cast = np.flatnonzero(~np.isnan(vote))
     pairs = task[cast] * (int(strategy.max(initial=0)) + 1) + strategy[cast]

@@ -73,7 +73,7 @@ class RecordMaker:
             sure=level.sure if level and level.standing is not Standing.CANDIDATE else None,
             last_used=from_micros(max((seen.observed_at for seen in entries), default=nearest.observed_at if nearest else 0)),
             verdict=verdict,
-            told=_told(text, verdict, counts, advice, row, tasks),
+            summary=_summary(text, verdict, counts, advice, row, tasks),
             heuristic_id=next((seen.heuristic for seen in entries if seen.heuristic), None),
             anti_pattern_id=next((seen.anti_pattern for seen in entries if seen.anti_pattern), None),
             why_bad=why_bad(_with_reasons(entries)) if fails and entries else None,
@@ -110,7 +110,7 @@ def _with_reasons(entries: list[Evidence]) -> Evidence:
     return replace(entries[0], reasons=merged_reasons(seen.reasons for seen in entries))
 
 
-def _told(text: str, verdict: Judgement, counts: Tally, advice: Advice, row: int, tasks: int) -> str:
+def _summary(text: str, verdict: Judgement, counts: Tally, advice: Advice, row: int, tasks: int) -> str:
     name = defused(shortened(one_line(text), _NAME_CHARS))
     if not counts.trials:
         return f"{name}: {verdict}"

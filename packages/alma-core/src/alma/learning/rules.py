@@ -31,7 +31,7 @@ class Setting:
 
     @property
     def condition(self) -> str:
-        """The class in words. The words of the task are held back where only single users told them."""
+        """The class in words. The words of the task are held back where they come from single users."""
         if not self.task:
             return self.task_type or OF_USERS
         return f"{self.task_type}: {self.task}" if self.task_type else self.task

@@ -9,7 +9,7 @@ CANDIDATE_CONFIDENCE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """So many successes make a heuristic, so many failures an anti-pattern, of one agent at least."""
+    """Numbers of successes that make a heuristic, and of failures that make an anti-pattern, of one agent at least."""
 
     successes: int = 3
     failures: int = 2

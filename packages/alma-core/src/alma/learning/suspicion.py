@@ -1,6 +1,6 @@
-"""Text that reads as if it told a model what to do: gives orders, has code fetched and run, steps around a check, or writes to a memory.
+"""Text that reads like an instruction to a model: gives orders, has code fetched and run, steps around a check, or writes to a memory.
 
-It is kept as data all the same; whoever shows it can say so.
+It is kept as data all the same; a caller that shows it can say so.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The plainest order of an injection, to set aside what was told before, in other languages than English.
+"""The plainest order of an injection, to set aside former instructions, in other languages than English.
 
 Each sign has words one of which stands in any text that bears it, and is written as those of `suspicion` are.
 """

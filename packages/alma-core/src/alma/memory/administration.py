@@ -132,7 +132,7 @@ class Admin:
 
         With `dry_run` it only says what there is. All is stored anew without them, with the same ids, counts and rules, and embedded anew. The former
         records of the journal are erased, for a secret may be in any: history begins anew, and there is no undo of it. `compact` then removes the
-        last bytes from the files. `ConflictError` if somebody writes meanwhile: nothing was changed then.
+        last bytes from the files. `ConflictError` if another process writes meanwhile: nothing was changed then.
         """
         return redacting_existing.redact_existing(self._room, dry_run=dry_run)
 
@@ -190,7 +190,7 @@ class Admin:
         )
 
     def quarantined(self, limit: int = 100) -> list[AnyMemory]:
-        """The memories in quarantine, those that came last first: suspicious texts in facts, and in outcomes that nobody else judged.
+        """The memories in quarantine, those that came last first: suspicious texts in facts, and in outcomes that only their agent judged.
 
         They are kept, in no slice, until they are released. `metadata["flagged"]` says what is suspicious.
         """

@@ -51,7 +51,7 @@ def optional_text(value: object, name: str, *, limit: int = LONGEST_TEXT) -> str
 def checked_name(value: object, name: str) -> str:
     """Returns the name of an agent, user or project: one line, at most 200 characters. `ScopeViolationError` if there is none."""
     if value is None or (isinstance(value, str) and not value.strip()):
-        raise ScopeViolationError(f"{name} is missing; there is no default, since memories belong to somebody")
+        raise ScopeViolationError(f"{name} is missing; there is no default, since each memory has an owner")
     return checked_label(value, name)
 
 

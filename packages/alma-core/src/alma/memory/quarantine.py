@@ -1,4 +1,4 @@
-"""Quarantine: suspicious texts that nobody vouches for are kept and listed, but in no slice, until a person or evidence lets them out.
+"""Quarantine: suspicious texts without a trusted source are kept and listed, but in no slice, until a person or evidence lets them out.
 
 A memory in quarantine is archived, and a small record under its id says why; so it leaves every search, and an undo or a purge takes both.
 """

@@ -47,7 +47,7 @@ class ReadableScope:
 
     @classmethod
     def of(cls, partitions: Iterable[Partition], known: Mapping[int, Partition], told_of: Iterable[str] = ()) -> "ReadableScope":
-        """Builds the scope of these partitions. `told_of` are agents of whose other users the reader is told counts."""
+        """Builds the scope of these partitions. `told_of` are agents of whose other users the reader sees counts."""
         by_row = {partition.row: partition for partition in partitions}
         kinds = {row: partition.kind for row, partition in by_row.items()}
         numbers = {kind: number for number, kind in enumerate(sorted(set(kinds.values())))}

@@ -68,7 +68,7 @@ def counted_owners(room: Room, owner: str, *, has_users: bool) -> Owners:
 def _told_of(
     room: Room, known: Mapping[int, Partition], agent: str, user_id: str | None, *, include_shared: bool
 ) -> frozenset[str]:
-    """Returns the agents of whose other users a reader is told counts: those that it may read, unless users are isolated."""
+    """Returns the agents of whose other users a reader sees counts: those that it may read, unless users are isolated."""
     if room.store.users is not UserWall.SEPARATE:
         return frozenset()
     of_others = {one.agent for one in known.values() if one.agent is not None and one.user_id not in (None, user_id)}

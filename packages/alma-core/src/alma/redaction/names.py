@@ -90,7 +90,7 @@ def _beside(text: str, name: re.Match[str], kind: str) -> Iterator[Span]:
 
 
 def _is_verb(text: str, name: re.Match[str]) -> bool:
-    """Returns True if a name can be what somebody does: pass "utf-8" to it."""
+    """Returns True if a name can be an action: pass "utf-8" to it."""
     return name[0].lower() == "pass" and not text[max(name.start() - 1, 0) : name.start()].strip()
 
 

@@ -1,7 +1,7 @@
 """The time that a question names: "ten days ago", "last weekend", "in May 2023", "since 8 May". Pure: the present is passed in.
 
-An interval is as wide as people are vague, and reaches beyond the day that is named, since much is told some days after it happened. Where a question
-names several times, or none, nothing is concluded.
+An interval is as wide as people are vague, and reaches beyond the day that is named, since much is reported some days after it happened. Where a
+question names several times, or none, nothing is concluded.
 """
 
 import re
@@ -60,7 +60,7 @@ _NAMED = {
 _CURRENT = {"this morning": -1.0, "this week": -7.0, "this month": -31.0, "this year": -365.0}
 """Read as a time only where a question looks back, as days of the week and feasts are."""
 _TOLD_BEFORE, _TOLD_AFTER = 1, 6
-"""Days around a date on which what happened then is told."""
+"""Days around a date on which what happened then is reported."""
 _MONTH_TOLD_AFTER = 5
 _QUARTER = timedelta(days=91)
 
@@ -167,7 +167,7 @@ def _looks_back(text: str) -> bool:
 
 
 def _months_from(first: datetime, count: int) -> Interval:
-    """These months, and the days after them on which what happened then is told."""
+    """These months, and the days after them on which what happened then is reported."""
     number = first.month - 1 + count
     after = first.replace(year=first.year + number // 12, month=number % 12 + 1)
     return Interval(first, after + timedelta(days=_MONTH_TOLD_AFTER))

@@ -54,7 +54,7 @@ class MockEmbedder:
     def fail(self, error: Exception | None = None, *, times: int | None = None) -> None:
         """Makes the next calls raise `error` (an `EmbeddingError` by default): `times` of them, or all until `recover`."""
         with self._lock:
-            self._failure = EmbeddingError("the embedder was told to fail") if error is None else error
+            self._failure = EmbeddingError("the embedder fails, as it was set to") if error is None else error
             self._failures = -1 if times is None else times
 
     def recover(self) -> None:

@@ -129,7 +129,7 @@ class Explanation(_Value):
             )
         if self.evidence:
             lines.append(f"evidence: {self.evidence} (at least {self.evidence.least:.2f})")
-        lines.append(f"readable because: {self.access.told}")
+        lines.append(f"readable because: {self.access.described}")
         if self.provenance and (source := str(self.provenance)):
             lines.append(f"where from: {source}")
         if self.copies > 1:

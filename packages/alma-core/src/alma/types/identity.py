@@ -24,7 +24,7 @@ def as_utc(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError(f"{moment} cannot be told in UTC") from error
+        raise ValueError(f"{moment} cannot be expressed in UTC") from error
 
 
 def to_micros(moment: datetime) -> int:

@@ -256,7 +256,7 @@ _ROLES = ROLES_OF_OTHERS | {"user", "human"}
 
 
 class Turn(NamedTuple):
-    """What one speaker said in a conversation. `is_own` tells people's words from those of an assistant or a tool, which weigh less."""
+    """What one speaker said in a conversation. `is_own` is True for people's words; those of an assistant or a tool weigh less."""
 
     speaker: str
     text: str

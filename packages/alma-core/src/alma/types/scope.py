@@ -80,13 +80,13 @@ class Access(StrEnum):
         return self in _OPEN
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """The rule in words."""
-        return _TOLD[self]
+        return _DESCRIBED[self]
 
 
 _OPEN = frozenset({Access.OWN, Access.SHARED, Access.SHARED_WITH_ALL, Access.INHERITED, Access.OWN_PREFERENCE})
-_TOLD = {
+_DESCRIBED = {
     Access.OWN: "it is the reader's own",
     Access.SHARED: "its owner's share_with names the reader",
     Access.SHARED_WITH_ALL: "its owner's share_with is open to all",

@@ -78,7 +78,7 @@ class StrategyRecord(_Advice):
     propensity: Share | None = None
     last_used: UtcDatetime
     verdict: Judgement
-    told: str
+    summary: str
     heuristic_id: str | None = None
     anti_pattern_id: str | None = None
     why_bad: str | None = None
@@ -100,7 +100,7 @@ class StrategyTable(_Advice):
         return len(self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(row.told for row in self.rows) or "nothing was tried yet"
+        return "\n".join(row.summary for row in self.rows) or "nothing was tried yet"
 
 
 class ActionWarning(_Advice):
@@ -108,7 +108,7 @@ class ActionWarning(_Advice):
 
     anti_pattern: AntiPattern
     similarity: float
-    told: str
+    summary: str
     shared_from: str | None = None
 
 
@@ -125,7 +125,7 @@ class ActionCheck(_Advice):
         return not self.warnings
 
     def __str__(self) -> str:
-        return "\n".join(warning.told for warning in self.warnings) or "nothing known speaks against it"
+        return "\n".join(warning.summary for warning in self.warnings) or "nothing known speaks against it"
 
 
 class Assessment(_Advice):
@@ -145,7 +145,7 @@ class Assessment(_Advice):
     successes: float
     verdict: Judgement
     recommendation: str
-    told: str
+    summary: str
     records: tuple[StrategyRecord, ...] = ()
 
     @property
@@ -154,4 +154,4 @@ class Assessment(_Advice):
         return self.verdict is not Judgement.UNKNOWN
 
     def __str__(self) -> str:
-        return self.told
+        return self.summary

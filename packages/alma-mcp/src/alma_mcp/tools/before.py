@@ -56,7 +56,7 @@ def check(
     """Use before a risky step: says whether the action is known to fail, and what to do instead."""
     who = calls.access
     checked = calls.alma.check(agent=who.as_agent(agent), action=action, task=task, user_id=who.as_user(user_id))
-    warnings = [Warned(id=each.anti_pattern.id, told=each.told) for each in checked.warnings]
+    warnings = [Warned(id=each.anti_pattern.id, summary=each.summary) for each in checked.warnings]
     return Checked(clear=checked.is_clear, warnings=warnings)
 
 
@@ -81,7 +81,7 @@ def strategies(
                 expected=round(row.expected, 3),
                 lower=round(row.interval.lower, 3),
                 upper=round(row.interval.upper, 3),
-                told=row.told,
+                summary=row.summary,
             )
             for row in table
         ]
@@ -107,7 +107,7 @@ def assess(
         expected=round(found.confidence_score, 3),
         lower=round(found.interval.lower, 3),
         upper=round(found.interval.upper, 3),
-        told=found.told,
+        summary=found.summary,
     )
 
 
@@ -117,7 +117,7 @@ def explain(
     """Use when a retrieval surprises: why a memory is returned for a task, or the first filter that excludes it."""
     who = calls.access
     found = calls.alma.explain_retrieval(query, memory_id, agent=who.as_agent(agent), user_id=who.as_user(user_id), top_k=top_k)
-    return Explained(selected=found.selected, reason=found.reason, told=str(found))
+    return Explained(selected=found.selected, reason=found.reason, summary=str(found))
 
 
 def notes_of(found: MemorySlice, max_tokens: int) -> Notes:

@@ -149,7 +149,7 @@ def _archive(room: Room, ids: Sequence[str], actor: str) -> int:
         doubtful = write.stored.record(QUARANTINE, ids)
         for memory_id in ids:
             version, body = doubtful[memory_id]
-            if version:  # forgotten, it is in quarantine no more: nobody lets it out
+            if version:  # forgotten, it is in quarantine no more, and cannot be released
                 write.drop_record(QUARANTINE, memory_id, body, version=version)
             write.change_memory(memory_id, archived_at=at)
         return write.seq

@@ -229,7 +229,7 @@ class Learner:
         return found
 
     def _of_all_users(self, seen: Evidence) -> Entry | None:
-        """The cell on which a rule of all users rests, empty where nobody tried it without a user; `None` where single users' words were all."""
+        """The cell on which a rule of all users rests, empty where it was never tried without a user; `None` where single users' words were all."""
         others = None if seen.user_id is None else self.ledger.books[self.readers(seen.agent)].others
         if others is None or not seen.names_strategy or not others.is_common(seen.strategy_hash):
             return None
@@ -276,5 +276,5 @@ class Learner:
 
 
 def _task(passages: Sequence[Passage]) -> str:
-    """The passage that tells the task: the first one by its position, however they were given."""
+    """The passage that states the task: the first one by its position, however they were given."""
     return min(passages, key=lambda passage: passage.position).text

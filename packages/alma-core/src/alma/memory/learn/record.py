@@ -266,7 +266,7 @@ def anti_pattern(
 
 
 def heuristic(room: Room, *, agent: str, condition: str, strategy: str, metadata: Any, user_id: str | None = None) -> Heuristic:
-    """A strategy that somebody states, stored without a record."""
+    """A strategy that a caller states, stored without a record."""
     memory = Heuristic(
         **_base(room, args.checked_name(agent, "agent"), args.optional_name(user_id, "user_id"), metadata, "user_stated"),
         condition=args.checked_text(condition, "condition"),
@@ -400,6 +400,6 @@ def checked_passages(passages: object) -> tuple[Passage, ...]:
 
 
 def common_actor(agents: Iterable[str]) -> str:
-    """Who a write of these agents is by: the one that all are, else nobody."""
+    """The agent that a write is by: the one of all its items, or none."""
     distinct = set(agents)
     return distinct.pop() if len(distinct) == 1 else ""

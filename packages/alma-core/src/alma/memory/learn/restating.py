@@ -52,6 +52,6 @@ def _first(write: Write, evidence_id: str) -> Outcome | None:
 
 
 def _kind(write: Write, evidence_id: str) -> str | None:
-    """The type of the task of evidence, as the caller named it who told of it first."""
+    """The type of the task of evidence, as the first caller named it."""
     first = _first(write, evidence_id)
     return None if first is None else first.task_type

@@ -1,4 +1,4 @@
-"""Answering one question: scope, search, rank. What `retrieve` gives and what `explain_retrieval` tells both come from here."""
+"""Answering one question: scope, search, rank. `retrieve` and `explain_retrieval` both rest on it."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

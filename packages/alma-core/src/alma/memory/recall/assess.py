@@ -78,7 +78,7 @@ def assess(
         successes=known.counts.successes,
         verdict=known.judgement,
         recommendation=advice,
-        told=_told(known, advice),
+        summary=_summary(known, advice),
         records=known.records,
     )
 
@@ -136,7 +136,7 @@ def _advice(known: _Known) -> str:
     return _ADVICE[known.judgement]
 
 
-def _told(known: _Known, advice: str) -> str:
+def _summary(known: _Known, advice: str) -> str:
     if known.judgement is Judgement.UNKNOWN:
         return advice
     counts = Tally(round(known.counts.successes, 1), round(known.counts.trials, 1))

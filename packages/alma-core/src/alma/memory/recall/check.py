@@ -128,7 +128,7 @@ def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | 
     origin = f" (learned by {_short(shared)})" if shared else ""
     record = f"it failed {learned.failures:g} of {learned.trials:g} times" if learned else "stated, not learned"
     told = f"{_short(pattern.pattern)}: {_short(pattern.why_bad)}; {record}{origin}.{instead}"
-    return ActionWarning(anti_pattern=pattern, similarity=cosine, told=defused(told), shared_from=shared)
+    return ActionWarning(anti_pattern=pattern, similarity=cosine, summary=defused(told), shared_from=shared)
 
 
 def _short(text: str) -> str:

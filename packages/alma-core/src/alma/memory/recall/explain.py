@@ -113,7 +113,7 @@ def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | Non
 
 
 def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, object]:
-    """Who asks where nobody is named: the memory's own owner; for a preference, whoever wrote it down, for its user."""
+    """The reader if none is named: the memory's own owner; for a preference, the agent that stored it, for its user."""
     if place is None:
         return _NOBODY, user_id
     partition = place.partition
@@ -141,7 +141,7 @@ class _Teller:
         told = f"Selected because: {_factors(explanation)}; score {explanation.score:.3f}, rank {explanation.rank}"
         details = [f"words matched: {', '.join(explanation.words)}"] if explanation.words else []
         details += [f"its evidence is near: {explanation.evidence}"] if explanation.evidence else []
-        text = "; ".join([told, *details, explanation.access.told])
+        text = "; ".join([told, *details, explanation.access.described])
         return self._made(Reason.SELECTED, text, access=explanation.access, explanation=explanation)
 
     def left_out(self, reason: Reason, why: str, **more: Any) -> RetrievalExplanation:
@@ -188,7 +188,7 @@ def _closed(access: Access, owner: str, reader: str) -> str:
         return (
             f"{owner!r}, who owns it, has a share_with that leaves {reader!r} out; only naming {reader!r} there would let it in"
         )
-    return access.told
+    return access.described
 
 
 def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller) -> RetrievalExplanation:

@@ -13,7 +13,7 @@ from alma.types.memories import AnyMemory, Outcome
 from alma.types.sentences import ATTEMPT
 
 MOST_TOLD = 3
-"""At most this many failures, and this many repairs, are told of an attempt."""
+"""Limit on the failures, and on the repairs, that are listed of an attempt."""
 
 TOLD_CHARS = 120
 
@@ -117,7 +117,7 @@ def _number(step: Outcome) -> int:
 
 
 def _worth(memory: AnyMemory) -> int:
-    """A judged run, then a step that failed, then one that went well, then a run that nobody judged."""
+    """A judged run, then a step that failed, then one that went well, then a run without a verdict."""
     if not isinstance(memory, Outcome):
         return 0
     if not _is_step(memory):

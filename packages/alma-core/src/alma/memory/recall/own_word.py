@@ -11,7 +11,7 @@ from alma.types.memories import AnyMemory, Outcome
 
 OWN_WORD = "it rests on the agent's own word or an import alone, which takes at most one place for three that others judged"
 TRUSTED_FOR_ONE = 3
-"""So many outcomes that others judged stand beside each that nobody did: security.md, "caps"."""
+"""Number of judged outcomes beside each that is not: security.md, "caps"."""
 
 
 def rests_on_own_word(memory: AnyMemory) -> bool:

@@ -10,7 +10,7 @@ from alma.types.memories import Outcome
 
 
 def outcomes_behind(room: Room, *, memory_id: object, limit: object) -> list[Outcome]:
-    """The newest outcomes that the evidence of a rule was made of, newest first, forgotten ones too; none for a rule that somebody stated."""
+    """The newest outcomes that the evidence of a rule was made of, newest first, forgotten ones too; none for a rule that was stated."""
     (wanted,) = args.checked_ids([memory_id], "memory_id")
     most = args.checked_count(limit, "limit")
     place = room.project.find([wanted]).get(wanted)

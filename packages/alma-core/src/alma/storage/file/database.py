@@ -125,7 +125,7 @@ class FileDatabase(Database):
                 self._is_landing = False
 
     def _take_back(self) -> None:
-        """Cuts off the lines of a write that did not come to its end: no caller was told that they are there."""
+        """Cuts off the lines of a write that did not end: it was not acknowledged."""
         for path, size in self._landed:
             self.layout.truncate(path, size)
 
