@@ -54,10 +54,11 @@ MOST_QUESTIONS = 64
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A cell that a write changed, and the type of its task as the caller named it."""
+    """A cell that a write changed, the type of its task as the caller named it, and the vectors that the write has at hand, by text."""
 
     entry: Entry
     task_type: str | None
+    vectors: Mapping[str, bytes]
 
 
 def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, at: int) -> dict[str, Counts]:
@@ -90,7 +91,7 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
                 _at_home(room, write, side, entry, kind, at, recounted, needed)
                 continue
             seen = row_of_advice(known, row, **proofs.get(row, {}))
-            _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched).settle(needed)
+            _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched, last.vectors).settle(needed)
         if asked == MOST_QUESTIONS:
             break
     return recounted
@@ -188,6 +189,8 @@ class _Judged:
     at: int
     recounted: dict[str, Counts]
     is_touched: bool
+    at_hand: Mapping[str, bytes] = field(default_factory=dict)
+    """Vectors by text that need not be read."""
     resting: Sequence[Entry] = field(init=False)
     """The cells of near tasks with a strategy that is the same."""
 
@@ -353,8 +356,9 @@ class _Judged:
 
     def _vectors(self) -> Mapping[str, bytes]:
         """The vectors of the strategy and of the task: both were kept when they were first seen."""
-        texts = [matched_text(self.entry.evidence.strategy), self._setting().task]
-        return self.write.stored.vectors([text for text in texts if text])
+        texts = [text for text in (matched_text(self.entry.evidence.strategy), self._setting().task) if text]
+        at_hand = {text: self.at_hand[text] for text in texts if text in self.at_hand}
+        return {**self.write.stored.vectors([text for text in texts if text not in at_hand]), **at_hand}
 
     def _new_id(self) -> str:
         return new_id(from_micros(self.at))
