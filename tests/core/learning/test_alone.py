@@ -74,3 +74,12 @@ def test_what_is_only_unjudged_has_a_row_all_the_same() -> None:
     side = side_of([(0.0, 0.0, 1.0, 1, 1)], ["by hand"])
     known = gathered(side, side.question_of(side.held[0]))
     assert row_of_advice(known, 0) == Row.of(known.advice, 0)
+
+
+@given(CELLS, st.integers(0, 23))
+def test_plain_counts_are_those_of_the_advice(cells: list[Cell], asked: int) -> None:
+    side = side_of(cells, ["by hand", "By hand!", "use a script"])
+    known = gathered(side, side.question_of(side.held[asked % len(cells)]))
+    successes, trials = known.whole_counts
+    assert successes.tolist() == known.advice.whole_successes.tolist()
+    assert trials.tolist() == known.advice.whole_trials.tolist()

@@ -95,6 +95,13 @@ class Consulted:
         return result
 
     @cached_property
+    def whole_counts(self) -> tuple[Floats, Floats]:
+        """Plain successes and trials on near tasks, by row: those of the advice, without the rest of it."""
+        cells, rows, count = self.cells[self.is_near], self.cell_rows[self.is_near], len(self.texts)
+        counts, is_same = self.side.counts.rows[cells], (self.same >= SAME_WAY).astype(np.float64)
+        return is_same @ np.bincount(rows, counts[:, 0], count), is_same @ np.bincount(rows, counts[:, 1], count)
+
+    @cached_property
     def is_near(self) -> NDArray[np.bool_]:
         """Whether the tasks of the cells are near."""
         cosines = self.near.cosines[self.side.places.rows[self.cells, 0]]

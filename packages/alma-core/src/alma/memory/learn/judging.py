@@ -82,7 +82,12 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
         known = gathered(side, question, newest=NEWEST_TASKS, home=home, wanted=[last.entry.evidence.strategy_hash])
         near = np.flatnonzero(is_left[:place] & (known.task_weights[tasks[:place]] >= NEAR))
         is_left[near] = False
+        if asked == MOST_QUESTIONS:
+            is_left[:] = False
         here = [*(touched[one] for one in near.tolist()), last]
+        is_judged_here = not any(_has_other_home(side, one.entry, last.entry) for one in here)
+        if is_judged_here and not known.rules_near() and not _with_enough(known, needed):
+            continue  # advice would say nothing that a rule can rest on
         changed_here = {one.entry.evidence.strategy_hash: one for one in here}
         proofs = proven_rows(known, among=changed_here)
         for entry, row, is_touched in _to_judge(known, changed_here, needed, owner):
@@ -92,8 +97,6 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
                 continue
             seen = row_of_advice(known, row, **proofs.get(row, {}))
             _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched, last.vectors).settle(needed)
-        if asked == MOST_QUESTIONS:
-            break
     return recounted
 
 
@@ -167,7 +170,7 @@ def _to_judge(known: Consulted, touched: Mapping[str, Touched], needed: Needed, 
 
 def _with_enough(known: Consulted, needed: Needed) -> list[int]:
     """The rows with enough successes, or failures, for a rule; those with the most trials first."""
-    successes, trials = known.advice.whole_successes, known.advice.whole_trials
+    successes, trials = known.whole_counts
     rows = np.flatnonzero((successes >= needed.successes) | (trials - successes >= needed.failures))
     return sorted(rows.tolist(), key=lambda row: -float(trials[row]))
 
