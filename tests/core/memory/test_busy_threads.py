@@ -92,7 +92,7 @@ def test_a_reader_of_the_past_leaves_the_evidence_of_others_in_the_cache(alma: A
             others.submit(learn_and_ask).result()
         cached = room.books._ledger
         with room.book(("dev",)) as book:
-            counts = [entry.evidence.lifetime.trials for entry in book.attempts.held]
+            counts = [entry.evidence.lifetime.trials for entry in book.side(is_of_steps=False).held]
 
     assert cached is not None
     assert cached.upto > before

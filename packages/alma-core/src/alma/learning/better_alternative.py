@@ -4,7 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.evidence import PRIOR
+from alma.learning.consulting import Consulted
 from alma.learning.experience import Advice
+from alma.learning.rules import shortened_strategy
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -43,6 +45,14 @@ def better_alternative(
     )
     fits[failing] = False
     return int(np.argmax(np.where(fits, advice.expected, -np.inf))) if fits.any() else None
+
+
+def alternative_to(known: Consulted, failing: int) -> str | None:
+    """Returns what to do instead of the strategy of a row, as a rule names it, where something is known to do better."""
+    if len(known.texts) == 1:
+        return None
+    other = better_alternative(known.advice, failing, same=known.same[failing], corroborated=known.with_trusted_success())
+    return None if other is None else shortened_strategy(known.texts[other])
 
 
 def least_tasks_with_success(advice: Advice) -> Floats:

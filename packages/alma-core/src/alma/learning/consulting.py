@@ -1,10 +1,13 @@
 """A question put to the ledger in hand: the tasks that are near, what was tried on them, and the advice that follows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
+from alma.learning.distinct import distinct
 from alma.learning.experience import Advice, Experience, Floats, Indices, Question, Vectors
 from alma.learning.ledger import OTHERS, Entry, Side
 from alma.learning.pooling import LEAST_COSINE, LEAST_WEIGHT, NEAR, SAME_WAY, Nearness, pooled, usual_rates
@@ -18,26 +21,42 @@ OWN_ENOUGH = 3.0
 """With this number of own trials of a strategy near a question, what others tried of it counts nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Consulted:
     """Advice relative to a question, and what it rests on.
 
+    `near` is how near all tasks of the side are.
     `strategies` are the numbers, in the side, of those that the rows of `advice` are about, −1 for one that was never tried; `texts` are their words.
     `same` (rows × rows) is the probability that two are one way. `cells` are the numbers of the cells that count, `cell_rows` their rows and
-    `cell_weights` how near their tasks are. `task_weights` and `task_cosines` are those of all tasks of the side.
+    `cell_weights` how near their tasks are.
     """
 
     side: Side
     question: Question
-    advice: Advice
+    near: Nearness
     strategies: Sequence[int]
     texts: Sequence[str]
     same: Floats
     cells: Indices
     cell_rows: Indices
     cell_weights: Floats
-    task_weights: Floats
-    task_cosines: Floats
+    reader: str | None
+    advised: Callable[[], Advice]
+
+    @cached_property
+    def advice(self) -> Advice:
+        """The estimate for each row. It is made when it is asked for: a rule beside which nothing was tried is judged without."""
+        return self.advised()
+
+    @property
+    def task_weights(self) -> Floats:
+        """How much each task of the side says about the question."""
+        return self.near.weights
+
+    @property
+    def task_cosines(self) -> Floats:
+        """The cosine of each task of the side with the question."""
+        return self.near.cosines
 
     def row_of(self, strategy_hash: str) -> int | None:
         """The row of a strategy; `None` if it was not tried near the question."""
@@ -51,19 +70,43 @@ class Consulted:
 
     def rules_near(self) -> list[Entry]:
         """The cells of near tasks that a rule rests on, the nearest first."""
-        cells = [cell for cell in self.side.rules if self.task_weights[self.side.places.rows[cell, 0]] >= NEAR]
-        return [
-            self.side.held[cell] for cell in sorted(cells, key=lambda cell: -self.task_weights[self.side.places.rows[cell, 0]])
-        ]
+        cells = np.fromiter(self.side.rules, np.intp, len(self.side.rules))
+        weights = self.task_weights[self.side.places.rows[cells, 0]]
+        order = np.argsort(-weights, kind="stable")
+        return [self.side.held[cell] for cell in cells[order[weights[order] >= NEAR]].tolist()]
 
     def entries(self, row: int, *, of_near_tasks: bool = True) -> list[tuple[Entry, float]]:
         """The cells with a strategy that is the same as that of a row, each with the nearness of its task; those of near tasks, or all that count."""
         wanted = (self.same[row] >= SAME_WAY)[self.cell_rows]
         if of_near_tasks:
-            cosines = self.task_cosines[self.side.places.rows[self.cells, 0]]
-            wanted &= (self.cell_weights >= NEAR) & (cosines >= LEAST_COSINE)
-        places = np.flatnonzero(wanted).tolist()
-        return [(self.side.held[self.cells[place]], float(self.cell_weights[place])) for place in places]
+            wanted &= self.is_near
+        held = self.side.held
+        return [
+            (held[cell], weight)
+            for cell, weight in zip(self.cells[wanted].tolist(), self.cell_weights[wanted].tolist(), strict=True)
+        ]
+
+    def with_trusted_success(self) -> NDArray[np.bool_]:
+        """For each row, whether a near task counts a success of a strategy that is the same by more than an agent's own word."""
+        held, near = self.side.held, np.flatnonzero(self.is_near)
+        trusted = [held[cell].is_trusted_success for cell in self.cells[near].tolist()]
+        own = np.bincount(self.cell_rows[near], trusted, len(self.texts))
+        result: NDArray[np.bool_] = (self.same >= SAME_WAY) @ own > 0
+        return result
+
+    @cached_property
+    def whole_counts(self) -> tuple[Floats, Floats]:
+        """Plain successes and trials on near tasks, by row: those of the advice, without the rest of it."""
+        cells, rows, count = self.cells[self.is_near], self.cell_rows[self.is_near], len(self.texts)
+        counts, is_same = self.side.counts.rows[cells], (self.same >= SAME_WAY).astype(np.float64)
+        return is_same @ np.bincount(rows, counts[:, 0], count), is_same @ np.bincount(rows, counts[:, 1], count)
+
+    @cached_property
+    def is_near(self) -> NDArray[np.bool_]:
+        """Whether the tasks of the cells are near."""
+        cosines = self.near.cosines[self.side.places.rows[self.cells, 0]]
+        result: NDArray[np.bool_] = (self.cell_weights >= NEAR) & (cosines >= LEAST_COSINE)
+        return result
 
 
 def consulted(
@@ -76,7 +119,23 @@ def consulted(
     home: int | None = None,
     wanted: Iterable[str] = (),
 ) -> Consulted:
-    """The advice of a side relative to a question, or to all its tasks alike.
+    """The advice of a side relative to a question, or to all its tasks alike: what is `gathered`, with the advice made at once."""
+    known = gathered(side, question, reader=reader, also=also, newest=newest, home=home, wanted=wanted)
+    assert known.advice is not None  # made here, for the side may change with the next write
+    return known
+
+
+def gathered(
+    side: Side,
+    question: Question | None,
+    *,
+    reader: str | None = None,
+    also: Sequence[tuple[str, Vectors]] = (),
+    newest: int | None = None,
+    home: int | None = None,
+    wanted: Iterable[str] = (),
+) -> Consulted:
+    """What was tried near a question, or on all tasks alike. Its advice has to be asked for before the counts of the side change.
 
     What other agents than the reader tried counts `OTHERS`. With `newest`, only that number of the newest tasks counts, or all since task `home`.
     `also` are strategies, with their vectors, that get a row even if they were not tried; those that were tried in the same words, and the hashes
@@ -99,15 +158,15 @@ def consulted(
     return Consulted(
         side=side,
         question=question or Question("", np.zeros(side.dimension, np.float32)),
-        advice=_advice(side, near, cells, place, weight, ways, reader),
+        near=near,
         strategies=ways.numbers,
         texts=ways.texts,
         same=ways.same,
         cells=cells,
         cell_rows=rows,
         cell_weights=near.weights[task[cells]],
-        task_weights=near.weights,
-        task_cosines=near.cosines,
+        reader=reader,
+        advised=lambda: _advice(side, near, cells, place, weight, ways, reader),
     )
 
 
@@ -124,14 +183,13 @@ class _Ways:
         """Those that were tried, and those that are asked about as well."""
         numbers = tried.tolist()
         texts = [side.strategy_texts[number] for number in numbers]
-        vectors = [side.strategy_vectors.rows[number] for number in numbers]
+        vectors = side.strategy_vectors.rows[tried]
         for text, vector in also:
             if text not in texts:
                 numbers.append(-1)
                 texts.append(text)
-                vectors.append(vector)
-        stacked = np.stack(vectors) if vectors else np.empty((0, side.dimension), np.float32)
-        return cls(numbers, texts, side.alike.weights(numbers, texts, stacked))
+                vectors = np.concatenate([vectors, vector[None]])
+        return cls(numbers, texts, side.alike.weights(numbers, texts, vectors))
 
 
 def _advice(
@@ -174,17 +232,19 @@ def rules_near(side: Side, question: Question | None, *, least: float, most: int
 
 def may_be_rules(side: Side, question: Question, needed: Needed, *, newest: int, home: int) -> bool:
     """Returns True if there is, or may be, any rule near a question: cheaper than to ask."""
-    near = _nearness(side, question, newest, home).weights >= NEAR
-    places, counts = side.places.rows, side.counts.rows
-    if any(near[places[cell, 0]] for cell in side.rules):
+    first = _first_task(side, newest, home)
+    is_near = np.zeros(len(side.tasks), bool)
+    is_near[first:] = side.nearness(question, first=first).weights >= NEAR
+    cells = is_near[side.places.rows[:, 0]]
+    if cells[list(side.rules)].any():
         return True
-    successes, trials = counts[near[places[:, 0]], :2].sum(axis=0)
+    successes, trials = side.counts.rows[cells, :2].sum(axis=0)
     return bool(successes >= needed.successes or trials - successes >= needed.failures)
 
 
 def _by_last_observation(task: Indices, observed_at: Floats) -> tuple[Indices, Indices]:
     """The tasks of cells, those observed last at the end, and the place of each cell's task among them."""
-    tasks, place = np.unique(task, return_inverse=True)
+    tasks, place = distinct(task)
     last = np.zeros(len(tasks))
     np.maximum.at(last, place, observed_at)
     order = np.argsort(last, kind="stable")
@@ -195,8 +255,7 @@ def _by_last_observation(task: Indices, observed_at: Floats) -> tuple[Indices, I
 
 def _nearness(side: Side, question: Question | None, newest: int | None, home: int | None) -> Nearness:
     """How near all tasks of a side are; those that are not among the newest not at all."""
-    first = 0 if newest is None else max(len(side.tasks) - newest, 0)
-    first = first if home is None else min(first, home)
+    first = _first_task(side, newest, home)
     near = side.nearness(question, first=first)
     if not first:
         return near
@@ -209,9 +268,14 @@ def _nearness(side: Side, question: Question | None, newest: int | None, home: i
     )
 
 
+def _first_task(side: Side, newest: int | None, home: int | None) -> int:
+    first = 0 if newest is None else max(len(side.tasks) - newest, 0)
+    return first if home is None else min(first, home)
+
+
 def _tried_most(strategy: Indices, trials: Floats, wanted: Sequence[int]) -> Indices:
     """The strategies with the most trials near the question, and the wanted ones, in the order in which they were first recorded."""
-    numbers, place = np.unique(strategy, return_inverse=True)
+    numbers, place = distinct(strategy)
     if len(numbers) > MOST_STRATEGIES:
         most = np.argsort(-np.bincount(place, trials), kind="stable")[:MOST_STRATEGIES]
         numbers = np.union1d(numbers[most], numbers[np.isin(numbers, wanted)])

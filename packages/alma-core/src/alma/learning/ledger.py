@@ -213,18 +213,21 @@ class Side:
 
 @dataclass(slots=True)
 class Book:
-    """The newest evidence of one agent, or of some agents together."""
+    """The newest evidence of one agent, or of some agents together. A side is made when it is asked for: most agents record no steps."""
 
-    attempts: Side
-    steps: Side
+    calibration: Calibration | None
+    dimension: int
     others: OtherUsers | None = None
     """Evidence of users whom the reader does not act for, as far as the reader may see it."""
     is_cut: bool = False
     """Whether there may be more evidence than the newest, on tasks of which it holds some, too."""
+    _sides: dict[bool, Side] = field(default_factory=dict)
 
     def side(self, *, is_of_steps: bool) -> Side:
         """The attempts, or the steps of them."""
-        return self.steps if is_of_steps else self.attempts
+        if is_of_steps not in self._sides:
+            self._sides[is_of_steps] = Side(self.calibration, self.dimension)
+        return self._sides[is_of_steps]
 
     def put(self, entry: Entry, vectors: StoredVectors) -> None:
         """Takes in a cell that is new, or the same one as it is now."""
@@ -250,7 +253,7 @@ class Book:
     def held(self) -> int:
         """The number of its cells."""
         others = 0 if self.others is None else sum(map(len, self.others.held.values()))
-        return len(self.attempts.cells) + len(self.steps.cells) + others
+        return sum(len(side.cells) for side in self._sides.values()) + others
 
 
 @dataclass(slots=True)
@@ -311,7 +314,7 @@ class Ledger:
         for agents in missing:
             others = OtherUsers(self.is_shared) if any(map(stands_for_users, agents)) else None
             is_cut = any(len(found[agent]) >= MOST_CELLS for agent in agents)
-            book = Book(Side(self.calibration, self.dimension), Side(self.calibration, self.dimension), others, is_cut)
+            book = Book(self.calibration, self.dimension, others, is_cut)
             self.books[agents] = book
             for entry in _in_order((stored for agent in agents for stored in found[agent]), firsts):
                 self._put(agents, entry, vectors)

@@ -79,9 +79,15 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
     """
     weights, cosines, is_own = near.weights, near.cosines, near.is_own
     alone = _table(experience, weights)
-    is_distinct = np.array_equal(experience.same, np.eye(len(experience.same)))
+    is_distinct = np.count_nonzero(experience.same) == len(experience.same)
     table = alone if is_distinct else alone.merged(experience.same)
-    alike = alikeness(experience, weights)
+    alike = alikeness(
+        experience.successes,
+        experience.trials,
+        weights[experience.cell_task],
+        experience.cell_strategy,
+        len(experience.strategies),
+    )
     evidence = table.weights * design_weights(table.trials, np.where(is_own[table.tasks], 0.0, alike))
     separate = (
         evidence if is_distinct else alone.weights * design_weights(alone.trials, np.where(is_own[alone.tasks], 0.0, alike))
@@ -122,7 +128,7 @@ def usual_rates(successes: Floats, trials: Floats, weight: Floats, strategies: I
 
     The agent's is drawn to a half by two trials, those of strategies, summed over those that are the `same`, to the agent's by as many.
     """
-    evidence = weight * design_weights(trials, np.full(len(trials), ALIKE))
+    evidence = weight * design_weights(trials, ALIKE)
     won, tried = evidence * successes, evidence * trials
     base = float((won.sum() + 1) / (tried.sum() + 2))
     of_rows = strategies >= 0
@@ -136,11 +142,12 @@ def _table(experience: Experience, weights: Floats) -> _Table:
     place[tasks] = np.arange(len(tasks))
     column = place[experience.cell_task]
     cells = np.flatnonzero(column >= 0)
-    row, column, share = experience.cell_strategy[cells], column[cells], experience.weight[cells]
-    counts = np.zeros((4, len(experience.strategies), len(tasks)))
+    shape = len(experience.strategies), len(tasks)
+    places, share = experience.cell_strategy[cells] * len(tasks) + column[cells], experience.weight[cells]
     kept = (experience.trials, experience.successes, experience.recent_trials, experience.recent_successes)
+    counts = np.zeros((len(kept), *shape))
     for count, values in zip(counts, kept, strict=True):
-        np.add.at(count, (row, column), share * values[cells])
+        count[...] = np.bincount(places, share * values[cells], shape[0] * shape[1]).reshape(shape)
     return _Table(tasks, weights[tasks], *counts)
 
 
@@ -158,27 +165,23 @@ def _whole(experience: Experience, near: Nearness) -> dict[str, Floats]:
     cells = np.flatnonzero(is_near[experience.cell_task])
     is_same = (experience.same >= SAME_WAY).astype(np.float64)
     rows, count = experience.cell_strategy[cells], len(experience.strategies)
-    tasks, columns = np.unique(experience.cell_task[cells], return_inverse=True)
-    tried = np.zeros((count, len(tasks)))
-    np.maximum.at(tried, (rows, columns), experience.trials[cells] > 0)
+    trials, column = experience.trials[cells], np.cumsum(is_near) - 1
+    tried = np.zeros((count, np.count_nonzero(is_near)))
+    is_tried = trials > 0
+    tried[rows[is_tried], column[experience.cell_task[cells[is_tried]]]] = 1.0
     return {
         "whole_successes": is_same @ np.bincount(rows, experience.successes[cells], count),
-        "whole_trials": is_same @ np.bincount(rows, experience.trials[cells], count),
+        "whole_trials": is_same @ np.bincount(rows, trials, count),
         "whole_tasks": (summed(is_same, tried) > 0).sum(axis=1).astype(np.float64),
     }
 
 
 def _nearest(experience: Experience, cosines: Floats) -> dict[str, Floats]:
     """The nearness of the nearest task that a strategy was tried on, succeeded on and failed on."""
-    kinds = {
-        "nearest": experience.trials > 0,
-        "near_successes": experience.successes > 0,
-        "near_failures": experience.trials > experience.successes,
-    }
-    found = {}
-    of_cells, is_same = cosines[experience.cell_task], experience.same >= SAME_WAY
-    for kind, counts in kinds.items():
-        own = np.full(len(experience.strategies), -1.0)
-        np.maximum.at(own, experience.cell_strategy, np.where(counts, of_cells, -1.0))
-        found[kind] = np.where(is_same, own, -1.0).max(axis=1, initial=-1.0)
-    return found
+    trials, successes = experience.trials, experience.successes
+    of_cells, own = cosines[experience.cell_task], np.full((3, len(experience.strategies)), -1.0)
+    for nearest, counts in zip(own, (trials > 0, successes > 0, trials > successes), strict=True):
+        np.maximum.at(nearest, experience.cell_strategy, np.where(counts, of_cells, -1.0))
+    is_same = experience.same >= SAME_WAY
+    found = np.where(is_same, own[:, None], -1.0).max(axis=2, initial=-1.0)
+    return dict(zip(("nearest", "near_successes", "near_failures"), found, strict=True))

@@ -15,6 +15,8 @@ LEAST_SURE = 0.98
 
 def proven_rows(known: Consulted, *, among: Collection[str] | None = None) -> dict[int, dict[str, Any]]:
     """Returns what is proven of the rows of advice, of all or of strategies by their hashes, by row: the arguments of `levels.Row.of`."""
+    if len(known.strategies) < 2:
+        return {}  # a proof compares
     advice = known.advice
     is_clear = (np.abs(advice.better - 0.5) >= LEAST_SURE - 0.5) & (advice.whole_tasks >= LEAST_TASKS)
     rows = [row for row in np.flatnonzero(is_clear).tolist() if known.strategies[row] >= 0]

@@ -51,7 +51,7 @@ def taught(room: Room) -> LearningView:
 def _views(room: Room, agent: str) -> tuple[list[ClassView], int]:
     """Returns the task types of an agent, and its tasks without a type, that were tried most, and the number of both."""
     with room.book((agent,)) as book:
-        side = book.attempts
+        side = book.side(is_of_steps=False)
         sizes: dict[str, float] = {}
         last: dict[str, Entry] = {}
         for entry in side.held:

@@ -1,14 +1,15 @@
 """Rules as their evidence changes: made, counted on, demoted, brought back. Part of the write that changed the evidence."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from alma.learning import rules
-from alma.learning.better_alternative import better_alternative
-from alma.learning.consulting import Consulted, consulted, may_be_rules
+from alma.learning.alone import row_of_advice
+from alma.learning.better_alternative import alternative_to
+from alma.learning.consulting import Consulted, gathered, may_be_rules
 from alma.learning.ledger import Entry, Side
 from alma.learning.level_words import said_of
 from alma.learning.levels import Level, Row, anti_pattern_level, heuristic_level
@@ -53,10 +54,11 @@ MOST_QUESTIONS = 64
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A cell that a write changed, and the type of its task as the caller named it."""
+    """A cell that a write changed, the type of its task as the caller named it, and the vectors that the write has at hand, by text."""
 
     entry: Entry
     task_type: str | None
+    vectors: Mapping[str, bytes]
 
 
 def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, at: int) -> dict[str, Counts]:
@@ -67,19 +69,25 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
     owner = touched[0].entry.evidence.owner
     needed = needed_by(room, agent_in(owner))
     recounted: dict[str, Counts] = {}
-    left, asked = list(touched), 0
-    while left and asked < MOST_QUESTIONS:
-        last = left.pop()
+    tasks = np.array([side.task_of(one.entry) for one in touched])
+    is_left, asked = np.ones(len(touched), bool), 0
+    for place in reversed(range(len(touched))):
+        if not is_left[place]:
+            continue
+        last, home = touched[place], int(tasks[place])
         question = side.question_of(last.entry)
-        home = side.task_of(last.entry)
         if not may_be_rules(side, question, needed, newest=NEWEST_TASKS, home=home):
             continue
         asked += 1
-        known = consulted(side, question, newest=NEWEST_TASKS, home=home, wanted=[last.entry.evidence.strategy_hash])
-        near = [one for one in left if known.task_weights[side.task_of(one.entry)] >= NEAR]
-        here = [*near, last]
-        if near:
-            left = [one for one in left if one not in near]
+        known = gathered(side, question, newest=NEWEST_TASKS, home=home, wanted=[last.entry.evidence.strategy_hash])
+        near = np.flatnonzero(is_left[:place] & (known.task_weights[tasks[:place]] >= NEAR))
+        is_left[near] = False
+        if asked == MOST_QUESTIONS:
+            is_left[:] = False
+        here = [*(touched[one] for one in near.tolist()), last]
+        is_judged_here = not any(_has_other_home(side, one.entry, last.entry) for one in here)
+        if is_judged_here and not known.rules_near() and not _with_enough(known, needed):
+            continue  # advice would say nothing that a rule can rest on
         changed_here = {one.entry.evidence.strategy_hash: one for one in here}
         proofs = proven_rows(known, among=changed_here)
         for entry, row, is_touched in _to_judge(known, changed_here, needed, owner):
@@ -87,8 +95,8 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
             if is_touched and _has_other_home(side, entry, last.entry):
                 _at_home(room, write, side, entry, kind, at, recounted, needed)
                 continue
-            seen = Row.of(known.advice, row, **proofs.get(row, {}))
-            _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched).settle(needed)
+            seen = row_of_advice(known, row, **proofs.get(row, {}))
+            _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched, last.vectors).settle(needed)
     return recounted
 
 
@@ -101,10 +109,10 @@ def restate_rules(room: Room, write: Write, side: Side, owner: str, *, kind_of: 
     own = (entry for cell in side.rules if (entry := side.held[cell]).evidence.owner == owner)
     for entry in sorted(own, key=lambda entry: entry.evidence.id):
         strategy = entry.evidence.strategy_hash
-        known = consulted(side, side.question_of(entry), newest=NEWEST_TASKS, home=side.task_of(entry), wanted=[strategy])
+        known = gathered(side, side.question_of(entry), newest=NEWEST_TASKS, home=side.task_of(entry), wanted=[strategy])
         row = known.row_of(strategy)
         if row is not None:
-            seen = Row.of(known.advice, row, **proven_rows(known, among=[strategy]).get(row, {}))
+            seen = row_of_advice(known, row, **proven_rows(known, among=[strategy]).get(row, {}))
             _Judged(room, write, known, kind_of(entry.evidence.id), entry, row, seen, at, {}, is_touched=True).restate(needed)
 
 
@@ -126,10 +134,10 @@ def _at_home(
 ) -> None:
     """Judges a rule by what was tried on tasks like the one that it began on."""
     strategy = entry.evidence.strategy_hash
-    known = consulted(side, side.question_of(entry), newest=NEWEST_TASKS, home=side.task_of(entry), wanted=[strategy])
+    known = gathered(side, side.question_of(entry), newest=NEWEST_TASKS, home=side.task_of(entry), wanted=[strategy])
     row = known.row_of(strategy)
     if row is not None:
-        seen = Row.of(known.advice, row, **proven_rows(known, among=[strategy]).get(row, {}))
+        seen = row_of_advice(known, row, **proven_rows(known, among=[strategy]).get(row, {}))
         _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched=True).settle(needed)
 
 
@@ -150,6 +158,8 @@ def _to_judge(known: Consulted, touched: Mapping[str, Touched], needed: Needed, 
         if row is not None and all(known.same[row, other] < SAME_WAY for other in had):
             had.add(row)
             yield one.entry, row, True
+    if len(had) == len(known.strategies):
+        return
     for row in _with_enough(known, needed):
         if known.strategies[row] >= 0 and known.texts[row] and all(known.same[row, other] < SAME_WAY for other in had):
             had.add(row)
@@ -160,7 +170,7 @@ def _to_judge(known: Consulted, touched: Mapping[str, Touched], needed: Needed, 
 
 def _with_enough(known: Consulted, needed: Needed) -> list[int]:
     """The rows with enough successes, or failures, for a rule; those with the most trials first."""
-    successes, trials = known.advice.whole_successes, known.advice.whole_trials
+    successes, trials = known.whole_counts
     rows = np.flatnonzero((successes >= needed.successes) | (trials - successes >= needed.failures))
     return sorted(rows.tolist(), key=lambda row: -float(trials[row]))
 
@@ -182,6 +192,13 @@ class _Judged:
     at: int
     recounted: dict[str, Counts]
     is_touched: bool
+    at_hand: Mapping[str, bytes] = field(default_factory=dict)
+    """Vectors by text that need not be read."""
+    resting: Sequence[Entry] = field(init=False)
+    """The cells of near tasks with a strategy that is the same."""
+
+    def __post_init__(self) -> None:
+        self.resting = [entry for entry, _ in self.known.entries(self.index)]
 
     def settle(self, needed: Needed) -> None:
         """Makes of both rules what the evidence says now."""
@@ -233,21 +250,19 @@ class _Judged:
 
     def _is_corroborated(self) -> bool:
         """Returns True if the strategy rests on more than one repeated claim: on a success that others judged, or on own words of several tasks."""
-        entries = [entry for entry, _ in self.known.entries(self.index)]
-        succeeded = {entry.evidence.task_class for entry in entries if entry.evidence.lifetime.successes > 0}
-        return any(entry.is_trusted_success for entry in entries) or len(succeeded) >= TASKS_OF_OWN_WORD
+        succeeded = {entry.evidence.task_class for entry in self.resting if entry.evidence.lifetime.successes > 0}
+        return any(entry.is_trusted_success for entry in self.resting) or len(succeeded) >= TASKS_OF_OWN_WORD
 
     def _pooled(self) -> Evidence:
         """The evidence of the cell with the counts of all that it stands for.
 
         The errors are its own: a rule that is stored quotes no other outcome, so that a purge of that leaves nothing of it.
         """
-        entries = [entry.evidence for entry, _ in self.known.entries(self.index)]
         return replace(
             self.entry.evidence,
             lifetime=self.row.lifetime,
             operative=self.row.recent,
-            observed_at=max((one.observed_at for one in entries), default=self.entry.evidence.observed_at),
+            observed_at=max((one.evidence.observed_at for one in self.resting), default=self.entry.evidence.observed_at),
         )
 
     def _setting(self) -> Setting:
@@ -292,13 +307,7 @@ class _Judged:
         self.known.side.change(self.entry, {})
 
     def _told(self, pooled: Evidence) -> Told:
-        advice = self.known.advice
-        trusted = np.array(
-            [any(entry.is_trusted_success for entry, _ in self.known.entries(row)) for row in range(len(self.known.texts))]
-        )
-        other = better_alternative(advice, self.index, same=self.known.same[self.index], corroborated=trusted)
-        instead = None if other is None else rules.shortened_strategy(self.known.texts[other])
-        return rules.why_bad(pooled), instead
+        return rules.why_bad(pooled), alternative_to(self.known, self.index)
 
     def _told_before(self) -> Told | None:
         """Returns what the stored anti-pattern says."""
@@ -350,8 +359,9 @@ class _Judged:
 
     def _vectors(self) -> Mapping[str, bytes]:
         """The vectors of the strategy and of the task: both were kept when they were first seen."""
-        texts = [matched_text(self.entry.evidence.strategy), self._setting().task]
-        return self.write.stored.vectors([text for text in texts if text])
+        texts = [text for text in (matched_text(self.entry.evidence.strategy), self._setting().task) if text]
+        at_hand = {text: self.at_hand[text] for text in texts if text in self.at_hand}
+        return {**self.write.stored.vectors([text for text in texts if text not in at_hand]), **at_hand}
 
     def _new_id(self) -> str:
         return new_id(from_micros(self.at))

@@ -67,6 +67,8 @@ class Learner:
     """The agents of which this write records something for a user."""
     _looked_up: set[str] = field(default_factory=set)
     """The tasks that were looked up in this write, by the beginnings of the ids of their evidence."""
+    _expected: dict[str, TaskPlace] = field(default_factory=dict)
+    """The owners and the tasks of outcomes of which all is read that is known, by their ids."""
 
     _partitions: Mapping[int, Partition] = field(init=False)
 
@@ -76,11 +78,12 @@ class Learner:
 
     def expect(self, outcomes: Iterable[tuple[Outcome, Sequence[Passage]]]) -> None:
         """Reads what is known of the agents of outcomes that are about to be added, in one go for all."""
-        given = list(outcomes)
-        self._read_books({outcome_owner(outcome) for outcome, _ in given})
-        self._read_tasks(
-            (outcome_owner(outcome), place_of(outcome, _task(passages), is_step=False)) for outcome, passages in given
-        )
+        self._expected = {
+            outcome.id: (outcome_owner(outcome), place_of(outcome, _task(passages), is_step=False))
+            for outcome, passages in outcomes
+        }
+        self._read_books(dict.fromkeys(owner for owner, _ in self._expected.values()))
+        self._read_tasks(self._expected.values())
 
     def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, is_step: bool = False) -> None:
         """Stores a memory; an outcome, of an attempt or of a step of one, is counted for its task and strategy."""
@@ -103,9 +106,12 @@ class Learner:
     def _observe(self, outcome: Outcome, task: str, vectors: Mapping[str, bytes], is_step: bool) -> str:
         """Counts an outcome of a task, and returns the id of the evidence that it belongs to."""
         self._has_observed = True
-        place = place_of(outcome, task, is_step=is_step)
-        owner = outcome_owner(outcome)
-        book = self._book(owner, place)
+        if outcome.id in self._expected:
+            owner, place = self._expected[outcome.id]
+            book = self.ledger.books[self.readers(owner)]
+        else:
+            owner, place = outcome_owner(outcome), place_of(outcome, task, is_step=is_step)
+            book = self._book(owner, place)
         side = book.side(is_of_steps=is_step)
         blank = blank_evidence(outcome, place, task)
         others = [one for one in side.of_task(class_in(blank.id)) if one.stored is not None or one.evidence.observations]
@@ -127,16 +133,16 @@ class Learner:
             self._keep_vectors({strategy: vectors.get(strategy)})
         side.change(entry, vectors)
         self._spread([*others, entry], owner, vectors)
-        self._touch(entry, outcome.task_type)
+        self._touch(Touched(entry, outcome.task_type, vectors))
         return entry.evidence.id
 
-    def _touch(self, entry: Entry, task_type: str | None) -> None:
+    def _touch(self, touched: Touched) -> None:
         """Notes that rules near a task may change. Of a type, the last task stands for all."""
-        seen = entry.evidence
+        seen = touched.entry.evidence
         kind = type_of(seen.task_class)
         name = seen.id if kind is None else f"{seen.owner}\0{seen.is_of_steps}\0{kind}\0{seen.strategy_hash}"
         self.touched.pop(name, None)
-        self.touched[name] = Touched(entry, task_type)
+        self.touched[name] = touched
 
     def _keep_vectors(self, vectors: Mapping[str, bytes | None]) -> None:
         """Keeps the vectors of strategies, by text, as far as there are any."""
@@ -172,7 +178,7 @@ class Learner:
         entry.first = self.learned.first_outcomes([stored.evidence.id]).get(stored.evidence.id, entry.first)
         side.change(entry, vectors)
         self._spread([entry], owner, vectors)
-        self._touch(entry, outcome.task_type)
+        self._touch(Touched(entry, outcome.task_type, vectors))
 
     def _newest(self, evidence_id: str, changed: Outcome) -> Iterator[Observation]:
         """The outcomes that count for what is decided, one of them changed, in the order in which they were recorded."""
@@ -225,7 +231,7 @@ class Learner:
             seen = touched.entry.evidence
             entry = self._of_all_users(seen)
             if entry is not None:
-                found.setdefault((seen.agent, seen.is_of_steps), []).append(Touched(entry, touched.task_type))
+                found.setdefault((seen.agent, seen.is_of_steps), []).append(replace(touched, entry=entry))
         return found
 
     def _of_all_users(self, seen: Evidence) -> Entry | None:

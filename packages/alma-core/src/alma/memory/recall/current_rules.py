@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
+from alma.learning.better_alternative import alternative_to
 from alma.learning.consulting import consulted
 from alma.learning.ledger import Owners, Side
 from alma.learning.levels import Row, anti_pattern_level, heuristic_level
 from alma.learning.proving import proven_rows
-from alma.memory.recall.relevant_rules import RULES, RelevantRules, Shown, alternative_to
+from alma.memory.recall.relevant_rules import RULES, RelevantRules, Shown
 from alma.memory.room import Room
 from alma.memory.scopes import counted_owners, needed_by
 from alma.observing import merged_reasons

@@ -4,9 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-
-from alma.learning.better_alternative import better_alternative
+from alma.learning.better_alternative import alternative_to
 from alma.learning.consulting import Consulted
 from alma.learning.ledger import OTHERS
 from alma.learning.level_words import said_of
@@ -16,7 +14,6 @@ from alma.learning.rules import (
     confidence_in_failure,
     confidence_in_success,
     counted,
-    shortened_strategy,
 )
 from alma.learning.standings import Standings
 from alma.learning.telling import most_telling
@@ -199,15 +196,6 @@ def _judge(
                 instead = alternative_to(known, place)
             reasons = merged_reasons(entry.evidence.reasons for entry, _ in known.entries(place))
             found.shown[row] = Shown(standings.rows[place], level, float(known.advice.expected[place]), instead, reasons)
-
-
-def alternative_to(known: Consulted, failing: int) -> str | None:
-    """Returns what to do instead of the strategy of a row, where something is known to do better."""
-    trusted = np.array(
-        [any(entry.is_trusted_success for entry, _ in known.entries(row)) for row in range(len(known.texts))], dtype=bool
-    )
-    other = better_alternative(known.advice, failing, same=known.same[failing], corroborated=trusted)
-    return None if other is None else shortened_strategy(known.texts[other])
 
 
 def _nearness(known: Consulted, row: int, kind: str, stored: StoredEvidence) -> Near:
