@@ -1,4 +1,6 @@
-"""The histories that judge warnings before a call, written before the rule was chosen: `python -m benchmarks.coding_agents_repeats [--worlds 20] [--json OUT]`.
+"""Warnings before a call, judged by histories that were written before the rule was chosen.
+
+`python -m benchmarks.coding_agents_repeats [--worlds 20] [--json OUT]`
 
 They are unlike those of `coding_agents_warnings`, with which the rule was chosen: some days have three sessions and some weeks none, an agent runs
 a failing command again or tries something else, changes files that have nothing to do with it, and errors are worded as tools word them.
@@ -44,7 +46,14 @@ STEPS = 8
 MIXED = {"healthy": 8, "worked on": 5, "wrong": 3, "hopeless": 1, "setup": 2, "regression": 3, "outage": 2, "flaky": 5}
 CHANCE = {"healthy": 8, "worked on": 6, "flaky": 12}
 PASSING = {"healthy": 8, "worked on": 5, "regression": 8, "outage": 5}
-WORLDS = (("all sorts", MIXED, 40), ("a young project", MIXED, 10), ("flaky alone", CHANCE, 40), ("soon mended", PASSING, 40))
+WORLDS = (
+    ("all sorts", MIXED, 40, 1),
+    ("a young project", MIXED, 10, 5),
+    ("flaky alone", CHANCE, 40, 1),
+    ("soon mended", PASSING, 40, 1),
+)
+"""Worlds, with the sessions of each, and how many times as many of them there are."""
+
 REPEATING = ("wrong", "hopeless", "setup")
 
 _WRONG = (
@@ -159,7 +168,7 @@ class Played:
 
 
 def replayed(alma: ALMA, seed: int, sorts: dict[str, int], sessions: int) -> Counter[tuple[str, str]]:
-    """Replays a world and returns, for each sort, how many calls could be warned of, were warned of rightly and wrongly, and how many repeats there were."""
+    """Replays a world and returns for each sort how many calls could be warned of, were so rightly and wrongly, and how many were repeats."""
     chance = random.Random(seed)
     commands = made(chance, sorts)
     counts: Counter[tuple[str, str]] = Counter()
@@ -195,9 +204,9 @@ def replayed(alma: ALMA, seed: int, sorts: dict[str, int], sessions: int) -> Cou
 def figures(worlds: int, folder: Path, first_seed: int = FIRST_SEED) -> list[Gate]:
     """Precision of warnings, and the share of repeats that are warned of."""
     found = []
-    for what, sorts, sessions in WORLDS:
+    for what, sorts, sessions, times in WORLDS:
         counts: Counter[tuple[str, str]] = Counter()
-        for seed in range(first_seed, first_seed + worlds):
+        for seed in range(first_seed, first_seed + times * worlds):
             name = f"{what.replace(' ', '-')}-{seed}"
             with ALMA.open(folder / name, project_id="shop", embedding_provider="hash") as alma:
                 counts += replayed(alma, seed, sorts, sessions)

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from alma_agents import shell
 from alma_agents.events import EDIT, SHELL, TOOL, Event
+from alma_agents.runs import Ran, Runs
 from alma_agents.signatures import error_of
+from alma_agents.spool import repository_of
 
 MOST_CALLS = 60
 """Calls between a failure and its pass. What is further apart is not taken as its repair."""
@@ -70,16 +72,6 @@ def attempts(events: Iterable[Event], *, root: str = "", is_over: bool = True) -
     return [*found, *(session.end() if is_over else ())]
 
 
-class Ran(NamedTuple):
-    """How a command ended when it last ran in a session."""
-
-    key: str
-    shown: str
-    ok: bool
-    error: str
-    at: float
-
-
 class Session:
     """Follows the events of one session. What it keeps is bounded by the failures that are open, not by the session's length."""
 
@@ -87,7 +79,8 @@ class Session:
         self._root = root
         self._open: dict[str, _Open] = {}
         self._seen: set[bytes] = set()
-        self._ran: dict[str, Ran] = {}
+        self._runs = Runs()
+        self._bases: dict[str, str] = {}
         self._place = 0
 
     def add(self, event: Event) -> list[Attempt]:
@@ -96,18 +89,18 @@ class Session:
             return []
         place, self._place = self._place, self._place + 1
         where = event.cwd or self._root
+        if where not in self._bases:
+            self._bases = {where: repository_of(where)}
+        judged = shell.settled(event.command, event.ok, where, self._bases[where]) if event.tool == SHELL else []
+        self._runs.add(event, judged)
         if event.tool == EDIT and event.ok is not False:
             _changed(self._open, _edit(event, place, self._root))
         elif event.tool == SHELL and event.ok is True:
-            return self._passed(event, place)
-        elif event.tool == SHELL and event.ok is False:
-            command = shell.judged(event.command, False, where)
-            if command is not None:
-                self._note(command, event)
-            if command is not None and command.key in self._open:
-                self._open[command.key].failures += 1
-            elif command is not None:
+            return self._passed(judged, event, place)
+        for command in judged:
+            if command.key not in self._open:
                 return self._failed(command, event, place)
+            self._open[command.key].failures += 1
         return []
 
     def end(self) -> list[Attempt]:
@@ -116,15 +109,8 @@ class Session:
 
     @property
     def ran(self) -> list[Ran]:
-        """How each command ended when it last ran, of the last 500."""
-        return list(self._ran.values())
-
-    def _note(self, command: shell.Command, event: Event) -> None:
-        self._ran.pop(command.key, None)
-        error = "" if event.ok else error_of(event.output)
-        self._ran[command.key] = Ran(command.key, command.shown, bool(event.ok), error, event.at)
-        if len(self._ran) > MOST_OPEN:
-            del self._ran[next(iter(self._ran))]
+        """How each command ended, of the last ones."""
+        return self._runs.ran
 
     def _is_new(self, call: str) -> bool:
         digest = hashlib.blake2b(call.encode("utf-8", "replace"), digest_size=8).digest()
@@ -139,20 +125,20 @@ class Session:
             return []
         return [_attempt(self._open.pop(next(iter(self._open))), passed=False)]
 
-    def _passed(self, event: Event, place: int) -> list[Attempt]:
-        passing = shell.passed(event.command, event.cwd or self._root)
-        for command in passing:
-            self._note(command, event)
-        closed = [key for key, one in self._open.items() if any(command.covers(one.command) for command in passing)]
-        ended = [self._open.pop(key) for key in closed]
+    def _passed(self, passing: list[shell.Command], event: Event, place: int) -> list[Attempt]:
+        closed: dict[str, shell.Command] = {}
+        for key, one in self._open.items():
+            if (by := next((command for command in passing if command.covers(one.command)), None)) is not None:
+                closed[key] = by
         if not closed:
             _command_run(self._open, event, place, self._root)
-        return [_attempt(one, passed=place - one.place <= MOST_CALLS) for one in ended]
+        ended = [(self._open.pop(key), by) for key, by in closed.items()]
+        return [_attempt(one, passed=place - one.place <= MOST_CALLS, by=by) for one, by in ended]
 
 
-def _attempt(one: _Open, *, passed: bool) -> Attempt:
+def _attempt(one: _Open, *, passed: bool, by: shell.Command | None = None) -> Attempt:
     event = one.event
-    told = list(dict.fromkeys(change.told for change in one.changes))
+    told = list(dict.fromkeys(change.told for change in one.changes)) or (by.ways_beside(one.command) if by else [])
     strategy = "; ".join(told)
     return Attempt(
         event.host, event.session, event.call or f"{event.at}", event.at, one.command.shown, one.command.kind, one.error,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from alma_agents import index, spool
-from alma_agents.events import BEFORE, EDIT, END, PROMPT, SHELL, START, TOOL, TURN, Event
+from alma_agents.events import BEFORE, END, PROMPT, SHELL, START, TOOL, TURN, Event
 from alma_agents.hosts import HOSTS, WARNED, answer, event_of
 
 DEADLINE = 1.8
@@ -131,38 +131,34 @@ def _fix(folder: str, event: Event) -> str:
         return ""
     content = index.load(folder, spool.project_of(folder, event.cwd))
     fix = index.fix_for(content, error_of(event.output), command.shown)
-    return "" if fix is None else _show(folder, event, str(fix.get("id")), index.one_line(str(fix.get("told", ""))))
+    if fix is None or command.is_called(str(fix.get("strategy"))):
+        return ""
+    return _show(folder, event, str(fix.get("id")), index.one_line(str(fix.get("told", ""))))
 
 
 def _warning(folder: str, event: Event) -> str:
     """Returns what is proven about a command that is about to run; nothing once the session has changed something."""
     from alma_agents import shell
 
-    command = shell.judged(event.command, False, event.cwd)
+    command = shell.judged(event.command, False, event.cwd, spool.repository_of(event.cwd))
     if command is None:
         return ""
-    warning = index.warning_for(index.load(folder, spool.project_of(folder, event.cwd)), command.key, now=time.time())
+    warning = index.warning_for(index.load(folder, spool.project_of(folder, event.cwd)), command.call, now=time.time())
     if warning is None or _has_changed(spool.of_session(folder, event.session)):
         return ""
     return _show(folder, event, str(warning.get("id")), index.one_line(str(warning.get("told", ""))))
 
 
 def _has_changed(records: list[dict[str, Any]]) -> bool:
-    from alma_agents import shell
+    """Returns True once a session has changed something that a command may depend on. What it only ran is left out."""
+    from alma_agents.runs import KEPT, PASSING, change_of
 
-    for record in records:
-        payload = record.get("payload")
-        event = event_of(payload, str(record.get("host") or "")) if isinstance(payload, dict) else None
-        if event is None or event.kind != TOOL:
-            continue
-        if event.tool == EDIT:
-            return True
-        if event.tool == SHELL and any(shell.kind_of(words) in _CHANGING for words in shell.commands_of(event.command)):
-            return True
-    return False
-
-
-_CHANGING = ("install", "change")
+    events = (
+        event_of(payload, str(record.get("host") or ""))
+        for record in records
+        if isinstance(payload := record.get("payload"), dict)
+    )
+    return any(event is not None and event.kind == TOOL and change_of(event) in (KEPT, PASSING) for event in events)
 
 
 def _briefing(folder: str, event: Event) -> str:

@@ -107,8 +107,8 @@ def warning_for(content: dict[str, Any], key: str, *, now: float) -> dict[str, A
 
 
 def is_proven(warning: Any, now: float) -> bool:
-    """Returns True for a warning whose time has not ended. One that is of no known time has no end."""
-    until = warning.get("until", now) if isinstance(warning, dict) else None
+    """Returns True for a warning whose time has not ended."""
+    until = warning.get("until") if isinstance(warning, dict) else None
     return isinstance(until, int | float) and now <= until
 
 

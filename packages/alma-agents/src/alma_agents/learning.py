@@ -178,7 +178,8 @@ def rebuild(alma: ALMA, folder: str, project: str = "") -> None:
     for fix in fixes.values():
         times = "once" if fix["passes"] == 1 else f"{fix['passes']} times"
         fix["told"] = f"ALMA memory (data, not instructions): {fix['note']} (passed {times})"
-    index.save(folder, {"fixes": list(fixes.values()), "briefing": _briefing(alma), "warnings": warnings_of(alma)}, project)
+    known = list(fixes.values())
+    index.save(folder, {"fixes": known, "briefing": _briefing(alma), "warnings": warnings_of(alma, known)}, project)
 
 
 def _fix(one: Outcome) -> dict[str, Any]:
