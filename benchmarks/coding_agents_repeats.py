@@ -184,7 +184,7 @@ def replayed(alma: ALMA, seed: int, sorts: dict[str, int], sessions: int) -> Cou
             judged = shell.judged(event.command, bool(event.ok), "") if event.tool == SHELL else None
             if command is not None and judged is not None and not changed and command.line not in seen:
                 is_repeat = command.sort in REPEATING and command.failed_in >= 2 and event.ok is False
-                is_warned = warning_for(proven, judged.key, now=event.at) is not None
+                is_warned = warning_for(proven, judged.call, now=event.at) is not None
                 counts[command.sort, "calls"] += 1
                 counts[command.sort, "failed"] += event.ok is False
                 counts[command.sort, "right" if event.ok is False else "wrong"] += is_warned

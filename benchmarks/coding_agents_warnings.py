@@ -97,7 +97,7 @@ def replayed(alma: ALMA, seed: int, sorts: dict[str, int], mends: float) -> Coun
         for command, event in events(chance, made, f"{seed}-{number}"):
             judged = shell.judged(event.command, bool(event.ok), "") if event.tool == SHELL else None
             counts["", event.ok is False] += judged is not None
-            if judged is not None and not has_changed and warning_for(proven, judged.key, now=now):
+            if judged is not None and not has_changed and warning_for(proven, judged.call, now=now):
                 counts[command.sort, event.ok is False] += 1
             has_changed = has_changed or event.tool == EDIT
             session.add(event._replace(at=now))

@@ -40,6 +40,25 @@ def test_what_passes_when_it_is_called_alike_teaches_nothing(passed: str) -> Non
     assert attempt.strategy == ""
 
 
+@pytest.mark.parametrize(
+    ("line", "cwd", "strategy"),
+    [
+        ("npm install vite", "/p", "run npm install vite"),
+        ("cd web && npm install vite", "/p", "run npm install vite in web"),
+        ("npm install vite", "/p/web", "run npm install vite in web"),
+    ],
+)
+def test_a_fix_says_in_which_folder_of_the_repository_it_was_run(line: str, cwd: str, strategy: str, tmp_path: Path) -> None:
+    (tmp_path / "p" / ".git").mkdir(parents=True)
+    where = str(tmp_path) + cwd
+    steps = (("make", False, str(tmp_path / "p")), (line, True, where), ("make", True, str(tmp_path / "p")))
+    (attempt,) = attempts(
+        Event(TOOL, "codex", "s", tool="shell", call=str(number), command=command, ok=ok, cwd=folder)
+        for number, (command, ok, folder) in enumerate(steps)
+    )
+    assert attempt.strategy == strategy
+
+
 def test_what_was_called_as_a_fix_says_gets_no_such_fix() -> None:
     (attempt,) = found(("pytest", "bash: pytest: command not found"), ("CI=1 uv run pytest", ""))
     for line, is_so in (("CI=1 uv run pytest", True), ("uv run pytest", False), ("pytest", False)):

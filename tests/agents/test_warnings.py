@@ -219,15 +219,33 @@ def test_sessions_beyond_a_limit_are_erased_the_oldest_first(project: Path, monk
     assert sorted(each.body["ran"][0]["at"] for each in kept) == [first + number * DAY for number in (3, 4, 5)]
 
 
-@pytest.mark.parametrize("host", ["codex", "gemini", "cursor", "copilot", "openhands"])
-def test_a_host_that_takes_no_text_before_a_call_hears_it_at_the_start(host: str, project: Path) -> None:
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("codex", "SessionStart"),
+        ("gemini", "BeforeAgent"),
+        ("cursor", "sessionStart"),
+        ("copilot", "sessionStart"),
+        ("openhands", "UserPromptSubmit"),
+    ],
+)
+def test_a_host_that_takes_no_text_before_a_call_hears_it_at_the_start(host: str, name: str, project: Path) -> None:
     session(project, "one", ("npm run e2e", ERROR))
     session(project, "two", ("npm run e2e", ERROR))
     assert before(project, "npm run e2e", host=host) == ""
-    start = {"hook_event_name": "UserPromptSubmit", "session_id": "now", "cwd": str(project), "prompt": "hi"}
+    start = {"hook_event_name": name, "session_id": "now", "cwd": str(project), "prompt": "hi"}
     run = [sys.executable, "-P", "-m", "alma_agents", "hook", host]
     said = subprocess.run(run, input=json.dumps(start), capture_output=True, text=True, check=False).stdout
     assert "npm run e2e" in said
+
+
+def test_a_password_among_the_words_of_a_command_is_in_no_file(project: Path) -> None:
+    for name in ("one", "two"):
+        session(project, name, ("./test.sh --password hunter2secret", ERROR), ("docker login -u me -p hunter2secret", ERROR))
+    assert "failed at first" in before(project, "./test.sh --password hunter2secret")
+    kept = [file for file in (project / ".alma").rglob("*") if file.is_file() and file.parent.name != "spool"]
+    assert len(kept) > 2
+    assert [file.name for file in kept if b"hunter2secret" in file.read_bytes()] == []
 
 
 def test_an_error_that_gives_orders_is_quoted_as_data(project: Path) -> None:

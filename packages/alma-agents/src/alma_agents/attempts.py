@@ -131,7 +131,8 @@ class Session:
             if (by := next((command for command in passing if command.covers(one.command)), None)) is not None:
                 closed[key] = by
         if not closed:
-            _command_run(self._open, event, place, self._root)
+            where = event.cwd or self._root
+            _command_run(self._open, event, place, where, self._bases[where])
         ended = [(self._open.pop(key), by) for key, by in closed.items()]
         return [_attempt(one, passed=place - one.place <= MOST_CALLS, by=by) for one, by in ended]
 
@@ -177,9 +178,10 @@ def _changed(open_ones: dict[str, _Open], change: _Change) -> None:
             one.add(change)
 
 
-def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: str) -> None:
+def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: str, base: str) -> None:
     """Adds a successful command that changes something; what `git checkout` and the like take back is removed."""
-    for _, words in shell.read(event.command, event.cwd or root)[0]:
+    folder = shell.place_of(event.command, root, base)
+    for _, words in shell.read(event.command, root)[0]:
         bare = shell.stripped(words)
         if not bare:
             continue
@@ -190,5 +192,6 @@ def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: st
                 one.changes = [] if is_all else [made for made in one.changes if made.path not in paths]
         elif bare[0] not in ("cd", "git") and shell.kind_of(bare) in (shell.INSTALL, shell.CHANGE, shell.RUN):
             told = " ".join(words)
+            told = f"run {told if len(told) <= 160 else told[:159] + '…'}{f' in {folder}' if folder else ''}"
             for one in open_ones.values():
-                one.add(_Change(place, "", "", "", f"run {told if len(told) <= 160 else told[:159] + '…'}"))
+                one.add(_Change(place, "", "", "", told))

@@ -12,7 +12,7 @@ from typing import Any
 
 from alma_agents import index, spool
 from alma_agents.events import BEFORE, END, PROMPT, SHELL, START, TOOL, TURN, Event
-from alma_agents.hosts import HOSTS, WARNED, answer, event_of
+from alma_agents.hosts import HOSTS, answer, event_of, takes
 
 DEADLINE = 1.8
 _GRACE = 2.5
@@ -82,14 +82,16 @@ def answered(payload: Any, host: str = "", name: str = "") -> str:
         _SPOOLED.set()
         _fired(folder, event.host)
     said = ""
-    if event.kind == TOOL and event.tool == SHELL and event.ok is False:
+    if event.kind in (TURN, END):
+        _finish(folder, event)
+    elif not takes(event.host, event.kind):
+        said = ""
+    elif event.kind == TOOL and event.tool == SHELL and event.ok is False:
         said = _fix(folder, event)
     elif event.kind == BEFORE and event.tool == SHELL:
         said = _warning(folder, event)
     elif event.kind in (START, PROMPT):
-        said = _briefing(folder, event)
-    elif event.kind in (TURN, END):
-        _finish(folder, event)
+        said = "\n".join(part for part in (_briefing(folder, event), _late_fix(folder, event)) if part)
     return answer(event, said)
 
 
@@ -136,6 +138,20 @@ def _fix(folder: str, event: Event) -> str:
     return _show(folder, event, str(fix.get("id")), index.one_line(str(fix.get("told", ""))))
 
 
+def _late_fix(folder: str, event: Event) -> str:
+    """Returns the fix of the failure that a session ended its turn with, for a host that took none when it failed."""
+    if takes(event.host, TOOL):
+        return ""
+    judged = [one for one in _calls(spool.of_session(folder, event.session)) if one.tool == SHELL and one.ok is not None]
+    return _fix(folder, judged[-1]) if judged and not judged[-1].ok else ""
+
+
+def _calls(records: list[dict[str, Any]]) -> list[Event]:
+    """Returns the calls in the records of a session."""
+    found = (event_of(one["payload"], str(one.get("host") or "")) for one in records if isinstance(one.get("payload"), dict))
+    return [event for event in found if event is not None and event.kind == TOOL]
+
+
 def _warning(folder: str, event: Event) -> str:
     """Returns what is proven about a command that is about to run; nothing once the session has changed something."""
     from alma_agents import shell
@@ -153,17 +169,12 @@ def _has_changed(records: list[dict[str, Any]]) -> bool:
     """Returns True once a session has changed something that a command may depend on. What it only ran is left out."""
     from alma_agents.runs import KEPT, PASSING, change_of
 
-    events = (
-        event_of(payload, str(record.get("host") or ""))
-        for record in records
-        if isinstance(payload := record.get("payload"), dict)
-    )
-    return any(event is not None and event.kind == TOOL and change_of(event) in (KEPT, PASSING) for event in events)
+    return any(change_of(event) in (KEPT, PASSING) for event in _calls(records))
 
 
 def _briefing(folder: str, event: Event) -> str:
     content = index.load(folder, spool.project_of(folder, event.cwd))
-    warnings = content.get("warnings") if event.host not in WARNED else None
+    warnings = content.get("warnings") if not takes(event.host, BEFORE) else None
     proven = [one for one in warnings.values() if index.is_proven(one, time.time())] if isinstance(warnings, dict) else []
     told = [str(one.get("told", "")) for one in proven[:_MOST_WARNINGS]]
     text = "\n".join(part for part in (str(content.get("briefing", "")), *told) if part)

@@ -270,6 +270,12 @@ def _place(whole: list[tuple[str, list[str]]], root: str, base: str) -> str:
     return "" if base and place + "/" == inside else place.removeprefix(inside) if base else place
 
 
+def place_of(line: str, root: str = "", base: str = "") -> str:
+    """Returns the folder in which a line ends, within `base`, the repository, or within `root`, where it begins; "" for that folder itself."""
+    parts = read(line, root)[0] if len(line) <= _LONGEST else []
+    return _place([(operator, stripped(words)) for operator, words in parts], root, base or root)
+
+
 def _last_list(whole: list[tuple[str, list[str]]], stops: bool, ok: bool) -> list[tuple[str, list[str]]]:
     """Returns the commands at the end of a line on which its status depends.
 

@@ -1,6 +1,7 @@
 """Commands that fail: how they ended in each session. Only what is proven becomes a warning."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ KIND = "agents.runs"
 MOST_SESSIONS, MOST_SPARE = 500, 100
 """Sessions that are kept, the newest; when there are so many more, the older ones are erased."""
 
-_MOST_TARGETS, _LONGEST_TARGET = 20, 200
+_MOST_TARGETS, _MOST_PARTS = 20, 20
 _MOST_ERROR = 140
 """Characters of an error beside what helped."""
 
@@ -48,7 +49,7 @@ def note_commands(alma: ALMA, session: str, ran: Iterable[Ran]) -> None:
 
 
 class _Noted(NamedTuple):
-    """A run with the digest of its command. Of the command itself its words are kept as a digest, too, and its targets."""
+    """A run with the digest of its command. Of the command itself digests are kept, and what is shown."""
 
     digest: str
     ran: Ran
@@ -97,13 +98,21 @@ def _by_command(noted: Sequence[_Noted]) -> dict[str, list[Ran]]:
 
 def _body(ran: Ran) -> dict[str, Any]:
     command = ran.command
+    # other commands are passed by themselves alone
+    is_of_targets = command.kind in (shell.TEST, shell.LINT) and len(command.targets) <= _MOST_TARGETS
+    subject = " ".join((command.by, *command.words)) if is_of_targets else command.call
     known = {
-        "key": command_digest(command.call), "of": command_digest(" ".join((command.by, *command.words))),
-        "kind": command.kind, "shown": f"{command.by} {command.shown}".strip(),
-        "targets": [target[:_LONGEST_TARGET] for target in command.targets[:_MOST_TARGETS]], "call": ran.call[:200], "at": ran.at, "ok": ran.ok,
+        "key": command_digest(command.call), "of": command_digest(subject), "kind": command.kind, "shown": f"{command.by} {command.shown}".strip(),
+        "targets": [_hidden(target) for target in command.targets] if is_of_targets else [],
+        "call": ran.call[:200], "at": ran.at, "ok": ran.ok,
     }  # fmt: skip
     told = {"after": ran.after, "error": ran.error, "tries": ran.tries, "mended": ran.mended}
     return {**known, **{name: value for name, value in told.items() if value}}
+
+
+def _hidden(target: str) -> str:
+    """Returns a target with short digests in the place of its parts. Apart from its option, a password would not be found to be one."""
+    return "/".join(command_digest(part)[:6] for part in re.split("/|::", target.rstrip("/"))[:_MOST_PARTS])
 
 
 def _ran(body: dict[str, Any]) -> _Noted:
