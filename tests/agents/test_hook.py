@@ -65,6 +65,19 @@ def test_a_fix_is_shown_once_a_session_when_the_error_comes_back(project: Path) 
     assert drive(call(project, "second", "pytest -q", "t9", ERROR)) == ""
 
 
+def test_a_fix_after_which_it_failed_again_gives_way_to_the_one_that_helped(project: Path) -> None:
+    folder = str(project / ".alma" / "agents")
+    for session, others in (("first", ()), ("second", (("pytest -q", ERROR), ("pip install flask-login", "")))):
+        for number, (command, error) in enumerate((("pytest -q", ERROR), ("pip install flask", ""), *others, ("pytest", ""))):
+            spool.append(
+                folder, session, {"host": "claude-code", "payload": call(project, session, command, f"{session}{number}", error)}
+            )
+        spool.append(folder, session, {"over": True})
+        assert learn_spools(folder) == 1
+    said = json.loads(drive(call(project, "third", "pytest -q", "t1", ERROR)))["hookSpecificOutput"]["additionalContext"]
+    assert "run pip install flask; run pip install flask-login" in said
+
+
 def test_learning_the_same_session_twice_counts_once_and_empties_the_spool(project: Path) -> None:
     folder = project / ".alma" / "agents"
     for _ in range(2):

@@ -16,11 +16,17 @@ MOST_CALLS = 60
 MOST_OPEN = 500
 """Failures of a session that wait for their pass. The oldest gives way."""
 
+MOST_TRIED = 5
+"""Strategies of an attempt that did not help, at most."""
+
 _STRATEGY = 900
 
 
 class Attempt(NamedTuple):
-    """One repair, or one failure that stayed. `passed` is False where it ended without a pass: unverified."""
+    """One repair, or one failure that stayed. `passed` is False where it ended without a pass: unverified.
+
+    `tried` are the strategies after which the command failed in the same way again.
+    """
 
     host: str
     session: str
@@ -32,6 +38,7 @@ class Attempt(NamedTuple):
     strategy: str
     passed: bool
     failures: int
+    tried: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -55,6 +62,18 @@ class _Open:
         self.command, self.event, self.place, self.error = command, event, place, error
         self.failures = 1
         self.changes: list[_Change] = []
+        self.tried: list[str] = []
+
+    @property
+    def strategy(self) -> str:
+        """What was changed since."""
+        return _joined(change.told for change in self.changes)
+
+    def failed_again(self, error: str) -> None:
+        """Notes another failure, and what did not prevent it."""
+        self.failures += 1
+        if error == self.error and self.changes and len(self.tried) < MOST_TRIED:
+            self.tried.append(self.strategy)
 
     def add(self, change: _Change) -> None:
         """Adds what was changed, unless it came too late to be part of a repair."""
@@ -100,7 +119,7 @@ class Session:
         for command in judged:
             if command.key not in self._open:
                 return self._failed(command, event, place)
-            self._open[command.key].failures += 1
+            self._open[command.key].failed_again(error_of(event.output))
         return []
 
     def end(self) -> list[Attempt]:
@@ -139,12 +158,16 @@ class Session:
 
 def _attempt(one: _Open, *, passed: bool, by: shell.Command | None = None) -> Attempt:
     event = one.event
-    told = list(dict.fromkeys(change.told for change in one.changes)) or (by.ways_beside(one.command) if by else [])
-    strategy = "; ".join(told)
+    strategy = one.strategy or _joined(by.ways_beside(one.command) if by else ())
     return Attempt(
-        event.host, event.session, event.call or f"{event.at}", event.at, one.command.shown, one.command.kind, one.error,
-        strategy if len(strategy) <= _STRATEGY else f"{strategy[: _STRATEGY - 1]}…", passed, one.failures,
+        event.host, event.session, event.call or f"{event.at}", event.at, one.command.shown, one.command.kind, one.error, strategy, passed,
+        one.failures, tuple(each for each in dict.fromkeys(one.tried) if each != strategy or not passed),
     )  # fmt: skip
+
+
+def _joined(parts: Iterable[str]) -> str:
+    strategy = "; ".join(dict.fromkeys(parts))
+    return strategy if len(strategy) <= _STRATEGY else f"{strategy[: _STRATEGY - 1]}…"
 
 
 def _edit(event: Event, place: int, root: str) -> _Change:
