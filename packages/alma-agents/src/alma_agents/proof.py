@@ -17,7 +17,7 @@ LEAST_SESSIONS = 2
 LEAST_SHARE = 0.95
 """Share of what is said that should come true."""
 
-MOST_BY_CHANCE = 0.03
+MOST_BY_CHANCE = 1 / 32
 """Probability, at most, that a command which fails at random fails so often in a row."""
 
 OF_NO_CHANCE = frozenset(("absent:script", "absent:command", "absent:target", "absent:module", "unexpected:"))

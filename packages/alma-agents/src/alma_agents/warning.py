@@ -1,8 +1,7 @@
 """Commands that fail: how they ended in each session. Only what is proven becomes a warning."""
 
-import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from alma import ALMA
@@ -28,14 +27,14 @@ _TRIES = 5
 def note_commands(alma: ALMA, session: str, ran: Iterable[Ran]) -> None:
     """Notes how the commands of a session ended. The same session again changes nothing.
 
-    There is a record for each session, so the records of two clones merge in any order. One that went on after it was learned has another.
+    There is a record for each session, so the records of two clones merge in any order. One that went on after it was learned has another, with
+    the same beginning of its key.
     """
     listed = [_body(one) for one in ran]
     if not listed:
         return
     records = open_records(alma, KIND)
-    named = f"{session}|{listed[0]['call']}"
-    key = hashlib.sha256(named.encode("utf-8", "replace")).hexdigest()[:24]
+    key = f"{command_digest(session)}/{command_digest(listed[0]['call'])}"
     body = records.as_stored({"ran": listed})
     for _ in range(_TRIES):
         found = records.get(key)
@@ -73,13 +72,30 @@ def warnings_of(alma: ALMA, fixes: Sequence[dict[str, Any]] = ()) -> dict[str, d
 def _noted(alma: ALMA) -> list[_Noted]:
     """Returns what is noted of the sessions that are kept, oldest first. Sessions beyond these are erased."""
     records = open_records(alma, KIND)
-    sessions = [(record.key, [_ran(each) for each in record.body["ran"]]) for record in records.listed()]
+    sessions = [(record.key, ran) for record in records.listed() if (ran := _read(record.body))]
     sessions.sort(key=lambda each: (each[1][0].ran.at, each[0]))
     if len(sessions) > MOST_SESSIONS + MOST_SPARE:
         records.erase(key for key, _ in sessions[:-MOST_SESSIONS])
-    # a session that was read from its hooks and from its transcript is there twice, with the same calls
-    found = {(one.digest, one.ran.call or key): one for key, listed in sessions[-MOST_SESSIONS:] for one in listed}
-    return sorted(found.values(), key=lambda one: (one.ran.at, one.ran.call))
+    found = [(key.partition("/")[0], one) for key, listed in sessions[-MOST_SESSIONS:] for one in listed]
+    return list(_of_sessions(sorted(found, key=lambda each: (each[1].ran.at, each[1].ran.call))))
+
+
+def _read(body: Mapping[str, Any]) -> list[_Noted]:
+    """Returns what a record notes; nothing of one of another shape, which an export may bring."""
+    try:
+        return [_ran(each) for each in body["ran"]]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return []
+
+
+def _of_sessions(found: Iterable[tuple[str, _Noted]]) -> Iterator[_Noted]:
+    """Yields what is noted once. A session that was read from its hooks and its transcript, or went on later, fails in a command once."""
+    had: set[tuple[str, str]] = set()
+    for session, one in found:
+        name = (one.digest, one.ran.call if one.ran.ok else session)
+        if name not in had:
+            had.add(name)
+            yield one
 
 
 def _by_command(noted: Sequence[_Noted]) -> dict[str, list[Ran]]:
@@ -104,7 +120,7 @@ def _body(ran: Ran) -> dict[str, Any]:
     known = {
         "key": command_digest(command.call), "of": command_digest(subject), "kind": command.kind, "shown": f"{command.by} {command.shown}".strip(),
         "targets": [_hidden(target) for target in command.targets] if is_of_targets else [],
-        "call": ran.call[:200], "at": ran.at, "ok": ran.ok,
+        "call": ran.call[:200] or f"{ran.at}", "at": ran.at, "ok": ran.ok,
     }  # fmt: skip
     told = {"after": ran.after, "error": ran.error, "tries": ran.tries, "mended": ran.mended}
     return {**known, **{name: value for name, value in told.items() if value}}
@@ -115,10 +131,13 @@ def _hidden(target: str) -> str:
     return "/".join(command_digest(part)[:6] for part in re.split("/|::", target.rstrip("/"))[:_MOST_PARTS])
 
 
-def _ran(body: dict[str, Any]) -> _Noted:
-    command = shell.Command(body["kind"], (body["of"],), tuple(body["targets"]), body["shown"])
-    told = {name: body[name] for name in ("after", "error", "tries", "mended") if name in body}
-    return _Noted(body["key"], Ran(command, ok=body["ok"], call=body["call"], at=body["at"], **{"after": "", **told}))
+def _ran(body: Mapping[str, Any]) -> _Noted:
+    texts = {name: str(body.get(name, "")) for name in ("after", "error", "mended")}
+    command = shell.Command(str(body["kind"]), (str(body["of"]),), tuple(map(str, body["targets"])), str(body["shown"]))
+    ran = Ran(
+        command, ok=bool(body["ok"]), call=str(body["call"]), at=float(body["at"]), tries=int(body.get("tries", 0)), **texts
+    )
+    return _Noted(str(body["key"]), ran)
 
 
 def _told(shown: str, course: Course, fixes: Sequence[dict[str, Any]]) -> str:
