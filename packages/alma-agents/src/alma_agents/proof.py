@@ -7,9 +7,9 @@ that fails as often as this one did before. And it lasts: of all that would have
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import NamedTuple
 
-from alma.evidence import Tally
 from alma_agents.runs import CHANCE, KEPT, PASSING, RAN, Ran
 from alma_agents.signatures import concept_of, nearness, words_of
 
@@ -24,8 +24,9 @@ OF_NO_CHANCE = frozenset(("absent:script", "absent:command", "absent:target", "a
 """What an error says (`concept_of`) that is the same at every run: a script that is missing, an option that is not known."""
 
 NEVER_PASSED, HAS_PASSED = "never passed", "has passed"
-BEFORE = {NEVER_PASSED: Tally(24.0, 25.0), HAS_PASSED: Tally(8.0, 9.0)}
-"""What counts as seen before a project has shown anything: what has never passed stays so more often than what broke, which is missed and mended."""
+BEFORE = {NEVER_PASSED: (24, 25), HAS_PASSED: (8, 9)}
+"""What counts as come true, of what was said, before a project has shown anything: what has never passed stays so more often than what broke,
+which is missed and mended."""
 
 DAY = 86_400.0
 LEAST_SECONDS, SHARE_OF_SPAN = 2 * DAY, 0.5
@@ -33,6 +34,7 @@ LEAST_SECONDS_OF_NO_CHANCE = 14 * DAY
 """It is said this long after the last failure, or for this share of the time for which the command has failed, whichever is longer: what is broken
 is mended some day, and often elsewhere."""
 
+_Z = 1.2816
 _SAME = 0.8
 _UNKNOWN = 0.5
 """Failures of a command of which no pass is known: it fails by chance at most so often."""
@@ -122,9 +124,9 @@ class Course:
     def _is_no_chance(self) -> bool:
         if self._is_steady() and not self.by_chance:
             return True
-        known = Tally(float(self.by_chance), float(self.by_chance + self.passes))
-        rate = known.upper(0.9) if self.passes else _UNKNOWN
-        return (self.passes + self.by_chance + 1) * float(rate**self.tries) <= MOST_BY_CHANCE
+        runs = self.by_chance + self.passes
+        rate = upper_rate(self.by_chance, runs) if self.passes else _UNKNOWN
+        return (runs + 1) * rate**self.tries <= MOST_BY_CHANCE  # the row may have begun after each of them
 
 
 def followed(runs: Iterable[Ran]) -> tuple[Course, list[Foretold]]:
@@ -139,7 +141,15 @@ def followed(runs: Iterable[Ran]) -> tuple[Course, list[Foretold]]:
 
 def lasting(foretold: Iterable[Foretold]) -> frozenset[str]:
     """Returns the sorts of commands of which nearly all that would have been said has come true in this project."""
-    seen = dict(BEFORE)
+    seen = {sort: list(counts) for sort, counts in BEFORE.items()}
     for each in foretold:
-        seen[each.sort] = seen[each.sort].plus(float(each.failed))
-    return frozenset(sort for sort, tally in seen.items() if tally.rate >= LEAST_SHARE)
+        seen[each.sort][0] += each.failed
+        seen[each.sort][1] += 1
+    return frozenset(sort for sort, (true, said) in seen.items() if true / said >= LEAST_SHARE)
+
+
+def upper_rate(times: int, of: int) -> float:
+    """Returns the upper bound of a rate at 90 %, one-sided, by Wilson's interval (Wilson 1927)."""
+    square = _Z * _Z / of
+    rate = times / of
+    return float((rate + square / 2 + _Z * sqrt(rate * (1 - rate) / of + square / (4 * of))) / (1 + square))
