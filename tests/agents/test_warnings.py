@@ -55,6 +55,15 @@ def before(project: Path, command: str, name: str = "now", host: str = "claude-c
     return ended.stdout
 
 
+DAY = 86_400.0
+
+
+def failed(at: float, command: str = "npm run e2e", root: str = "", error: str = ERROR) -> Ran:
+    judged = shell.judged(command, False, root)
+    assert judged is not None
+    return Ran(judged, ok=False, after="", call=f"{at}", at=at, error=error_of(error), tries=1)
+
+
 def test_two_sessions_that_failed_alike_warn_once_and_block_nothing(project: Path) -> None:
     session(project, "one", ("npm run e2e", ERROR))
     assert before(project, "npm run e2e") == ""
@@ -89,13 +98,29 @@ def test_a_command_that_passed_before_its_first_failure_is_not_said_to_fail(proj
     assert before(project, "npm run e2e") == ""
 
 
-def test_a_pass_of_all_tests_is_one_of_each(project: Path) -> None:
-    missing = "Exit code 1\nE   ModuleNotFoundError: No module named 'flask'"
-    for name in ("one", "two"):
-        session(project, name, ("pytest tests/a", missing))
-    assert before(project, "pytest tests/a") != ""
-    session(project, "three", ("pytest", ""))
-    assert before(project, "pytest tests/a", "later") == ""
+@pytest.mark.parametrize(
+    ("passed", "is_covered"),
+    [
+        ("pytest", True),
+        ("pytest tests/b tests", True),
+        ("pytest tests/a", True),
+        ("pytest tests/a/test_x.py", True),
+        ("pytest tests/a/test_x.py::test_1", True),
+        ("pytest tests/a/test_x.py::test_2", False),
+        ("pytest tests/a/test", False),
+        ("pytest tests/b", False),
+        ("uv run pytest", False),
+    ],
+)
+def test_a_pass_of_more_is_one_of_each_part(passed: str, is_covered: bool, project: Path) -> None:
+    first = 1_800_000_000.0
+    ran = failed(first + 2 * DAY, passed)._replace(ok=True, error="", tries=0)
+    with ALMA.from_config(project / ".alma" / "config.yaml") as alma:
+        for number in range(2):
+            note_commands(alma, f"{number}", [failed(first + number * DAY, "pytest tests/a/test_x.py::test_1")])
+        assert len(warnings_of(alma)) == 1
+        note_commands(alma, "2", [ran])
+        assert (warnings_of(alma) == {}) is is_covered
 
 
 def test_the_same_session_read_twice_proves_nothing(project: Path) -> None:
@@ -153,15 +178,6 @@ def test_once_something_was_changed_nothing_is_said(project: Path) -> None:
     made = payload(project, "now", "PostToolUse", "npm install", tool_response={"stdout": "ok"})
     spool.append(str(project / ".alma" / "agents"), "now", {"host": "claude-code", "payload": made})
     assert before(project, "npm run e2e") == ""
-
-
-DAY = 86_400.0
-
-
-def failed(at: float, command: str = "npm run e2e", root: str = "", error: str = ERROR) -> Ran:
-    judged = shell.judged(command, False, root)
-    assert judged is not None
-    return Ran(judged, ok=False, after="", call=f"{at}", at=at, error=error_of(error), tries=1)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Commands that fail: how they ended in each session. Only what is proven becomes a warning."""
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from alma.integration import defused, open_records
 from alma.text import shortened
 from alma_agents import shell
 from alma_agents.index import command_digest, fix_for, one_line
-from alma_agents.proof import Course, followed, lasting
+from alma_agents.proof import LEAST_SESSIONS, Course, followed, lasting
 from alma_agents.runs import Ran
 
 KIND = "agents.runs"
@@ -99,16 +100,24 @@ def _of_sessions(found: Iterable[tuple[str, _Noted]]) -> Iterator[_Noted]:
 
 
 def _by_command(noted: Sequence[_Noted]) -> dict[str, list[Ran]]:
-    """Returns how each command that has failed went, by its digest. A pass of what covers it is one of its own."""
-    failed: dict[str, dict[str, shell.Command]] = {}
+    """Returns how each command went that failed often enough to be said so, by its digest. A pass of what covers it is one of its own."""
+    times = Counter(one.digest for one in noted if not one.ran.ok)
+    failed = {digest: ran.command for digest, ran in noted if times[digest] >= LEAST_SESSIONS and not ran.ok}
+    within: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for digest, command in failed.items():
+        for target in ("", *command.targets):
+            for end in [place for place, sign in enumerate(target) if sign == "/"] + [len(target)]:
+                within[command.words[0], target[:end]].add(digest)
+    found: dict[str, list[Ran]] = defaultdict(list)
     for digest, ran in noted:
-        if not ran.ok:
-            failed.setdefault(ran.command.words[0], {})[digest] = ran.command
-    found: dict[str, list[Ran]] = {}
-    for digest, ran in noted:
-        for other, command in failed.get(ran.command.words[0], {}).items():
-            if other == digest or (ran.ok and ran.command.covers(command)):
-                found.setdefault(other, []).append(ran)
+        near = (
+            {digest}.union(*(within.get((ran.command.words[0], target), ()) for target in ran.command.targets or [""]))
+            if ran.ok
+            else {digest}
+        )
+        for other in near & failed.keys():
+            if other == digest or ran.command.covers(failed[other]):
+                found[other].append(ran)
     return found
 
 
