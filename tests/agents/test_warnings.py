@@ -11,8 +11,9 @@ import pytest
 from alma import ALMA
 from alma.integration import open_records
 from alma_agents import index, shell, spool, warning
+from alma_agents.events import TOOL, Event
 from alma_agents.learning import learn_spools, rebuild
-from alma_agents.runs import Ran
+from alma_agents.runs import KEPT, PASSING, RAN, Ran, change_of
 from alma_agents.signatures import error_of
 from alma_agents.warning import note_commands, warnings_of
 
@@ -82,12 +83,35 @@ def test_two_sessions_that_failed_alike_warn_once_and_block_nothing(project: Pat
     assert before(project, "npm run e2e | tail", "another") == ""
 
 
-def test_an_error_that_chance_can_bring_about_needs_more_tries(project: Path) -> None:
-    for name in ("one", "two", "three"):
-        session(project, name, ("npm run e2e", REFUSED))
-    assert before(project, "npm run e2e") == ""
-    session(project, "four", ("npm run e2e", REFUSED), ("npm run e2e", REFUSED))
-    assert "4 sessions that ran it, 5 tries, and no pass is known" in before(project, "npm run e2e")
+def test_an_error_that_chance_can_bring_about_is_said_where_such_failures_have_lasted(project: Path) -> None:
+    first = 1_800_000_000.0
+    with ALMA.from_config(project / ".alma" / "config.yaml") as alma:
+        for number in range(11):  # five tries are no chance, and six times after these that came true
+            note_commands(alma, f"{number}", [failed(first + number * DAY, error=REFUSED)])
+        assert warnings_of(alma) == {}
+        note_commands(alma, "11", [failed(first + 11 * DAY, error=REFUSED)])
+        assert "in the last 12 sessions that ran it, and no pass is known" in str(warnings_of(alma))
+
+
+@pytest.mark.parametrize(
+    ("command", "change"),
+    [
+        ("git pull", KEPT),
+        ("git checkout main", KEPT),
+        ("sed -i s/a/b/ a.py", KEPT),
+        ("cat > a.py <<'EOF'\nx = 1\nEOF", KEPT),
+        ("echo x >> .env", KEPT),
+        ("npm install", KEPT),
+        ("docker compose up -d", PASSING),
+        ("python seed.py", RAN),
+        ("git commit -am x", ""),
+        ("cat a.py 2>/dev/null", ""),
+        ("grep -rn x src 2>&1 | head", ""),
+        ("pytest > log.txt", ""),
+    ],
+)
+def test_what_a_command_changes(command: str, change: str) -> None:
+    assert change_of(Event(TOOL, "codex", "s", tool="shell", command=command, ok=True)) == change
 
 
 def test_a_command_that_passed_before_its_first_failure_is_not_said_to_fail(project: Path) -> None:

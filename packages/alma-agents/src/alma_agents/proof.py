@@ -23,14 +23,20 @@ MOST_BY_CHANCE = 1 / 32
 OF_NO_CHANCE = frozenset(("absent:script", "absent:command", "absent:target", "absent:module", "unexpected:"))
 """What an error says (`concept_of`) that is the same at every run: a script that is missing, an option that is not known."""
 
-NEVER_PASSED, HAS_PASSED = "never passed", "has passed"
-BEFORE = {NEVER_PASSED: (24, 25), HAS_PASSED: (8, 9)}
-"""What counts as come true, of what was said, before a project has shown anything: what has never passed stays so more often than what broke,
-which is missed and mended."""
+WRONG, UNREADY, NEVER_PASSED, HAS_PASSED = "wrong", "unready", "never passed", "has passed"
+"""Sorts of commands that fail: a call that is wrong, of which no pass is known; one that passes only once something was started in the session;
+others of which no pass is known; and what broke."""
+
+BEFORE = {WRONG: (24, 25), UNREADY: (24, 25), NEVER_PASSED: (12, 13), HAS_PASSED: (8, 9)}
+"""What counts as come true, of what was said, before a project has shown anything. The last two sorts have to show first that they last here,
+seven times and eleven times, for what broke is missed and mended."""
+
+LEAST_REPAIRED = 2
+"""Sessions in which a command passed once something was started, before it is said to need that."""
 
 DAY = 86_400.0
 LEAST_SECONDS, SHARE_OF_SPAN = 2 * DAY, 0.5
-LEAST_SECONDS_OF_NO_CHANCE = 14 * DAY
+LEAST_SECONDS_OF_WRONG = 14 * DAY
 """It is said this long after the last failure, or for this share of the time for which the command has failed, whichever is longer: what is broken
 is mended some day, and often elsewhere."""
 
@@ -66,15 +72,17 @@ class Course:
 
     @property
     def sort(self) -> str:
-        """Whether the command has ever passed."""
-        return HAS_PASSED if self.passes else NEVER_PASSED
+        """Of which sort the command is."""
+        if self.passes:
+            return HAS_PASSED
+        return WRONG if self._is_steady() else UNREADY if self.repaired >= LEAST_REPAIRED else NEVER_PASSED
 
     @property
     def until(self) -> float:
         """Time until which it is said that the command fails; 0 for none."""
         if self.sessions < LEAST_SESSIONS or not self.error or self.last <= 0 or not self._is_no_chance():
             return 0.0
-        least = LEAST_SECONDS_OF_NO_CHANCE if self._is_steady() and not self.passes else LEAST_SECONDS
+        least = LEAST_SECONDS_OF_WRONG if self.sort == WRONG else LEAST_SECONDS
         return self.last + max(least, SHARE_OF_SPAN * (self.last - self.since))
 
     def foretells(self, ran: Ran) -> Foretold | None:
@@ -99,12 +107,13 @@ class Course:
             self._end()
 
     def _passed(self, ran: Ran) -> None:
+        if ran.after == PASSING and self.sessions:  # what was started first may be all that it needs
+            return
         self.passes += 1
         self.by_chance += ran.mended == CHANCE
         if not ran.after:  # nothing that is known has mended it
             self.by_chance += self.tries
-        if ran.after in ("", KEPT):
-            self._end()
+        self._end()
 
     def _begin(self, ran: Ran) -> None:
         self.by_chance += self.tries

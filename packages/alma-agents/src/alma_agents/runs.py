@@ -1,5 +1,6 @@
 """How commands ended in one session: what a warning may rest on. The standard library alone."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,13 @@ KEPT, PASSING, RAN, CHANCE = "kept", "passing", "ran", "chance"
 """What was done between a failure and a pass, or before a first run: something that lasts beyond the session (an edit, an installation),
 something that may not (a server was started), something that was only run, or nothing at all."""
 
-_BY_KIND = ((KEPT, {shell.INSTALL}), (PASSING, {shell.CHANGE}), (RAN, {shell.RUN, shell.BUILD}))
+_NOT_LASTING = frozenset(
+    ("docker", "podman", "docker-compose", "systemctl", "service", "export", "source", ".", "pkill", "redis-cli")
+)
+_GIT_ASIDE = frozenset(("add", "commit", "push", "fetch", "tag", "config"))
+_WRITERS = frozenset(("cat", "echo", "printf", "tee"))
+_WRITES = re.compile(r"(?<![\d&])>>?\s*(?!&|/dev/null)[^\s>]|\btee\b")
+_LONGEST = 20_000
 _STRENGTH = ("", RAN, PASSING, KEPT)
 
 
@@ -24,8 +31,19 @@ def change_of(event: Event) -> str:
         return KEPT if event.ok is not False else ""
     if event.tool != SHELL:
         return ""
-    kinds = {shell.kind_of(words) for words in shell.commands_of(event.command)}
-    return next((change for change, of in _BY_KIND if kinds & of), "")
+    writes = bool(_WRITES.search(event.command[:_LONGEST]))
+    return max((_change(words, writes=writes) for words in shell.commands_of(event.command)), key=_STRENGTH.index, default="")
+
+
+def _change(words: list[str], *, writes: bool) -> str:
+    kind = shell.kind_of(words)
+    if kind == shell.CHANGE and words[0] == "git":
+        return "" if words[1:2] and words[1] in _GIT_ASIDE else KEPT
+    if kind == shell.CHANGE:
+        return PASSING if words[0] in _NOT_LASTING else KEPT
+    if kind == shell.INSTALL or (writes and words[0] in _WRITERS):
+        return KEPT
+    return RAN if kind in (shell.RUN, shell.BUILD) else ""
 
 
 class Ran(NamedTuple):
