@@ -45,8 +45,8 @@ def prepared(folder: Path) -> dict[str, dict[str, Any]]:
         for number, error in enumerate(errors)
     ]
     command = shell.judged("npm run e2e", False, str(folder))
-    keys = [f"key {number}" for number in range(499)] + ([command.key] if command else [])
-    warnings = {index.command_digest(key): {"id": key, "told": "it fails"} for key in keys}
+    keys = [f"key {number}" for number in range(499)] + ([command.call] if command else [])
+    warnings = {index.command_digest(key): {"id": key, "told": "it fails", "until": time.time() + 86_400.0} for key in keys}
     (folder / ".alma" / "agents").mkdir()
     index.save(str(folder / ".alma" / "agents"), {"fixes": fixes, "briefing": "Notes.", "warnings": warnings})
     shared = {"cwd": str(folder), "tool_name": "Bash", "tool_use_id": "t"}
@@ -61,10 +61,13 @@ def prepared(folder: Path) -> dict[str, dict[str, Any]]:
     }  # fmt: skip
 
 
-def _milliseconds(command: list[str], data: bytes) -> float:
+def _milliseconds(command: list[str], data: bytes, *, answers: bool = False) -> float:
     begun = time.perf_counter()
-    subprocess.run(command, input=data, capture_output=True, check=True)
-    return (time.perf_counter() - begun) * 1_000
+    ended = subprocess.run(command, input=data, capture_output=True, check=True)
+    took = (time.perf_counter() - begun) * 1_000
+    if bool(ended.stdout) != answers:
+        raise AssertionError(f"the hook said {ended.stdout!r}")
+    return took
 
 
 def figures(pairs: int) -> list[Gate]:
@@ -79,7 +82,11 @@ def figures(pairs: int) -> list[Gate]:
             for number in range(pairs):
                 data = json.dumps({**payload, "session_id": f"{what}-{number}"}).encode()
                 runs = {"bare": [sys.executable, "-c", "import sys; sys.stdin.read()"], "hook": _HOOK}
-                took = {run: _milliseconds(runs[run], data) for run in chance.sample(sorted(runs), 2)}
+                is_silent = what == "after a tool"
+                took = {
+                    run: _milliseconds(runs[run], data, answers=run == "hook" and not is_silent)
+                    for run in chance.sample(sorted(runs), 2)
+                }
                 differences.append(took["hook"] - took["bare"])
             differences.sort()
             found.append(Gate(f"{what}: p50 above bare Python", differences[pairs // 2], "ms"))

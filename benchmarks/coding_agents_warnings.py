@@ -2,9 +2,9 @@
 
 A world is a history of sessions in one project, made from a seed and replayed: before each call the warnings that the sessions before
 prove are looked up, then the call runs and is learned from. Commands are healthy, worked on (they fail, a file is edited, they pass),
-broken (they fail until somebody mends that elsewhere), or flaky. The limit is on worlds with all four. Beside them are worlds in which
-what is broken is mended within days, and worlds in which nothing is broken and what fails is flaky. The seeds are not those that the
-rules were chosen with.
+broken (they fail until that is mended elsewhere), or flaky. Beside worlds with all four are worlds in which what is broken is mended within days,
+and worlds in which nothing is broken and what fails is flaky. In all of them the next call of what has failed passes too often for a warning, and
+nothing shows when, so the limit is on wrong warnings: none is better than that. `coding_agents_repeats` has what can be warned of.
 """
 
 import argparse
@@ -25,7 +25,9 @@ from benchmarks import gates
 from benchmarks.gates import Gate
 from benchmarks.screen import wide_console
 
-LEAST_PRECISION = 0.8
+MOST_WRONG = 1.0
+"""Wrong warnings in 1,000 calls."""
+
 FIRST_SEED = 7_000
 SESSIONS, CALLS = 40, 6
 """A session a day, with so many calls."""
@@ -97,7 +99,7 @@ def replayed(alma: ALMA, seed: int, sorts: dict[str, int], mends: float) -> Coun
         for command, event in events(chance, made, f"{seed}-{number}"):
             judged = shell.judged(event.command, bool(event.ok), "") if event.tool == SHELL else None
             counts["", event.ok is False] += judged is not None
-            if judged is not None and not has_changed and warning_for(proven, judged.key, now=now):
+            if judged is not None and not has_changed and warning_for(proven, judged.call, now=now):
                 counts[command.sort, event.ok is False] += 1
             has_changed = has_changed or event.tool == EDIT
             session.add(event._replace(at=now))
@@ -109,11 +111,7 @@ def replayed(alma: ALMA, seed: int, sorts: dict[str, int], mends: float) -> Coun
 def figures(worlds: int, folder: Path) -> list[Gate]:
     """Precision of warnings, and how much of what fails in a broken command is warned of."""
     found = []
-    for what, sorts, mends, limit in (
-        ("all sorts", MIXED, 0.05, LEAST_PRECISION),
-        ("soon mended", SOON_MENDED, 0.2, None),
-        ("flaky alone", FLAKY, 0.0, None),
-    ):
+    for what, sorts, mends in (("all sorts", MIXED, 0.05), ("soon mended", SOON_MENDED, 0.2), ("flaky alone", FLAKY, 0.0)):
         counts: Counter[tuple[str, bool]] = Counter()
         for seed in range(FIRST_SEED, FIRST_SEED + worlds):
             name = f"{what.replace(' ', '-')}-{seed}"
@@ -122,8 +120,10 @@ def figures(worlds: int, folder: Path) -> list[Gate]:
         calls, failed = counts["", True] + counts["", False], counts["", True]
         warned = Counter({key: number for key, number in counts.items() if key[0]})
         right = sum(number for (_, has_failed), number in warned.items() if has_failed)
-        share = right / warned.total() if warned else float("nan")
-        found.append(Gate(f"{what}: warned calls that fail", share, "", limit, more_is_better=True))
+        wrong = warned.total() - right
+        if warned:
+            found.append(Gate(f"{what}: warned calls that fail", right / warned.total(), ""))
+        found.append(Gate(f"{what}: wrong warnings in 1,000 calls", 1_000 * wrong / calls, "", MOST_WRONG))
         found.append(Gate(f"{what}: calls that are warned of", warned.total() / calls, ""))
         found.append(Gate(f"{what}: calls that fail", failed / calls, ""))
         found.append(Gate(f"{what}: failures that are warned of", right / failed, ""))

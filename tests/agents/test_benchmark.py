@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from benchmarks import coding_agents
+from benchmarks import coding_agents, coding_agents_repeats
 
 
 @pytest.mark.slow
@@ -11,6 +11,13 @@ from benchmarks import coding_agents
 def test_every_limit_holds(seed: int, tmp_path: Path) -> None:
     missed = [gate.what for gate in coding_agents.figures(seed, tmp_path) if gate.holds is False]
     assert missed == []
+
+
+@pytest.mark.slow
+def test_warnings_are_right_and_most_repeats_are_warned_of(tmp_path: Path) -> None:
+    figures = coding_agents_repeats.figures(2, tmp_path)
+    assert [gate.what for gate in figures if gate.holds is False] == []
+    assert [gate.what for gate in figures if gate.holds] != []
 
 
 def test_every_label_occurs_and_every_format_is_read() -> None:

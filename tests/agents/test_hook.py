@@ -13,13 +13,14 @@ from alma_agents import index, spool
 from alma_agents.hook import is_held_out
 from alma_agents.hosts import event_of
 from alma_agents.learning import learn_spools
+from alma_agents.signatures import error_of
 
 ERROR = "Exit code 1\nModuleNotFoundError: No module named 'flask'"
 
 
-def drive(payload: object) -> str:
+def drive(payload: object, host: str = "claude-code") -> str:
     text = payload if isinstance(payload, str) else json.dumps(payload)
-    command = [sys.executable, "-P", "-m", "alma_agents", "hook", "claude-code"]
+    command = [sys.executable, "-P", "-m", "alma_agents", "hook", host]
     ended = subprocess.run(command, input=text, capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout
@@ -62,6 +63,19 @@ def test_a_fix_is_shown_once_a_session_when_the_error_comes_back(project: Path) 
     assert "pip install flask" in said["additionalContext"]
     assert len(said["additionalContext"].encode()) <= 480
     assert drive(call(project, "second", "pytest -q", "t9", ERROR)) == ""
+
+
+def test_a_fix_after_which_it_failed_again_gives_way_to_the_one_that_helped(project: Path) -> None:
+    folder = str(project / ".alma" / "agents")
+    for session, others in (("first", ()), ("second", (("pytest -q", ERROR), ("pip install flask-login", "")))):
+        for number, (command, error) in enumerate((("pytest -q", ERROR), ("pip install flask", ""), *others, ("pytest", ""))):
+            spool.append(
+                folder, session, {"host": "claude-code", "payload": call(project, session, command, f"{session}{number}", error)}
+            )
+        spool.append(folder, session, {"over": True})
+        assert learn_spools(folder) == 1
+    said = json.loads(drive(call(project, "third", "pytest -q", "t1", ERROR)))["hookSpecificOutput"]["additionalContext"]
+    assert "run pip install flask; run pip install flask-login" in said
 
 
 def test_learning_the_same_session_twice_counts_once_and_empties_the_spool(project: Path) -> None:
@@ -182,3 +196,62 @@ def test_a_commented_setting_encrypts_nothing(project: Path) -> None:
     (project / ".alma" / "config.yaml").write_text("alma:\n  project_id: shop\n  # encryption: {key_file: k}\n")
     drive(call(project, "s", "pytest -q", "t1", ERROR))
     assert (project / ".alma" / "agents" / "spool").exists()
+
+
+def openhands(project: Path, session: str, command: str, error: str = "") -> dict[str, object]:
+    content = [{"type": "text", "text": error or "ok"}]
+    answer = {
+        "kind": "TerminalObservation",
+        "command": command,
+        "exit_code": int(bool(error)),
+        "is_error": False,
+        "content": content,
+    }
+    known = {"session_id": session, "working_dir": str(project), "tool_name": "terminal", "tool_input": {"command": command}}
+    return {**known, "event_type": "PostToolUse", "tool_response": answer}
+
+
+def test_openhands_hears_of_a_fix_with_the_next_prompt_and_not_before(project: Path) -> None:
+    folder = str(project / ".alma" / "agents")
+    error = "ModuleNotFoundError: No module named 'flask'"
+    for command, said in (("pytest", error), ("pip install flask", ""), ("pytest", "")):
+        spool.append(folder, "first", {"host": "openhands", "payload": openhands(project, "first", command, said)})
+    spool.append(folder, "first", {"over": True})
+    assert learn_spools(folder) == 1
+    known = {"session_id": "second", "working_dir": str(project)}
+    assert drive({**known, "event_type": "SessionStart"}, "openhands") == ""
+    assert drive(openhands(project, "second", "pytest", error), "openhands") == ""
+    prompt = {**known, "event_type": "UserPromptSubmit", "message": "go on"}
+    assert "pip install flask" in json.loads(drive(prompt, "openhands"))["additionalContext"]
+    assert drive(prompt, "openhands") == ""
+
+
+def test_what_passed_at_last_gets_no_late_fix(project: Path) -> None:
+    run_session(project, "first")
+    learn_spools(str(project / ".alma" / "agents"))
+    for said in ("ModuleNotFoundError: No module named 'flask'", ""):
+        assert drive(openhands(project, "second", "pytest", said), "openhands") == ""
+    prompt = {"event_type": "UserPromptSubmit", "session_id": "second", "working_dir": str(project), "message": "go on"}
+    assert drive(prompt, "openhands") == ""
+
+
+GEMINI = """Command: npm test
+Directory: (root)
+Output: npm error Missing script: "test"
+Error: (none)
+Exit Code: 1
+Signal: (none)
+Process Group PGID: 7"""
+
+
+@pytest.mark.parametrize("text", [GEMINI, GEMINI[GEMINI.index("Output") :], 'npm error Missing script: "test"\nExit Code: 1'])
+def test_the_error_of_gemini_is_what_the_command_said(text: str) -> None:
+    payload = {
+        "session_id": "g",
+        "hook_event_name": "AfterTool",
+        "tool_name": "run_shell_command",
+        "tool_input": {"command": "npm test"},
+    }
+    event = event_of({**payload, "tool_response": {"llmContent": text}}, "gemini")
+    assert event is not None
+    assert (event.ok, error_of(event.output)) == (False, 'npm error Missing script: "test"')

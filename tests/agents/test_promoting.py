@@ -90,6 +90,24 @@ def test_the_exports_of_two_clones_merge_in_any_order(tmp_path: Path) -> None:
     assert "8 sessions" in str(said[0][2])
 
 
+def test_what_a_clone_has_learned_is_shown_right_after_its_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with taught(tmp_path / "other", range(3)) as alma:
+        alma.export(tmp_path / "other.jsonl")
+    assert CliRunner().invoke(app, ["init", "--embedder", "hash"]).exit_code == 0
+    folder = tmp_path / ".alma" / "agents"
+    assert CliRunner().invoke(app, ["import", "other.jsonl", "--merge"]).exit_code == 0
+    assert not folder.exists()  # no hooks, no index
+
+    folder.mkdir()
+    assert CliRunner().invoke(app, ["import", "other.jsonl", "--merge"]).exit_code == 0
+    content = index.load(str(folder))
+    fix = index.fix_for(content, "No module named 'flask0'", "pytest")
+    assert fix is not None
+    assert fix["strategy"] == "run pip install flask"
+    assert len(content["warnings"]) == 1
+
+
 def test_a_learned_rule_has_its_counts_and_ends(tmp_path: Path) -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     now = [start]

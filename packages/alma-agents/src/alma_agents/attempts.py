@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from alma_agents import shell
 from alma_agents.events import EDIT, SHELL, TOOL, Event
+from alma_agents.runs import Ran, Runs
 from alma_agents.signatures import error_of
+from alma_agents.spool import repository_of
 
 MOST_CALLS = 60
 """Calls between a failure and its pass. What is further apart is not taken as its repair."""
@@ -14,11 +16,17 @@ MOST_CALLS = 60
 MOST_OPEN = 500
 """Failures of a session that wait for their pass. The oldest gives way."""
 
+MOST_TRIED = 5
+"""Strategies of an attempt that did not help, at most."""
+
 _STRATEGY = 900
 
 
 class Attempt(NamedTuple):
-    """One repair, or one failure that stayed. `passed` is False where it ended without a pass: unverified."""
+    """One repair, or one failure that stayed. `passed` is False where it ended without a pass: unverified.
+
+    `tried` are the strategies after which the command failed in the same way again.
+    """
 
     host: str
     session: str
@@ -30,6 +38,7 @@ class Attempt(NamedTuple):
     strategy: str
     passed: bool
     failures: int
+    tried: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -53,6 +62,18 @@ class _Open:
         self.command, self.event, self.place, self.error = command, event, place, error
         self.failures = 1
         self.changes: list[_Change] = []
+        self.tried: list[str] = []
+
+    @property
+    def strategy(self) -> str:
+        """What was changed since."""
+        return _joined(change.told for change in self.changes)
+
+    def failed_again(self, error: str) -> None:
+        """Notes another failure, and what did not prevent it."""
+        self.failures += 1
+        if error == self.error and self.changes and len(self.tried) < MOST_TRIED:
+            self.tried.append(self.strategy)
 
     def add(self, change: _Change) -> None:
         """Adds what was changed, unless it came too late to be part of a repair."""
@@ -70,16 +91,6 @@ def attempts(events: Iterable[Event], *, root: str = "", is_over: bool = True) -
     return [*found, *(session.end() if is_over else ())]
 
 
-class Ran(NamedTuple):
-    """How a command ended when it last ran in a session."""
-
-    key: str
-    shown: str
-    ok: bool
-    error: str
-    at: float
-
-
 class Session:
     """Follows the events of one session. What it keeps is bounded by the failures that are open, not by the session's length."""
 
@@ -87,7 +98,8 @@ class Session:
         self._root = root
         self._open: dict[str, _Open] = {}
         self._seen: set[bytes] = set()
-        self._ran: dict[str, Ran] = {}
+        self._runs = Runs()
+        self._bases: dict[str, str] = {}
         self._place = 0
 
     def add(self, event: Event) -> list[Attempt]:
@@ -96,18 +108,18 @@ class Session:
             return []
         place, self._place = self._place, self._place + 1
         where = event.cwd or self._root
+        if where not in self._bases:
+            self._bases = {where: repository_of(where)}
+        judged = shell.settled(event.command, event.ok, where, self._bases[where]) if event.tool == SHELL else []
+        self._runs.add(event, judged)
         if event.tool == EDIT and event.ok is not False:
             _changed(self._open, _edit(event, place, self._root))
         elif event.tool == SHELL and event.ok is True:
-            return self._passed(event, place)
-        elif event.tool == SHELL and event.ok is False:
-            command = shell.judged(event.command, False, where)
-            if command is not None:
-                self._note(command, event)
-            if command is not None and command.key in self._open:
-                self._open[command.key].failures += 1
-            elif command is not None:
+            return self._passed(judged, event, place)
+        for command in judged:
+            if command.key not in self._open:
                 return self._failed(command, event, place)
+            self._open[command.key].failed_again(error_of(event.output))
         return []
 
     def end(self) -> list[Attempt]:
@@ -116,15 +128,8 @@ class Session:
 
     @property
     def ran(self) -> list[Ran]:
-        """How each command ended when it last ran, of the last 500."""
-        return list(self._ran.values())
-
-    def _note(self, command: shell.Command, event: Event) -> None:
-        self._ran.pop(command.key, None)
-        error = "" if event.ok else error_of(event.output)
-        self._ran[command.key] = Ran(command.key, command.shown, bool(event.ok), error, event.at)
-        if len(self._ran) > MOST_OPEN:
-            del self._ran[next(iter(self._ran))]
+        """How each command ended, of the last ones."""
+        return self._runs.ran
 
     def _is_new(self, call: str) -> bool:
         digest = hashlib.blake2b(call.encode("utf-8", "replace"), digest_size=8).digest()
@@ -139,25 +144,30 @@ class Session:
             return []
         return [_attempt(self._open.pop(next(iter(self._open))), passed=False)]
 
-    def _passed(self, event: Event, place: int) -> list[Attempt]:
-        passing = shell.passed(event.command, event.cwd or self._root)
-        for command in passing:
-            self._note(command, event)
-        closed = [key for key, one in self._open.items() if any(command.covers(one.command) for command in passing)]
-        ended = [self._open.pop(key) for key in closed]
+    def _passed(self, passing: list[shell.Command], event: Event, place: int) -> list[Attempt]:
+        closed: dict[str, shell.Command] = {}
+        for key, one in self._open.items():
+            if (by := next((command for command in passing if command.covers(one.command)), None)) is not None:
+                closed[key] = by
         if not closed:
-            _command_run(self._open, event, place, self._root)
-        return [_attempt(one, passed=place - one.place <= MOST_CALLS) for one in ended]
+            where = event.cwd or self._root
+            _command_run(self._open, event, place, where, self._bases[where])
+        ended = [(self._open.pop(key), by) for key, by in closed.items()]
+        return [_attempt(one, passed=place - one.place <= MOST_CALLS, by=by) for one, by in ended]
 
 
-def _attempt(one: _Open, *, passed: bool) -> Attempt:
+def _attempt(one: _Open, *, passed: bool, by: shell.Command | None = None) -> Attempt:
     event = one.event
-    told = list(dict.fromkeys(change.told for change in one.changes))
-    strategy = "; ".join(told)
+    strategy = one.strategy or _joined(by.ways_beside(one.command) if by else ())
     return Attempt(
-        event.host, event.session, event.call or f"{event.at}", event.at, one.command.shown, one.command.kind, one.error,
-        strategy if len(strategy) <= _STRATEGY else f"{strategy[: _STRATEGY - 1]}…", passed, one.failures,
+        event.host, event.session, event.call or f"{event.at}", event.at, one.command.shown, one.command.kind, one.error, strategy, passed,
+        one.failures, tuple(each for each in dict.fromkeys(one.tried) if each != strategy or not passed),
     )  # fmt: skip
+
+
+def _joined(parts: Iterable[str]) -> str:
+    strategy = "; ".join(dict.fromkeys(parts))
+    return strategy if len(strategy) <= _STRATEGY else f"{strategy[: _STRATEGY - 1]}…"
 
 
 def _edit(event: Event, place: int, root: str) -> _Change:
@@ -191,9 +201,10 @@ def _changed(open_ones: dict[str, _Open], change: _Change) -> None:
             one.add(change)
 
 
-def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: str) -> None:
+def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: str, base: str) -> None:
     """Adds a successful command that changes something; what `git checkout` and the like take back is removed."""
-    for _, words in shell.read(event.command, event.cwd or root)[0]:
+    folder = shell.place_of(event.command, root, base)
+    for _, words in shell.read(event.command, root)[0]:
         bare = shell.stripped(words)
         if not bare:
             continue
@@ -204,5 +215,6 @@ def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: st
                 one.changes = [] if is_all else [made for made in one.changes if made.path not in paths]
         elif bare[0] not in ("cd", "git") and shell.kind_of(bare) in (shell.INSTALL, shell.CHANGE, shell.RUN):
             told = " ".join(words)
+            told = f"run {told if len(told) <= 160 else told[:159] + '…'}{f' in {folder}' if folder else ''}"
             for one in open_ones.values():
-                one.add(_Change(place, "", "", "", f"run {told if len(told) <= 160 else told[:159] + '…'}"))
+                one.add(_Change(place, "", "", "", told))

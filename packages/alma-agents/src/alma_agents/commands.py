@@ -17,6 +17,7 @@ from alma_cli.output import print_json, printable, tell
 from alma_cli.progress import bar
 
 if TYPE_CHECKING:
+    from alma import ALMA
     from alma_agents.reports import IngestReport
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and write nothing.")]
@@ -124,6 +125,18 @@ def _say(report: "IngestReport") -> None:
         tell(f"skipped {printable(name)}: {printable(reason)}\n")
     if len(report.skipped) > _MOST_SKIPPED:
         tell(f"… and {len(report.skipped) - _MOST_SKIPPED} more; --json lists all\n")
+
+
+def follow_import(alma: "ALMA", config: Path) -> None:
+    """Makes the index of the hooks anew after an import, where there are hooks: they show what a clone has learned from the next call on."""
+    from alma_agents.learning import rebuild
+
+    folder = config.parent / "agents"
+    try:
+        if folder.is_dir():
+            rebuild(alma, str(folder))
+    except OSError as problem:  # what was imported is stored all the same
+        typer.echo(f"the index of the hooks was not written: {problem}", err=True)
 
 
 def promote(

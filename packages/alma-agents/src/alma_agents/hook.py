@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import Any
 
 from alma_agents import index, spool
-from alma_agents.events import BEFORE, EDIT, END, PROMPT, SHELL, START, TOOL, TURN, Event
-from alma_agents.hosts import HOSTS, WARNED, answer, event_of
+from alma_agents.events import BEFORE, END, PROMPT, SHELL, START, TOOL, TURN, Event
+from alma_agents.hosts import HOSTS, answer, event_of, takes
 
 DEADLINE = 1.8
 _GRACE = 2.5
@@ -82,14 +82,16 @@ def answered(payload: Any, host: str = "", name: str = "") -> str:
         _SPOOLED.set()
         _fired(folder, event.host)
     said = ""
-    if event.kind == TOOL and event.tool == SHELL and event.ok is False:
+    if event.kind in (TURN, END):
+        _finish(folder, event)
+    elif not takes(event.host, event.kind):
+        said = ""
+    elif event.kind == TOOL and event.tool == SHELL and event.ok is False:
         said = _fix(folder, event)
     elif event.kind == BEFORE and event.tool == SHELL:
         said = _warning(folder, event)
     elif event.kind in (START, PROMPT):
-        said = _briefing(folder, event)
-    elif event.kind in (TURN, END):
-        _finish(folder, event)
+        said = "\n".join(part for part in (_briefing(folder, event), _late_fix(folder, event)) if part)
     return answer(event, said)
 
 
@@ -131,43 +133,48 @@ def _fix(folder: str, event: Event) -> str:
         return ""
     content = index.load(folder, spool.project_of(folder, event.cwd))
     fix = index.fix_for(content, error_of(event.output), command.shown)
-    return "" if fix is None else _show(folder, event, str(fix.get("id")), index.one_line(str(fix.get("told", ""))))
+    if fix is None or command.is_called(str(fix.get("strategy"))):
+        return ""
+    return _show(folder, event, str(fix.get("id")), index.one_line(str(fix.get("told", ""))))
+
+
+def _late_fix(folder: str, event: Event) -> str:
+    """Returns the fix of the failure that a session ended its turn with, for a host that took none when it failed."""
+    if takes(event.host, TOOL):
+        return ""
+    judged = [one for one in _calls(spool.of_session(folder, event.session)) if one.tool == SHELL and one.ok is not None]
+    return _fix(folder, judged[-1]) if judged and not judged[-1].ok else ""
+
+
+def _calls(records: list[dict[str, Any]]) -> list[Event]:
+    """Returns the calls in the records of a session."""
+    found = (event_of(one["payload"], str(one.get("host") or "")) for one in records if isinstance(one.get("payload"), dict))
+    return [event for event in found if event is not None and event.kind == TOOL]
 
 
 def _warning(folder: str, event: Event) -> str:
     """Returns what is proven about a command that is about to run; nothing once the session has changed something."""
     from alma_agents import shell
 
-    command = shell.judged(event.command, False, event.cwd)
+    command = shell.judged(event.command, False, event.cwd, spool.repository_of(event.cwd))
     if command is None:
         return ""
-    warning = index.warning_for(index.load(folder, spool.project_of(folder, event.cwd)), command.key, now=time.time())
+    warning = index.warning_for(index.load(folder, spool.project_of(folder, event.cwd)), command.call, now=time.time())
     if warning is None or _has_changed(spool.of_session(folder, event.session)):
         return ""
     return _show(folder, event, str(warning.get("id")), index.one_line(str(warning.get("told", ""))))
 
 
 def _has_changed(records: list[dict[str, Any]]) -> bool:
-    from alma_agents import shell
+    """Returns True once a session has changed something that a command may depend on. What it only ran is left out."""
+    from alma_agents.runs import KEPT, PASSING, change_of
 
-    for record in records:
-        payload = record.get("payload")
-        event = event_of(payload, str(record.get("host") or "")) if isinstance(payload, dict) else None
-        if event is None or event.kind != TOOL:
-            continue
-        if event.tool == EDIT:
-            return True
-        if event.tool == SHELL and any(shell.kind_of(words) in _CHANGING for words in shell.commands_of(event.command)):
-            return True
-    return False
-
-
-_CHANGING = ("install", "change")
+    return any(change_of(event) in (KEPT, PASSING) for event in _calls(records))
 
 
 def _briefing(folder: str, event: Event) -> str:
     content = index.load(folder, spool.project_of(folder, event.cwd))
-    warnings = content.get("warnings") if event.host not in WARNED else None
+    warnings = content.get("warnings") if not takes(event.host, BEFORE) else None
     proven = [one for one in warnings.values() if index.is_proven(one, time.time())] if isinstance(warnings, dict) else []
     told = [str(one.get("told", "")) for one in proven[:_MOST_WARNINGS]]
     text = "\n".join(part for part in (str(content.get("briefing", "")), *told) if part)

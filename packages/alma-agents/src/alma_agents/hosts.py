@@ -9,8 +9,11 @@ from alma_agents.events import BEFORE, END, OTHER, PROMPT, SHELL, START, TOOL, T
 from alma_agents.shell import verdict
 
 HOSTS = ("claude-code", "codex", "gemini", "cursor", "copilot", "opencode", "openhands")
-WARNED = ("claude-code",)
-"""Hosts that are answered before a call. Of the others none documents a place for a text there, and Copilot refuses the call on any trouble."""
+_TAKES: dict[str, tuple[str, ...]] = {
+    "claude-code": (START, PROMPT, BEFORE, TOOL), "codex": (START, PROMPT, TOOL), "gemini": (START, PROMPT, TOOL), "cursor": (START, TOOL),
+    "copilot": (START, TOOL), "opencode": (START, PROMPT, TOOL), "openhands": (PROMPT,),
+}  # fmt: skip
+"""Where each host gives a text to its model. Before a call only one documents a place for it, and Copilot refuses the call on any trouble."""
 
 _KINDS = {
     "sessionstart": START, "userpromptsubmit": PROMPT, "beforeagent": PROMPT, "beforesubmitprompt": PROMPT, "userpromptsubmitted": PROMPT,
@@ -21,6 +24,10 @@ _CLAUDE_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
 _CODEX_CODE = re.compile(r"^(?:Process exited with code|Exit code:) ?(-?\d+)\s*$", re.MULTILINE)
 _GEMINI_CODE = re.compile(r"^Exit Code: (\d+)\s*$", re.MULTILINE)
 _COPILOT_CODE = re.compile(r"<exited with exit code (\d+)>\s*$")
+_GEMINI_PARTS = re.compile(
+    r"^(?:Output: |(?:Command|Directory): .*\n|(?:Error|Signal|Stderr|Background PIDs): \(none\)(?:\n|$)|Process Group PGID: .*(?:\n|$))",
+    re.MULTILINE,
+)
 _GEMINI_UNFINISHED = re.compile(
     r"Command (was (automatically )?cancell?ed|(was )?(automatically )?timed out|moved to background|is running in)"
 )
@@ -115,15 +122,11 @@ def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[b
             if is_shell
             else None
         )
-        return (verdict(code) if is_shell else None), code, answer if isinstance(answer, str) else ""
+        return (verdict(code) if is_shell else None), code, text_of(answer)
     if not isinstance(answer, dict):
-        return None, None, answer if isinstance(answer, str) else ""
+        return None, None, text_of(answer)
     output = next(
-        (
-            value
-            for key in ("llmContent", "textResultForLlm", "output", "content", "text")
-            if isinstance(value := answer.get(key), str)
-        ),
+        (text for key in ("llmContent", "textResultForLlm", "output", "content", "text") if (text := text_of(answer.get(key)))),
         "",
     )
     code = next((value for key in ("exit_code", "exitCode", "exit") if isinstance(value := answer.get(key), int)), None)
@@ -131,6 +134,7 @@ def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[b
         if answer.get("error"):
             return None, None, output
         code = gemini_code(output)
+        output = gemini_output(output)
     if host == "copilot" and code is None and is_shell and (found := _COPILOT_CODE.search(output)):
         code = int(found[1])
     if not is_shell:
@@ -140,6 +144,18 @@ def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[b
             output,
         )
     return verdict(code), code, output
+
+
+def text_of(content: Any) -> str:
+    """Returns the text of a content, which some hosts give as a list of parts."""
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def gemini_output(text: str) -> str:
+    """Returns what a command printed, without the names of the parts that Gemini CLI gives with it."""
+    return _GEMINI_PARTS.sub("", text) if text.startswith(("Command: ", "Output: ")) else text
 
 
 def gemini_code(output: str) -> int | None:
@@ -189,18 +205,19 @@ def codex_code(payload: dict[str, Any]) -> int | None:
     return int(found[1]) if found else None
 
 
+def takes(host: str, kind: str) -> bool:
+    """Returns True if a host gives what a hook answers to an event of a kind to its model."""
+    return kind in _TAKES.get(host, ())
+
+
 def answer(event: Event, text: str) -> str:
     """Returns what a hook prints so that the host gives the text to its model; "" where it takes none."""
-    if not text or event.kind in (TURN, END):
-        return ""
-    if event.kind == BEFORE and event.host not in WARNED:
+    if not text or not takes(event.host, event.kind):
         return ""
     if event.host in ("claude-code", "codex", "gemini"):
         return json.dumps({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
     if event.host == "cursor":
         return json.dumps({"additional_context": text})
-    if event.host == "openhands" and event.kind != PROMPT:
-        return ""
     return json.dumps({"context" if event.host == "opencode" else "additionalContext": text})
 
 
@@ -216,4 +233,4 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-__all__ = ["HOSTS", "OTHER", "answer", "code_in_rollout", "codex_code", "event_of", "gemini_code", "host_of"]
+__all__ = ["HOSTS", "OTHER", "answer", "code_in_rollout", "codex_code", "event_of", "gemini_code", "host_of", "takes"]

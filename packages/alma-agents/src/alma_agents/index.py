@@ -5,6 +5,7 @@ import hmac
 import json
 import os
 import secrets
+from itertools import islice
 from typing import Any
 
 from alma_agents.signatures import is_specific, nearness, words_of
@@ -84,11 +85,12 @@ def fix_for(content: dict[str, Any], error: str, command: str) -> dict[str, Any]
         if near and fix.get("command") == command:
             near += 0.05
         scored.append((near, fix))
-    scored.sort(key=lambda pair: -pair[0])
+    scored.sort(key=lambda pair: (-pair[0], bool(pair[1].get("failed"))))
     if not scored or scored[0][0] < NEAR_ENOUGH:
         return None
     best = scored[0]
-    others = [pair for pair in scored[1:2] if pair[1].get("strategy") != best[1].get("strategy")]
+    rivals = (pair for pair in scored[1:] if not pair[1].get("failed"))
+    others = [pair for pair in islice(rivals, 1) if pair[1].get("strategy") != best[1].get("strategy")]
     if best[1].get("failed") or (others and best[0] - others[0][0] < _MARGIN):
         return None
     return best[1]
@@ -107,8 +109,8 @@ def warning_for(content: dict[str, Any], key: str, *, now: float) -> dict[str, A
 
 
 def is_proven(warning: Any, now: float) -> bool:
-    """Returns True for a warning whose time has not ended. One that is of no known time has no end."""
-    until = warning.get("until", now) if isinstance(warning, dict) else None
+    """Returns True for a warning whose time has not ended."""
+    until = warning.get("until") if isinstance(warning, dict) else None
     return isinstance(until, int | float) and now <= until
 
 

@@ -98,9 +98,10 @@ Alma.setup = async (ctx) => {
     try {
       const exit = e.result?.output?.exit ?? e.result?.metadata?.exit
       const text = Array.isArray(e.result?.content) ? e.result.content.map((part) => part.text ?? "").join("\\n") : ""
-      await tell(payload("tool.after", cwd, {
+      const said = await tell(payload("tool.after", cwd, {
         session_id: e.sessionID, tool_name: e.tool, tool_input: e.input, tool_use_id: e.id, tool_response: { output: text, exit },
       }))
+      if (said && Array.isArray(e.result?.content)) e.result.content.push({ type: "text", text: said })
     } catch {}
   })
 }

@@ -42,6 +42,7 @@ _RUNNERS = {
     "bundle": ("exec",),
     "pnpm": ("exec",),
 }
+_PYTHON = re.compile(r"(python|python3|py)(\d?\.\d+)?")
 _WRAPPERS = frozenset(("sudo", "time", "nohup", "command", "exec", "nice", "stdbuf", "env", "xvfb-run", "caffeinate"))
 _QUIET = re.compile(
     r"(-q+|-v+|-s|-x|-ra|-rA|-l|--verbose|--quiet|--silent|--no-header|--color(=.*)?|--tb=.*|--maxfail=.*|--no-cov|--cache-clear|--reporter=.*"
@@ -70,17 +71,51 @@ _SILENT = frozenset(("cd", "export", "source", ".", "set", "pushd", "popd", "uns
 
 class Command:
     """A command whose exit status is that of the line. `kind` says what it is for, `words` names the program and its options, `targets` what it is
-    applied to. `shown` is the line as a person reads it."""
+    applied to. `shown` is the line as a person reads it. `runner` is what ran it, as `uv run`, and `variables`
+    are the names of those that were set for it: the same command called otherwise is the same work, but may fail where that passes."""
 
-    __slots__ = ("kind", "shown", "targets", "words")
+    __slots__ = ("kind", "runner", "shown", "targets", "variables", "words")
 
-    def __init__(self, kind: str, words: tuple[str, ...], targets: tuple[str, ...], shown: str) -> None:
+    def __init__(
+        self,
+        kind: str,
+        words: tuple[str, ...],
+        targets: tuple[str, ...],
+        shown: str,
+        *,
+        runner: str = "",
+        variables: tuple[str, ...] = (),
+    ) -> None:
         self.kind, self.words, self.targets, self.shown = kind, words, targets, shown
+        self.runner, self.variables = runner, variables
 
     @property
     def key(self) -> str:
         """Names the command whatever its order of targets, and however much it prints."""
         return " ".join((*self.words, *self.targets))
+
+    @property
+    def by(self) -> str:
+        """How it was called."""
+        return " ".join((*(f"{name}=…" for name in self.variables), *([self.runner] if self.runner else ())))
+
+    @property
+    def call(self) -> str:
+        """Names the command and how it was called."""
+        return f"{self.by} {self.key}".strip()
+
+    def ways_beside(self, other: "Command") -> list[str]:
+        """Returns in what it was called otherwise than another, in words. Values of variables are not quoted: they may be secret."""
+        run_as = [self._run_as] if self.runner != other.runner else []
+        return [*run_as, *(f"set {name}" for name in self.variables if name not in other.variables)]
+
+    @property
+    def _run_as(self) -> str:
+        return f"run it as `{f'{self.runner} {self.shown}'.strip()}`"
+
+    def is_called(self, strategy: str) -> bool:
+        """Returns True when a strategy says to call it as it was called."""
+        return set(strategy.split("; ")) <= {self._run_as, *(f"set {name}" for name in self.variables)}
 
     def covers(self, other: "Command") -> bool:
         """Returns True when passing means that the other passes, too: the same command on the same targets, or on all of theirs."""
@@ -141,27 +176,33 @@ def _unquoted(part: str, root: str) -> str:
     return plain
 
 
-def judged(line: str, ok: bool, root: str = "") -> Command | None:
+def judged(line: str, ok: bool, root: str = "", base: str = "") -> Command | None:
     """Returns the command that the exit status of a line judges, `None` if that is none or more than one could have failed.
 
     A pipe has the status of its last part, `;` and a line end that of the last command, unless `set -e` stops before; after `||` a success says
-    nothing. What loops and conditions end with is not judged.
+    nothing. What loops and conditions end with is not judged. `root` is the folder where it runs, `base` that of the repository.
     """
-    found = _chosen(line, ok, root, 0)
+    found = _chosen(line, ok, root, base, 0)
     return found[0] if found else None
 
 
-def passed(line: str, root: str = "") -> list[Command]:
+def passed(line: str, root: str = "", base: str = "") -> list[Command]:
     """Returns every command that a line with status 0 has passed: of `a && b` both."""
-    return _chosen(line, True, root, 0)
+    return _chosen(line, True, root, base, 0)
 
 
-def _chosen(line: str, ok: bool, root: str, depth: int) -> list[Command]:
+def settled(line: str, ok: bool | None, root: str = "", base: str = "") -> list[Command]:
+    """Returns the commands of which a status says that they passed, or the one of which it says that it failed; `ok` is `None` without a status."""
+    found = [] if ok is None else _chosen(line, ok, root, base, 0)
+    return found if ok else found[:1]
+
+
+def _chosen(line: str, ok: bool, root: str, base: str, depth: int) -> list[Command]:
     """Returns the commands that a status proves something about, the last one first."""
     if len(line) > _LONGEST:
         return []
     parts, in_background = read(line, root)
-    whole = [(operator, stripped(words)) for operator, words in parts]
+    whole: list[tuple[str, list[str]]] = [(operator, _Called(words)) for operator, words in parts]
     if not whole or in_background or any(words[:1] == ["!"] or (words[:1] and words[0] in _COMPOUND) for _, words in whole):
         return []
     if depth and ["exit", "$?"] in [words for _, words in whole]:  # between double quotes the outer shell fills in its own status
@@ -192,8 +233,8 @@ def _chosen(line: str, ok: bool, root: str, depth: int) -> list[Command]:
         serious = [words for words in candidates if kind_of(words) in JUDGED][::-1]
         if not ok and (len(serious) != 1 or any(words[0] not in _HARMLESS for words in candidates if words not in serious)):
             return []
-    place = _place(whole, root)
-    return [each for words in serious for each in _unfolded(words, ok, root, _without_heredocs(line)[1], place, depth)]
+    place = _place(whole, root, base)
+    return [each for words in serious for each in _unfolded(words, ok, root, base, _without_heredocs(line)[1], place, depth)]
 
 
 def _of_pipe(link: list[list[str]], ok: bool, has_pipefail: bool) -> list[list[str]]:
@@ -211,21 +252,28 @@ def _always_fails(link: list[list[str]]) -> bool:
     return not rest and (words == ["false"] or (words[:1] == ["exit"] and words[1:2] not in (["0"], [])))
 
 
-def _unfolded(words: list[str], ok: bool, root: str, heredoc: str, place: str, depth: int) -> list[Command]:
+def _unfolded(words: list[str], ok: bool, root: str, base: str, heredoc: str, place: str, depth: int) -> list[Command]:
     """Returns a command, or those of the script that it runs: `bash -c "pytest | tail"` has the status of a pipe."""
     is_shell = words[0] in _SHELLS and len(words) > 2 and re.fullmatch(r"-[a-z]*c", words[1])
     if (is_shell or words[0] == "eval") and depth < 3:
-        return _chosen(words[2] if is_shell else " ".join(words[1:]), ok, root, depth + 1)
+        return _chosen(words[2] if is_shell else " ".join(words[1:]), ok, root, base, depth + 1)
     return [_command(words, heredoc, place)]
 
 
-def _place(whole: list[tuple[str, list[str]]], root: str) -> str:
-    """Returns the folder in which a line ends: the same command in another folder is another one."""
+def _place(whole: list[tuple[str, list[str]]], root: str, base: str) -> str:
+    """Returns the folder in which a line ends: the same command in another folder is another one, but it is the same in two clones."""
     place = root
     for _, words in whole:
         if words[:1] in (["cd"], ["pushd"]) and len(words) > 1:
             place = posixpath.normpath(posixpath.join(place, words[-1]))
-    return place
+    inside = base.rstrip("/") + "/"
+    return "" if base and place + "/" == inside else place.removeprefix(inside) if base else place
+
+
+def place_of(line: str, root: str = "", base: str = "") -> str:
+    """Returns the folder in which a line ends, within `base`, the repository, or within `root`, where it begins; "" for that folder itself."""
+    parts = read(line, root)[0] if len(line) <= _LONGEST else []
+    return _place([(operator, stripped(words)) for operator, words in parts], root, base or root)
 
 
 def _last_list(whole: list[tuple[str, list[str]]], stops: bool, ok: bool) -> list[tuple[str, list[str]]]:
@@ -244,6 +292,22 @@ def _last_list(whole: list[tuple[str, list[str]]], stops: bool, ok: bool) -> lis
             break
         start = before
     return whole[start:]
+
+
+class _Called(list[str]):
+    """The words of a command without what they are wrapped in, and how it was called."""
+
+    def __init__(self, words: list[str]) -> None:
+        super().__init__(stripped(words))
+        before = words[: len(words) - len(self)]
+        self.variables = tuple(sorted({word.partition("=")[0] for word in before if _ASSIGNED.match(word)}))
+        runners = [place for place, word in enumerate(before) if _is_runner(word)]
+        self.runner = " ".join(word for word in before[runners[0] :] if not _ASSIGNED.match(word)) if runners else ""
+
+
+def _is_runner(word: str) -> bool:
+    head = word.rsplit("/", 1)[-1]
+    return head in _RUNNERS or _PYTHON.fullmatch(head) is not None
 
 
 def stripped(words: list[str]) -> list[str]:
@@ -267,7 +331,7 @@ def stripped(words: list[str]) -> list[str]:
                 words = words[1:]
             if words[:1] == ["-m"]:
                 words = words[1:]
-        elif re.fullmatch(r"(python|python3|py)(\d?\.\d+)?", head) and words[1:2] == ["-m"]:
+        elif _PYTHON.fullmatch(head) and words[1:2] == ["-m"]:
             words = words[2:]
         else:
             break
@@ -359,7 +423,9 @@ def _command(words: list[str], heredoc: str = "", place: str = "") -> Command:
     if place:
         named.append(f"@{place}")
     shown = " ".join(words)
-    return Command(kind, tuple(named), tuple(sorted(targets[fixed:])), shown if len(shown) <= 160 else shown[:159] + "…")
+    runner, variables = (words.runner, words.variables) if isinstance(words, _Called) else ("", ())
+    shown = shown if len(shown) <= 160 else shown[:159] + "…"
+    return Command(kind, tuple(named), tuple(sorted(targets[fixed:])), shown, runner=runner, variables=variables)
 
 
 def verdict(code: object) -> bool | None:

@@ -19,6 +19,7 @@ STALE = 12 * 3600
 
 _LONGEST = 4_000
 _LARGEST_CONFIG = 1_000_000
+_LARGEST_LINK = 10_000
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """A repository may bring a link or a pipe under any name: neither is followed nor waited for."""
 
@@ -27,7 +28,8 @@ _ENCRYPTION = re.compile(r"^[^#\n]*\bencryption[\"']?\s*:", re.MULTILINE)
 
 
 def folder_for(cwd: str) -> str:
-    """Returns the folder for hooks beside the nearest memory: `.alma/agents` in `cwd` or above, else in the home; "" without a memory."""
+    """Returns the folder for hooks beside the nearest memory: `.alma/agents` in `cwd` or above, else in the checkout that a worktree belongs to,
+    else in the home; "" without a memory."""
     here = os.path.abspath(cwd or os.getcwd())
     home = os.path.expanduser("~")
     while True:
@@ -37,7 +39,10 @@ def folder_for(cwd: str) -> str:
         if above == here:
             break
         here = above
-    return os.path.join(home, ".alma", "agents") if os.path.isfile(os.path.join(home, ".alma", "config.yaml")) else ""
+    for place in (main_of(root_of(cwd)), home):
+        if os.path.isfile(os.path.join(place, ".alma", "config.yaml")):
+            return os.path.join(place, ".alma", "agents")
+    return ""
 
 
 def is_sealed(folder: str) -> bool:
@@ -101,11 +106,32 @@ def root_of(cwd: str) -> str:
     return here
 
 
+def repository_of(cwd: str) -> str:
+    """Returns the root of the Git repository that holds a folder, "" if there is none."""
+    root = root_of(cwd) if cwd else ""
+    return root if root and os.path.exists(os.path.join(root, ".git")) else ""
+
+
+def main_of(root: str) -> str:
+    """Returns the checkout that a linked worktree of Git belongs to, else the root itself. Git must say so on both sides."""
+    link = os.path.join(root, ".git")
+    try:
+        if os.path.isdir(link):
+            return root
+        place = os.path.join(root, (small_text(link, _LARGEST_LINK) or "").removeprefix("gitdir:").strip())
+        back = os.path.join(place, (small_text(os.path.join(place, "gitdir"), _LARGEST_LINK) or "").strip())
+    except (OSError, ValueError):
+        return root
+    above, name = os.path.split(os.path.dirname(os.path.normpath(place)))
+    is_linked = name == "worktrees" and os.path.basename(above) == ".git" and os.path.realpath(back) == os.path.realpath(link)
+    return os.path.dirname(above) if is_linked else root
+
+
 def project_of(folder: str, cwd: str) -> str:
-    """Returns the project of a repository in the memory of the home; "" where the memory is the repository's own."""
+    """Returns the project of a repository in the memory of the home; "" where the memory is the repository's own. Worktrees share theirs."""
     if folder != os.path.join(os.path.expanduser("~"), ".alma", "agents"):
         return ""
-    root = root_of(cwd)
+    root = main_of(root_of(cwd))
     return f"{os.path.basename(root) or 'root'}-{hashlib.sha256(root.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from alma_agents.events import PROMPT, SHELL, TOOL, Event, kind_of_tool, tool_event
-from alma_agents.hosts import _CLAUDE_CODE, _COPILOT_CODE, _json, codex_code, gemini_code
+from alma_agents.hosts import _CLAUDE_CODE, _COPILOT_CODE, _json, codex_code, gemini_code, gemini_output, text_of
 from alma_agents.shell import verdict
 
 
@@ -57,12 +57,6 @@ def _at(record: dict[str, Any]) -> float:
         return datetime.fromisoformat(str(record.get("timestamp")).replace("Z", "+00:00")).timestamp()
     except ValueError:
         return 0.0
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
 
 
 def _claude(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
@@ -119,7 +113,7 @@ def _ended_later(running: dict[str, Event], record: dict[str, Any]) -> Iterator[
 
 
 def _claude_verdict(result: Any, block: dict[str, Any], name: str) -> tuple[bool | None, int | None, str]:
-    output = _text(block.get("content"))
+    output = text_of(block.get("content"))
     if kind_of_tool(name) != SHELL:
         return not block.get("is_error"), None, output
     if block.get("is_error"):
@@ -157,7 +151,7 @@ def _codex(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
             name, arguments = calls.pop(call)
             code = codex_code(payload)
             output = payload.get("output")
-            told = (_json(output).get("output") or output) if isinstance(output, str) else _text(output)
+            told = (_json(output).get("output") or output) if isinstance(output, str) else text_of(output)
             header, _, rest = str(told).partition("\nOutput:\n")
             ok = verdict(code)
             made = tool_event(
@@ -212,7 +206,7 @@ def _gemini_events(session: str, message: dict[str, Any]) -> list[Event]:
     calls = [call for call in message.get("toolCalls") or () if isinstance(call, dict)]
     made = [_gemini_call(session, _at(message), call) for call in calls]
     if message.get("type") == "user":
-        made.append(Event(PROMPT, "gemini", session, at=_at(message), text=_text(message.get("content"))))
+        made.append(Event(PROMPT, "gemini", session, at=_at(message), text=text_of(message.get("content"))))
     return [event._replace(output=event.output[-_LONGEST_OUTPUT:] if event.ok is False else "") for event in made]
 
 
@@ -229,6 +223,7 @@ def _gemini_call(session: str, at: float, call: dict[str, Any]) -> Event:
     if kind_of_tool(name) == SHELL:
         code = gemini_code(output) if status == "success" and response else None
         ok = verdict(code)
+        output = gemini_output(output)
     return tool_event(
         "gemini", session, name, call.get("args"), at=at, call=str(call.get("id") or ""), ok=ok, code=code, output=output
     )
@@ -264,7 +259,7 @@ def _openhands(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
         call, session = str(record.get("tool_call_id") or ""), str(record.get("session_id") or "openhands")
         if record.get("kind") == "MessageEvent" and record.get("source") == "user":
             said = record.get("llm_message")
-            text = _text(said.get("content")) if isinstance(said, dict) else ""
+            text = text_of(said.get("content")) if isinstance(said, dict) else ""
             yield Event(PROMPT, "openhands", session, at=_at(record), text=text)
         elif record.get("kind") == "ActionEvent":
             calls[call] = str(record.get("tool_name")), record.get("action")
@@ -272,7 +267,7 @@ def _openhands(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
             name, arguments = calls.pop(call)
             code = seen.get("exit_code")
             ok = verdict(code) if kind_of_tool(name) == SHELL else not seen.get("is_error")
-            output = _text(seen.get("content"))
+            output = text_of(seen.get("content"))
             number = code if isinstance(code, int) else None
             yield tool_event("openhands", session, name, arguments, at=_at(record), call=call, ok=ok, code=number, output=output)
 

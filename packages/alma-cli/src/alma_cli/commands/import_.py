@@ -2,6 +2,7 @@
 
 import sys
 from enum import StrEnum
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from alma_cli.output import console, print_json, printable
 from alma_cli.progress import bar
 
 if TYPE_CHECKING:
+    from alma import ALMA
     from alma.types import ImportReport
 
 
@@ -97,9 +99,18 @@ def _described(report: "ImportReport") -> str:
 def _imported(file: str, config: Path | None, *, on_conflict: str, json: bool) -> "ImportReport":
     from alma import ALMA
 
-    source = sys.stdin.buffer if file == "-" else Path(file)
-    with ALMA.from_config(config_path(config)) as alma, bar("Importing", is_hidden=json) as progress:
-        return alma.import_from(source, on_conflict=on_conflict, progress=progress)
+    source, place = sys.stdin.buffer if file == "-" else Path(file), config_path(config)
+    with ALMA.from_config(place) as alma, bar("Importing", is_hidden=json) as progress:
+        report = alma.import_from(source, on_conflict=on_conflict, progress=progress)
+        _follow(alma, place)
+        return report
+
+
+def _follow(alma: "ALMA", config: Path) -> None:
+    """Calls what other packages add by entry points of the group `alma.imported`: functions of the memory and its configuration's path, that
+    bring what they keep beside a memory up to date."""
+    for entry in entry_points(group="alma.imported"):
+        entry.load()(alma, config)
 
 
 def _migrate(
