@@ -67,6 +67,7 @@ class KnownWords:
             if not self._texts.upto:
                 self._start()
                 self._texts.hold(lengths)
+                self._postings.clear(upto=lengths.upto)
 
     def forget(self) -> None:
         """Forgets all words: what was purged may be among them."""
