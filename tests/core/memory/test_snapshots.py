@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from alma import ALMA, MemoryNotFoundError
+from alma.memory import snapshot_files
 from alma.memory.index_cache import IndexCache
 from alma.memory.opening import open_store
 from alma.memory.room import Room
@@ -261,6 +263,67 @@ def test_an_older_snapshot_is_caught_up_with_or_ignored(copy: Kept, what: str) -
         assert alma.verify().ok
     with _open(copy.folder) as alma:
         assert _answers(alma) == answers
+
+
+@pytest.mark.slow
+def test_what_another_process_purges_while_a_snapshot_is_written_is_in_none(copy: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = snapshot_files.save
+    alma, other = _open(copy.folder), _open(copy.folder)
+    (gone,) = alma.retrieve(QUESTIONS[0], "a", top_k=1).ids
+    row = alma._room.project.find([gone])[gone].memory
+    assert all(np.array([row]).tobytes() in path.read_bytes() for path in copy.snapshots)
+    other.retrieve(QUESTIONS[0], "a")
+    other.learn_many({"agent": "a", "task": f"mail disk {n}", "outcome": True} for n in range(200))
+
+    def save(*given: Any, **named: Any) -> None:
+        if not purged:
+            purged.append(alma.purge([gone]))
+        usual(*given, **named)
+
+    purged: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshot_files, "save", save)
+        other.close()
+    assert purged
+    left = list(copy.folder.glob("*.index"))
+    assert [path.name for path in left] == ["shop.texts.index"]  # written after the purge
+    assert np.array([row]).tobytes() not in left[0].read_bytes()
+    alma.close()
+    assert copy.snapshots
+
+
+def test_snapshots_that_another_process_deleted_are_written_again(copy: Kept) -> None:
+    with _open(copy.folder) as alma:
+        _answers(alma)
+        for path in copy.snapshots:
+            path.unlink()
+    assert copy.snapshots
+
+
+@pytest.mark.slow
+def test_one_of_several_copies_leaves_and_comes_beside_a_snapshot(tmp_path: Path) -> None:
+    def say(alma: ALMA, times: int) -> list[str]:
+        said = [{"agent": "a", "task": "mail disk 77 deploy", "outcome": True, "strategy_used": "wait"}] * times
+        return [outcome.id for outcome in alma.learn_many(said)]
+
+    def seen(alma: ALMA) -> list[tuple[str, int, float]]:
+        return [(item.memory.id, item.copies, item.score) for item in alma.retrieve(QUESTIONS[0], "a").recalled]
+
+    with _open(tmp_path) as alma:
+        _fill(alma)
+        copies = say(alma, 6)
+        seen(alma)
+    with _open(tmp_path) as alma, _open(tmp_path, keeps_snapshots=False) as plain:
+        assert seen(alma) == seen(plain)
+        assert max(count for _, count, _ in seen(alma)) >= 6
+        for change in (
+            lambda: alma.forget(memory_ids=copies[-1:]),
+            lambda: alma.purge(copies[:1]),
+            lambda: say(alma, 2),
+            lambda: alma.purge(copies[1:4]),
+        ):
+            change()
+            assert seen(alma) == seen(plain)
 
 
 def test_few_changes_do_not_write_a_snapshot_again_and_many_do(copy: Kept) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from alma.errors import AlmaError
-from alma.protocols import Project, Snapshotable
+from alma.protocols import Project, Snapshotable, StoredVectors
 from alma.types.found import TextLengths
 from alma.vectors import ProjectIndex, SnapshotIdentity, codes_layout, load, save
 from alma.vectors.saved import SavedPartition
@@ -65,8 +65,7 @@ class SnapshotFiles:
         return found
 
     def save(self, index: ProjectIndex) -> None:
-        """Writes the snapshots of the large partitions of an index, where they are missing or stale. An index that has caught up holds nothing
-        that was purged."""
+        """Writes the snapshots of the large partitions of an index, where they are missing or stale. What is purged meanwhile is in none."""
         numbers = index.large()
         for number in numbers:
             if self._is_stale(str(number), len(index)) and (made := index.saved(number)) is not None:
@@ -108,13 +107,21 @@ class SnapshotFiles:
 
     def _save(self, content: str, arrays: Arrays, upto: int) -> None:
         head = self._project.head_at(upto)
-        if head:
-            save(arrays, self._file(content), self._identified(content), upto=upto, head=head)
-            self._known[content] = self._changed
+        if not head or self._was_purged_since(upto):
+            return
+        save(arrays, self._file(content), self._identified(content), upto=upto, head=head)
+        self._known[content] = self._changed
+        if self._was_purged_since(
+            upto
+        ):  # by another process, which may have deleted the former snapshot before this one was there
+            self.drop()
+
+    def _was_purged_since(self, upto: int) -> bool:
+        return isinstance(self._project, StoredVectors) and self._project.touched(after=upto) is None
 
     def _is_stale(self, content: str, size: int) -> bool:
         known = self._known.get(content)
-        return known is None or STALE * (self._changed - known) > size
+        return known is None or STALE * (self._changed - known) > size or not self._file(content).exists()
 
     def _identified(self, content: str) -> SnapshotIdentity:
         return replace(self._identity, content=content if content == TEXTS else f"partition {content}, {codes_layout()}")

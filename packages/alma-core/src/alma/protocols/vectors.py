@@ -101,7 +101,7 @@ class Snapshotable(Protocol):
         """Returns those of the passages that exist, archived ones too, in any order, and their vectors."""
 
     def text_lengths(self) -> TextLengths:
-        """Returns what this process knows of the texts' lengths; `upto` is 0 if it has read none."""
+        """Returns the lengths of the texts as of now; `upto` is 0 if this process has not read any yet."""
 
     def hold_text_lengths(self, lengths: TextLengths) -> None:
         """Takes lengths that another process knew, unless this one has read some. It catches up from their `upto`."""

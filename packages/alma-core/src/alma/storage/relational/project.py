@@ -178,8 +178,12 @@ class SQLProject(Lookups):
         return _integers(row for row, *_ in rows), self._vectors(project, rows)
 
     def text_lengths(self) -> TextLengths:
-        """Whose the texts are, and how long, as far as this process has read them."""
-        return self._words.lengths()
+        """Whose the texts are, and how long; nothing if this process has not searched them yet."""
+        with self._database.snapshot() as session:
+            if (project := self._find(session)) is not None:
+                self._head(session, project)
+                project = self._find(session)
+            return self._words.lengths(None if project is None else View(session, project, self._seal))
 
     def hold_text_lengths(self, lengths: TextLengths) -> None:
         """Takes lengths that were read before, unless this process has read some."""

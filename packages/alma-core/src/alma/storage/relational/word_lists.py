@@ -56,9 +56,12 @@ class KnownWords:
         with self._lock:
             self._postings.keep(read, upto=upto)
 
-    def lengths(self) -> TextLengths:
-        """Returns whose the texts are that are known, and how long."""
+    def lengths(self, view: View | None) -> TextLengths:
+        """Returns whose the texts are, and how long, as of the newest journal `seq` that the view sees; nothing if none were asked for yet."""
+        head, *_ = (0, b"", 0) if view is None else view.ends()
         with self._lock:
+            if view is not None and 0 < self._texts.upto < head:
+                self._catch_up(view, head)
             return self._texts.lengths()
 
     def hold(self, lengths: TextLengths) -> None:
