@@ -12,7 +12,7 @@ SHARED = "shop"
 """The project in which all writers work."""
 
 SNAPSHOT_FROM = 8
-"""So small an index is kept in a snapshot here; the usual limit needs 200,000 passages."""
+"""So small a partition is kept in a snapshot here; the usual limit needs 20,000 passages."""
 
 WINDOW = 40
 """So many outcomes of an agent `maintain` leaves."""
@@ -23,8 +23,13 @@ def opened(folder: Path, **given: Any) -> ALMA:
     rules = {"outcome": {"window": WINDOW}}
     provider = "auto" if os.path.exists(folder / "alma.db") else "hash"  # `Path.exists` raises for a closed folder
     alma = ALMA.open(folder, project_id=SHARED, embedding_provider=provider, forgetting=rules, **given)
-    alma._room.index._snapshot_from = SNAPSHOT_FROM
+    _keep_snapshots(alma)
     return alma
+
+
+def _keep_snapshots(alma: ALMA) -> None:
+    index = alma._room.index
+    index._faiss_above = index._codes_above = SNAPSHOT_FROM
 
 
 class Opens:
@@ -44,7 +49,7 @@ class Opens:
         key = (id(alma._store), project)
         if key not in self._views:
             self._views[key] = alma.for_project(project)
-            self._views[key]._room.index._snapshot_from = SNAPSHOT_FROM
+            _keep_snapshots(self._views[key])
         return self._views[key]
 
     def another(self, chance: Random) -> ALMA:

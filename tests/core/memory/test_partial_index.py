@@ -23,7 +23,7 @@ WORDS = ("mail", "disk", "cart", "user", "form", "auth", "page")
 QUESTION = "Fix the mail form on disk 3"
 
 
-def _opened(folder: Path, *, snapshot_from: int = 200_000) -> ALMA:
+def _opened(folder: Path, *, codes_above: int = 20_000) -> ALMA:
     store = open_store(
         folder,
         db_name="alma.db",
@@ -33,12 +33,14 @@ def _opened(folder: Path, *, snapshot_from: int = 200_000) -> ALMA:
         scoring=None,
         clock=ManualClock(),
     )
-    return ALMA(store.projects.setdefault("shop", _room(store.room("shop"), folder, snapshot_from)))
+    return ALMA(store.projects.setdefault("shop", _room(store.room("shop"), folder, codes_above)))
 
 
-def _room(usual: Room, folder: Path, snapshot_from: int) -> Room:
+def _room(usual: Room, folder: Path, codes_above: int) -> Room:
     identity = SnapshotIdentity(usual.store.storage.id, "shop", usual.store.texts.fingerprint)
-    index = IndexCache(usual.project, identity=identity, path=folder / "shop.index", snapshot_from=snapshot_from)
+    index = IndexCache(
+        usual.project, identity=identity, path=folder / "shop.index", faiss_above=codes_above, codes_above=codes_above
+    )
     usual.index = index
     return usual
 
@@ -84,7 +86,7 @@ def test_what_is_asked_in_whatever_order_is_answered_as_from_all_vectors(told: l
         folder = Path(name)
         with _opened(folder) as writer:
             _fill(writer, 0, 40)
-            with _opened(folder) as whole, _opened(folder) as partial:
+            with _opened(folder) as whole, _opened(folder, codes_above=12) as partial:
                 _index(whole).current()
                 for what, number in told:
                     if what == "ask":
@@ -120,29 +122,27 @@ def test_partitions_that_came_one_by_one_are_searched_to_the_last_bit_like_all_a
             assert np.array_equal(getattr(found, name), getattr(expected, name))
 
 
-def test_a_snapshot_is_written_of_all_partitions_though_few_were_asked_for(tmp_path: Path) -> None:
-    with _opened(tmp_path) as alma:
-        _fill(alma, 0, 40)
-        whole = len(_index(alma).current())
-    with _opened(tmp_path, snapshot_from=10) as alma:
-        alma.retrieve(QUESTION, "dev")
-    assert (tmp_path / "shop.index").exists()
-    with _opened(tmp_path) as alma:
-        loaded = _index(alma)._loaded(alma._room.project.head())
-        assert loaded is not None
-        assert len(loaded) == whole
-
-
-def test_a_large_reader_reads_the_snapshot_and_holds_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with _opened(tmp_path, snapshot_from=10) as alma:
-        _fill(alma, 0, 40)
-        _index(alma).current()
-    monkeypatch.setattr("alma.memory.index_cache.WHOLE_FROM", 5)
-    with _opened(tmp_path) as alma, _opened(tmp_path) as whole:
+@pytest.mark.parametrize("asked", [["dev"], ["lead"], ["new", "lead", "dev"], ["lead", "new", "ops"]])
+def test_large_partitions_from_snapshots_and_small_ones_are_held_together(tmp_path: Path, asked: list[str]) -> None:
+    with _opened(tmp_path, codes_above=15) as alma:
+        _fill(alma, 0, 80)
+        for reader in READERS:
+            _answers(alma, reader)
+        alma.add_domain_knowledge("new", "notes", "The mail is on disk 3")
+    large = list(tmp_path.glob("*.index"))
+    assert len(large) > 2
+    with _opened(tmp_path) as writer:
+        _fill(writer, 100, 10)
+        writer.forget(memory_ids=[_listed(writer, 4)], purge=False)
+    with _opened(tmp_path, codes_above=15) as alma, _opened(tmp_path) as whole:
         _index(whole).current()
-        answers = [_answers(alma, reader) for reader in READERS]
-        assert _index(alma)._held is None
-        assert answers == [_answers(whole, reader) for reader in READERS]
+        for agent in asked:
+            alma.retrieve(QUESTION, agent)
+        for reader in READERS:
+            assert _answers(alma, reader) == _answers(whole, reader)
+        _fill(alma, 200, 5)
+        for reader in READERS:
+            assert _answers(alma, reader) == _answers(whole, reader)
 
 
 def test_what_is_asked_for_in_the_middle_of_a_moment_lacks_nothing_afterwards(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_what_is_asked_for_in_the_middle_of_a_moment_lacks_nothing_afterwards(tm
 
 
 def test_all_that_was_read_in_order_stays_all_while_others_add_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alma.memory.index_cache.WHOLE_FROM", 1)
+    monkeypatch.setattr("alma.memory.index_cache.IN_ORDER_FROM", 1)
     with _opened(tmp_path) as alma:
         _fill(alma, 0, 40)
     with _opened(tmp_path) as alma, _opened(tmp_path) as other:

@@ -5,13 +5,17 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from alma import ALMA, MemoryNotFoundError
+from alma.memory import snapshot_files
 from alma.memory.index_cache import IndexCache
 from alma.memory.opening import open_store
 from alma.memory.room import Room
+from alma.memory.search_sizes import SearchSizes
 from alma.vectors import SnapshotIdentity
 from facade import ManualClock
 
@@ -22,20 +26,28 @@ WORDS = ("mail", "disk", "cart", "user", "form", "auth", "page")
 Answer = list[tuple[str, float]]
 
 
-def _open(folder: Path, *, snapshot_from: int = 100) -> ALMA:
-    """The store, with a snapshot kept from fewer memories on than usual."""
+def _open(folder: Path, *, codes_above: int = 100, keeps_snapshots: bool = True) -> ALMA:
+    """The store, with snapshots of smaller partitions than usual."""
     store = open_store(
         folder,
         db_name="alma.db",
         embedder="hash",
-        embedding_dim=16,
+        embedding_dim=384,
         agents=None,
         scoring=None,
         clock=ManualClock(),
+        sizes=SearchSizes(hits=8),
     )
     usual = store.room("shop")
     identity = SnapshotIdentity(store.storage.id, "shop", store.texts.fingerprint)
-    index = IndexCache(usual.project, identity=identity, path=folder / "shop.index", snapshot_from=snapshot_from)
+    index = IndexCache(
+        usual.project,
+        identity=identity,
+        path=folder / "shop.index",
+        faiss_above=codes_above,
+        codes_above=codes_above,
+        keeps_snapshots=keeps_snapshots,
+    )
     room = store.projects["shop"] = Room(store, usual.project, index)
     return ALMA(room)
 
@@ -56,9 +68,11 @@ class Kept:
     answers: list[Answer]
 
     @property
-    def snapshot(self) -> Path:
-        (path,) = self.folder.glob("*.index")
-        return path
+    def snapshots(self) -> list[Path]:
+        """That of the outcomes, and that of the lengths of texts."""
+        found = sorted(self.folder.glob("*.index"))
+        assert [path.name.split(".")[1] == "texts" for path in found] == [False, True]
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +85,13 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 
 
 @pytest.fixture(scope="module")
-def foreign(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The snapshot of another database, whose project has the same name, size and journal."""
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    """A snapshot of another database, whose project has the same name, size and journal."""
     folder = tmp_path_factory.mktemp("foreign")
     with _open(folder) as alma:
         _fill(alma, "bake")
         _answers(alma)
-    (path,) = folder.glob("*.index")
-    return path.read_bytes()
+    return [path.read_bytes() for path in sorted(folder.glob("*.index"))]
 
 
 @pytest.fixture
@@ -88,19 +101,44 @@ def copy(kept: Kept, tmp_path: Path) -> Kept:
     return Kept(tmp_path / "copy", kept.answers)
 
 
-def _same(ours: list[Answer], theirs: list[Answer]) -> bool:
-    return all(
-        [memory for memory, _ in one] == [memory for memory, _ in other]
-        and [score for _, score in one] == pytest.approx([score for _, score in other], abs=1e-6)
-        for one, other in zip(ours, theirs, strict=True)
-    )
+def _not_used(caplog: pytest.LogCaptureFixture) -> int:
+    return caplog.text.count("is not used")
+
+
+def _count_reads(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Counts the vectors that are read from the database from now on."""
+    read: list[int] = []
+    project = type(alma._room.project)
+    for name, count in (("vectors_at", lambda found: len(found[0])), ("vectors_in", None), ("changes", None)):
+        usual = getattr(project, name)
+
+        def counting(self: Any, *given: Any, usual: Any = usual, count: Any = count, **named: Any) -> Any:
+            if count is not None:
+                found = usual(self, *given, **named)
+                read.append(count(found))
+                return found
+            return (read.append(len(each.passages)) or each for each in usual(self, *given, **named))
+
+        monkeypatch.setattr(project, name, counting)
+    return read
 
 
 @pytest.mark.slow
-def test_a_snapshot_of_this_store_is_used_and_answers_the_same(copy: Kept, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_new_process_answers_the_same_and_reads_few_vectors(
+    copy: Kept, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
-        assert _same(_answers(alma), copy.answers)
-    assert "not used" not in caplog.text
+        read = _count_reads(alma, monkeypatch)
+        alma.retrieve(QUESTIONS[0], "a")
+        assert 0 < sum(read) < SIZE * 2 // 3  # a thousand of them are the sample
+        assert _answers(alma) == copy.answers
+    assert not _not_used(caplog)
+
+
+@pytest.mark.slow
+def test_answers_are_those_without_snapshots(copy: Kept) -> None:
+    with _open(copy.folder, keeps_snapshots=False) as alma:
+        assert _answers(alma) == copy.answers
 
 
 TAMPERED: dict[str, Callable[[bytes], bytes]] = {
@@ -109,7 +147,8 @@ TAMPERED: dict[str, Callable[[bytes], bytes]] = {
     "half of it": lambda data: data[: len(data) // 2],
     "one byte short": lambda data: data[:-1],
     "one byte more": lambda data: data + b"x",
-    "a flipped bit in the vectors": lambda data: data[:-9000] + bytes([data[-9000] ^ 1]) + data[-8999:],
+    "a flipped bit in the arrays": lambda data: data[:-9000] + bytes([data[-9000] ^ 1]) + data[-8999:],
+    "a flipped last bit": lambda data: data[:-1] + bytes([data[-1] ^ 128]),
     "a flipped bit in the header": lambda data: data[:60] + bytes([data[60] ^ 1]) + data[61:],
     "another magic": lambda data: b"ALMAVEC9" + data[8:],
     "a pickle": lambda data: b"\x80\x04cos\nsystem\n(X\x04\x00\x00\x00exittR.",
@@ -117,31 +156,69 @@ TAMPERED: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", TAMPERED)
-def test_a_snapshot_that_was_tampered_with_is_ignored(copy: Kept, kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    copy.snapshot.write_bytes(TAMPERED[kind](copy.snapshot.read_bytes()))
+def test_snapshots_that_were_tampered_with_are_ignored_and_written_anew(
+    copy: Kept, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for path in copy.snapshots:
+        path.write_bytes(TAMPERED[kind](path.read_bytes()))
     with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
-        assert _same(_answers(alma), copy.answers)
-    assert "is not used" in caplog.text
+        assert _answers(alma) == copy.answers
+    assert _not_used(caplog)
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
+        assert _answers(alma) == copy.answers
+    assert not _not_used(caplog)
 
 
 @pytest.mark.slow
-def test_a_snapshot_of_another_database_is_ignored(copy: Kept, foreign: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    copy.snapshot.write_bytes(foreign)
-    with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
-        assert _same(_answers(alma), copy.answers)
-    assert "is not used" in caplog.text
-
-
-def test_without_a_snapshot_or_with_a_folder_in_its_place_the_database_is_read(copy: Kept) -> None:
-    path = copy.snapshot
-    path.unlink()
-    path.mkdir()
+def test_damage_in_any_part_of_a_snapshot_is_noticed(copy: Kept) -> None:
     with _open(copy.folder) as alma:
-        assert _same(_answers(alma), copy.answers)
+        files, head = alma._room.index._files, alma._room.project.head()
+        for path in copy.snapshots:
+            whole, content = path.read_bytes(), path.name.split(".")[1]
+            places = [*range(0, 1_100, 3), *range(1_100, len(whole), len(whole) // 400)]
+            for place in places:
+                path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+                assert files._loaded(content, head) is None, place
+                path.write_bytes(whole[:place])
+                assert files._loaded(content, head) is None, place
+            path.write_bytes(whole)
+            assert files._loaded(content, head) is not None
+
+
+@pytest.mark.slow
+def test_snapshots_of_another_database_are_ignored(copy: Kept, foreign: list[bytes], caplog: pytest.LogCaptureFixture) -> None:
+    for path, data in zip(copy.snapshots, foreign, strict=True):
+        path.write_bytes(data)
+    with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
+        assert _answers(alma) == copy.answers
+    assert _not_used(caplog)
+
+
+def test_snapshots_that_changed_places_are_ignored(copy: Kept, caplog: pytest.LogCaptureFixture) -> None:
+    one, other = copy.snapshots
+    texts = other.read_bytes()
+    other.write_bytes(one.read_bytes())
+    with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
+        assert _answers(alma) == copy.answers
+    assert _not_used(caplog) == 1
+    copy.snapshots[0].write_bytes(texts)
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
+        assert _answers(alma) == copy.answers
+    assert _not_used(caplog) == 1
+
+
+def test_without_snapshots_or_with_folders_in_their_place_the_database_is_read(copy: Kept) -> None:
+    for path in copy.snapshots:
+        path.unlink()
+        path.mkdir()
+    with _open(copy.folder) as alma:
+        assert _answers(alma) == copy.answers
 
 
 def test_a_snapshot_that_cannot_be_written_is_a_warning_only(copy: Kept, caplog: pytest.LogCaptureFixture) -> None:
-    path = copy.snapshot
+    path, _ = copy.snapshots
     path.unlink()
     path.mkdir()
     (path / "in the way").touch()
@@ -152,29 +229,171 @@ def test_a_snapshot_that_cannot_be_written_is_a_warning_only(copy: Kept, caplog:
     assert list(copy.folder.glob(".*.tmp")) == []
 
 
+HISTORIES: dict[str, Callable[[ALMA], object]] = {
+    "learning": lambda alma: alma.learn_many({"agent": "a", "task": f"mail disk {n}", "outcome": True} for n in range(300)),
+    "forgetting": lambda alma: alma.forget(memory_ids=_first(alma, 40)),
+    "purging": lambda alma: alma.purge(_first(alma, 40)),
+    "undoing": lambda alma: alma.undo(alma.get_stats().journal_records - 1),
+    "undoing what was forgotten": lambda alma: (
+        alma.forget(memory_ids=_first(alma, 40)),
+        alma.undo(alma.get_stats().journal_records - 1),
+    ),
+}
+
+
+def _first(alma: ALMA, count: int) -> list[str]:
+    found = [memory_id for question in QUESTIONS for memory_id in alma.retrieve(question, "a", top_k=count).ids]
+    return list(dict.fromkeys(found))[:count]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", HISTORIES)
+def test_an_older_snapshot_is_caught_up_with_or_ignored(copy: Kept, what: str) -> None:
+    """Whatever came after it, also if it deletes the snapshots and something puts the former ones back."""
+    older = {path: path.read_bytes() for path in copy.snapshots}
+    with _open(copy.folder) as alma:
+        if what == "undoing":
+            alma.learn_many({"agent": "a", "task": f"mail form {n}", "outcome": True} for n in range(50))
+        HISTORIES[what](alma)
+    for path, data in older.items():
+        path.write_bytes(data)
+    with _open(copy.folder) as alma, _open(copy.folder, keeps_snapshots=False) as plain:
+        answers = _answers(alma)
+        assert answers == _answers(plain)
+        assert alma.verify().ok
+    with _open(copy.folder) as alma:
+        assert _answers(alma) == answers
+
+
+@pytest.mark.slow
+def test_what_another_process_purges_while_a_snapshot_is_written_is_in_none(copy: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = snapshot_files.save
+    alma, other = _open(copy.folder), _open(copy.folder)
+    (gone,) = alma.retrieve(QUESTIONS[0], "a", top_k=1).ids
+    row = alma._room.project.find([gone])[gone].memory
+    assert all(np.array([row]).tobytes() in path.read_bytes() for path in copy.snapshots)
+    other.retrieve(QUESTIONS[0], "a")
+    other.learn_many({"agent": "a", "task": f"mail disk {n}", "outcome": True} for n in range(200))
+
+    def save(*given: Any, **named: Any) -> None:
+        if not purged:
+            purged.append(alma.purge([gone]))
+        usual(*given, **named)
+
+    purged: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshot_files, "save", save)
+        other.close()
+    assert purged
+    left = list(copy.folder.glob("*.index"))
+    assert [path.name for path in left] == ["shop.texts.index"]  # written after the purge
+    assert np.array([row]).tobytes() not in left[0].read_bytes()
+    alma.close()
+    assert copy.snapshots
+
+
+def test_snapshots_that_another_process_deleted_are_written_again(copy: Kept) -> None:
+    with _open(copy.folder) as alma:
+        _answers(alma)
+        for path in copy.snapshots:
+            path.unlink()
+    assert copy.snapshots
+
+
+@pytest.mark.slow
+def test_one_of_several_copies_leaves_and_comes_beside_a_snapshot(tmp_path: Path) -> None:
+    def say(alma: ALMA, times: int) -> list[str]:
+        said = [{"agent": "a", "task": "mail disk 77 deploy", "outcome": True, "strategy_used": "wait"}] * times
+        return [outcome.id for outcome in alma.learn_many(said)]
+
+    def seen(alma: ALMA) -> list[tuple[str, int, float]]:
+        return [(item.memory.id, item.copies, item.score) for item in alma.retrieve(QUESTIONS[0], "a").recalled]
+
+    with _open(tmp_path) as alma:
+        _fill(alma)
+        copies = say(alma, 6)
+        seen(alma)
+    with _open(tmp_path) as alma, _open(tmp_path, keeps_snapshots=False) as plain:
+        assert seen(alma) == seen(plain)
+        assert max(count for _, count, _ in seen(alma)) >= 6
+        for change in (
+            lambda: alma.forget(memory_ids=copies[-1:]),
+            lambda: alma.purge(copies[:1]),
+            lambda: say(alma, 2),
+            lambda: alma.purge(copies[1:4]),
+        ):
+            change()
+            assert seen(alma) == seen(plain)
+
+
+def test_few_changes_do_not_write_a_snapshot_again_and_many_do(copy: Kept) -> None:
+    before = [path.read_bytes() for path in copy.snapshots]
+    with _open(copy.folder) as alma:
+        alma.learn("a", "the newest of all", "success")
+        _answers(alma)
+    assert [path.read_bytes() for path in copy.snapshots] == before
+    with _open(copy.folder) as alma:
+        alma.learn_many({"agent": "a", "task": f"mail disk {n}", "outcome": True} for n in range(200))
+        _answers(alma)
+    assert [path.read_bytes() == data for path, data in zip(copy.snapshots, before, strict=True)] == [False, False]
+
+
+def test_a_reader_of_another_partition_reads_no_snapshot(copy: Kept, caplog: pytest.LogCaptureFixture) -> None:
+    for path in copy.snapshots:
+        path.write_bytes(b"read by whom it is not for")
+    with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
+        alma.add_domain_knowledge("b", "notes", "The mail form is on disk 77")
+        assert [item.memory.agent for item in alma.retrieve(QUESTIONS[0], "b").recalled] == ["b"]
+    assert not _not_used(caplog)
+
+
 def test_what_was_learned_after_the_snapshot_is_found_too(copy: Kept) -> None:
-    data = copy.snapshot.read_bytes()
     with _open(copy.folder) as alma:
         newest = alma.learn("a", "the newest of all", "success")
-        _answers(alma)
-    copy.snapshot.write_bytes(data)
     with _open(copy.folder) as alma:
         assert alma.retrieve("the newest of all", "a").ids[0] == newest.id
 
 
-def test_a_snapshot_that_is_newer_than_a_restored_database_is_ignored(copy: Kept, kept: Kept) -> None:
+def test_snapshots_that_are_newer_than_a_restored_database_are_ignored(
+    copy: Kept, kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
     with _open(copy.folder) as alma:
-        alma.learn("a", "the newest of all", "success")
+        alma.learn_many({"agent": "a", "task": f"mail disk {n}", "outcome": True} for n in range(200))
         _answers(alma)
     shutil.copy(kept.folder / "alma.db", copy.folder / "alma.db")
     for name in ("alma.db-wal", "alma.db-shm"):
         (copy.folder / name).unlink(missing_ok=True)
-    with _open(copy.folder) as alma:
-        assert _same(_answers(alma), copy.answers)
+    with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
+        assert _answers(alma) == copy.answers
+    assert "newer than the database" in caplog.text
+
+
+@pytest.mark.slow
+def test_snapshots_of_another_history_of_the_database_are_ignored(
+    copy: Kept, kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A backup was restored, and as many records were written since as there are in the snapshot."""
+    for _ in range(2):
+        with _open(copy.folder) as alma:
+            alma.learn_many({"agent": "a", "task": f"cart user {n}", "outcome": True} for n in range(200))
+            _answers(alma)
+    snapshots = {path.name: path.read_bytes() for path in copy.snapshots}
+    shutil.rmtree(copy.folder)
+    shutil.copytree(kept.folder, copy.folder)
+    for _ in range(2):
+        with _open(copy.folder) as alma:
+            alma.learn_many({"agent": "a", "task": f"mail disk {n}", "outcome": True} for n in range(200))
+    for name, data in snapshots.items():
+        (copy.folder / name).write_bytes(data)
+    with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
+        answers = _answers(alma)
+    assert "of another history" in caplog.text
+    with _open(copy.folder, keeps_snapshots=False) as alma:
+        assert answers == _answers(alma)
 
 
 def test_a_small_store_keeps_no_snapshot(tmp_path: Path) -> None:
-    with _open(tmp_path, snapshot_from=2) as alma:
+    with _open(tmp_path, codes_above=2) as alma:
         alma.learn("a", "a task", "success")
         _answers(alma)
     assert list(tmp_path.glob("*.index")) == []
@@ -184,7 +403,7 @@ def test_a_small_store_keeps_no_snapshot(tmp_path: Path) -> None:
 def test_a_snapshot_that_cannot_be_deleted_is_a_warning_and_told_by_the_receipt(
     copy: Kept, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = copy.snapshot
+    path, _ = copy.snapshots
     path.unlink()
     path.mkdir()
     (path / "in the way").touch()

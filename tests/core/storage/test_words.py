@@ -157,6 +157,30 @@ def test_a_list_is_read_once_until_something_is_written(opened: Callable[[], Sto
     assert asked
 
 
+def test_lengths_that_another_process_knew_are_taken_and_caught_up_with(opened: Callable[[], Store]) -> None:
+    store = opened()
+    project = store.project("shop")
+    for task in ("Deploy the ledger", "Deploy the website, not the old ledger"):
+        add(store, project, make_outcome(task_description=task, strategy_used=""))
+    scores(project, "ledger")
+    lengths = project.text_lengths()
+    other = opened()
+    taking = other.project("shop")
+    taking.hold_text_lengths(lengths)
+    assert scores(taking, "ledger") == scores(project, "ledger")
+    asked = asking_full_text(other)
+    scores(taking, "ledger")
+    assert asked == []  # lists are kept as of these lengths, too
+    late = opened().project("shop")
+    late.hold_text_lengths(lengths)
+    add(store, project, make_outcome(task_description="Water the ledger of bob", strategy_used="", agent="bob"))
+    for each in (taking, late):
+        assert scores(each, "ledger") == scores(project, "ledger")
+        assert each.text_lengths().memories.tolist() == project.text_lengths().memories.tolist()
+    taking.hold_text_lengths(lengths)  # it knows more by now
+    assert scores(taking, "ledger") == scores(project, "ledger")
+
+
 def test_lists_are_forgotten_when_they_have_no_more_room() -> None:
     postings = Postings(most_bytes=6 * OVERHEAD)
     words = [f"word{number}" for number in range(20)]

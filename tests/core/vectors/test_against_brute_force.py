@@ -4,7 +4,6 @@ The vectors hold small whole numbers, so that every inner product is exact and e
 """
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,16 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alma.protocols import PassageScores, VectorChanges
-from alma.types.embedding import Fingerprint
-from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
+from alma.vectors import ProjectIndex
 
 DIMENSION = 4
 PARTITIONS = 3
-IDENTITY = SnapshotIdentity(
-    "a database",
-    "a project",
-    Fingerprint(model="m", revision="1", dimension=DIMENSION, precision="float32", token_limit=0, preparation="none"),
-)
 
 vector = st.tuples(*[st.integers(-2, 2)] * DIMENSION)
 write = st.tuples(st.integers(0, 25), st.integers(-3, 3), st.lists(st.tuples(vector, st.booleans()), min_size=0, max_size=4))
@@ -29,7 +22,6 @@ step = st.one_of(
     st.tuples(st.just("write"), st.lists(write, max_size=8)),
     st.tuples(st.just("drop a passage"), st.integers(0, 60)),
     st.tuples(st.just("compact"), st.none()),
-    st.tuples(st.just("save and load"), st.none()),
 )
 
 
@@ -51,8 +43,6 @@ class Passage:
 @dataclass(slots=True)
 class History:
     index: ProjectIndex
-    folder: Path
-    faiss_above: int
     passages: dict[int, Passage] = field(default_factory=dict)
     upto: int = 0
     free: list[int] = field(default_factory=list)
@@ -63,10 +53,8 @@ class History:
             self.write(what)
         elif kind == "drop a passage":
             self.apply({}, [what])
-        elif kind == "compact":
-            self.index.compact()
         else:
-            self.save_and_load()
+            self.index.compact()
 
     def write(self, writes: list[tuple[int, int, list[tuple[tuple[int, ...], bool]]]]) -> None:
         """Each write replaces all passages of a memory; every second passage number is one that was free again."""
@@ -102,13 +90,6 @@ class History:
             if self.passages.pop(number, None):
                 self.free.append(number)
 
-    def save_and_load(self) -> None:
-        path = self.folder / "snapshot"
-        save(self.index, path, IDENTITY)
-        loaded = load(path, IDENTITY, newest=self.upto)
-        assert loaded is not None
-        self.index = loaded
-
 
 def rows_of(scores: PassageScores) -> list[tuple[int, int, int, int, bool, float]]:
     columns = (scores.passages, scores.memories, scores.partitions, scores.ties, scores.is_own, scores.scores)
@@ -125,15 +106,11 @@ def assert_true(rows: list[tuple[int, int, int, int, bool, float]], history: His
 
 @pytest.mark.slow
 @pytest.mark.parametrize("faiss_above", [0, 6, 20_000])
-def test_every_answer_is_that_of_a_search_through_all_passages(
-    faiss_above: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("snapshots")
-
+def test_every_answer_is_that_of_a_search_through_all_passages(faiss_above: int) -> None:
     @settings(max_examples=120, deadline=None)
     @given(steps=st.lists(step, max_size=12), query=vector, limit=st.integers(0, 6), count=st.integers(0, 12))
     def holds(steps: list[tuple[str, object]], query: tuple[int, ...], limit: int, count: int) -> None:
-        history = History(ProjectIndex(DIMENSION, faiss_above=faiss_above), folder, faiss_above)
+        history = History(ProjectIndex(DIMENSION, faiss_above=faiss_above))
         for kind, what in steps:
             history.take(kind, what)
             same_search(history, query, limit)

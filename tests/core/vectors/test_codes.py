@@ -157,13 +157,13 @@ def test_among_vectors_that_were_there_before_one_of_another_length_is_noticed(u
     vectors[place] *= np.float16(1.2)
     block = FlatFaiss(codes_above=100).new_block(DIMENSION)
     block.append(vectors)
-    assert block.lacks_codes  # nobody has looked at the lengths yet
+    assert block.is_unfinished  # nobody has looked at the lengths yet
 
-    block.take_codes()
+    block.finish()
 
     assert block.codes is None
-    assert not block.lacks_codes
-    assert not block.encode_some()
+    assert not block.is_unfinished
+    assert not block.finish_some()
     assert block.scan(vectors[place].astype(np.float32)).best(1)[0].tolist() == [place]
 
 
@@ -195,7 +195,7 @@ def test_codes_are_searched_in_one_thread_and_the_setting_is_put_back(unit_vecto
     try:
         block = method.new_block(DIMENSION)
         block.append(unit_vectors(MANY, DIMENSION).astype(np.float16))
-        block.take_codes()
+        block.finish()
         positions, _ = block.scan(unit_vectors(1, DIMENSION)[0]).best(10)
         assert len(positions) == 10
         assert faiss.omp_get_max_threads() == 3
@@ -207,20 +207,20 @@ def test_codes_that_are_being_made_follow_changes_of_the_block(unit_vectors: Mak
     vectors, query = unit_vectors(MANY, DIMENSION).astype(np.float16), unit_vectors(1, DIMENSION, seed=9)[0]
     block = FlatFaiss(codes_above=100).new_block(DIMENSION)
     block.append(vectors[:4_000])
-    assert block.encode_some()
+    assert block.finish_some()
     assert block.codes is None
     block.refill(np.array([5, 300, 3_000]), np.array([3_990, 3_998, 3_999]), length=3_900)
-    assert block.encode_some()
+    assert block.finish_some()
     block.append(vectors[4_000:])
-    assert block.lacks_codes
-    block.take_codes()
+    assert block.is_unfinished
+    block.finish()
     assert_codes_of(block.codes, block.stored(), query)
     block.append(vectors[:10])
     assert_codes_of(block.codes, block.stored(), query)
-    assert not block.lacks_codes
+    assert not block.is_unfinished
     block.append(vectors[:2_000])
-    assert block.lacks_codes
-    block.take_codes()
+    assert block.is_unfinished
+    block.finish()
     assert_codes_of(block.codes, block.stored(), query)
 
 
@@ -266,7 +266,7 @@ def test_a_forked_child_makes_codes_anew(make_changes: Make, unit_vectors: Make)
     index = ProjectIndex(DIMENSION, faiss_above=100, codes_above=MANY // 2, run=later.append)
     index.apply(make_changes(1, vectors, dimension=DIMENSION))
     block = next(searched(index)._contents.coded())
-    block.encode_some()
+    block.finish_some()
     index.renew_locks()
     searched(index)
     assert len(later) == 2

@@ -10,36 +10,22 @@ import numpy as np
 
 from alma.errors import AlmaError
 from alma.forking import renewed_in_children
-from alma.protocols import Project, StoredVectors, VectorChanges
-from alma.vectors import ProjectIndex, SnapshotIdentity, load, save
-from alma.vectors.index import FAISS_ABOVE, Run, at_once
+from alma.memory.snapshot_files import SavedPartitions, SnapshotFiles
+from alma.protocols import Project, Snapshotable, StoredVectors, VectorChanges
+from alma.vectors import ProjectIndex, SnapshotIdentity
+from alma.vectors.blocks import Halves, Integers
+from alma.vectors.index import CODES_ABOVE, FAISS_ABOVE, Run, at_once
 
 _LOG = logging.getLogger("alma")
 
-SNAPSHOT_FROM = 200_000
-"""A smaller index is read from the database in about a second; a snapshot would take as much disk again as its vectors."""
-
-WHOLE_FROM = 50_000
-"""From this number of passages on a snapshot is read, if there is one: all partitions at once. Fewer are read from the database, by partition."""
-
-
-def deleted(path: Path) -> bool:
-    """Deletes a file and returns True when it is gone. If it cannot be deleted, a warning is logged, since the work of the call itself is
-    done."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        _LOG.warning("%s could not be deleted: %s; delete it yourself", path, error.strerror or error)
-        return False
-    return True
+IN_ORDER_FROM = 50_000
+"""If more passages than this are read beside an index, and more than it holds, all are read anew in order: that takes less time."""
 
 
 class IndexCache:
-    """Cache of the vector index of one project. It is updated before each use, and saved in a snapshot between processes when it is
-    large.
+    """Cache of the vector index of one project. It is updated before each use, and large partitions are saved in snapshots between processes.
 
-    It holds the partitions that were asked for: what other agents stored costs a small reader nothing. Once all are asked for, or many passages are
-    and there is a snapshot, it holds all.
+    It holds the partitions that were asked for: what other agents stored costs a small reader nothing. Once all are asked for, it holds all.
     """
 
     def __init__(
@@ -48,23 +34,21 @@ class IndexCache:
         *,
         identity: SnapshotIdentity,
         path: Path,
-        snapshot_from: int = SNAPSHOT_FROM,
         faiss_above: int = FAISS_ABOVE,
-        keeps_snapshot: bool = True,
+        codes_above: int = CODES_ABOVE,
+        keeps_snapshots: bool = True,
         run: Run = at_once,
     ) -> None:
-        """`run` calls a function beside the call that is running: see `ProjectIndex`."""
+        """Names of snapshots begin as `path`: see `SnapshotFiles`. `run` calls a function beside the call that is running: see `ProjectIndex`."""
         self._project = project
-        self._identity = identity
-        self._path = path
-        self._snapshot_from = snapshot_from
-        self._faiss_above = faiss_above
-        self._keeps_snapshot = keeps_snapshot
+        self._dimension = identity.fingerprint.dimension
+        self._faiss_above, self._codes_above = faiss_above, codes_above
+        self._files = SnapshotFiles(project, identity, path)
+        self._keeps_snapshots = keeps_snapshots and isinstance(project, Snapshotable)
         self._run = run
         self._index: ProjectIndex | None = None
         self._held: frozenset[int] | None = frozenset()
         """The partitions that it holds; `None` for all."""
-        self._saved_upto = 0
         self._lock = threading.Lock()
         renewed_in_children(self)
 
@@ -92,7 +76,8 @@ class IndexCache:
                 self._held = held
             if index.upto < head:
                 for changes in self._project.changes(after=index.upto):
-                    index.apply(self._of_held(changes))
+                    index.apply(changes if self._held is None else _of(changes, self._held))
+                    self._files.note(len(changes.passages) + len(changes.removed))
             return index
 
     def _with(self, head: int, partitions: Collection[int] | None) -> tuple[ProjectIndex, frozenset[int] | None]:
@@ -100,31 +85,47 @@ class IndexCache:
         project, everything = self._project, frozenset(self._project.partitions())
         held = self._held or frozenset[int]()
         wanted = everything if partitions is None else held.union(partitions)
-        is_whole = wanted >= everything
-        if not isinstance(project, StoredVectors) or (is_whole and self._index is None):
-            return self._loaded(head) or self._empty(), None
+        now_held = None if wanted >= everything else wanted
+        snapshots = self._snapshots(wanted - held, head)
+        if not isinstance(project, StoredVectors) or (now_held is None and self._index is None and not snapshots):
+            return self._empty(), None
         index = self._index if self._index is not None else self._at(head)
-        read, most, gains_anew = 0, max(WHOLE_FROM, len(index)), len(index) > 0 or self._path.exists()
-        for changes in project.vectors_in(sorted(wanted - held)):
+        read, most, gains_anew = 0, max(IN_ORDER_FROM, len(index)), len(index) > 0
+        left = sorted(wanted - held - snapshots.keys())
+        for changes in project.vectors_in(left) if left else ():
             read += len(changes.passages)
-            if read > most and gains_anew:  # older passages among newer ones take longer than all in order, or from the snapshot
-                loaded = self._loaded(head)
-                index, is_whole = (loaded, True) if loaded is not None else (self._of(head, wanted, project), is_whole)
-                break
+            if read > most and gains_anew:
+                return self._made(head, wanted, project), now_held
             index.hold(changes)
-        return index, None if is_whole else wanted
+        return self._restored(index, wanted, snapshots, project), now_held
 
     def _past(self, head: int, partitions: Collection[int] | None) -> ProjectIndex:
         """Returns an index as of a past moment, for the thread in it alone: in the common index these partitions would lack what came since."""
         project = self._project
         assert isinstance(project, StoredVectors)  # of others it holds all partitions
-        return self._of(head, project.partitions() if partitions is None else partitions, project)
+        return self._made(head, project.partitions() if partitions is None else partitions, project)
 
-    def _of(self, head: int, partitions: Collection[int], project: StoredVectors) -> ProjectIndex:
-        """Returns an index of some partitions, read in order."""
-        index = self._at(head)
-        for changes in project.vectors_in(sorted(partitions)):
+    def _made(self, head: int, partitions: Collection[int], project: StoredVectors) -> ProjectIndex:
+        """Returns a new index of some partitions."""
+        index, snapshots = self._at(head), self._snapshots(partitions, head)
+        left = sorted(set(partitions) - snapshots.keys())
+        for changes in project.vectors_in(left) if left else ():
             index.hold(changes)
+        return self._restored(index, partitions, snapshots, project)
+
+    def _restored(
+        self, index: ProjectIndex, partitions: Collection[int], snapshots: SavedPartitions, project: StoredVectors
+    ) -> ProjectIndex:
+        """Takes partitions from snapshots, and what changed since in all that it holds then."""
+        for number, (_, saved) in snapshots.items():
+            if not index.restore(number, saved, self._fetched):
+                for changes in project.vectors_in([number]):
+                    index.hold(changes)
+        behind = min((upto for upto, _ in snapshots.values()), default=index.upto)
+        if behind < index.upto:
+            for changes in self._project.changes(after=behind):
+                index.hold(_of(changes, partitions))
+                self._files.note(len(changes.passages) + len(changes.removed))
         return index
 
     def _at(self, head: int) -> ProjectIndex:
@@ -135,65 +136,58 @@ class IndexCache:
         index.apply(VectorChanges(head, none, none, none, flags, none, vectors, none))
         return index
 
-    def _of_held(self, changes: VectorChanges) -> VectorChanges:
-        """Returns the part of changes that concerns the held partitions. What moved to another partition leaves."""
-        if self._held is None:
-            return changes
-        stays = np.isin(changes.partitions, np.fromiter(self._held, np.int64, len(self._held)))
-        if stays.all():
-            return changes
-        return replace(
-            changes,
-            passages=changes.passages[stays],
-            memories=changes.memories[stays],
-            partitions=changes.partitions[stays],
-            is_own=changes.is_own[stays],
-            ties=changes.ties[stays],
-            vectors=changes.vectors[stays],
-            removed=np.concatenate([changes.removed, changes.passages[~stays]]),
-        )
+    def _empty(self) -> ProjectIndex:
+        return ProjectIndex(self._dimension, faiss_above=self._faiss_above, codes_above=self._codes_above, run=self._run)
 
-    def _empty(self, dimension: int | None = None) -> ProjectIndex:
-        dimension = self._identity.fingerprint.dimension if dimension is None else dimension
-        return ProjectIndex(dimension, faiss_above=self._faiss_above, run=self._run)
+    def _snapshots(self, wanted: Collection[int], head: int) -> SavedPartitions:
+        return self._files.partitions(wanted, head) if self._keeps_snapshots else {}
 
-    def _loaded(self, head: int) -> ProjectIndex | None:
-        if not self._keeps_snapshot:
-            return None
-        index = load(self._path, self._identity, newest=head, head_at=self._project.head_at, new_index=self._empty)
-        self._saved_upto = index.upto if index else 0
-        return index
+    def _fetched(self, passages: Integers) -> tuple[Integers, Halves]:
+        assert isinstance(self._project, Snapshotable)
+        return self._project.vectors_at(passages.tolist())
 
     def save(self) -> None:
-        """Writes the snapshot of the current content, without purged memories, if that saves the next process much time. Work beside
-        calls ends."""
-        index = self._index
-        if index is not None:
-            index.stop()
-        if not self._keeps_snapshot or index is None or len(index) < self._snapshot_from or index.upto == self._saved_upto:
+        """Writes snapshots of what is held, without purged memories, where they save the next process much time. Work beside calls ends."""
+        if self._index is None:
+            return
+        self._index.stop()
+        if not self._keeps_snapshots or not self._index.large():
             return
         try:
-            index = self.current()
+            index = self.current(self._held)
             with self._lock:
-                save(index, self._path, self._identity, head_at=self._project.head_at)
-                self._saved_upto = index.upto
+                self._files.save(index)
         except (OSError, AlmaError) as error:
-            _LOG.warning(
-                "the vector snapshot %s was not written: %s; the next process reads the database instead", self._path, error
-            )
+            _LOG.warning("a vector snapshot was not written: %s; the next process reads the database instead", error)
 
     def renew_in_child(self) -> None:
         """Keeps the index, unless another thread was changing it."""
         if self._lock.locked():
-            self._index, self._held, self._saved_upto = None, frozenset(), 0
+            self._index, self._held = None, frozenset()
+            self._files.forget()
         if self._index is not None:
             self._index.renew_locks()
         self._lock = threading.Lock()
 
     def drop_snapshot(self) -> bool | None:
-        """Deletes the snapshot; the index in memory stays. Returns whether there was one; `None` if it could not be deleted, which is
+        """Deletes the snapshots; the index in memory stays. Returns whether there were any; `None` if one could not be deleted, which is
         logged."""
         with self._lock:
-            self._saved_upto = 0
-            found = self._path.exists()
-            return found if deleted(self._path) else None
+            return self._files.drop()
+
+
+def _of(changes: VectorChanges, partitions: Collection[int]) -> VectorChanges:
+    """Returns the part of changes that concerns these partitions. What moved to another one leaves."""
+    stays = np.isin(changes.partitions, np.fromiter(partitions, np.int64, len(partitions)))
+    if stays.all():
+        return changes
+    return replace(
+        changes,
+        passages=changes.passages[stays],
+        memories=changes.memories[stays],
+        partitions=changes.partitions[stays],
+        is_own=changes.is_own[stays],
+        ties=changes.ties[stays],
+        vectors=changes.vectors[stays],
+        removed=np.concatenate([changes.removed, changes.passages[~stays]]),
+    )

@@ -22,13 +22,14 @@ from alma.learning.ledger import Book, Ledger, Owners
 from alma.learning.wording import wording
 from alma.memory.arguments import checked_call
 from alma.memory.books import Books
-from alma.memory.index_cache import IndexCache, deleted
+from alma.memory.index_cache import IndexCache
 from alma.memory.pending_episodes import Openings
 from alma.memory.pool import Pool
 from alma.memory.presence import Presence
 from alma.memory.readable import ReadableScopes
 from alma.memory.redacting import Redaction
 from alma.memory.search_sizes import SearchSizes
+from alma.memory.snapshot_files import deleted
 from alma.memory.texts import TextVectors
 from alma.memory.vectors_outside import IndexOutside
 from alma.memory.watching import Watcher
@@ -124,7 +125,7 @@ class OpenStore:
             identity=identity,
             path=self._snapshot_path(name),
             faiss_above=self.sizes.faiss_above,
-            keeps_snapshot=not self.is_encrypted and not isinstance(self.storage, CachesVectors),
+            keeps_snapshots=not self.is_encrypted and not isinstance(self.storage, CachesVectors),
             run=self._beside,
         )
         return Room(self, project, index)

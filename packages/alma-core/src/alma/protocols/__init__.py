@@ -39,6 +39,7 @@ from alma.protocols.stores import Store as Store
 from alma.protocols.vectors import CandidateFactory as CandidateFactory
 from alma.protocols.vectors import CandidateSearch as CandidateSearch
 from alma.protocols.vectors import ExactScorer as ExactScorer
+from alma.protocols.vectors import Snapshotable as Snapshotable
 from alma.protocols.vectors import StoredVectors as StoredVectors
 from alma.protocols.vectors import VectorIndex as VectorIndex
 from alma.protocols.writing import EvidenceWrites as EvidenceWrites

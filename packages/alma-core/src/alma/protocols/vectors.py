@@ -3,10 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from alma.types.found import PassageScores, VectorChanges
+from alma.types.found import PassageScores, TextLengths, VectorChanges
 from alma.types.stored import VectorsRequest
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from alma.types.found import Integers, Vector
 
 
@@ -88,6 +91,20 @@ class StoredVectors(Protocol):
 
     def touched(self, *, after: int) -> "Integers | None":
         """Returns the memories whose passages changed after a `seq`; `None` if rows were deleted since."""
+
+
+@runtime_checkable
+class Snapshotable(Protocol):
+    """A project whose caches may be saved, so that a new process need not read all vectors and texts."""
+
+    def vectors_at(self, passages: Sequence[int]) -> tuple["Integers", "NDArray[np.float16]"]:
+        """Returns those of the passages that exist, archived ones too, in any order, and their vectors."""
+
+    def text_lengths(self) -> TextLengths:
+        """Returns the lengths of the texts as of now; `upto` is 0 if this process has not read any yet."""
+
+    def hold_text_lengths(self, lengths: TextLengths) -> None:
+        """Takes lengths that another process knew, unless this one has read some. It catches up from their `upto`."""
 
 
 CandidateFactory = Callable[[VectorsRequest], CandidateSearch]

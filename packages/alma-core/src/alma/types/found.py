@@ -46,6 +46,16 @@ class PassageScores:
     scores: "Vector"
 
 
+@dataclass(frozen=True, slots=True)
+class TextLengths:
+    """Memories, ascending, with their partitions and the lengths of their texts in full text, as parallel arrays, as of the journal `seq` `upto`."""
+
+    upto: int
+    memories: "Integers"
+    partitions: "Integers"
+    lengths: "NDArray[np.float32]"
+
+
 class Candidate(NamedTuple):
     """What ranking needs of a memory, without its text. `seen_at` is in microseconds since 1970.
 

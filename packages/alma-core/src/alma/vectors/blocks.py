@@ -13,6 +13,7 @@ Integers = NDArray[np.int64]
 Vector = NDArray[np.float32]
 Matrix = NDArray[np.float32]
 Halves = NDArray[np.float16]
+Bytes = NDArray[np.uint8]
 Stored = NDArray[np.float32] | NDArray[np.float16]
 Comparison = Callable[[Vector], Vector]
 """Returns the inner products of a query with a fixed set of vectors, in their order."""
@@ -44,6 +45,9 @@ class Block(Protocol):
     def scan(self, query: Vector, /) -> Scan:
         """Compares a query with the vectors."""
 
+    def at(self, positions: Integers, /) -> Stored:
+        """Returns the vectors at these positions, as a copy."""
+
     def stored(self) -> Stored:
         """Returns all vectors by position, as a view that is valid until the next change."""
 
@@ -53,20 +57,23 @@ class Block(Protocol):
 
 @runtime_checkable
 class Coded(Protocol):
-    """A block that is searched by codes once they are made."""
+    """A block that is searched by codes. Codes that are not made yet, or vectors that are not read yet, would make later searches faster."""
 
     @property
-    def lacks_codes(self) -> bool:
-        """True when codes would speed a search up and are not made yet."""
+    def is_unfinished(self) -> bool:
+        """True when something that would speed a search up is not made or read yet."""
 
-    def encode_some(self) -> bool:
-        """Makes some of the codes and returns True while some are left. Other threads may scan the block meanwhile, none may change it."""
+    def finish_some(self) -> bool:
+        """Makes or reads some of it and returns True while some is left. Other threads may scan the block meanwhile, none may change it."""
 
-    def take_codes(self) -> None:
-        """Makes what codes are left. The next scan uses them."""
+    def finish(self) -> None:
+        """Makes or reads what is left. The next scan uses it."""
 
     def drop_unfinished(self) -> None:
         """Drops the codes made so far, unless they are all: in a forked child, where the thread that made them does not go on."""
+
+    def packed_codes(self) -> Bytes | None:
+        """Returns the codes of all vectors as they are written to a file, making those that are left; `None` if the block has none."""
 
 
 class Method(Protocol):
@@ -149,6 +156,9 @@ class ExactBlock:
 
     def scan(self, query: Vector, /) -> Scan:
         return ExactScan(np.vecdot(self._matrix[: self._length], query))
+
+    def at(self, positions: Integers, /) -> Stored:
+        return self._matrix[positions]
 
     def stored(self) -> Stored:
         return self._matrix[: self._length]

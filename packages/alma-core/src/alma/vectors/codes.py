@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.vectors.blocks import Halves, Integers, Matrix, Vector, widened
+from alma.vectors.blocks import Bytes, Halves, Integers, Matrix, Vector, widened
 
 LEVELS = np.array([-1.5104, -0.4528, 0.4528, 1.5104], dtype=np.float32)
 DISTORTION = 0.1175
@@ -59,6 +59,20 @@ class Codes:
         self._packer = self._index.get_CodePacker()
         self._places, self._shifts = _layout(self._packer)
 
+    @classmethod
+    def unpacked(cls, faiss: Any, dimension: int, packed: Bytes, count: int) -> "Codes | None":
+        """Returns the codes of `count` vectors that were packed before; `None` if they are not as many."""
+        codes = cls(faiss, dimension)
+        if len(packed) != (count + -count % LANES) // LANES * codes._packer.block_size:
+            return None
+        codes._resize(count)
+        codes._blocks().reshape(-1)[:] = packed
+        return codes
+
+    def packed(self) -> Bytes:
+        """Returns the codes as FAISS keeps them, whose layout may depend on its version, as a view."""
+        return self._blocks().reshape(-1)
+
     def __len__(self) -> int:
         """Returns the number of codes."""
         return int(self._index.ntotal)
@@ -85,11 +99,14 @@ class Codes:
 
     def cut(self, length: int, /) -> None:
         """Drops all positions from `length` on."""
-        end = length + -length % LANES
-        left = np.arange(length, min(len(self), end))
+        left = np.arange(length, min(len(self), length + -length % LANES))
         self._put(
             left, np.zeros((len(left), self._places.shape[1]), dtype=np.uint8)
         )  # FAISS appends by setting bits of what is 0
+        self._resize(length)
+
+    def _resize(self, length: int) -> None:
+        end = length + -length % LANES
         self._index.ntotal = length
         self._index.ntotal2 = end
         self._index.codes.resize(end // LANES * self._packer.block_size)

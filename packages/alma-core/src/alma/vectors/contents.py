@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 from alma.protocols import VectorChanges
 from alma.vectors.blocks import Coded, Exact, Halves, Method
 from alma.vectors.changes import without_repeats
+from alma.vectors.codes import Codes
 from alma.vectors.columns import Column
 from alma.vectors.copies import KeyLookup, content_keys, repeated_in_memory
 from alma.vectors.groups import Selection, groups
 from alma.vectors.partition import Partition
 from alma.vectors.sample import Held
+from alma.vectors.saved import FetchPassages, SavedPartition
 from alma.vectors.scopes import Scope
 from alma.vectors.table import PassageTable, ascending
 
@@ -49,7 +51,7 @@ class Contents:
         self._homes = Column(np.int64)
         self._slot_of: dict[int, int] = {}
         self._originals = KeyLookup()
-        self._perhaps_without_codes: set[int] = set()
+        self._perhaps_unfinished: set[int] = set()
         self._scopes: dict[tuple[int, ...], Scope] = {}
 
     def take(self, changes: VectorChanges) -> tuple[Held, Held]:
@@ -59,7 +61,7 @@ class Contents:
         gone, held = self._added(added) if is_news else self._replaced(added, changes.removed)
         self._recount(gone, held)
         touched = ascending(np.concatenate([gone.slots, held.slots])).tolist()
-        self._perhaps_without_codes.update(slot for slot in touched if slot in self.partitions)
+        self._perhaps_unfinished.update(slot for slot in touched if slot in self.partitions)
         if self.table.dead_count > max(COMPACT_ABOVE, len(self.table) // 4):
             self.drop_removed()
         return gone, held
@@ -76,6 +78,72 @@ class Contents:
         shelves = [partition.shelf for partition in self.partitions.values()]
         rows = np.concatenate([_NO_ROWS, *(shelf.all_rows() for shelf in shelves)])
         return rows, (shelf.all_vectors(self.table).astype(np.float16, copy=False) for shelf in shelves)
+
+    def large(self) -> list[int]:
+        """Returns the partitions that have codes, or will have."""
+        sizes = {slot: len(partition.shelf) for slot, partition in self.partitions.items() if slot != SHARED}
+        return [int(self.numbers.values[slot]) for slot, size in sizes.items() if size > self._codes_above]
+
+    def saved(self, number: int) -> SavedPartition | None:
+        """Returns a large partition as a snapshot holds it, making the codes that are left; `None` if it can have none."""
+        shelf, table = self.partitions[self._slot_of[number]].shelf, self.table
+        codes = shelf.block.packed_codes() if isinstance(shelf.block, Coded) else None
+        if codes is None:
+            return None
+        rows = shelf.all_rows()
+        rows = rows[np.argsort(table.passage.values[rows], kind="stable")]
+        places = np.full(len(table), -1, dtype=np.int32)
+        places[rows] = np.arange(len(rows), dtype=np.int32)
+        keys, originals = self._originals.entries()
+        is_inside = places[originals] >= 0
+        return SavedPartition(
+            passages=table.passage.values[rows],
+            memories=table.memory.values[rows],
+            ties=table.tie.values[rows],
+            is_own=table.is_own.values[rows],
+            positions=table.position.values[rows],
+            keys=keys[is_inside],
+            key_places=places[originals[is_inside]],
+            codes=codes,
+        )
+
+    def restore(self, number: int, saved: SavedPartition, fetch: FetchPassages) -> bool:
+        """Takes in a partition that it left out so far, and returns True; False if a project of this size needs no codes, or if these are of
+        another number of vectors."""
+        count = len(saved.passages)
+        if self.table.live_count + count <= self._faiss_above:
+            return False
+        from alma.vectors.fetched import FetchedBlock
+        from alma.vectors.flat_faiss import FlatFaiss
+
+        codes = Codes.unpacked(FlatFaiss().faiss, self._dimension, saved.codes, saved.vectors)
+        if codes is None:
+            return False
+        self._choose(self.table.live_count + count)
+        method, table = self._method, self.table
+        assert isinstance(method, FlatFaiss)
+        partition = Partition(method, self._dimension)
+        shelf = partition.shelf
+
+        def fetched(positions: Integers) -> tuple[Integers, Halves]:
+            passages = table.passage.values[shelf.rows.values[positions]]
+            found, vectors = fetch(passages)
+            order = np.argsort(passages)
+            return order[passages.searchsorted(found, sorter=order)], vectors
+
+        shelf.block = FetchedBlock(method, self._dimension, codes, fetched)
+        slots = np.repeat(self._slots(np.array([number])), count)
+        slot = int(slots[0])
+        rows = table.append(passages=saved.passages, memories=saved.memories, ties=saved.ties, is_own=saved.is_own, slots=slots)
+        shelf.restore(rows, saved.positions, table)
+        self.partitions[slot], self._homes.values[slot] = partition, slot
+        self._passage_counts.values[slot] += count
+        self._originals.add(saved.keys, rows[saved.key_places])
+        self._recount(Held.nothing(), Held.of(slots, saved.memories, saved.ties))
+        self._perhaps_unfinished.add(slot)
+        self._scopes = {}
+        self.moves += 1
+        return True
 
     def scope(self, partitions: Sequence[int]) -> Scope:
         """Returns the known partitions as a search needs them. Cached by the partitions asked for."""
@@ -119,14 +187,14 @@ class Contents:
         _, first = np.unique(self.table.memory.values[rows], return_index=True)
         return rows[first]
 
-    def without_codes(self) -> Coded | None:
-        """Returns a block whose codes have to be made, if there is one."""
-        while self._perhaps_without_codes and not isinstance(self._method, Exact):
-            slot = next(iter(self._perhaps_without_codes))
+    def unfinished(self) -> Coded | None:
+        """Returns a block whose codes have to be made, or whose vectors read, if there is one."""
+        while self._perhaps_unfinished and not isinstance(self._method, Exact):
+            slot = next(iter(self._perhaps_unfinished))
             block = self.partitions[slot].shelf.block
-            if isinstance(block, Coded) and block.lacks_codes:
+            if isinstance(block, Coded) and block.is_unfinished:
                 return block
-            self._perhaps_without_codes.discard(slot)
+            self._perhaps_unfinished.discard(slot)
         return None
 
     def coded(self) -> Iterator[Coded]:
@@ -165,8 +233,9 @@ class Contents:
         for number, chosen in self.by_partition(rows):
             shelf = self.partitions[number].shelf
             left = shelf.remove(rows[chosen], table)
-            vectors = shelf.block.stored()[table.position.values[left]].astype(np.float16, copy=False)
-            self._originals.add(content_keys(table.slot.values[left].astype(np.int64), table.tie.values[left], vectors), left)
+            vectors = shelf.block.at(self.positions(left)).astype(np.float16, copy=False)
+            numbers = self.numbers.values[table.slot.values[left]]
+            self._originals.add(content_keys(numbers, table.tie.values[left], vectors), left)
         table.mark_removed(rows)
         self._settle(slots)
 
@@ -178,7 +247,7 @@ class Contents:
         )
         self._passage_counts.values[:] += np.bincount(slots, minlength=len(self._passage_counts))
         self._settle(slots)
-        keys = content_keys(slots, added.ties, added.vectors)
+        keys = content_keys(added.partitions, added.ties, added.vectors)
         originals = self._originals_of(rows, keys)
         is_new = originals == rows
         new, vectors = (rows, added.vectors) if is_new.all() else (rows[is_new], added.vectors[is_new])
@@ -240,14 +309,14 @@ class Contents:
         for number, partition in self.partitions.items():
             if number != SHARED:
                 partition.switch(method, self._dimension)
-                self._perhaps_without_codes.add(number)
+                self._perhaps_unfinished.add(number)
 
     def _move_out(self, slot: int) -> None:
         """Moves the passages of a slot from the shared shelf to one of its own."""
         shared, own = self.partitions[SHARED].shelf, Partition(self._method, self._dimension)
         positions = np.flatnonzero(self.table.slot.values[shared.rows.values] == slot)
         newest, rows = shared.rows.values[positions], shared.with_copies(positions)
-        vectors = shared.block.stored()[positions].astype(np.float16)
+        vectors = shared.block.at(positions).astype(np.float16)
         originals = newest[positions.searchsorted(self.positions(rows))]
         shared.remove(rows, self.table)
         own.shelf.append(newest, vectors, self.table)

@@ -1,5 +1,7 @@
 """Detection of copies: passages with the same content and vector. Repeating one task daily costs one vector, not a thousand."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,17 +14,26 @@ Flags = NDArray[np.bool_]
 MERGE_ABOVE = 1024
 FEW = 16
 
-_TIES, _SLOTS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_TIES, _PARTITIONS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_SEED = 20_261_125
 _NONE: Integers = np.empty(0, dtype=np.int64)
 
 
-def content_keys(slots: Integers, ties: Integers, vectors: Halves) -> Integers:
-    """Returns a hash of the slot, tie and vector of each passage. Equal passages have equal keys; others collide almost never."""
-    vectors = np.ascontiguousarray(vectors)
-    packed = vectors.view(f"V{vectors.itemsize * vectors.shape[1]}").ravel().tolist()
-    hashes = np.fromiter(map(hash, packed), dtype=np.int64, count=len(packed)).view(np.uint64)
-    keys: NDArray[np.uint64] = hashes ^ ties.view(np.uint64) * _TIES ^ slots.astype(np.uint64) * _SLOTS
+def content_keys(partitions: Integers, ties: Integers, vectors: Halves) -> Integers:
+    """Returns a hash of the partition, tie and vector of each passage, the same in every process. Equal passages have equal keys. Others collide
+    almost never; they are compared by partition and tie as well, so only passages of one content could be taken for each other."""
+    words = np.ascontiguousarray(vectors)
+    if missing := -words.shape[1] % 4:
+        words = np.pad(words, ((0, 0), (0, missing)))
+    hashes = np.vecdot(words.view(np.uint64), _multipliers(words.shape[1] // 4))
+    keys: NDArray[np.uint64] = hashes ^ ties.view(np.uint64) * _TIES ^ partitions.view(np.uint64) * _PARTITIONS
     return keys.view(np.int64)
+
+
+@lru_cache(maxsize=4)
+def _multipliers(count: int) -> NDArray[np.uint64]:
+    """Returns odd numbers: then a change of a single word always changes the sum of products."""
+    return np.random.default_rng(_SEED).integers(0, 2**64, count, dtype=np.uint64) | np.uint64(1)
 
 
 def repeated_in_memory(keys: Integers, memories: Integers) -> Flags:
@@ -60,21 +71,26 @@ class KeyLookup:
         newer = _sorted_find(*_last_of_each(late_keys, late_rows), keys)
         return np.where(newer >= 0, newer, found)
 
+    def entries(self) -> tuple[Integers, Integers]:
+        """Returns the keys, ascending, and the row of each."""
+        return _last_of_each(
+            np.concatenate([self._keys, self._late_keys.values]), np.concatenate([self._rows, self._late_rows.values])
+        )
+
     def add(self, keys: Integers, rows: Integers) -> None:
         """Adds one row per key."""
+        if not len(self._keys) and not len(self._late_keys) and bool((keys[1:] > keys[:-1]).all()):
+            self._keys, self._rows = keys.copy(), rows
+            return
         self._late_keys.append(keys)
         self._late_rows.append(rows)
         if len(self._late_keys) > max(MERGE_ABOVE, len(self._keys) // 8):
-            self._keys, self._rows = _last_of_each(
-                np.concatenate([self._keys, self._late_keys.values]), np.concatenate([self._rows, self._late_rows.values])
-            )
+            self._keys, self._rows = self.entries()
             self._late_keys, self._late_rows = Column(np.int64), Column(np.int64)
 
     def renumber(self, new_rows: Integers) -> None:
         """Replaces every row by `new_rows[row]` and drops those that become negative."""
-        keys, rows = _last_of_each(
-            np.concatenate([self._keys, self._late_keys.values]), np.concatenate([self._rows, self._late_rows.values])
-        )
+        keys, rows = self.entries()
         rows = new_rows[rows]
         self._keys, self._rows = keys[rows >= 0], rows[rows >= 0]
         self._late_keys, self._late_rows = Column(np.int64), Column(np.int64)

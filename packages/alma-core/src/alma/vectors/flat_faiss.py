@@ -3,12 +3,12 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from alma.errors import MissingDependencyError
-from alma.vectors.blocks import Block, Comparison, Exact, Halves, Integers, Scan, Stored, Vector, not_beaten, widened
+from alma.vectors.blocks import Block, Bytes, Comparison, Exact, Halves, Integers, Scan, Stored, Vector, not_beaten, widened
 from alma.vectors.codes import LEAST_DIMENSION, Codes
 
 SPARE_PLACES = 16
@@ -62,6 +62,11 @@ class FlatFaiss:
             self.faiss.omp_set_num_threads(threads)
 
 
+def codes_layout() -> str:
+    """Names the layout of saved codes. Raises `MissingDependencyError` where FAISS is not installed."""
+    return f"codes of FAISS {FlatFaiss().faiss.__version__}"
+
+
 class FlatFaissBlock:
     """Float16 numbers in a FAISS scalar quantizer, which compares all of them with each query.
 
@@ -112,7 +117,26 @@ class FlatFaissBlock:
             self._made.cut(min(len(self._made), length, *holes.tolist()))
 
     def scan(self, query: Vector, /) -> Scan:
-        return FlatFaissScan(self._method, self, self._index, query)
+        return CodedScan(self._method, self, query)
+
+    def best_of_all(self, query: Vector, limit: int) -> tuple[Integers, Vector]:
+        """Returns what a scan does, without codes.
+
+        FAISS adds in another order than numpy, so its products differ in the last bits. They select, with some to spare, and numpy computes the
+        products that are returned.
+        """
+        count = self._length
+        fetched = min(count, limit + SPARE_PLACES)
+        if not fetched:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+        products, positions = self._method.search(self._index, query, fetched)
+        while fetched < count and products[-1] == products[limit - 1]:
+            fetched = min(count, 8 * fetched)
+            products, positions = self._method.search(self._index, query, fetched)
+        return not_beaten(positions, self._method.comparison(self.at(positions))(query), limit)
+
+    def at(self, positions: Integers, /) -> Halves:
+        return self.stored()[positions]
 
     def stored(self) -> Halves:
         if self._view is None:
@@ -127,22 +151,27 @@ class FlatFaissBlock:
             self.append(vectors)
 
     @property
-    def lacks_codes(self) -> bool:
+    def is_unfinished(self) -> bool:
         return self.codes is None and self._is_codable and self._length > self._method.codes_above
 
-    def encode_some(self) -> bool:
+    def finish_some(self) -> bool:
         if not self._is_codable:
             return False
         made = self._made = Codes(self._method.faiss, self._dimension) if self._made is None else self._made
         return self._encode(made, self.stored()[len(made) : len(made) + ENCODED_AT_ONCE]) and len(made) < self._length
 
-    def take_codes(self) -> None:
-        while self.encode_some():
+    def finish(self) -> None:
+        while self.finish_some():
             pass
         self.codes, self._made = self._made, None
 
     def drop_unfinished(self) -> None:
         self._made = None
+
+    def packed_codes(self) -> Bytes | None:
+        if self.is_unfinished:
+            self.finish()
+        return None if self.codes is None else self.codes.packed()
 
     def _encode(self, codes: Codes, vectors: Halves) -> bool:
         """Appends codes of vectors, and returns True. From a vector on that is no unit vector the block has no codes, and it returns False."""
@@ -160,22 +189,32 @@ class FlatFaissBlock:
         self._view = np.empty((0, self._dimension), dtype=np.float16)
 
 
-class FlatFaissScan:
+class CodedBlock(Block, Protocol):
+    """What a `CodedScan` scans."""
+
+    @property
+    def codes(self) -> Codes | None:
+        """The codes of all vectors; `None` where there are none."""
+
+    def best_of_all(self, query: Vector, limit: int) -> tuple[Integers, Vector]:
+        """Returns what a scan does, without codes."""
+
+
+class CodedScan:
     """Compares on demand: to order all products would take longer than to find the greatest.
 
-    FAISS adds in another order than numpy, so its products differ in the last bits; those of codes differ more. They select candidates,
-    with some to spare, and numpy computes the products that are returned. Where codes select, one of the best may be missed: measured,
-    fewer than one in a hundred of the best 50.
+    Codes select candidates, and numpy computes the products that are returned. One of the best may be missed: measured, fewer than one in
+    a hundred of the best 50.
     """
 
-    __slots__ = ("_block", "_index", "_method", "_query")
+    __slots__ = ("_block", "_method", "_query")
 
-    def __init__(self, method: FlatFaiss, block: FlatFaissBlock, index: Any, query: Vector) -> None:
-        self._method, self._block, self._index, self._query = method, block, index, query
+    def __init__(self, method: FlatFaiss, block: CodedBlock, query: Vector) -> None:
+        self._method, self._block, self._query = method, block, query
 
     def best(self, limit: int, /) -> tuple[Integers, Vector]:
         found = None if self._block.codes is None else self._best_by_codes(self._block.codes, limit)
-        return found or self._best_of_all(limit)
+        return found or self._block.best_of_all(self._query, limit)
 
     def _best_by_codes(self, codes: Codes, limit: int) -> tuple[Integers, Vector] | None:
         """Returns the best of the candidates that the codes select; `None` if these would be too many."""
@@ -190,19 +229,8 @@ class FlatFaissScan:
             fetched *= 4
         return None
 
-    def _best_of_all(self, limit: int) -> tuple[Integers, Vector]:
-        count = len(self._block)
-        fetched = min(count, limit + SPARE_PLACES)
-        if not fetched:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
-        products, positions = self._method.search(self._index, self._query, fetched)
-        while fetched < count and products[-1] == products[limit - 1]:
-            fetched = min(count, 8 * fetched)
-            products, positions = self._method.search(self._index, self._query, fetched)
-        return not_beaten(positions, self.at(positions), limit)
-
     def at(self, positions: Integers, /) -> Vector:
-        return self._method.comparison(self._block.stored()[positions])(self._query)
+        return self._method.comparison(self._block.at(positions))(self._query)
 
 
 def _as_codes(vectors: Stored) -> Any:

@@ -1,7 +1,6 @@
 """The vector index of one project: exact in numpy while it is small, flat float16 FAISS above, with codes for large partitions."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock
 
@@ -17,6 +16,7 @@ from alma.vectors.groups import best_of_each
 from alma.vectors.kept import Gathered, KeptVectors
 from alma.vectors.locks import SharedLock
 from alma.vectors.sample import Sample
+from alma.vectors.saved import FetchPassages, SavedPartition
 from alma.vectors.scans import Scans
 from alma.vectors.scopes import Scope
 from alma.vectors.table import ascending
@@ -32,6 +32,9 @@ SMALL = 4_000
 """Partitions of at most this many passages are searched together: searching one takes less time than the overhead of a search."""
 SHARED_UP_TO = 128
 """Partitions of at most this many passages share a shelf, so that thousands of them are searched at once."""
+
+QUIET_SEARCHES = 8
+"""A process that asks a few questions after it read a snapshot does not read all vectors."""
 
 Run = Callable[[Callable[[], object]], object]
 """Calls a function, now or later, in this thread or in another one."""
@@ -74,7 +77,7 @@ class ProjectIndex:
             raise ValidationError(f"a vector index needs a dimension of at least 1, not {dimension}")
         self._dimension = dimension
         self._faiss_above, self._shared_up_to, self._codes_above = faiss_above, shared_up_to, codes_above
-        self._run, self._is_stopped, self._lacks_codes = run, False, False
+        self._run, self._is_stopped, self._is_unfinished, self._quiet = run, False, False, 0
         self._clear()
         self.renew_locks()
 
@@ -116,7 +119,7 @@ class ProjectIndex:
             except BaseException:
                 self._clear()
                 raise
-            self._lacks_codes = self._contents.without_codes() is not None
+            self._is_unfinished = self._contents.unfinished() is not None
 
     def hold(self, changes: VectorChanges, /) -> None:
         """Takes in all passages of partitions that it left out so far. `upto` stays.
@@ -130,7 +133,7 @@ class ProjectIndex:
             except BaseException:
                 self._clear()
                 raise
-            self._lacks_codes = self._contents.without_codes() is not None
+            self._is_unfinished = self._contents.unfinished() is not None
 
     def stop(self) -> None:
         """Makes no more codes. What another thread has begun ends within milliseconds."""
@@ -253,27 +256,45 @@ class ProjectIndex:
 
     def image(self) -> VectorChanges:
         """Returns all live passages, partition by partition, as one change that makes an equal index when applied to an empty one."""
-        with self.still() as (image, blocks):
-            return replace(image, vectors=np.concatenate([image.vectors, *blocks]))
-
-    @contextmanager
-    def still(self) -> Iterator[tuple[VectorChanges, Iterator[NDArray[np.float16]]]]:
-        """As `image`, but yields the vectors block by block, without a copy where a block has no copies. The index is locked for changes
-        meanwhile."""
         with self._lock.reading():
             table = self._table
             rows, blocks = self._contents.live()
-            image = VectorChanges(
+            return VectorChanges(
                 upto=self._upto,
                 passages=table.passage.values[rows],
                 memories=table.memory.values[rows],
                 partitions=self._contents.numbers.values[table.slot.values[rows]],
                 is_own=table.is_own.values[rows],
                 ties=table.tie.values[rows],
-                vectors=np.empty((0, self._dimension), dtype=np.float16),
+                vectors=np.concatenate([np.empty((0, self._dimension), dtype=np.float16), *blocks]),
                 removed=np.empty(0, dtype=np.int64),
             )
-            yield image, blocks
+
+    def large(self) -> list[int]:
+        """Returns the partitions that have codes, or will have: what a snapshot is worth for."""
+        with self._lock.reading():
+            return self._contents.large()
+
+    def saved(self, partition: int) -> tuple[int, SavedPartition] | None:
+        """Returns `upto`, and a large partition as a snapshot holds it. Codes that are left are made, while the index is locked. `None` if it
+        can have none."""
+        with self._lock.writing():
+            saved = self._contents.saved(partition)
+            return None if saved is None else (self._upto, saved)
+
+    def restore(self, partition: int, saved: SavedPartition, fetch: FetchPassages) -> bool:
+        """As `hold`, takes in a partition from a snapshot. Its vectors are fetched when they are needed, and after `QUIET_SEARCHES` searches the
+        rest of them, by `run`. False, and nothing is taken in, if an index of this size needs no codes. Fails as `apply` does."""
+        with self._lock.writing():
+            try:
+                is_taken = self._contents.restore(partition, saved, fetch)
+            except BaseException:
+                self._clear()
+                raise
+            self._samples.clear()
+            self._kept = KeptVectors()
+            self._is_unfinished, self._quiet = True, QUIET_SEARCHES
+            return is_taken
 
     def _clear(self) -> None:
         self._upto = 0
@@ -294,23 +315,25 @@ class ProjectIndex:
         self._upto = changes.upto
 
     def _begin_codes(self) -> None:
-        """Has the missing codes made, after a search: a process that only writes needs none."""
-        if self._lacks_codes and not self._is_stopped and self._encoding.acquire(blocking=False):
+        """Has the missing codes made, and vectors read, after a search: a process that only writes needs none."""
+        if self._quiet:
+            self._quiet -= 1
+        elif self._is_unfinished and not self._is_stopped and self._encoding.acquire(blocking=False):
             self._run(self._encode)
 
     def _encode(self) -> None:
-        """Makes the codes of all blocks that lack them, some at a time: searches go on beside it, and writes wait for a few milliseconds."""
+        """Finishes all blocks, some of each at a time: searches go on beside it, and writes wait for a few milliseconds."""
         try:
             while not self._is_stopped:
                 with self._lock.reading():
-                    block = self._contents.without_codes()
+                    block = self._contents.unfinished()
                     if block is None:
-                        self._lacks_codes = False
+                        self._is_unfinished = False
                         return
-                    is_left = block.encode_some()
+                    is_left = block.finish_some()
                 if not is_left:
                     with self._lock.writing():
-                        block.take_codes()
+                        block.finish()
         finally:
             self._encoding.release()
 
@@ -378,7 +401,7 @@ class ProjectIndex:
         for number, chosen in self._contents.by_partition(rows):
             partition = self._contents.partitions[number]
             positions, places = np.unique(self._contents.positions(rows[chosen]), return_inverse=True)
-            parts.append((chosen, partition.method.comparison(partition.shelf.block.stored()[positions]), places))
+            parts.append((chosen, partition.method.comparison(partition.shelf.block.at(positions)), places))
 
         def compare(query: Vector) -> Vector:
             scores = np.empty(len(rows), dtype=np.float32)

@@ -35,11 +35,11 @@ class RowLookup:
         if not len(keys):
             return
         newest = self._keys.values[-1] if len(self._keys) else keys[0]
-        highest = np.maximum.accumulate(np.maximum(keys, newest))
-        in_order = keys == highest
-        if in_order.all():
+        if keys[0] >= newest and (keys[1:] >= keys[:-1]).all():
             self._add_newest(keys, rows)
             return
+        highest = np.maximum.accumulate(np.maximum(keys, newest))
+        in_order = keys == highest
         self._add_newest(keys[in_order], rows[in_order])
         self._add_late(keys[~in_order], rows[~in_order])
 

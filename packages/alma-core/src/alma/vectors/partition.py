@@ -39,6 +39,9 @@ class Partition:
         passages."""
         if self._smallest is None or not self._smallest.suffices(count):
             rows = self.shelf.all_rows()
-            memories, first = np.unique(table.memory.values[rows], return_index=True)
-            self._smallest = SmallestTies(memories, table.tie.values[rows[first]], capacity=RESERVE * count)
+            memories, ties = table.memory.values[rows], table.tie.values[rows]
+            if not (memories[1:] > memories[:-1]).all():
+                memories, first = np.unique(memories, return_index=True)
+                ties = ties[first]
+            self._smallest = SmallestTies(memories, ties, capacity=RESERVE * count)
         return self._smallest

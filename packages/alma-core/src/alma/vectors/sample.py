@@ -28,7 +28,7 @@ class Held:
     @classmethod
     def of(cls, slots: Integers, memories: Integers, ties: Integers) -> "Held":
         """Builds it from the slot, memory and tie of some passages."""
-        if len(slots) < 2:
+        if len(slots) < 2 or bool(((slots[1:] == slots[:-1]) & (memories[1:] > memories[:-1])).all()):
             return cls(slots, memories, ties)
         order = np.lexsort((memories, slots))
         slots, memories = slots[order], memories[order]

@@ -27,7 +27,7 @@ class Scans:
         partition = self._partitions[number]
         if number in self._scans or FEW * len(positions) > len(partition.shelf):
             return self._whole(number).at(positions)
-        return partition.method.comparison(partition.shelf.block.stored()[positions])(self._query)
+        return partition.method.comparison(partition.shelf.block.at(positions))(self._query)
 
     def _whole(self, number: int) -> Scan:
         if number not in self._scans:

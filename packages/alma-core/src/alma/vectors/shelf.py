@@ -39,6 +39,17 @@ class Shelf:
         self.block.append(vectors)
         self.rows.append(rows)
 
+    def restore(self, rows: Integers, positions: NDArray[np.int32], table: PassageTable) -> None:
+        """Takes passages, ascending, with the positions of their vectors in the block, where every one has a passage. The shelf was empty."""
+        table.position.values[rows] = positions
+        order = np.argsort(positions, kind="stable")
+        places, rows = positions[order], rows[order]
+        is_newest = np.ones(len(rows), dtype=np.bool_)
+        is_newest[:-1] = places[1:] != places[:-1]
+        self.rows.append(rows[is_newest])
+        for row, position in zip(rows[~is_newest].tolist(), places[~is_newest].tolist(), strict=True):
+            self._older.setdefault(position, []).append(row)
+
     def join(self, rows: Integers, others: Integers, table: PassageTable) -> None:
         """Adds passages as copies of passages that are on this shelf."""
         newest, passages = self.rows.values, table.passage.values

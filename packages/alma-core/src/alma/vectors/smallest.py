@@ -16,9 +16,8 @@ class SmallestTies:
 
     def __init__(self, memories: Integers, ties: Integers, *, capacity: int) -> None:
         self._capacity = capacity
-        self.is_complete = True
-        self.memories, self.ties = smallest(memories, ties, count=len(ties))
-        self._trim(capacity)
+        self.is_complete = len(ties) <= capacity
+        self.memories, self.ties = smallest(memories, ties, count=min(len(ties), capacity))
 
     def suffices(self, count: int) -> bool:
         """Checks that the first `count` are certainly here."""

@@ -1,83 +1,82 @@
-"""Snapshot files of an index, so that a process need not read every vector from the database. All content is checked before use.
+"""Snapshot files of caches, so that a process need not make them anew from the database. All content is checked before use.
 
-    magic 8 bytes | blake2b-256 of all that follows | length of the header, uint32 | header, JSON | arrays, little-endian
+    magic 8 bytes | keyed blake2b-256 of all that follows | length of the header, uint32 | header, JSON | arrays, little-endian
 
-The header identifies the snapshot and counts its passages. The arrays are passages, memories, partitions and ties (int64), vectors
-(float16) and is_own (one byte each), in this order.
+The header says whose the arrays are, and what kind and length each has. The key is the journal's hash at the `seq` that they are as of, which
+stands in the database alone: no file of another database or of another history of it has the right checksum, and none that was altered.
 """
 
 import contextlib
 import glob
 import json
 import logging
-import mmap
 import os
 import stat
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alma import folders
 from alma.errors import AlmaError
-from alma.protocols import VectorChanges
 from alma.types.embedding import Fingerprint
-from alma.vectors.index import ProjectIndex
 
-MAGIC = b"ALMAVEC1"
+MAGIC = b"ALMAVEC2"
 DIGEST_SIZE = 32
 PREFIX_SIZE = len(MAGIC) + DIGEST_SIZE + 4
 ALIGNMENT = 64
 BIGGEST_HEADER = 65_536
+KINDS = ("<i8", "<i4", "<f4", "|u1", "|b1")
 
 _log = logging.getLogger("alma")
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotIdentity:
-    """Identifies the vectors of a snapshot: one database, one project in it, one embedder."""
+    """Identifies the content of a snapshot: one database, one project in it, one embedder, and what of it is saved."""
 
     database: str
     project: str
     fingerprint: Fingerprint
+    content: str = ""
 
 
 HeadAt = Callable[[int], str]
-"""Returns the journal's hash at a seq, which distinguishes two histories of one database."""
-
-
-NewIndex = Callable[[int], ProjectIndex]
-"""Makes an empty index of a dimension."""
-
-
-def no_history(seq: int) -> str:
-    """Serves as `HeadAt` for an index whose source has no history."""
-    return ""
+"""Returns the journal's hash at a seq, which distinguishes two histories of one database; "" if there is no such record."""
 
 
 class _UnusableError(AlmaError):
     """States why a snapshot cannot be used."""
 
 
-def save(index: ProjectIndex, path: Path, identity: SnapshotIdentity, *, head_at: HeadAt = no_history) -> None:
+def save(arrays: Arrays, path: Path, identity: SnapshotIdentity, *, upto: int, head: str) -> None:
     """Writes a snapshot atomically: `path` holds the former or the new one, whole, also after a crash or when two processes save at once.
 
-    The index takes no changes meanwhile. `OSError` when the folder cannot be written to.
+    `head` is the journal's hash at `upto`. `OSError` when the folder cannot be written to.
     """
     path = Path(path)
     remove_drafts(path)
     with folders.making_in(path.parent):
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         try:
-            with os.fdopen(handle, "wb") as file, index.still() as (image, blocks):
-                header = _header(image, identity, index.dimension, head_at(image.upto))
-                _write(file, header, _arrays(image, blocks))
+            with os.fdopen(handle, "wb") as file:
+                digest = _digest(head)
+                file.write(MAGIC + bytes(DIGEST_SIZE))
+                for part in _parts(arrays, identity, upto):
+                    digest.update(part)
+                    file.write(part)
+                file.seek(len(MAGIC))
+                file.write(digest.digest())
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
@@ -90,34 +89,21 @@ def remove_drafts(path: Path) -> None:
     folders.sweep(path.parent, f".{glob.escape(path.name)}.*.tmp")
 
 
-def _write(file: BinaryIO, header: bytes, arrays: Iterable[NDArray[Any]]) -> None:
-    """Writes header and arrays, then their digest, and syncs the file to disk."""
-    digest = blake2b(header, digest_size=DIGEST_SIZE)
-    file.write(MAGIC + bytes(DIGEST_SIZE) + header)
-    for array in arrays:
-        digest.update(array.data)
-        file.write(array.data)
-    file.seek(len(MAGIC))
-    file.write(digest.digest())
-    file.flush()
-    os.fsync(file.fileno())
+def load(path: Path, identity: SnapshotIdentity, *, newest: int, head_at: HeadAt) -> tuple[int, Arrays] | None:
+    """Returns the `seq` that a snapshot is as of, and its arrays; `None` when there is no whole one of this identity up to at most `newest`, the
+    store's last `seq`.
 
-
-def load(
-    path: Path, identity: SnapshotIdentity, *, newest: int, head_at: HeadAt = no_history, new_index: NewIndex = ProjectIndex
-) -> ProjectIndex | None:
-    """Returns the saved index, or None when there is no whole snapshot of this identity up to at most `newest`, the store's last `seq`.
-
-    The reason for None is logged. Never raises for the content of the file, and allocates no more than the file's length.
+    The reason for None is logged. Never raises for the content of the file, and allocates no more than the file's length. What is returned
+    was read before it was checked, and no longer depends on the file.
     """
     try:
         with _opened(path) as descriptor:
-            return _read(descriptor, identity, newest, head_at, new_index)
+            return _read(descriptor, identity, newest, head_at)
     except FileNotFoundError:
         reason = "there is none"
-    except (AlmaError, OSError, ValueError, RecursionError) as error:
+    except (AlmaError, OSError, ValueError, RecursionError, MemoryError) as error:
         reason = str(error)
-    _log.info("vector snapshot %s is not used: %s", path, reason)
+    _log.info("snapshot %s is not used: %s", path, reason)
     return None
 
 
@@ -134,18 +120,23 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _header(image: VectorChanges, identity: SnapshotIdentity, dimension: int, head: str) -> bytes:
-    """Returns the length of the header and the header, padded so that the arrays after it are aligned."""
-    facts = {
-        **_identity_facts(identity),
-        "dimension": dimension,
-        "upto": image.upto,
-        "head": head,
-        "passages": len(image.passages),
-    }
+def _digest(head: str) -> Any:
+    return blake2b(key=head.encode()[: blake2b.MAX_KEY_SIZE], digest_size=DIGEST_SIZE)
+
+
+def _parts(arrays: Arrays, identity: SnapshotIdentity, upto: int) -> Iterator[bytes | memoryview]:
+    """Yields what is hashed: the length of the header, the header, padded so that the arrays after it are aligned, and the arrays."""
+    little = {name: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")) for name, array in arrays.items()}
+    facts = {**_identity_facts(identity), "upto": upto, "arrays": [[name, *_kind(array)] for name, array in little.items()]}
     text = json.dumps(facts, sort_keys=True).encode()
     text += b" " * (-(PREFIX_SIZE + len(text)) % ALIGNMENT)
-    return struct.pack("<I", len(text)) + text
+    yield struct.pack("<I", len(text)) + text
+    for array in sorted(little.values(), key=lambda array: -array.itemsize):
+        yield array.view(np.uint8).data
+
+
+def _kind(array: NDArray[Any]) -> tuple[str, int]:
+    return array.dtype.str, len(array)
 
 
 def _identity_facts(identity: SnapshotIdentity) -> dict[str, Any]:
@@ -153,74 +144,73 @@ def _identity_facts(identity: SnapshotIdentity) -> dict[str, Any]:
         "database": identity.database,
         "project": identity.project,
         "fingerprint": identity.fingerprint.model_dump(mode="json"),
+        "content": identity.content,
     }
 
 
-def _arrays(image: VectorChanges, blocks: Iterable[NDArray[np.float16]]) -> Iterator[NDArray[Any]]:
-    for array in (image.passages, image.memories, image.partitions, image.ties):
-        yield np.ascontiguousarray(array, dtype="<i8").view(np.uint8)
-    for block in blocks:
-        yield np.ascontiguousarray(block, dtype="<f2").view(np.uint8).reshape(-1)
-    yield image.is_own.view(np.uint8)
-
-
-def _read(descriptor: int, identity: SnapshotIdentity, newest: int, head_at: HeadAt, new_index: NewIndex) -> ProjectIndex:
+def _read(descriptor: int, identity: SnapshotIdentity, newest: int, head_at: HeadAt) -> tuple[int, Arrays]:
     size = os.fstat(descriptor).st_size
+    with open(descriptor, "rb", closefd=False) as file:
+        beginning = file.read(min(size, PREFIX_SIZE + BIGGEST_HEADER))
+        if len(beginning) < min(size, PREFIX_SIZE + BIGGEST_HEADER):
+            raise _UnusableError("it became shorter while it was read")
+        facts, start = _read_header(beginning, size, identity)
+        upto = facts["upto"]
+        if upto > newest:
+            raise _UnusableError(f"it is newer than the database: {upto} > {newest}")
+        content = np.empty(size, dtype=np.uint8)
+        content[: len(beginning)] = np.frombuffer(beginning, dtype=np.uint8)
+        if file.readinto(content[len(beginning) :].data) != size - len(beginning):
+            raise _UnusableError("it became shorter while it was read")
+    head = head_at(upto)
+    digest = _digest(head)
+    digest.update(content[PREFIX_SIZE - 4 :].data)
+    if not head or digest.digest() != beginning[len(MAGIC) : len(MAGIC) + DIGEST_SIZE]:
+        raise _UnusableError(
+            "its checksum is wrong: it is damaged, or of another history of the database, which was restored from a backup"
+        )
+    return upto, _arrays(content, facts["arrays"], start)
+
+
+def _read_header(view: bytes, size: int, identity: SnapshotIdentity) -> tuple[dict[str, Any], int]:
     if size < PREFIX_SIZE:
         raise _UnusableError(f"it is only {size} bytes long")
-    mapped = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)  # stays open until the last array that refers to it is freed
-    facts, start = _read_header(mapped, size, identity)
-    if facts["upto"] > newest:
-        raise _UnusableError(f"it is newer than the database: {facts['upto']} > {newest}")
-    if facts.get("head") != head_at(facts["upto"]):
-        raise _UnusableError("it belongs to another history of the database, which was restored from a backup since")
-    return _restored(memoryview(mapped), facts, start, new_index(identity.fingerprint.dimension))
-
-
-def _read_header(mapped: mmap.mmap, size: int, identity: SnapshotIdentity) -> tuple[dict[str, Any], int]:
-    if mapped[: len(MAGIC)] != MAGIC:
+    if view[: len(MAGIC)] != MAGIC:
         raise _UnusableError("it does not begin as a snapshot")
-    (length,) = struct.unpack("<I", mapped[PREFIX_SIZE - 4 : PREFIX_SIZE])
+    (length,) = struct.unpack("<I", view[PREFIX_SIZE - 4 : PREFIX_SIZE])
     if length > min(BIGGEST_HEADER, size - PREFIX_SIZE):
         raise _UnusableError(f"its header claims {length} bytes")
-    facts = json.loads(mapped[PREFIX_SIZE : PREFIX_SIZE + length])
+    facts = json.loads(view[PREFIX_SIZE : PREFIX_SIZE + length])
     if not isinstance(facts, dict):
         raise _UnusableError("its header is no object")
-    for name, expected in {**_identity_facts(identity), "dimension": identity.fingerprint.dimension}.items():
+    for name, expected in _identity_facts(identity).items():
         if facts.get(name) != expected:
             raise _UnusableError(f"its {name} is {facts.get(name)!r}, not {expected!r}")
-    for name in ("upto", "passages"):
-        if type(facts.get(name)) is not int or facts[name] < 0:
-            raise _UnusableError(f"its {name} is {facts.get(name)!r}")
+    if type(facts.get("upto")) is not int or facts["upto"] < 0:
+        raise _UnusableError(f"its upto is {facts.get('upto')!r}")
     start = PREFIX_SIZE + length
-    needed = start + facts["passages"] * _bytes_a_passage(facts["dimension"])
+    needed = start + sum(np.dtype(kind).itemsize * count for _, kind, count in _checked_arrays(facts.get("arrays")))
     if needed != size:
         raise _UnusableError(f"it is {size} bytes long, and should be {needed}")
     return facts, start
 
 
-def _bytes_a_passage(dimension: int) -> int:
-    return 4 * 8 + 2 * dimension + 1
+def _checked_arrays(told: object) -> list[tuple[str, str, int]]:
+    if not isinstance(told, list):
+        raise _UnusableError(f"its arrays are {told!r}")
+    for each in told:
+        if not isinstance(each, list) or len(each) != 3 or type(each[0]) is not str or each[1] not in KINDS:
+            raise _UnusableError(f"one of its arrays is {each!r}")
+        if type(each[2]) is not int or each[2] < 0:
+            raise _UnusableError(f"the length of one of its arrays is {each[2]!r}")
+    return told
 
 
-def _restored(view: memoryview, facts: dict[str, Any], start: int, index: ProjectIndex) -> ProjectIndex:
-    if blake2b(view[PREFIX_SIZE - 4 :], digest_size=DIGEST_SIZE).digest() != view[len(MAGIC) : len(MAGIC) + DIGEST_SIZE]:
-        raise _UnusableError("its checksum is wrong")
-    count, dimension = facts["passages"], index.dimension
-    whole = [np.frombuffer(view, dtype="<i8", count=count, offset=start + 8 * count * place) for place in range(4)]
-    start += 4 * 8 * count
-    vectors = np.frombuffer(view, dtype="<f2", count=count * dimension, offset=start).reshape(count, dimension)
-    is_own = np.frombuffer(view, dtype=np.uint8, count=count, offset=start + 2 * count * dimension)
-    index.apply(
-        VectorChanges(
-            upto=facts["upto"],
-            passages=whole[0],
-            memories=whole[1],
-            partitions=whole[2],
-            ties=whole[3],
-            vectors=vectors,
-            is_own=is_own != 0,
-            removed=np.empty(0, dtype=np.int64),
-        )
-    )
-    return index
+def _arrays(content: NDArray[np.uint8], told: list[tuple[str, str, int]], start: int) -> Arrays:
+    """Returns the arrays, as views. In the file the widest come first, which keeps all aligned."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, kind, count in sorted(told, key=lambda each: -np.dtype(each[1]).itemsize):
+        end = start + np.dtype(kind).itemsize * count
+        found[name] = content[start:end].view(kind)
+        start = end
+    return found

@@ -49,6 +49,7 @@ from alma.storage.relational.traces import traces
 from alma.storage.relational.transfer import Snapshot, listed
 from alma.storage.relational.word_lists import KnownWords, ScopedWords
 from alma.storage.relational.writing import Write
+from alma.types.found import TextLengths
 from alma.types.identity import from_micros
 from alma.types.partition import Partition
 from alma.types.passages import Passage
@@ -67,6 +68,8 @@ NOTHING = TextLists(
 )
 
 ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None, bytes | None]
+VectorRow = tuple[int, bytes | None, bytes | None]
+"""Passage, vector and the hash of its text."""
 """Seq, passage, memory, partition, is_own, content hash, is_live, vector, the hash of its text as it is stored."""
 
 
@@ -164,6 +167,27 @@ class SQLProject(Lookups):
             cursor = session.all("vectors_in", {"project": project, "rows": json.dumps(list(partitions))})
             while rows := list(islice(cursor, CHUNK)):
                 yield self._vector_changes(project, rows, upto, ())
+
+    def vectors_at(self, passages: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float16]]:
+        """Those of the passages that are there, archived ones too, and their vectors."""
+        with self._database.reading() as session:
+            project = self._find(session)
+            if project is not None:
+                self._head(session, project)  # vectors of another embedder than ours would go by a wrong name
+            rows = list(session.all("vectors_at", {"project": project, "rows": json.dumps(passages)}))
+        return _integers(row for row, *_ in rows), self._vectors(project, rows)
+
+    def text_lengths(self) -> TextLengths:
+        """Whose the texts are, and how long; nothing if this process has not searched them yet."""
+        with self._database.snapshot() as session:
+            if (project := self._find(session)) is not None:
+                self._head(session, project)
+                project = self._find(session)
+            return self._words.lengths(None if project is None else View(session, project, self._seal))
+
+    def hold_text_lengths(self, lengths: TextLengths) -> None:
+        """Takes lengths that were read before, unless this process has read some."""
+        self._words.hold(lengths)
 
     def ties_of(self, memories: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Those of the memories that have a live passage with a vector, ascending, and the tie of each."""
@@ -465,7 +489,7 @@ class SQLProject(Lookups):
 
     def _vector_changes(self, project: int | None, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
         live = [row for row in rows if row[6]]
-        _, passages, memories, partitions, is_own, hashes, _, _, _ = zip(*live, strict=True) if live else [()] * 9
+        _, passages, memories, partitions, is_own, hashes, *_ = zip(*live, strict=True) if live else [()] * 9
         return VectorChanges(
             upto=upto,
             passages=np.array(passages, dtype=np.int64),
@@ -473,7 +497,7 @@ class SQLProject(Lookups):
             partitions=np.array(partitions, dtype=np.int64),
             is_own=np.array(is_own, dtype=np.bool_),
             ties=self._ties(hashes),
-            vectors=self._vectors(project, live),
+            vectors=self._vectors(project, [(row[1], row[7], row[8]) for row in live]),
             removed=_integers(iter([*gone, *(row[1] for row in rows if not row[6])])),
         )
 
@@ -485,24 +509,24 @@ class SQLProject(Lookups):
             return _integers(self._tie(content_hash) for content_hash in hashes)
         return np.frombuffer(firsts, dtype=">i8").astype(np.int64)
 
-    def _vectors(self, project: int | None, rows: Sequence[ChangeRow]) -> NDArray[np.float16]:
+    def _vectors(self, project: int | None, rows: Sequence[VectorRow]) -> NDArray[np.float16]:
         """Returns the vectors of rows. `CorruptStoreError` if one is missing or has another length."""
         size = 2 * self._dimension
-        stored = [row[7] for row in rows if row[7] is not None and len(row[7]) == size]
+        stored = [vector for _, vector, _ in rows if vector is not None and len(vector) == size]
         if self._seal.is_secret or len(stored) < len(rows):
-            stored = [self._vector(project, row) for row in rows]
+            stored = [self._vector(project, *row) for row in rows]
         return np.frombuffer(b"".join(stored), dtype="<f2").reshape(len(rows), self._dimension)
 
     def _tie(self, content_hash: bytes) -> int:
         return int.from_bytes(revealed_hash(self._seal, content_hash, place=CONTENT)[:8], "big", signed=True)
 
-    def _vector(self, project: int | None, row: ChangeRow) -> bytes:
-        if row[7] is None:
-            raise CorruptStoreError(f"the vector of passage {row[1]} in project {self.name!r} is missing; see `alma verify`")
-        vector = self._seal.open(row[7], place="vector.vector", row=(project, row[8], self._embedder))
+    def _vector(self, project: int | None, passage: int, stored: bytes | None, text_hash: bytes | None) -> bytes:
+        if stored is None:
+            raise CorruptStoreError(f"the vector of passage {passage} in project {self.name!r} is missing; see `alma verify`")
+        vector = self._seal.open(stored, place="vector.vector", row=(project, text_hash, self._embedder))
         if len(vector) != 2 * self._dimension:
             raise CorruptStoreError(
-                f"the vector of passage {row[1]} in project {self.name!r} has {len(vector)} bytes; see `alma verify`"
+                f"the vector of passage {passage} in project {self.name!r} has {len(vector)} bytes; see `alma verify`"
             )
         return vector
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.storage.relational.text_index import Integers
+from alma.types.found import TextLengths
 
 SCOPES_KEPT = 64
 SMALLEST = 1024
@@ -77,7 +78,19 @@ class TextTable:
     def take(self, rows: Iterable[TextRow], *, upto: int) -> bool:
         """Takes in new and changed memories, each with all parts of its length. `False`, and nothing is taken in, if a memory is neither known
         nor newer than all that are."""
-        memories, partitions, lengths = _summed(rows)
+        return self._take(*_summed(rows), upto=upto)
+
+    def lengths(self) -> TextLengths:
+        """Returns all memories with their partition and length, in arrays of their own."""
+        numbers = np.array(list(self._slot_of), dtype=np.int64)
+        slots, lengths = self._slots[: self._size], self._lengths[: self._size]
+        return TextLengths(self.upto, self.memories.copy(), numbers[slots], lengths.copy())
+
+    def hold(self, lengths: TextLengths) -> None:
+        """Takes in what another table returned. Nothing was taken in before."""
+        self._take(lengths.memories, lengths.partitions, lengths.lengths, upto=lengths.upto)
+
+    def _take(self, memories: Integers, partitions: Integers, lengths: NDArray[np.float32], *, upto: int) -> bool:
         if len(memories):
             places = self.memories.searchsorted(memories)
             is_new = self.memories.take(places, mode="clip") != memories if self._size else np.ones(len(memories), dtype=np.bool_)
@@ -109,7 +122,7 @@ class TextTable:
 
     def _slots_of(self, partitions: Integers) -> Slots:
         """The slot of each partition; new ones get the next."""
-        distinct, inverse = np.unique(partitions, return_inverse=True)
+        distinct, inverse = _distinct(partitions)
         slots = [self._slot_of.setdefault(partition, len(self._slot_of)) for partition in distinct.tolist()]
         if len(self._slot_of) > len(self._counts):
             more = len(self._slot_of) - len(self._counts)
@@ -137,6 +150,16 @@ def _summed(rows: Iterable[TextRow]) -> tuple[Integers, Integers, NDArray[np.flo
     memories, first, inverse = np.unique(table[:, 0], return_index=True, return_inverse=True)
     lengths = np.bincount(inverse, table[:, 2], minlength=len(memories))
     return memories.astype(np.int64), table[first, 1].astype(np.int64), lengths.astype(np.float32)
+
+
+def _distinct(numbers: Integers) -> tuple[Integers, Integers]:
+    """Returns the distinct numbers, ascending, and the place of each number among them. Small ones are not sorted: of a million that takes long."""
+    top = int(numbers.max(initial=0))
+    if top > len(numbers):
+        return np.unique(numbers, return_inverse=True)
+    is_there = np.zeros(top + 1, dtype=np.bool_)
+    is_there[numbers] = True
+    return np.flatnonzero(is_there), (is_there.cumsum() - 1)[numbers]
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:

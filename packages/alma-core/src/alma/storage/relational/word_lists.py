@@ -16,7 +16,7 @@ from alma.storage.relational.postings import NOWHERE, Crowd, Posting, Postings, 
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.text_table import TextScope, TextTable
 from alma.storage.stems import stemmer
-from alma.types.found import CommonWords, TextLists
+from alma.types.found import CommonWords, TextLengths, TextLists
 
 FURTHER = 8
 """How many times as much of a list is read next, where what was read does not show that the word is common."""
@@ -55,6 +55,22 @@ class KnownWords:
         """Remembers lists as of `upto`, if nothing newer is known."""
         with self._lock:
             self._postings.keep(read, upto=upto)
+
+    def lengths(self, view: View | None) -> TextLengths:
+        """Returns whose the texts are, and how long, as of the newest journal `seq` that the view sees; nothing if none were asked for yet."""
+        head, *_ = (0, b"", 0) if view is None else view.ends()
+        with self._lock:
+            if view is not None and 0 < self._texts.upto < head:
+                self._catch_up(view, head)
+            return self._texts.lengths()
+
+    def hold(self, lengths: TextLengths) -> None:
+        """Takes what another process knew, unless something is known."""
+        with self._lock:
+            if not self._texts.upto:
+                self._start()
+                self._texts.hold(lengths)
+                self._postings.clear(upto=lengths.upto)
 
     def forget(self) -> None:
         """Forgets all words: what was purged may be among them."""

@@ -83,6 +83,13 @@ def main_statements() -> dict[str, ClauseElement]:
         )
         .where(_p.project + ZERO == given("project"), *embedded)  # a sum: else SQLite reads the whole project by its index
     )
+    vectors_at = (
+        select(_p.row, _v.vector, _v.text_hash)
+        .select_from(
+            PASSAGE.outerjoin(VECTOR, and_(_v.project == _p.project, _v.text_hash == _p.text_hash, _v.embedder == embedder()))
+        )
+        .where(_p.project + ZERO == given("project"), _p.row.in_(rows_given()), _p.text_hash.is_not(None))
+    )
     within = MEMORY.alias("within")
     inside = select(within.c.row).where(within.c.partition.in_(rows_given()))
     negative_first = case((_m.content_hash >= bindparam("half", type_=LargeBinary()), ZERO), else_=ONE)
@@ -138,6 +145,7 @@ def main_statements() -> dict[str, ClauseElement]:
         .order_by(_p.seq, _p.row),
         "vectors_of": with_vectors.where(_m.row.in_(rows_given())).order_by(_p.memory, _p.row),
         "vectors_in": with_vectors.where(_p.memory.in_(inside)).order_by(_p.memory, _p.row),
+        "vectors_at": vectors_at,
         "ties_of": select(_m.row, _m.content_hash)
         .where(_m.project == given("project"), _m.row.in_(rows_given()), held)
         .order_by(_m.row),
