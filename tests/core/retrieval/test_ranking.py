@@ -130,6 +130,26 @@ def test_a_contender_that_is_gone_is_left_out() -> None:
     assert [item.memory for item in _ranked({1: 0.9, 2: 0.8}, [_candidate(2)])] == [2]
 
 
+def _keeping(kept: set[int], *, top_k: int) -> list[int]:
+    found = [Contender(memory, 1 - memory / 20, 1, is_kept=memory in kept) for memory in range(1, 8)]
+    candidates = [_candidate(memory, partition=3 if memory in (2, 4) else 1) for memory in range(1, 8)]
+    return [item.memory for item in ranked(found, candidates, kinds=KINDS, profile=ALL_OF_SIMILARITY, now=0, top_k=top_k)]
+
+
+def test_a_contender_that_is_kept_takes_the_place_of_the_worst_of_its_kind() -> None:
+    assert KINDS[1] != KINDS[3]
+    assert _keeping(set(), top_k=2) == [1, 2, 3, 4]
+    assert _keeping({7}, top_k=2) == [1, 2, 4, 7]
+    assert _keeping({3, 7}, top_k=2) == [2, 3, 4, 7]
+    assert _keeping({1, 7}, top_k=9) == [1, 2, 3, 4, 5, 6, 7]
+    assert _keeping({4}, top_k=1) == [1, 4]
+
+
+def test_of_more_that_are_kept_than_there_are_places_the_best_are_returned() -> None:
+    assert _keeping({5, 6, 7}, top_k=2) == [2, 4, 5, 6]
+    assert _keeping({5, 6, 7}, top_k=0) == []
+
+
 def test_equal_scores_are_ordered_by_content_not_by_row() -> None:
     candidates = [_candidate(1, content_hash=b"z"), _candidate(2, content_hash=b"a"), _candidate(3, content_hash=b"m")]
     assert [item.memory for item in _ranked({1: 0.5, 2: 0.5, 3: 0.5}, candidates, top_k=2)] == [2, 3]

@@ -79,7 +79,7 @@ def retrieve_scoped(
             kept.append(item)
     ids = {item.memory.id for item in kept}
     pairs = tuple(pair for pair in found.contradictions if ids.issuperset(pair.ids))
-    return found.model_copy(update={"recalled": tuple(kept), "contradictions": pairs})
+    return found.of_these(kept).model_copy(update={"contradictions": pairs})
 
 
 def _milliseconds(seconds: object) -> float | None:

@@ -37,7 +37,7 @@ class Part:
 
 def holding(memories: MemorySlice, items: Iterable[Recalled]) -> MemorySlice:
     """Returns the slice with these memories in place of its own."""
-    return memories.model_copy(update={"recalled": tuple(items)})
+    return memories.of_these(tuple(items))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Ranks similarities into a slice: the best of each kind, equal content folded, ties broken by content."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -21,15 +21,24 @@ LOOK_AHEAD = 4
 """The first pass looks at this many times the number wanted. Only where copies of one content crowd out the rest, a second pass looks at
 all."""
 
+_Scored = tuple[float, bytes, int, str, Mapping[str, float], float, int]
+"""The score negated, the tie, the memory, its kind, the factors, the usefulness and the copies of a contender: they sort as they are ranked."""
+
+_MEMORY: Final = 2
+
 _UNUSED = (0, 0, 0, 0, 0.0, 0.0)
 
 
 class Contender(NamedTuple):
-    """A memory that may be returned: its similarity, and the number of equal memories that it represents."""
+    """A memory that may be returned: its similarity, and the number of equal memories that it represents.
+
+    One that `is_kept` is returned before others of its kind, whatever its score.
+    """
 
     memory: int
     similarity: float
     copies: int
+    is_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +127,7 @@ def ranked(
 ) -> list[Ranked]:
     """Scores the contenders that still exist. Returns at most `top_k` of each kind, best first. `kinds` maps a partition to its kind."""
     stored = {candidate.memory: candidate for candidate in candidates}
-    scored = []
+    scored: list[_Scored] = []
     for contender in found:
         candidate = stored.get(contender.memory)
         if candidate is not None:
@@ -127,13 +136,28 @@ def ranked(
             score = useful * profile.score(factors, kind)
             scored.append((-score, candidate.content_hash, contender.memory, kind, factors, useful, contender.copies))
     scored.sort()  # no two have the same memory, so the sort never compares the fields after it
+    kept = {contender.memory for contender in found if contender.is_kept}
+    chosen = _chosen_of_each_kind(scored, kept, top_k) if kept else None
     taken: Counter[str] = Counter()
     result = []
     for negative, tie, memory, kind, factors, useful, copies in scored:
+        if chosen is not None and memory not in chosen:
+            continue
         taken[kind] += 1
         if taken[kind] <= top_k:
             result.append(Ranked(memory, kind, -negative, factors, useful, copies, tie))
     return result
+
+
+def _chosen_of_each_kind(scored: Sequence[_Scored], kept: Collection[int], top_k: int) -> set[int]:
+    """The memories that are returned: at most `top_k` of each kind, those of `kept` before the others."""
+    taken: Counter[str] = Counter()
+    chosen = set()
+    for _, _, memory, kind, *_ in sorted(scored, key=lambda one: one[_MEMORY] not in kept):
+        taken[kind] += 1
+        if taken[kind] <= top_k:
+            chosen.add(memory)
+    return chosen
 
 
 def _factors(

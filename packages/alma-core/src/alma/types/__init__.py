@@ -32,6 +32,7 @@ from alma.types.scope import MemoryScope
 from alma.types.slice import MemorySlice
 from alma.types.strategies import ActionCheck, Assessment, StrategyRecord, StrategyTable
 from alma.types.temporal import TemporalFilter
+from alma.types.timeline import DatedEvent, Relation, Timeline
 from alma.types.workflows import Artifact, Checkpoint
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Conversation",
     "CustomMemory",
     "CustomMemoryType",
+    "DatedEvent",
     "DomainKnowledge",
     "Draft",
     "EpisodeRecord",
@@ -78,6 +80,7 @@ __all__ = [
     "PurgeReceipt",
     "Reason",
     "Recalled",
+    "Relation",
     "Remark",
     "RetrievalExplanation",
     "ReviewItem",
@@ -89,6 +92,7 @@ __all__ = [
     "StrategyTable",
     "Surface",
     "TemporalFilter",
+    "Timeline",
     "Turn",
     "TurnHit",
     "UndoReport",

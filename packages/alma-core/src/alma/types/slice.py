@@ -23,10 +23,11 @@ from alma.types.memories import (
     Outcome,
     UserPreference,
 )
-from alma.types.prompt import NOTHING_KNOWN, TokenCounter, fitted, note, render_prompt
+from alma.types.prompt import NOTHING_KNOWN, TokenCounter, fitted, note
 from alma.types.reading import read_json
 from alma.types.recalled import Factors, Recalled, TurnHit
 from alma.types.tags import checked_prefix, cited_of, parts_of, tags_for
+from alma.types.timeline import Timeline
 
 _LISTS = tuple(spec.listed_as for spec in KINDS.values())
 _TOOK = "retrieval_time_ms"
@@ -47,6 +48,9 @@ class MemorySlice(BaseModel):
 
     `contradictions` are pairs of facts of one agent, or of preferences of one user, that contradict each other, with the reason.
 
+    `timeline` is known where the question asks for the time between events, their order, how long ago one was or its date: the events that it names
+    with the memories that are nearest to them, earliest first.
+
     `retrieval_time_ms` is the duration of the retrieval, 0.0 for a slice that was not retrieved; it is not part of the slice's content.
     """
 
@@ -58,6 +62,7 @@ class MemorySlice(BaseModel):
     retrieved_at: UtcDatetime = Field(default_factory=utc_now)
     recalled: tuple[Recalled, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    timeline: Timeline | None = None
     hint: str | None = None
     relevance: Annotated[float, Field(ge=0.0, le=1.0)] | None = None
     retrieval_time_ms: float = Field(default=0.0, ge=0.0, exclude=True, repr=False)
@@ -166,10 +171,11 @@ class MemorySlice(BaseModel):
         With `says_if_empty`, an empty slice is one line that says that nothing is known for such tasks.
 
         The same slice gives the same bytes. Whole items are left out, least first, never cut; of conversations, whole turns, those first that are
-        least likely evidence for their tokens. `ValidationError` unless
-        `max_tokens` is a whole number, 0 or more. `model` changes nothing: `count_tokens` counts as a model does.
+        least likely evidence for their tokens. Where the slice has a `timeline`, conversations and outcomes have dates in place of ages and come in
+        the order of time if times are compared, and a line has the days between the events. `ValidationError` unless `max_tokens` is a whole number,
+        0 or more. `model` changes nothing: `count_tokens` counts as a model does.
         """
-        said = render_prompt(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
+        said = self.fitted(max_tokens, count_tokens=count_tokens)[1]
         if self.recalled or not says_if_empty:
             return said
         return NOTHING_KNOWN if count_tokens(NOTHING_KNOWN) <= max_tokens else ""
@@ -185,9 +191,16 @@ class MemorySlice(BaseModel):
 
     def fitted(self, max_tokens: int = 2000, *, count_tokens: TokenCounter = estimate_tokens) -> tuple["MemorySlice", str]:
         """Returns the results of `fitting` and `to_prompt` with the same arguments, computed once."""
-        kept, notes = fitted(self.recalled, now=self.retrieved_at, max_tokens=max_tokens, count_tokens=count_tokens)
+        kept, notes = fitted(
+            self.recalled, now=self.retrieved_at, timeline=self.timeline, max_tokens=max_tokens, count_tokens=count_tokens
+        )
         is_whole = len(kept) == len(self.recalled) and all(map(operator.is_, kept, self.recalled))
-        return self if is_whole else self.model_copy(update={"recalled": kept}), notes
+        return self if is_whole else self.of_these(kept), notes
+
+    def of_these(self, kept: Sequence[Recalled]) -> "MemorySlice":
+        """Returns the slice with these items in place of its own, and the dates of the events that they are near to."""
+        dated = self.timeline and self.timeline.among({item.memory.id for item in kept})
+        return self.model_copy(update={"recalled": tuple(kept), "timeline": dated})
 
     def tagged(self, prefix: str) -> "MemorySlice":
         """Returns the slice with tags that begin with `prefix`, such as `[x7H1]`: stored text cannot cite a tag that it cannot know.

@@ -14,6 +14,7 @@ from alma.memory.kinds import profile_for
 from alma.memory.readable import ReadableScope
 from alma.memory.recall.contradictions import Disputed, disputed
 from alma.memory.recall.equal_rules import folded
+from alma.memory.recall.events import nearest_to_events
 from alma.memory.recall.knowledge import Asking, asking
 from alma.memory.recall.named_speakers import named_speakers, search_named
 from alma.memory.recall.near_rules import NONE, near_rules
@@ -25,6 +26,7 @@ from alma.memory.recall.times import Times, checked_times, rows_within
 from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import Candidate
+from alma.retrieval.named_events import NamedEvents, named_events
 from alma.retrieval.named_time import named_time
 from alma.retrieval.query import addressed, query_words, without_names
 from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
@@ -66,7 +68,8 @@ class Answer:
     """What is given back, best first, and what it was chosen from.
 
     `folded` are rules and outcomes for which another one stands, `near` the rows of rules that contend because they began on near tasks.
-    `disputed` are the contradictions among what is given back.
+    `disputed` are the contradictions among what is given back. `events` are those that the question sets in time, `nearest` the rows of the memories
+    that are nearest to them.
     """
 
     question: Question
@@ -79,6 +82,8 @@ class Answer:
     rules: RelevantRules
     near: frozenset[int]
     disputed: Disputed
+    events: NamedEvents | None
+    nearest: Mapping[str, int]
 
 
 def asked(
@@ -167,6 +172,11 @@ def answered(room: Room, asked: Asked) -> Answer | None:
             text = without_names(addressed(asked.task, speakers), names)
             question = replace(question, addressed=room.store.texts.query(text, room.project), speakers=speakers)
             found, chosen = _chosen(room, question, scope, asked.top_k, near)
+        nearest: Mapping[str, int] = {}
+        if events := named_events(asked.task):
+            index, wanted = room.index.current(scope.rows), contenders_for(asked.top_k)
+            nearest = nearest_to_events(room, index, question, events, scope, without=names, hits=wanted)
+            found, chosen = _with_events(room, question, scope, asked.top_k, near, found, chosen, list(nearest.values()))
         seen = candidates_of(room, chosen)
         rules = rules_among(room, asked, about, seen)
         ranking = scored(asked, chosen, seen, rules, top_k=asked.top_k)
@@ -182,7 +192,9 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
     found_disputed = disputed(_advised_first(order, rules), memories, verified=asked.verified)
     near_rows = frozenset(near.tolist())
-    return Answer(question, scope, found, chosen, found_disputed.order, memories, doubles, rules, near_rows, found_disputed)
+    return Answer(
+        question, scope, found, chosen, found_disputed.order, memories, doubles, rules, near_rows, found_disputed, events, nearest
+    )
 
 
 def _cautious(
@@ -262,10 +274,26 @@ def factors_of(item: Ranked, profile: Profile) -> Factors:
     return Factors(**item.factors, usefulness=item.usefulness, weights=dict(profile.weights_of(item.kind)))
 
 
+def _with_events(
+    room: Room,
+    question: Question,
+    scope: ReadableScope,
+    top_k: int,
+    near: NDArray[np.int64],
+    found: Found,
+    chosen: list[Contender],
+    nearest: Sequence[int],
+) -> tuple[Found, list[Contender]]:
+    """What was found, and the contenders, of which those are kept that are nearest to the events of the question."""
+    if not set(nearest) <= {contender.memory for contender in chosen}:
+        found, chosen = _chosen(room, question, scope, top_k, np.union1d(near, np.array(nearest, dtype=np.int64)))
+    return found, [one._replace(is_kept=True) if one.memory in nearest else one for one in chosen]
+
+
 def _chosen(
     room: Room, question: Question, scope: ReadableScope, top_k: int, near: NDArray[np.int64]
 ) -> tuple[Found, list[Contender]]:
-    """What was found, and the contenders of each kind: the most similar ones, and the rules that are near."""
+    """What was found, and the contenders of each kind: the most similar ones, and those of `near`, which contend in any case."""
     index = room.index.current(scope.rows)
     wanted = contenders_for(top_k)
     found = search_named(room, index, question, scope, hits=wanted, always=near)
@@ -279,7 +307,7 @@ def _chosen(
 def _others_near(
     found: Found, of_kind: NDArray[np.int64], chosen: Sequence[Contender], near: NDArray[np.int64]
 ) -> list[Contender]:
-    """The rules that are near, without those that contend already, or of which an equal one does."""
+    """The memories that are near, without those that contend already, or of which an equal one does."""
     if not len(near):
         return []
     had = [contender.memory for contender in chosen]

@@ -6,6 +6,7 @@ from time import perf_counter
 from alma.learning.suspicion import FLAGGED
 from alma.memory.quarantine import doubts_together
 from alma.memory.recall.answering import Answer, Asked, answered, asked, factors_of
+from alma.memory.recall.events import timeline
 from alma.memory.recall.explanations import explanations, place_in
 from alma.memory.recall.hits import hits
 from alma.memory.recall.search import ARMS
@@ -20,6 +21,7 @@ from alma.types.recalled import Recalled
 from alma.types.sentences import ATTEMPT, HITS, MOST_HITS
 from alma.types.slice import MemorySlice
 from alma.types.tags import tags_for
+from alma.types.timeline import Timeline
 
 SHARED_FROM = "shared_from"
 """The key of the metadata that names the owner of a shared memory. Set here alone, whatever was stored under it."""
@@ -72,6 +74,7 @@ def retrieve(
         retrieved_at=from_micros(question.now),
         recalled=recalled,
         contradictions=tuple(answer.disputed.pairs) if answer else (),
+        timeline=_timeline(answer) if answer else None,
         relevance=_relevance(room, answer) if answer else None,
         hint=None if recalled else unknown_agent_hint(question.partitions, question.reader, question.task),
         retrieval_time_ms=(perf_counter() - begun) * 1000,
@@ -106,6 +109,11 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
         )
         for tag, (item, memory) in zip(tags, pairs, strict=True)
     )
+
+
+def _timeline(answer: Answer) -> Timeline | None:
+    shown = [(item.memory, answer.memories[item.memory]) for item in answer.order]
+    return timeline(answer.events, answer.nearest, shown, answer.folded) if shown else None
 
 
 def _relevance(room: Room, answer: Answer) -> float | None:
