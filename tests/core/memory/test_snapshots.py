@@ -340,7 +340,7 @@ def test_few_changes_do_not_write_a_snapshot_again_and_many_do(copy: Kept) -> No
 
 def test_a_reader_of_another_partition_reads_no_snapshot(copy: Kept, caplog: pytest.LogCaptureFixture) -> None:
     for path in copy.snapshots:
-        path.write_bytes(b"read by whom it is not for")
+        path.write_bytes(b"no snapshot")
     with caplog.at_level(logging.INFO, logger="alma"), _open(copy.folder) as alma:
         alma.add_domain_knowledge("b", "notes", "The mail form is on disk 77")
         assert [item.memory.agent for item in alma.retrieve(QUESTIONS[0], "b").recalled] == ["b"]
@@ -390,6 +390,14 @@ def test_snapshots_of_another_history_of_the_database_are_ignored(
     assert "of another history" in caplog.text
     with _open(copy.folder, keeps_snapshots=False) as alma:
         assert answers == _answers(alma)
+
+
+def test_the_snapshot_of_a_former_version_is_deleted(copy: Kept) -> None:
+    former = copy.folder / "shop.index"
+    former.write_bytes(b"ALMAVEC1 and all vectors")
+    with _open(copy.folder) as alma:
+        assert _answers(alma) == copy.answers
+    assert not former.exists()
 
 
 def test_a_small_store_keeps_no_snapshot(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_among_vectors_that_were_there_before_one_of_another_length_is_noticed(u
     vectors[place] *= np.float16(1.2)
     block = FlatFaiss(codes_above=100).new_block(DIMENSION)
     block.append(vectors)
-    assert block.is_unfinished  # nobody has looked at the lengths yet
+    assert block.is_unfinished  # no one looked at the lengths yet
 
     block.finish()
 

@@ -87,11 +87,11 @@ def answers(index: ProjectIndex, query: NDArray[np.float32], limit: int) -> list
     scored = index.score(query, memories=memories)
     columns = ("passages", "memories", "partitions", "ties", "is_own", "scores")
     order = np.argsort(scored.passages), np.argsort(folded.passages)
-    told = [getattr(near, name).tolist() for name in columns]
-    told += [getattr(scored, name)[order[0]].tolist() for name in columns]
-    told += [getattr(folded, name)[order[1]].tolist() for name in columns]
+    columns_of = [getattr(near, name).tolist() for name in columns]
+    columns_of += [getattr(scored, name)[order[0]].tolist() for name in columns]
+    columns_of += [getattr(folded, name)[order[1]].tolist() for name in columns]
     copies = [index.copies(memories).tolist(), *(index.copies_of(memory).tolist() for memory in memories[:5].tolist())]
-    return [*told, sample.tolist(), count, len(index), index.upto, *copies]
+    return [*columns_of, sample.tolist(), count, len(index), index.upto, *copies]
 
 
 @pytest.mark.slow
@@ -208,10 +208,10 @@ from alma.vectors.copies import content_keys
 rng = np.random.default_rng(1)
 print(content_keys(np.arange(3), np.arange(3) * 7, rng.standard_normal((3, 30)).astype(np.float16)).tolist())
 """
-    told = [
+    runs = [
         subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True)
         for seed in ("1", "2")
     ]
     here = content_keys(np.arange(3), np.arange(3) * 7, np.random.default_rng(1).standard_normal((3, 30)).astype(np.float16))
-    assert [each.stdout.strip() for each in told] == [str(here.tolist())] * 2
+    assert [each.stdout.strip() for each in runs] == [str(here.tolist())] * 2
     assert len(set(here.tolist())) == 3

@@ -67,6 +67,8 @@ class SnapshotFiles:
     def save(self, index: ProjectIndex) -> None:
         """Writes the snapshots of the large partitions of an index, where they are missing or stale. What is purged meanwhile is in none."""
         numbers = index.large()
+        if numbers:
+            deleted(self._path)  # the snapshot of a former version, which held all vectors
         for number in numbers:
             if self._is_stale(str(number), len(index)) and (made := index.saved(number)) is not None:
                 upto, saved = made
@@ -111,9 +113,8 @@ class SnapshotFiles:
             return
         save(arrays, self._file(content), self._identified(content), upto=upto, head=head)
         self._known[content] = self._changed
-        if self._was_purged_since(
-            upto
-        ):  # by another process, which may have deleted the former snapshot before this one was there
+        # another process may have purged meanwhile, and deleted the former snapshot before this one was there
+        if self._was_purged_since(upto):
             self.drop()
 
     def _was_purged_since(self, upto: int) -> bool:

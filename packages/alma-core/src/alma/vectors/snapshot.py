@@ -195,21 +195,21 @@ def _read_header(view: bytes, size: int, identity: SnapshotIdentity) -> tuple[di
     return facts, start
 
 
-def _checked_arrays(told: object) -> list[tuple[str, str, int]]:
-    if not isinstance(told, list):
-        raise _UnusableError(f"its arrays are {told!r}")
-    for each in told:
+def _checked_arrays(claimed: object) -> list[tuple[str, str, int]]:
+    if not isinstance(claimed, list):
+        raise _UnusableError(f"its arrays are {claimed!r}")
+    for each in claimed:
         if not isinstance(each, list) or len(each) != 3 or type(each[0]) is not str or each[1] not in KINDS:
             raise _UnusableError(f"one of its arrays is {each!r}")
         if type(each[2]) is not int or each[2] < 0:
             raise _UnusableError(f"the length of one of its arrays is {each[2]!r}")
-    return told
+    return claimed
 
 
-def _arrays(content: NDArray[np.uint8], told: list[tuple[str, str, int]], start: int) -> Arrays:
+def _arrays(content: NDArray[np.uint8], claimed: list[tuple[str, str, int]], start: int) -> Arrays:
     """Returns the arrays, as views. In the file the widest come first, which keeps all aligned."""
     found: dict[str, NDArray[Any]] = {}
-    for name, kind, count in sorted(told, key=lambda each: -np.dtype(each[1]).itemsize):
+    for name, kind, count in sorted(claimed, key=lambda each: -np.dtype(each[1]).itemsize):
         end = start + np.dtype(kind).itemsize * count
         found[name] = content[start:end].view(kind)
         start = end

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.errors import ConflictError, StorageError
-from alma.protocols import ListsProjects, Project, Store
+from alma.protocols import ListsProjects, Project, Snapshotable, Store
 from alma.testing.builders import make_domain_knowledge, make_heuristic, make_outcome, make_user_preference
 from alma.testing.clocks import START
 from alma.testing.contracts.brute_force import BruteForce
@@ -124,6 +124,29 @@ class StoreKeeps(WithStore):
         put(again.project("shop"), "session", "s1", {"step": 2}, version=1)
         with pytest.raises(ConflictError):
             put(project, "session", "s1", {"step": 3}, version=1)
+
+    def test_caches_that_were_saved_are_read_anew(self, store: Store, project: Project, again: Store) -> None:
+        reading = again.project("shop")
+        if not (isinstance(project, Snapshotable) and isinstance(reading, Snapshotable)):
+            pytest.skip("caches of this store are not saved")
+        assert [len(each) for each in project.vectors_at([1, 2])] == [0, 0]
+        assert project.text_lengths().upto == 0
+        add(store, project, *(make_outcome(task_description=f"Task {number}") for number in range(3)))
+        (changes,) = (each for each in project.changes(after=0) if len(each.passages))
+        wanted = changes.passages.tolist()
+        found, vectors = reading.vectors_at([*reversed(wanted), wanted[-1] + 77])
+        assert {row: vector.tobytes() for row, vector in zip(found.tolist(), vectors, strict=True)} == {
+            row: vector.tobytes() for row, vector in zip(wanted, changes.vectors, strict=True)
+        }
+        words = found_by_words(project, "task")
+        lengths = project.text_lengths()
+        assert lengths.upto == project.head()
+        assert len(lengths.memories) == 3
+        reading.hold_text_lengths(lengths)
+        assert found_by_words(reading, "task") == words
+        add(store, project, make_outcome(task_description="Task 4"))
+        assert found_by_words(reading, "task") == found_by_words(project, "task")
+        assert reading.text_lengths().memories.tolist() == project.text_lengths().memories.tolist()
 
     @pytest.mark.parametrize("of_one_moment", ["rows", "entries", "changes", "records"])
     def test_what_is_written_during_a_reading_is_not_in_it(
