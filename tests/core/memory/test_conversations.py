@@ -176,10 +176,10 @@ def test_hits_of_a_conversation_with_chosen_passages_are_these_passages(alma: AL
 
 def test_pieces_of_a_former_version_that_took_roles_for_names_are_no_chosen_passages(alma: ALMA) -> None:
     turns = (
-        Turn("customer", "The customer line was busy all of the morning. Nobody answered me at all today."),
+        Turn("customer", "The customer line was busy all of the morning. No answer came to me at all today."),
         Turn("customer", "The mail bounced."),
     )
-    texts = ("The line was busy all of the morning.", "Nobody answered me at all today.", "The mail bounced.")
+    texts = ("The line was busy all of the morning.", "No answer came to me at all today.", "The mail bounced.")
     passages = tuple(Passage(text=text, speaker="customer", position=place) for place, text in enumerate(texts))
     alma.add_many([Draft(memory=given(*turns), passages=passages)])
 
