@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from alma import ALMA
 from alma.errors import ConfigurationError, StorageError
 from alma.storage import relational
 from alma.storage.relational import tables
@@ -239,3 +240,26 @@ def test_small_records_under_a_key_are_found_by_the_key(connection: Connection) 
 
 def test_a_copy_takes_every_table_along() -> None:
     assert set(COPIED) == {table.name for table in tables.metadata.sorted_tables} - {"store", "migration"}
+
+
+def test_chinese_in_an_older_database_is_found_by_its_words(tmp_path: Path) -> None:
+    text = "我的妹妹三月搬到了上海"
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash") as alma:
+        kept = alma.add_domain_knowledge("a", "家", text)
+        gone = alma.add_domain_knowledge("a", "家", "我的猫住在北京")
+        alma.forget(memory_ids=[gone.id])
+    path = tmp_path / "alma.db"
+    ((memory,),) = rows(path, f"SELECT row FROM memory WHERE id = '{kept.id}'")
+    execute(
+        path,
+        "INSERT INTO text_1 (text_1) VALUES ('delete-all')",
+        f"INSERT INTO text_1 (rowid, text) VALUES ({2 * memory}, '{text}')",
+        "DELETE FROM migration WHERE name LIKE 'm007%'",
+    )
+
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="hash") as alma:
+        assert alma.retrieve("上海", "a", arms=["text"]).ids == [kept.id]
+        assert alma.retrieve("北京", "a", arms=["text"]).ids == []
+        assert not alma.verify().problems
+        alma.forget(memory_ids=[kept.id])
+        assert not alma.verify().problems

@@ -15,7 +15,9 @@ from alma.text import (
     masked,
     normalised,
     one_line,
+    sentences_of,
     shortened,
+    spaced,
     spelt,
     split_passages,
     telling_words,
@@ -162,3 +164,49 @@ def test_what_is_named_like_a_secret_is_masked_inside_of_others_too(name: str) -
 def test_what_only_sounds_like_a_secret_is_told() -> None:
     plain = {"way": "rolling", "max_tokens": 500, "monkey": "Anna", "keyboard": True, "author": None}
     assert masked(plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("plain words", "plain words"),
+        ("我的猫", "我的 的猫"),
+        ("猫 and 犬", "猫 and 犬"),
+        ("東京タワーへ, 2 Personen", "東京 京タ タワ ワー ーへ , 2 Personen"),
+        ("서울에서 만나요", "서울 울에 에서 만나 나요"),
+        ("Müller—Привет", "Müller—Привет"),
+    ],
+)
+def test_full_text_takes_pairs_of_characters_for_words_that_no_space_parts(text: str, wanted: str) -> None:
+    assert spaced(text).split() == wanted.split()
+
+
+def test_sentences_end_without_a_space_in_chinese() -> None:
+    text = "我的妹妹三月搬到了上海。她养了一只黑色的猫！他说：“好的，我们明天去看她吧。”然后我们去公园散步了。"
+    found = sentences_of(text)
+    assert found == [
+        "我的妹妹三月搬到了上海。",
+        "她养了一只黑色的猫！",
+        "他说：“好的，我们明天去看她吧。”",
+        "然后我们去公园散步了。",
+    ]
+    assert sentences_of("He said “hi there, my very old friend.” Then we left the house together.") == [
+        "He said “hi there, my very old friend.” Then we left the house together."
+    ]
+
+
+@pytest.mark.parametrize("character", ["字", "я", "ع", "ไ", "서"])
+def test_a_piece_of_any_script_fits_a_model(character: str) -> None:
+    text = f"{character * 20} " * 100
+    for pieces, most in ((sentences_of(text), 125), (split_passages(text), 250)):
+        assert max(map(len, pieces)) <= most
+        assert "".join(pieces).replace(" ", "") == text.replace(" ", "")
+
+
+@given(st.text(alphabet="ab. \n字。я”", max_size=80), st.integers(min_value=1, max_value=12))
+def test_nothing_of_a_text_of_any_script_is_left_out(text: str, limit: int) -> None:
+    def bare(found: str) -> str:
+        return "".join(found.split())
+
+    assert bare("".join(split_passages(text, limit))) == bare(text)
+    assert bare("".join(sentences_of(text))) == bare(text)

@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, reduce
 
 PASSAGE_CHARS = 800
 """Longest passage: some 200 word pieces of English, which fit a 256-token model."""
@@ -20,7 +20,16 @@ _SPELT = re.compile(r"[^\W_]+|!=|[+#&|<>=$%^~]+|(?<!\S)--?(?=\w)|[\u2190-\u21ff\
 _SIGNS, _OPTION = b"+#&|<>=$%^~-", re.compile(r"(?<!\S)--?(?=\w)")
 _ASCII_WORDS = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
 """Reads words four times as fast as a regular expression, in texts of ASCII."""
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?![」』”’）])\s*|(?<=[。！？][」』”’）])\s*|\n+")
+_CLOSING, _STOPS = "」』”’）", ("。", "！", "？")
+_UNSPACED = re.compile(
+    "[\u3005\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+)
+"""Chinese, Japanese and Korean characters: of words that no space parts, or that endings are written to."""
+_DENSE = re.compile("[\u0370-\u1fff\u2e80-\ufdff\ufe30-\uffff\U00020000-\U0003ffff]")
+"""Characters of scripts of which a model of English takes each for a word piece or more."""
+_DENSITY = 10 / 3
+"""Length of such a character where a character of English has 1: 256 word pieces hold 250 of them."""
 _SPACE = re.compile(r"\s+")
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
@@ -58,6 +67,19 @@ STOPWORDS = frozenset(
 def words(text: str) -> list[str]:
     """Returns the words of a text in order: runs of letters and digits, lower case."""
     return text.encode().translate(_ASCII_WORDS).decode().split() if text.isascii() else _WORD.findall(text.lower())
+
+
+def spaced(text: str) -> str:
+    """Returns the text as full text takes it: runs of Chinese, Japanese and Korean characters as their overlapping pairs, "我的猫" as "我的 的猫".
+
+    Such a run is a whole clause, or a word with its endings, so that as a whole it matches nothing else. A single character stays.
+    """
+    return text if text.isascii() else _UNSPACED.sub(_in_pairs, text)
+
+
+def _in_pairs(found: re.Match[str]) -> str:
+    run = found[0]
+    return f" {' '.join(run[at : at + 2] for at in range(max(len(run) - 1, 1)))} "
 
 
 def telling_words(text: str) -> list[str]:
@@ -194,48 +216,72 @@ def estimate_tokens(text: str) -> int:
 
 
 def split_passages(text: str, limit: int = PASSAGE_CHARS) -> list[str]:
-    """Splits the text into pieces of at most `limit` characters, cut at sentences, else between words, else anywhere. At least one
-    piece."""
-    if len(text) <= limit:
+    """Splits the text into pieces of at most `limit` characters of English, of other scripts fewer, cut at sentences, else between words, else
+    anywhere. At least one piece."""
+    return _split(text, limit, _size)
+
+
+def _split(text: str, limit: int, size: Callable[[str], float]) -> list[str]:
+    if size(text) <= limit:
         return [text]
     pieces: list[str] = []
     for sentence in _SENTENCE_END.split(text):
-        if pieces and len(pieces[-1]) + 1 + len(sentence) <= limit:
-            pieces[-1] = f"{pieces[-1]} {sentence}"
+        if pieces and size(longer := _joined(pieces[-1], sentence)) <= limit:
+            pieces[-1] = longer
         else:
-            pieces.extend(_cut(sentence, limit))
+            pieces.extend(_cut(sentence, limit, size))
     return [piece for piece in pieces if piece.strip()] or [text[:limit]]
+
+
+def _size(text: str) -> float:
+    """The length of a text in characters of English that cost a model as much."""
+    return len(text) if text.isascii() else len(text) + (_DENSITY - 1) * len(_DENSE.findall(text))
+
+
+def _joined(piece: str, sentence: str) -> str:
+    return f"{piece}{sentence}" if piece.rstrip(_CLOSING).endswith(_STOPS) else f"{piece} {sentence}"
 
 
 def sentences_of(text: str) -> list[str]:
     """Returns the sentences and lines of a text as pieces that are embedded on their own; nothing of the text is left out.
 
-    A piece of fewer than `SENTENCE_LEAST` characters takes in the next one. None is longer than `SENTENCE_MOST`. Of a text of many sentences those
-    between the first `SENTENCES_FIRST` and the last `SENTENCES_LAST` are joined to pieces of up to `SENTENCE_MOST`.
+    A piece of fewer than `SENTENCE_LEAST` characters takes in the next one. None is longer than `SENTENCE_MOST`; characters of other scripts count
+    more. Of a text of many sentences those between the first `SENTENCES_FIRST` and the last `SENTENCES_LAST` are joined to pieces of up to
+    `SENTENCE_MOST`.
     """
     pieces: list[str] = []
     for sentence in filter(str.strip, _SENTENCE_END.split(text)):
-        if pieces and len(pieces[-1]) < SENTENCE_LEAST:
-            pieces[-1] = f"{pieces[-1]} {sentence.strip()}"
+        if pieces and _size(pieces[-1]) < SENTENCE_LEAST:
+            pieces[-1] = _joined(pieces[-1], sentence.strip())
         else:
             pieces.append(sentence.strip())
-    cut = [part for piece in pieces for part in _cut(piece, SENTENCE_MOST)]
-    middle = " ".join(cut[SENTENCES_FIRST:-SENTENCES_LAST])
+    cut = [part for piece in pieces for part in _cut(piece, SENTENCE_MOST, _size)]
+    middle = cut[SENTENCES_FIRST:-SENTENCES_LAST]
     if not middle:
         return cut
-    return [*cut[:SENTENCES_FIRST], *split_passages(middle, SENTENCE_MOST), *cut[-SENTENCES_LAST:]]
+    joined = reduce(_joined, middle)
+    return [*cut[:SENTENCES_FIRST], *split_passages(joined, SENTENCE_MOST), *cut[-SENTENCES_LAST:]]
 
 
 def matched_text(text: str) -> str:
     """Returns the first piece of a text, as much as fits a model: this part is compared with other texts."""
-    return split_passages(text)[0]
+    return _split(text, PASSAGE_CHARS, len)[0]
 
 
-def _cut(sentence: str, limit: int) -> list[str]:
+def _cut(sentence: str, limit: int, size: Callable[[str], float]) -> list[str]:
     pieces = []
-    while len(sentence) > limit:
-        space = sentence.rfind(" ", limit // 2, limit + 1)
-        end = space if space > 0 else limit
+    while size(sentence) > limit:
+        most = _most(sentence, limit, size)
+        space = sentence.rfind(" ", most // 2, most + 1)
+        end = space if space > 0 else most
         pieces.append(sentence[:end])
         sentence = sentence[end:].lstrip()
     return [*pieces, sentence]
+
+
+def _most(text: str, limit: int, size: Callable[[str], float]) -> int:
+    """How many characters of a text, which is longer, are within the limit."""
+    most = limit
+    while most > 1 and (taken := size(text[:most])) > limit:
+        most = max(int(most * limit / taken), 1)
+    return most

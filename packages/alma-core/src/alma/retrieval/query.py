@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from alma.text import telling_words
+from alma.text import spaced, telling_words
 
 MAX_WORDS = 64
 """Full text matches only this many telling words of a longer query; vector search uses all of it."""
@@ -12,7 +12,7 @@ MAX_WORDS = 64
 
 def query_words(task: str) -> Sequence[str]:
     """Returns the words to match in full text."""
-    return telling_words(task)[:MAX_WORDS]
+    return telling_words(spaced(task))[:MAX_WORDS]
 
 
 def without_names(task: str, names: frozenset[str]) -> str:

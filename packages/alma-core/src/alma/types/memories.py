@@ -249,10 +249,29 @@ class AntiPattern(Memory):
         return float(self.occurrence_count)
 
 
-ROLES_OF_OTHERS = frozenset({"assistant", "ai", "model", "bot", "tool", "function"})
+ROLES_OF_OTHERS = frozenset({"assistant", "ai", "model", "bot", "chatbot", "gpt", "tool", "function"})
 """Roles whose words are not people's own."""
 
-_ROLES = ROLES_OF_OTHERS | {"user", "human"}
+_ROLES = ROLES_OF_OTHERS | frozenset(
+    {
+        *(
+            "user",
+            "human",
+            "person",
+            "speaker",
+            "participant",
+            "agent",
+            "customer",
+            "client",
+            "support",
+            "operator",
+            "moderator",
+            "host",
+            "guest",
+        ),
+        *("caller", "interviewer", "interviewee", "doctor", "patient", "teacher", "student", "manager", "employee", "narrator"),
+    }
+)
 
 
 class Turn(NamedTuple):

@@ -14,6 +14,8 @@ from alma.types.memories import ROLES_OF_OTHERS, Conversation, Turn
 INSTRUCTIONS = frozenset({"system", "developer"})
 """Roles that instruct the assistant. Nothing of it was said, so it is left out."""
 
+TOOL, TOOL_RESULT = "tool", "tool_result"
+
 MOST_CHARACTERS = 2_000_000
 
 
@@ -40,24 +42,23 @@ def add_conversation(
 def _turns(messages: object) -> Iterator[Turn]:
     left, is_empty = MOST_CHARACTERS, True
     for number, message in enumerate(args.checked_items(messages, "messages")):
-        turn = message if isinstance(message, Turn) else _turn(message, f"messages[{number}]")
-        if turn is None:
-            continue
-        args.checked_label(turn.speaker, f"the speaker of messages[{number}]")
-        args.checked_text(turn.text, f"the text of messages[{number}]")
-        left -= len(turn.text)
-        if left < 0:
-            raise ValidationError(
-                f"the messages have more than {MOST_CHARACTERS:,} characters; store them as several conversations"
-            )
-        is_empty = False
-        yield turn
+        for turn in [message] if isinstance(message, Turn) else _turns_of(message, f"messages[{number}]"):
+            args.checked_label(turn.speaker, f"the speaker of messages[{number}]")
+            args.checked_text(turn.text, f"the text of messages[{number}]")
+            left -= len(turn.text)
+            if left < 0:
+                raise ValidationError(
+                    f"the messages have more than {MOST_CHARACTERS:,} characters; store them as several conversations"
+                )
+            is_empty = False
+            yield turn
     if is_empty:
-        raise ValidationError("messages holds no text")
+        raise ValidationError("messages holds no text that was said; instructions of a system are left out")
 
 
-def _turn(message: object, place: str) -> Turn | None:
-    """Returns the turn of one message, `None` if it has no text, such as a call of a tool, or instructs."""
+def _turns_of(message: object, place: str) -> Iterator[Turn]:
+    """Yields the turns of one message: the answers of tools that it carries, and its own text. None if it has no text, such as a call of a tool, or
+    instructs."""
     if isinstance(message, Mapping):
         role, name = message.get("role", message.get("speaker")), message.get("name")
         content = message.get("content", message.get("text"))
@@ -69,15 +70,20 @@ def _turn(message: object, place: str) -> Turn | None:
         )
     if not isinstance(role, str) or not role.strip():
         raise ValidationError(f"{place} has no role")
-    text = _text(content, place).strip()
-    if not text or role.strip().lower() in INSTRUCTIONS:
-        return None
-    speaker = name if isinstance(name, str) and name.strip() else role
-    return Turn(
-        speaker=speaker.strip(),
-        text=text,
-        is_own=role.strip().lower() not in ROLES_OF_OTHERS,
-    )
+    if role.strip().lower() in INSTRUCTIONS:
+        return
+    if answers := _answers_of_tools(content, place).strip():
+        yield Turn(speaker=TOOL, text=answers, is_own=False)
+    if text := _text(content, place).strip():
+        speaker = name if isinstance(name, str) and name.strip() else role
+        yield Turn(speaker=speaker.strip(), text=text, is_own=role.strip().lower() not in ROLES_OF_OTHERS)
+
+
+def _answers_of_tools(content: object, place: str) -> str:
+    """The text of the parts that hold an answer of a tool, as Anthropic's messages of a user do: no words of that user."""
+    parts = content if isinstance(content, list | tuple) else ()
+    answers = [part.get("content") for part in parts if isinstance(part, Mapping) and part.get("type") == TOOL_RESULT]
+    return "\n".join(_text(answer, place) for answer in answers)
 
 
 def _text(content: object, place: str) -> str:

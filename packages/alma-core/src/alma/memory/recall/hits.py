@@ -15,6 +15,7 @@ from alma.memory.room import Room
 from alma.retrieval.query import without_names
 from alma.retrieval.turns import Turns, rarities, turn_scores
 from alma.storage.stems import stemmer
+from alma.text import spaced
 from alma.types.memories import Conversation, Turn
 from alma.types.passages import Passage
 from alma.types.recalled import TurnHit
@@ -89,7 +90,8 @@ def _compared(
 def _pieces(row: int, memory: Conversation, passages: Mapping[int, Passage], cosines: Mapping[int, float]) -> Iterator[_Piece]:
     """The pieces of a conversation; its passages where these are no pieces of it but were chosen by the caller."""
     pieces, names = memory.pieces(), memory.names
-    if any(_is_chosen(passage, pieces, names) for passage in passages.values()):
+    speakers = frozenset(turn.speaker for turn in memory.turns)
+    if any(_is_chosen(passage, pieces, names, speakers) for passage in passages.values()):
         for position, passage in passages.items():
             yield _Piece(row, position, passage.speaker, True, passage.text, cosines[position])
         return
@@ -98,11 +100,12 @@ def _pieces(row: int, memory: Conversation, passages: Mapping[int, Passage], cos
         yield _Piece(row, number_of[id(turn)], turn.speaker, turn.is_own, text, cosines.get(position, 0.0))
 
 
-def _is_chosen(passage: Passage, pieces: Sequence[tuple[Turn, str]], names: frozenset[str]) -> bool:
+def _is_chosen(passage: Passage, pieces: Sequence[tuple[Turn, str]], names: frozenset[str], speakers: frozenset[str]) -> bool:
+    """Whether a passage is no piece of the conversation. Former versions took roles such as "customer" out of what is embedded, as names are."""
     if passage.position >= len(pieces):
         return True
     _, piece = pieces[passage.position]
-    return piece != passage.text and without_names(piece, names) != passage.text
+    return passage.text != piece and all(without_names(piece, out) != passage.text for out in (names, speakers))
 
 
 def _turns(answer: Answer, pieces: Sequence[_Piece]) -> tuple[list[_Piece], Turns]:
@@ -148,7 +151,7 @@ def _frequencies(words: Sequence[str], texts: Sequence[str]) -> Floats:
     found = np.zeros((len(texts), len(stems)))
     beginning = re.compile(rf"\b(?:{'|'.join(re.escape(stem[: max(len(stem) - 1, 2)]) for stem in stems)})")
     likely = [place for place, text in enumerate(texts) if stems and _may_hold(text, beginning)]
-    for place, counts in zip(likely, stemmer().counts([texts[place] for place in likely]), strict=True):
+    for place, counts in zip(likely, stemmer().counts([spaced(texts[place]) for place in likely]), strict=True):
         found[place] = [counts.get(stem, 0) for stem in stems]
     return found
 

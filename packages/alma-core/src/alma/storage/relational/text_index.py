@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.storage.relational.session import Session
+from alma.text import spaced
 from alma.types.passages import Passage
 
 OTHER_WEIGHT = 0.5
@@ -57,4 +58,4 @@ def own_and_other(passages: Sequence[Passage]) -> tuple[str, str]:
     others = "\n".join(
         text for passage in passages for text in ("" if passage.is_own else passage.text, passage.keywords) if text
     )
-    return own, others
+    return spaced(own), spaced(others)

@@ -3,16 +3,17 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from alma.errors import ConfigurationError
 from alma.storage.relational.store_values import RELEARN, note_checksum
 from alma.storage.sqlite import fulltext
 from alma.storage.sqlite.session import Connection
+from alma.text import spaced
 from alma.types.passages import Passage
 
 # Texts in a file that may be encrypted cannot be read here: migrations run before the key is known. All encrypted files have had those up to
-# m006. A later migration that needs texts notes it in `store`, as m005 does, for the store to do when it is open.
+# m006, and no full text. A later migration that needs texts notes it in `store`, as m005 does, for the store to do when it is open.
 Migration = Callable[[Connection], None]
 
 
@@ -91,6 +92,25 @@ def m006_no_memory_waits_for_the_full_text(connection: Connection) -> None:
     connection.execute("ALTER TABLE project DROP COLUMN unindexed")
 
 
+def m007_words_that_no_space_parts(connection: Connection) -> None:
+    """The full text of projects with Chinese, Japanese or Korean is made anew, by pairs of characters. That of encrypted files is in no file."""
+    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    for (project,) in connection.execute("SELECT row FROM project").fetchall():
+        if f"text_{project}" in names:
+            with suppress(ValueError):  # damaged: `verify` says which memories are missing
+                _fill_if_unspaced(connection, project)
+
+
+def _fill_if_unspaced(connection: Connection, project: int) -> None:
+    with closing(connection.execute("SELECT text, keywords FROM passage WHERE project = ?", (project,))) as texts:
+        is_unspaced = any(spaced(kept) != kept for row in texts for kept in (text.decode() for text in row))
+    if is_unspaced:
+        live = connection.execute("SELECT row FROM memory WHERE project = ? AND archived_at IS NULL ORDER BY row", (project,))
+        rows = [row for (row,) in live]
+        fulltext.create_anew(connection, project)
+        fulltext.insert_all(connection, project, ((row, _passages(connection, row)) for row in rows))
+
+
 def _passages(connection: Connection, memory: int) -> list[Passage]:
     found = connection.execute("SELECT is_own, text, keywords FROM passage WHERE memory = ? ORDER BY position", (memory,))
     return [
@@ -106,6 +126,7 @@ MIGRATIONS: Sequence[Migration] = (
     m004_checksums,
     m005_evidence_by_task,
     m006_no_memory_waits_for_the_full_text,
+    m007_words_that_no_space_parts,
 )
 
 
