@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from alma.evidence import Tally
 from alma.learning.alone import row_of_advice
-from alma.learning.consulting import gathered
+from alma.learning.consulting import Consulted, consulted
 from alma.learning.ledger import Entry, Side
 from alma.learning.levels import Row
 from alma.types.evidence import Evidence, evidence_id, task_place, text_key
@@ -50,36 +50,40 @@ def side_of(cells: Sequence[Cell], strategies: Sequence[str]) -> Side:
     return side
 
 
+def near(side: Side, entry: Entry) -> Consulted:
+    return consulted(side, side.question_of(entry), is_advised=False)
+
+
 @given(CELLS, st.integers(0, 23))
 def test_the_row_of_the_only_strategy_is_that_of_the_advice_to_the_last_bit(cells: list[Cell], asked: int) -> None:
     side = side_of(cells, ["by hand"])
-    known = gathered(side, side.question_of(side.held[asked % len(cells)]))
+    known = near(side, side.held[asked % len(cells)])
     assert row_of_advice(known, 0) == Row.of(known.advice, 0)
 
 
 def test_it_is_judged_without_advice() -> None:
     side = side_of([(1.0, 0.0, 1.0, 1, 1), (2.0, 1.0, 0.9, 2, 2)], ["by hand"])
-    known = gathered(side, side.question_of(side.held[0]))
+    known = near(side, side.held[0])
     assert row_of_advice(known, 0).lifetime == Tally(3.0, 4.0)
     assert "advice" not in vars(known)
 
 
 def test_of_two_strategies_each_has_its_row_of_the_advice() -> None:
     side = side_of([(3.0, 0.0, 1.0, 1, 1), (0.0, 3.0, 1.0, 2, 2)], ["by hand", "use a script"])
-    known = gathered(side, side.question_of(side.held[0]))
+    known = near(side, side.held[0])
     assert [row_of_advice(known, row).lifetime for row in (0, 1)] == [Tally(3.0, 3.0), Tally(0.0, 3.0)]
 
 
 def test_what_is_only_unjudged_has_a_row_all_the_same() -> None:
     side = side_of([(0.0, 0.0, 1.0, 1, 1)], ["by hand"])
-    known = gathered(side, side.question_of(side.held[0]))
+    known = near(side, side.held[0])
     assert row_of_advice(known, 0) == Row.of(known.advice, 0)
 
 
 @given(CELLS, st.integers(0, 23))
 def test_plain_counts_are_those_of_the_advice(cells: list[Cell], asked: int) -> None:
     side = side_of(cells, ["by hand", "By hand!", "use a script"])
-    known = gathered(side, side.question_of(side.held[asked % len(cells)]))
+    known = near(side, side.held[asked % len(cells)])
     successes, trials = known.whole_counts
     assert successes.tolist() == known.advice.whole_successes.tolist()
     assert trials.tolist() == known.advice.whole_trials.tolist()

@@ -118,25 +118,11 @@ def consulted(
     newest: int | None = None,
     home: int | None = None,
     wanted: Iterable[str] = (),
+    is_advised: bool = True,
 ) -> Consulted:
-    """The advice of a side relative to a question, or to all its tasks alike: what is `gathered`, with the advice made at once."""
-    known = gathered(side, question, reader=reader, also=also, newest=newest, home=home, wanted=wanted)
-    assert known.advice is not None  # made here, for the side may change with the next write
-    return known
+    """The advice of a side relative to a question, or to all its tasks alike.
 
-
-def gathered(
-    side: Side,
-    question: Question | None,
-    *,
-    reader: str | None = None,
-    also: Sequence[tuple[str, Vectors]] = (),
-    newest: int | None = None,
-    home: int | None = None,
-    wanted: Iterable[str] = (),
-) -> Consulted:
-    """What was tried near a question, or on all tasks alike. Its advice has to be asked for before the counts of the side change.
-
+    Unless it `is_advised` at once, advice is made when it is asked for, which has to be before the counts of the side change.
     What other agents than the reader tried counts `OTHERS`. With `newest`, only that number of the newest tasks counts, or all since task `home`.
     `also` are strategies, with their vectors, that get a row even if they were not tried; those that were tried in the same words, and the hashes
     `wanted`, count however many others were tried more often.
@@ -155,7 +141,7 @@ def gathered(
     weight = _weights(side, agent, cells, reader)
     if reader is not None:
         weight = _own_first(weight, near.weights[task[cells]] * side.counts.rows[cells, 1], rows, ways.same)
-    return Consulted(
+    known = Consulted(
         side=side,
         question=question or Question("", np.zeros(side.dimension, np.float32)),
         near=near,
@@ -168,6 +154,9 @@ def gathered(
         reader=reader,
         advised=lambda: _advice(side, near, cells, place, weight, ways, reader),
     )
+    if is_advised:
+        assert known.advice is not None  # made here, for the side may change with the next write
+    return known
 
 
 @dataclass(frozen=True, slots=True)

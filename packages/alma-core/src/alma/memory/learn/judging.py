@@ -9,7 +9,8 @@ import numpy as np
 from alma.learning import rules
 from alma.learning.alone import row_of_advice
 from alma.learning.better_alternative import alternative_to
-from alma.learning.consulting import Consulted, gathered, may_be_rules
+from alma.learning.consulting import Consulted, consulted, may_be_rules
+from alma.learning.experience import Question
 from alma.learning.ledger import Entry, Side
 from alma.learning.level_words import said_of
 from alma.learning.levels import Level, Row, anti_pattern_level, heuristic_level
@@ -79,7 +80,7 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
         if not may_be_rules(side, question, needed, newest=NEWEST_TASKS, home=home):
             continue
         asked += 1
-        known = gathered(side, question, newest=NEWEST_TASKS, home=home, wanted=[last.entry.evidence.strategy_hash])
+        known = _tried_near(side, last.entry, question)
         near = np.flatnonzero(is_left[:place] & (known.task_weights[tasks[:place]] >= NEAR))
         is_left[near] = False
         if asked == MOST_QUESTIONS:
@@ -100,6 +101,12 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
     return recounted
 
 
+def _tried_near(side: Side, entry: Entry, question: Question) -> Consulted:
+    """What was tried on tasks like that of a cell; `question` is the question of that. Whether it needs advice shows later."""
+    strategy, home = entry.evidence.strategy_hash, side.task_of(entry)
+    return consulted(side, question, newest=NEWEST_TASKS, home=home, wanted=[strategy], is_advised=False)
+
+
 def restate_rules(room: Room, write: Write, side: Side, owner: str, *, kind_of: Callable[[str], str | None], at: int) -> None:
     """Judges all rules of an owner where they began, and writes each anew as of `at`, whatever it said before. None is made.
 
@@ -109,7 +116,7 @@ def restate_rules(room: Room, write: Write, side: Side, owner: str, *, kind_of: 
     own = (entry for cell in side.rules if (entry := side.held[cell]).evidence.owner == owner)
     for entry in sorted(own, key=lambda entry: entry.evidence.id):
         strategy = entry.evidence.strategy_hash
-        known = gathered(side, side.question_of(entry), newest=NEWEST_TASKS, home=side.task_of(entry), wanted=[strategy])
+        known = _tried_near(side, entry, side.question_of(entry))
         row = known.row_of(strategy)
         if row is not None:
             seen = row_of_advice(known, row, **proven_rows(known, among=[strategy]).get(row, {}))
@@ -134,7 +141,7 @@ def _at_home(
 ) -> None:
     """Judges a rule by what was tried on tasks like the one that it began on."""
     strategy = entry.evidence.strategy_hash
-    known = gathered(side, side.question_of(entry), newest=NEWEST_TASKS, home=side.task_of(entry), wanted=[strategy])
+    known = _tried_near(side, entry, side.question_of(entry))
     row = known.row_of(strategy)
     if row is not None:
         seen = row_of_advice(known, row, **proven_rows(known, among=[strategy]).get(row, {}))
