@@ -5,7 +5,16 @@ from typing import Any
 
 from alma import ALMA
 from alma.errors import ValidationError
-from alma.integration import checked_choice, checked_count, checked_items, checked_json, checked_name, checked_text, optional_text
+from alma.integration import (
+    checked_choice,
+    checked_count,
+    checked_items,
+    checked_json,
+    checked_name,
+    checked_text,
+    holding,
+    optional_text,
+)
 from alma.types import MemorySlice, Outcome, Recalled
 
 RESULTS = {"success": "success", "failure": "failure", "partial": "partial", "timeout": "failure", "cancelled": "unverified"}
@@ -79,7 +88,7 @@ def retrieve_scoped(
             kept.append(item)
     ids = {item.memory.id for item in kept}
     pairs = tuple(pair for pair in found.contradictions if ids.issuperset(pair.ids))
-    return found.of_these(kept).model_copy(update={"contradictions": pairs})
+    return holding(found, kept).model_copy(update={"contradictions": pairs})
 
 
 def _milliseconds(seconds: object) -> float | None:

@@ -8,7 +8,7 @@ from alma.episode import Episode
 from alma.integration.credit import ToolStep
 from alma.types.kinds import Verdict, VerdictSource
 from alma.types.recalled import Recalled
-from alma.types.slice import MemorySlice
+from alma.types.slice import MemorySlice, with_items
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Part:
 
 def holding(memories: MemorySlice, items: Iterable[Recalled]) -> MemorySlice:
     """Returns the slice with these memories in place of its own."""
-    return memories.of_these(tuple(items))
+    return with_items(memories, tuple(items))
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,12 +195,7 @@ class MemorySlice(BaseModel):
             self.recalled, now=self.retrieved_at, timeline=self.timeline, max_tokens=max_tokens, count_tokens=count_tokens
         )
         is_whole = len(kept) == len(self.recalled) and all(map(operator.is_, kept, self.recalled))
-        return self if is_whole else self.of_these(kept), notes
-
-    def of_these(self, kept: Sequence[Recalled]) -> "MemorySlice":
-        """Returns the slice with these items in place of its own, and the dates of the events that they are near to."""
-        dated = self.timeline and self.timeline.among({item.memory.id for item in kept})
-        return self.model_copy(update={"recalled": tuple(kept), "timeline": dated})
+        return self if is_whole else with_items(self, kept), notes
 
     def tagged(self, prefix: str) -> "MemorySlice":
         """Returns the slice with tags that begin with `prefix`, such as `[x7H1]`: stored text cannot cite a tag that it cannot know.
@@ -253,3 +248,9 @@ def ranked(memories: Sequence[AnyMemory]) -> tuple[Recalled, ...]:
         )
         for tag, memory, score in zip(tags_for(memories), memories, scores, strict=True)
     )
+
+
+def with_items(memories: MemorySlice, items: Sequence[Recalled]) -> MemorySlice:
+    """Returns the slice with these items in place of its own, and the dates of the events that they are near to."""
+    dated = memories.timeline and memories.timeline.among({item.memory.id for item in items})
+    return memories.model_copy(update={"recalled": tuple(items), "timeline": dated})
