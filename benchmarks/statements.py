@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 OF_TRANSACTION = ("BEGIN", "COMMIT", "ROLLBACK")
+OF_FULL_TEXT = "--"
+"""What FTS5 runs inside one of our statements, on its own tables, begins so in a trace. How much that is depends on its segments."""
 
 
 @dataclass(slots=True)
@@ -19,7 +21,8 @@ class Trace:
         """How many statements a call runs: those that begin and end transactions left out, and all."""
         self.ran.clear()
         call()
-        return sum(not statement.startswith(OF_TRANSACTION) for statement in self.ran), len(self.ran)
+        ours = [statement for statement in self.ran if not statement.startswith(OF_FULL_TEXT)]
+        return sum(not statement.startswith(OF_TRANSACTION) for statement in ours), len(ours)
 
 
 @contextmanager
