@@ -164,6 +164,26 @@ def test_the_rules_of_users_rest_on_what_is_too_old_to_be_held(
         assert alma.verify().ok
 
 
+def test_the_evidence_of_one_agent_that_goes_on_learning_is_bounded(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, size in (("MOST_CELLS", 20), ("MOST_HELD", 40)):
+        monkeypatch.setattr(f"alma.learning.ledger.{name}", size)
+    held = []
+    with open_store() as alma:
+        for number in range(200):
+            alma.learn("dev", f"Task {number}", number % 3 > 0, f"way {number % 2}")
+            ledger = alma._room.ledger
+            assert ledger is not None
+            held.append(sum(book.held for book in ledger.books.values()))
+        assert 40 < max(held) <= 20 + 40 + 10  # it is looked at after ten learns
+        assert sum(one.lifetime.trials for one in evidence(alma)) == 200
+        assert alma.verify().ok
+        here = str(alma.strategies("Task 199", "dev"))
+    with open_store() as alma:
+        assert str(alma.strategies("Task 199", "dev")).count("\n") == here.count("\n")
+
+
 @pytest.mark.slow
 def test_what_is_kept_in_hand_between_calls_is_bounded(alma: ALMA) -> None:
     many = 2 * MOST_BOOKS + 30

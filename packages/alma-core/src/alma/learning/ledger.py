@@ -23,7 +23,8 @@ MOST_CELLS = 4_096
 """The number of cells of an agent that an estimate rests on: those that were used last."""
 
 MOST_BOOKS, MOST_HELD = 2_048, 16_384
-"""At most this number of books, and of cells in them, are kept between two calls: about 80 MB."""
+"""At most this number of books, and of cells in them, are kept between two calls: about 80 MB. One book alone may hold more when it is read, of many
+agents, and that number more later."""
 
 OTHERS = 0.5
 """The weight of a trial of another agent for the one that reads of it."""
@@ -221,6 +222,8 @@ class Book:
     """Evidence of users whom the reader does not act for, as far as the reader may see it."""
     is_cut: bool = False
     """Whether there may be more evidence than the newest, on tasks of which it holds some, too."""
+    read: int = 0
+    """The number of cells that it held when it was read."""
     _sides: dict[bool, Side] = field(default_factory=dict)
 
     def side(self, *, is_of_steps: bool) -> Side:
@@ -318,6 +321,7 @@ class Ledger:
             self.books[agents] = book
             for entry in _in_order((stored for agent in agents for stored in found[agent]), firsts):
                 self._put(agents, entry, vectors)
+            book.read = book.held
             if len(agents) > 1:
                 for agent in agents:
                     self._of_several.setdefault(agent, set()).add(agents)
@@ -334,7 +338,8 @@ class Ledger:
                 self._put(agents, entry, vectors)
 
     def shrink(self, changed: int = 0) -> None:
-        """Evicts the books that were not asked for lately, where there are too many. `changed` is the number of cells that a write changed."""
+        """Evicts the books that were not asked for lately, where there are too many, and those that have grown too much: they are read again, as a
+        new process reads them. `changed` is the number of cells that a write made or changed."""
         self._unswept += changed
         if len(self.kept_vectors) > MOST_HELD:
             self.kept_vectors.clear()
@@ -342,7 +347,7 @@ class Ledger:
             return
         self._unswept = held = 0
         kept: list[Owners] = []
-        for agents in reversed(self.books):
+        for agents in reversed([agents for agents, book in self.books.items() if book.held - book.read <= MOST_HELD]):
             held += self.books[agents].held
             if kept and (held > MOST_HELD * 3 // 4 or len(kept) == MOST_BOOKS * 3 // 4):
                 break

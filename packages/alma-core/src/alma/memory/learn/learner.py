@@ -204,7 +204,7 @@ class Learner:
             self._spread(entries, owner, {})
         if self._has_observed:
             self.ledger.upto = self.write.seq
-        self.ledger.shrink(len(changed))
+        self.ledger.shrink(sum(map(len, touched.values())))
         return self.ledger
 
     def _spread(self, entries: Sequence[Entry], owner: str, vectors: Mapping[str, bytes]) -> None:
