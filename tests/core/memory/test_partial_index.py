@@ -1,6 +1,6 @@
 """A process reads the vectors of the partitions that are asked for. What it answers is what it would if it had read all of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alma import ALMA
+from alma import ALMA, StorageError
 from alma.memory.index_cache import IndexCache
 from alma.memory.opening import open_store
 from alma.memory.room import Room
@@ -143,6 +143,30 @@ def test_large_partitions_from_snapshots_and_small_ones_are_held_together(tmp_pa
         _fill(alma, 200, 5)
         for reader in READERS:
             assert _answers(alma, reader) == _answers(whole, reader)
+
+
+def test_a_read_that_fails_leaves_no_half_of_an_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with _opened(tmp_path, codes_above=15) as alma:
+        _fill(alma, 0, 80)
+        _answers(alma, ("lead", None))
+        alma.add_domain_knowledge("new", "notes", "The mail is on disk 3")
+    with _opened(tmp_path) as writer:
+        _fill(writer, 100, 10)
+    with _opened(tmp_path, codes_above=15) as alma, _opened(tmp_path) as whole:
+        project = type(alma._room.project)
+        alma.retrieve(QUESTION, "new")
+        with monkeypatch.context() as broken:
+            broken.setattr(project, "changes", _failing)
+            with pytest.raises(StorageError, match="busy"):
+                alma.retrieve(QUESTION, "lead")
+        for reader in READERS:
+            assert _answers(alma, reader) == _answers(whole, reader)
+        assert len(_index(alma).current()) == len(_index(whole).current())
+
+
+def _failing(*_: object, **__: object) -> Iterator[object]:
+    raise StorageError("the database is busy")
+    yield
 
 
 def test_what_is_asked_for_in_the_middle_of_a_moment_lacks_nothing_afterwards(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import alma.text
 from alma.text import (
     PASSAGE_CHARS,
     STOPWORDS,
@@ -210,3 +212,20 @@ def test_nothing_of_a_text_of_any_script_is_left_out(text: str, limit: int) -> N
 
     assert bare("".join(split_passages(text, limit))) == bare(text)
     assert bare("".join(sentences_of(text))) == bare(text)
+
+
+@pytest.mark.parametrize("cut", [sentences_of, split_passages])
+def test_a_long_sentence_is_not_measured_anew_for_each_piece(
+    cut: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, measured = "\u4e2d" * 60_000, 0
+    size_of = alma.text._size
+
+    def size(part: str) -> float:
+        nonlocal measured
+        measured += len(part)
+        return size_of(part)
+
+    monkeypatch.setattr(alma.text, "_size", size)
+    assert "".join(cut(text)).replace(" ", "") == text
+    assert measured < 20 * len(text)

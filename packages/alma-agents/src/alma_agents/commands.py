@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from alma.errors import ConfigurationError
+from alma.errors import AlmaError, ConfigurationError
 from alma.text import shortened
 from alma_agents import installing, spool
 from alma_agents.trust import trust
@@ -135,7 +135,7 @@ def follow_import(alma: "ALMA", config: Path) -> None:
     try:
         if folder.is_dir():
             rebuild(alma, str(folder))
-    except OSError as problem:  # what was imported is stored all the same
+    except (OSError, AlmaError) as problem:  # what was imported is stored all the same
         typer.echo(f"the index of the hooks was not written: {problem}", err=True)
 
 

@@ -270,7 +270,7 @@ def matched_text(text: str) -> str:
 
 def _cut(sentence: str, limit: int, size: Callable[[str], float]) -> list[str]:
     pieces = []
-    while size(sentence) > limit:
+    while size(sentence[: limit + 1]) > limit:  # a character counts as one at least: what is longer has not to be measured whole
         most = _most(sentence, limit, size)
         space = sentence.rfind(" ", most // 2, most + 1)
         end = space if space > 0 else most

@@ -41,12 +41,12 @@ class Consulted:
     cell_rows: Indices
     cell_weights: Floats
     reader: str | None
-    advised: Callable[[], Advice]
+    make_advice: Callable[[], Advice]
 
     @cached_property
     def advice(self) -> Advice:
         """The estimate for each row. It is made when it is asked for: a rule beside which nothing was tried is judged without."""
-        return self.advised()
+        return self.make_advice()
 
     @property
     def task_weights(self) -> Floats:
@@ -141,7 +141,12 @@ def consulted(
     weight = _weights(side, agent, cells, reader)
     if reader is not None:
         weight = _own_first(weight, near.weights[task[cells]] * side.counts.rows[cells, 1], rows, ways.same)
-    known = Consulted(
+
+    def make_advice() -> Advice:
+        return _advice(side, near, cells, place, weight, ways, reader)
+
+    made = make_advice() if is_advised else None  # now, for the side may change with the next write
+    return Consulted(
         side=side,
         question=question or Question("", np.zeros(side.dimension, np.float32)),
         near=near,
@@ -152,11 +157,8 @@ def consulted(
         cell_rows=rows,
         cell_weights=near.weights[task[cells]],
         reader=reader,
-        advised=lambda: _advice(side, near, cells, place, weight, ways, reader),
+        make_advice=make_advice if made is None else lambda: made,
     )
-    if is_advised:
-        assert known.advice is not None  # made here, for the side may change with the next write
-    return known
 
 
 @dataclass(frozen=True, slots=True)

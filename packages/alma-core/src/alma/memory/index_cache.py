@@ -71,7 +71,11 @@ class IndexCache:
                 head = self._project.head()  # of the moment that this thread reads in, where it is in the middle of one
                 if index is not None and index.upto > head:
                     return self._past(head, partitions)
-                index, held = self._with(head, partitions)
+                try:
+                    index, held = self._with(head, partitions)
+                except BaseException:
+                    self._index, self._held = None, frozenset()  # it may hold half of what was read
+                    raise
                 self._index = index
                 self._held = held
             if index.upto < head:
@@ -119,6 +123,7 @@ class IndexCache:
         """Takes partitions from snapshots, and what changed since in all that it holds then."""
         for number, (_, saved) in snapshots.items():
             if not index.restore(number, saved, self._fetched):
+                self._files.reject(number)
                 for changes in project.vectors_in([number]):
                     index.hold(changes)
         behind = min((upto for upto, _ in snapshots.values()), default=index.upto)

@@ -59,10 +59,15 @@ class SnapshotFiles:
                 try:
                     found[number] = loaded[0], SavedPartition.of(loaded[1])
                 except AlmaError as error:
+                    self.reject(number)
                     _LOG.info("snapshot %s is not used: %s", self._file(str(number)), error)
         if found and TEXTS not in self._known:
             self._load_texts(head)
         return found
+
+    def reject(self, number: int) -> None:
+        """Has the snapshot of a partition written anew: its content is of no use."""
+        self._known.pop(str(number), None)
 
     def save(self, index: ProjectIndex) -> None:
         """Writes the snapshots of the large partitions of an index, where they are missing or stale. What is purged meanwhile is in none."""

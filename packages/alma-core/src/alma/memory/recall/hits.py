@@ -88,16 +88,35 @@ def _compared(
 
 
 def _pieces(row: int, memory: Conversation, passages: Mapping[int, Passage], cosines: Mapping[int, float]) -> Iterator[_Piece]:
-    """The pieces of a conversation; its passages where these are no pieces of it but were chosen by the caller."""
+    """The pieces of a conversation; its passages where these are no pieces of it but were chosen by the caller.
+
+    Former versions cut other scripts than Latin at other places: pieces of a turn that holds such passages have the best of their cosines.
+    """
     pieces, names = memory.pieces(), memory.names
+    number_of = {id(turn): number for number, turn in enumerate(memory.turns)}
     speakers = frozenset(turn.speaker for turn in memory.turns)
     if any(_is_chosen(passage, pieces, names, speakers) for passage in passages.values()):
-        for position, passage in passages.items():
-            yield _Piece(row, position, passage.speaker, True, passage.text, cosines[position])
-        return
-    number_of = {id(turn): number for number, turn in enumerate(memory.turns)}
+        nearest = _nearest_in_turns(memory, passages, cosines)
+        if nearest is None:
+            for position, passage in passages.items():
+                yield _Piece(row, position, passage.speaker, True, passage.text, cosines[position])
+            return
+        cosines = {position: nearest[number_of[id(turn)]] for position, (turn, _) in enumerate(pieces)}
     for position, (turn, text) in enumerate(pieces):
         yield _Piece(row, number_of[id(turn)], turn.speaker, turn.is_own, text, cosines.get(position, 0.0))
+
+
+def _nearest_in_turns(memory: Conversation, passages: Mapping[int, Passage], cosines: Mapping[int, float]) -> list[float] | None:
+    """Returns the best cosine of the passages in each turn, 0 where there are none; `None` if a passage is in no turn."""
+    texts = ["".join(turn.text.split()) for turn in memory.turns]
+    nearest = [0.0] * len(texts)
+    for position, passage in passages.items():
+        words = "".join(passage.text.split())
+        turn = next((number for number, text in enumerate(texts) if words in text), None)
+        if turn is None:
+            return None
+        nearest[turn] = max(nearest[turn], cosines[position])
+    return nearest
 
 
 def _is_chosen(passage: Passage, pieces: Sequence[tuple[Turn, str]], names: frozenset[str], speakers: frozenset[str]) -> bool:
