@@ -109,7 +109,7 @@ def replayed(alma: ALMA, seed: int, sorts: dict[str, int], mends: float) -> Coun
 
 
 def figures(worlds: int, folder: Path) -> list[Gate]:
-    """Precision of warnings, and how much of what fails in a broken command is warned of."""
+    """False warnings in 1,000 calls, and how much of what fails in a broken command is warned of."""
     found = []
     for what, sorts, mends in (("all sorts", MIXED, 0.05), ("soon mended", SOON_MENDED, 0.2), ("flaky alone", FLAKY, 0.0)):
         counts: Counter[tuple[str, bool]] = Counter()

@@ -73,7 +73,7 @@ def wrong(folder: Path, seed: int, number: int) -> tuple[list[str], int]:
         ran = dict(each.split() for each in log.read_text().splitlines())
         judged = shell.judged(line, status == 0)
         said = [judged] if judged else []
-        for one in [*said, *(shell.passed(line) if status == 0 else [])]:
+        for one in [*said, *(shell.settled(line, True) if status == 0 else [])]:
             count += 1
             if one.words[0] in PROGRAMS and (one.words[0] not in ran or (ran[one.words[0]] == "0") != (status == 0)):
                 found.append(f"{line!r} -> {status}: {one.words[0]} {ran}")

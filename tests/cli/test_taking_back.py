@@ -71,7 +71,7 @@ def test_undo_takes_back_no_more_than_it_showed(project, ids: list[str], monkeyp
 
 
 def test_undo_can_be_refused_and_needs_somebody_to_ask(project, ids: list[str], answering) -> None:
-    assert "there is nobody to ask" in project("undo", "--to", "0", code=4).err
+    assert "no terminal to ask at" in project("undo", "--to", "0", code=4).err
     answering(False)
     refused = project("undo", "--to", "0", code=4)
     assert ("Undoing 3 calls" in refused.out, refused.err) == (True, "Nothing was done.\n")

@@ -11,7 +11,7 @@ from alma_agents.shell import verdict
 HOSTS = ("claude-code", "codex", "gemini", "cursor", "copilot", "opencode", "openhands")
 _TAKES: dict[str, tuple[str, ...]] = {
     "claude-code": (START, PROMPT, BEFORE, TOOL), "codex": (START, PROMPT, TOOL), "gemini": (START, PROMPT, TOOL), "cursor": (START, TOOL),
-    "copilot": (START, TOOL), "opencode": (START, PROMPT, TOOL), "openhands": (PROMPT,),
+    "copilot": (START, TOOL), "opencode": (TOOL,), "openhands": (PROMPT,),
 }  # fmt: skip
 """Where each host gives a text to its model. Before a call only one documents a place for it, and Copilot refuses the call on any trouble."""
 

@@ -186,11 +186,6 @@ def judged(line: str, ok: bool, root: str = "", base: str = "") -> Command | Non
     return found[0] if found else None
 
 
-def passed(line: str, root: str = "", base: str = "") -> list[Command]:
-    """Returns every command that a line with status 0 has passed: of `a && b` both."""
-    return _chosen(line, True, root, base, 0)
-
-
 def settled(line: str, ok: bool | None, root: str = "", base: str = "") -> list[Command]:
     """Returns the commands of which a status says that they passed, or the one of which it says that it failed; `ok` is `None` without a status."""
     found = [] if ok is None else _chosen(line, ok, root, base, 0)

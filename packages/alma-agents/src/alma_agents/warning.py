@@ -16,7 +16,7 @@ from alma_agents.runs import Ran
 
 KIND = "agents.runs"
 MOST_SESSIONS, MOST_SPARE = 500, 100
-"""Sessions that are kept, the newest; when there are so many more, the older ones are erased."""
+"""Sessions that are kept, the newest; when there are this number more, the older ones are erased."""
 
 _MOST_TARGETS, _MOST_PARTS = 20, 20
 _MOST_ERROR = 140

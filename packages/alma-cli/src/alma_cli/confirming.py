@@ -15,7 +15,7 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not somebody_is_there():
-        console(stderr=True).print("Nothing was done: there is nobody to ask. Add --yes to do it.", soft_wrap=True)
+        console(stderr=True).print("Nothing was done: no terminal to ask at. Add --yes to do it.", soft_wrap=True)
         raise typer.Exit(Exit.REFUSED)
     if not typer.confirm(question, err=True):
         console(stderr=True).print("Nothing was done.")

@@ -26,7 +26,7 @@ def explain(
     memory_id: Annotated[str, typer.Argument(help="The memory in question.")],
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Who asks.", show_default="the memory's own owner")] = None,
     user_id: UserOption = None,
-    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Limit for each kind.")] = 5,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Show at most this number of each kind.")] = 5,
     since: SinceOption = None,
     until: UntilOption = None,
     as_of: AsOfOption = None,

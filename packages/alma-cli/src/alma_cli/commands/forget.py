@@ -27,7 +27,7 @@ def forget(
         float, typer.Option(help="Heuristics, anti-patterns, knowledge and own kinds of less confidence go.")
     ] = 0.3,
     purge: Annotated[bool, typer.Option("--purge", help="Erase for good, beyond undo, instead of archiving.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only tell what would go.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only show what would go.")] = False,
     yes: Annotated[bool, YesOption] = False,
     config: ConfigOption = None,
     json: JsonOption = False,

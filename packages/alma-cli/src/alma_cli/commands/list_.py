@@ -17,7 +17,7 @@ def list_(
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Only what belongs to this agent.")] = None,
     user_id: Annotated[str | None, typer.Option("--user-id", "-u", help="Only what is this user's.")] = None,
     since: Annotated[datetime | None, typer.Option(help="Only what was made since then (UTC).", formats=TIME_FORMATS)] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Limit.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Show at most this number.")] = 20,
     oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Begin with the oldest, not with the newest.")] = False,
     config: ConfigOption = None,
     json: JsonOption = False,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def maintain(
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only tell what would go.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only show what would go.")] = False,
     due: Annotated[
         bool, typer.Option("--due", help="Do nothing within `maintenance: every` of the last run (a day, if it is not set).")
     ] = False,

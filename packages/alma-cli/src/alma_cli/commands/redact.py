@@ -11,7 +11,7 @@ from alma_cli.output import console, print_json, printable
 
 def redact(
     existing: Annotated[bool, typer.Option("--existing", help="Replace what the project holds from before it redacted.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only tell what it holds.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only show what it holds.")] = False,
     yes: Annotated[bool, YesOption] = False,
     config: ConfigOption = None,
     json: JsonOption = False,

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def retrieve(
     task: Annotated[str, typer.Argument(help="What is about to be done.")],
     agent: AgentOption,
-    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Limit for each kind.")] = 5,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Show at most this number of each kind.")] = 5,
     user_id: UserOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Tell the numbers behind each memory.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the numbers behind each memory.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the text for a prompt instead of a table.")] = False,
     max_tokens: Annotated[int, typer.Option(min=0, help="Budget of that text.")] = 2000,
     since: SinceOption = None,

@@ -11,7 +11,7 @@ from alma_cli.output import console, print_json, printable, table
 def sessions(
     agent: AgentOption,
     user_id: UserOption = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Limit.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Show at most this number.")] = 10,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -14,7 +14,7 @@ def strategies(
     task: Annotated[str | None, typer.Argument(help="Only what was tried for tasks like this.", show_default="all tasks")] = None,
     task_type: Annotated[str | None, typer.Option(help="Only tasks of this type.")] = None,
     steps: Annotated[bool, typer.Option("--steps", help="Also what single steps of episodes tried.")] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Limit.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Show at most this number.")] = 20,
     user_id: UserOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,

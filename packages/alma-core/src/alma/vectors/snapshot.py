@@ -3,7 +3,7 @@
     magic 8 bytes | keyed blake2b-256 of all that follows | length of the header, uint32 | header, JSON | arrays, little-endian
 
 The header says whose the arrays are, and what kind and length each has. The key is the journal's hash at the `seq` that they are as of, which
-stands in the database alone: no file of another database or of another history of it has the right checksum, and none that was altered.
+stands in the database: no file of another database or of another history of it has the right checksum, and none that is damaged.
 """
 
 import contextlib

@@ -68,9 +68,10 @@ NOTHING = TextLists(
 )
 
 ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None, bytes | None]
+"""Seq, passage, memory, partition, is_own, content hash, is_live, vector, the hash of its text as it is stored."""
+
 VectorRow = tuple[int, bytes | None, bytes | None]
 """Passage, vector and the hash of its text."""
-"""Seq, passage, memory, partition, is_own, content hash, is_live, vector, the hash of its text as it is stored."""
 
 
 class _NothingWrittenError(Exception):

@@ -38,7 +38,8 @@ def examine(
 
 
 def _projects(session: Session, seal: Seal) -> list[tuple[int, str]]:
-    return [(row, revealed_project(seal, name)) for row, name in session.all("projects")]
+    """Rows and names. A damaged name may be no text."""
+    return [(row, revealed_project(seal, str(name))) for row, name in session.all("projects")]
 
 
 @dataclass(frozen=True, slots=True)
