@@ -400,6 +400,15 @@ def test_the_snapshot_of_a_former_version_is_deleted(copy: Kept) -> None:
     assert not former.exists()
 
 
+def test_purging_deletes_drafts_that_killed_writers_left(copy: Kept) -> None:
+    drafts = [copy.folder / f".shop.{content}.index.abc.tmp" for content in ("1", "texts")]
+    for draft in drafts:
+        draft.write_bytes(b"half a snapshot")
+    with _open(copy.folder) as alma:
+        alma.purge(_first(alma, 1))
+        assert not any(draft.exists() for draft in drafts)
+
+
 def test_a_small_store_keeps_no_snapshot(tmp_path: Path) -> None:
     with _open(tmp_path, codes_above=2) as alma:
         alma.learn("a", "a task", "success")

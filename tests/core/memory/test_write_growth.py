@@ -167,7 +167,7 @@ def test_the_rules_of_users_rest_on_what_is_too_old_to_be_held(
 def test_the_evidence_of_one_agent_that_goes_on_learning_is_bounded(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, size in (("MOST_CELLS", 20), ("MOST_HELD", 40)):
+    for name, size in (("MOST_CELLS", 20), ("MOST_HELD", 40), ("MOST_GROWN", 40)):
         monkeypatch.setattr(f"alma.learning.ledger.{name}", size)
     held = []
     with open_store() as alma:

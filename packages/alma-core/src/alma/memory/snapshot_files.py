@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
+from alma import folders
 from alma.errors import AlmaError
 from alma.protocols import Project, Snapshotable, StoredVectors
 from alma.types.found import TextLengths
@@ -90,6 +91,7 @@ class SnapshotFiles:
         found = [self._path, *self._path.parent.glob(f"{glob.escape(self._path.stem)}.*{self._path.suffix}")]
         found = [path for path in found if path.exists()]
         are_gone = [deleted(path) for path in found]
+        folders.sweep(self._path.parent, f".{glob.escape(self._path.stem)}.*.tmp")  # drafts of killed writers
         return bool(found) if all(are_gone) else None
 
     def forget(self) -> None:
