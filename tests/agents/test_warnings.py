@@ -263,10 +263,19 @@ def test_a_record_of_another_shape_is_left_out(project: Path) -> None:
             [None],
             [{}],
             [{"key": "k", "kind": "test", "of": "o", "targets": 5, "shown": "x"}],
+            [{"key": "k", "kind": "test", "of": "o", "targets": [], "shown": "x", "ok": False, "call": "c", "at": 10**400}],
             [],
         )
         open_records(alma, warning.KIND).put_many((f"x/{number}", {"ran": shape}, 0) for number, shape in enumerate(shapes))
         assert len(warnings_of(alma)) == 1
+
+
+def test_a_record_of_very_many_tries_is_one_like_others(project: Path) -> None:
+    one = {"key": "k", "kind": "test", "of": "o", "targets": [], "shown": "x", "ok": False, "call": "c", "at": 1.0, "error": "E"}
+    with ALMA.from_config(project / ".alma" / "config.yaml") as alma:
+        bodies = (({**one, "at": float(number), "tries": 10**400}) for number in range(3))
+        open_records(alma, warning.KIND).put_many((f"x/{number}", {"ran": [body]}, 0) for number, body in enumerate(bodies))
+        assert isinstance(warnings_of(alma), dict)
 
 
 def test_sessions_beyond_a_limit_are_erased_the_oldest_first(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

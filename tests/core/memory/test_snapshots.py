@@ -326,6 +326,33 @@ def test_one_of_several_copies_leaves_and_comes_beside_a_snapshot(tmp_path: Path
             assert seen(alma) == seen(plain)
 
 
+def test_a_copy_keeps_its_vector_when_another_process_purges_the_newer_one_while_vectors_are_read(tmp_path: Path) -> None:
+    tasks = [f"special{number} thing{number * 7} number{number}" for number in range(20)]
+    with _open(tmp_path) as alma:
+        _fill(alma)
+        newer = [alma.learn_many([{"agent": "a", "task": task, "outcome": True}] * 2)[1].id for task in tasks]
+        alma.retrieve(QUESTIONS[0], "a")
+    with _open(tmp_path) as alma, _open(tmp_path) as other:
+        alma.retrieve(QUESTIONS[0], "a")
+        other.purge(newer)
+        _fetched_to_the_end(alma)
+        with _open(tmp_path, keeps_snapshots=False) as plain:
+            assert [_scores(alma, task) for task in tasks] == [_scores(plain, task) for task in tasks]
+
+
+def _fetched_to_the_end(alma: ALMA) -> None:
+    """Has the vectors of a partition from a snapshot read, as another thread does after some searches."""
+    index = alma._room.index
+    assert isinstance(index, IndexCache)
+    assert index._index is not None
+    for block in index._index._contents.coded():
+        block.finish()
+
+
+def _scores(alma: ALMA, task: str) -> list[tuple[str, float]]:
+    return [(item.memory.id, item.score) for item in alma.retrieve(task, "a").recalled]
+
+
 def test_few_changes_do_not_write_a_snapshot_again_and_many_do(copy: Kept) -> None:
     before = [path.read_bytes() for path in copy.snapshots]
     with _open(copy.folder) as alma:

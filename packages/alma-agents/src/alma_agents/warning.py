@@ -23,6 +23,7 @@ _MOST_ERROR = 140
 """Characters of an error beside what helped."""
 
 _TRIES = 5
+_MOST_TRIES = 1_000
 
 
 def note_commands(alma: ALMA, session: str, ran: Iterable[Ran]) -> None:
@@ -85,7 +86,7 @@ def _read(body: Mapping[str, Any]) -> list[_Noted]:
     """Returns what a record notes; nothing of one of another shape, which an export may bring."""
     try:
         return [_ran(each) for each in body["ran"]]
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         return []
 
 
@@ -143,9 +144,8 @@ def _hidden(target: str) -> str:
 def _ran(body: Mapping[str, Any]) -> _Noted:
     texts = {name: str(body.get(name, "")) for name in ("after", "error", "mended")}
     command = shell.Command(str(body["kind"]), (str(body["of"]),), tuple(map(str, body["targets"])), str(body["shown"]))
-    ran = Ran(
-        command, ok=bool(body["ok"]), call=str(body["call"]), at=float(body["at"]), tries=int(body.get("tries", 0)), **texts
-    )
+    tries = min(int(body.get("tries", 0)), _MOST_TRIES)
+    ran = Ran(command, ok=bool(body["ok"]), call=str(body["call"]), at=float(body["at"]), tries=tries, **texts)
     return _Noted(str(body["key"]), ran)
 
 

@@ -2,8 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
-from functools import lru_cache, reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
 
 PASSAGE_CHARS = 800
 """Longest passage: some 200 word pieces of English, which fit a 256-token model."""
@@ -242,6 +243,14 @@ def _joined(piece: str, sentence: str) -> str:
     return f"{piece}{sentence}" if piece.rstrip(_CLOSING).endswith(_STOPS) else f"{piece} {sentence}"
 
 
+def _all_joined(sentences: Sequence[str]) -> str:
+    """Joins many sentences, in time that grows with their length."""
+    parts = [sentences[0]]
+    for before, sentence in pairwise(sentences):
+        parts += ["" if before.rstrip(_CLOSING).endswith(_STOPS) else " ", sentence]
+    return "".join(parts)
+
+
 def sentences_of(text: str) -> list[str]:
     """Returns the sentences and lines of a text as pieces that are embedded on their own; nothing of the text is left out.
 
@@ -259,8 +268,7 @@ def sentences_of(text: str) -> list[str]:
     middle = cut[SENTENCES_FIRST:-SENTENCES_LAST]
     if not middle:
         return cut
-    joined = reduce(_joined, middle)
-    return [*cut[:SENTENCES_FIRST], *split_passages(joined, SENTENCE_MOST), *cut[-SENTENCES_LAST:]]
+    return [*cut[:SENTENCES_FIRST], *split_passages(_all_joined(middle), SENTENCE_MOST), *cut[-SENTENCES_LAST:]]
 
 
 def matched_text(text: str) -> str:

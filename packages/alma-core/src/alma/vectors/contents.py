@@ -1,6 +1,7 @@
 """The contents of a vector index: passages, and their vectors by partition."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from alma.vectors.sample import Held
 from alma.vectors.saved import FetchPassages, SavedPartition
 from alma.vectors.scopes import Scope
 from alma.vectors.table import PassageTable, ascending
+
+if TYPE_CHECKING:
+    from alma.vectors.fetched import FetchedBlock
 
 Integers = NDArray[np.int64]
 
@@ -52,6 +56,7 @@ class Contents:
         self._slot_of: dict[int, int] = {}
         self._originals = KeyLookup()
         self._perhaps_unfinished: set[int] = set()
+        self._restored: dict[int, FetchedBlock] = {}
         self._scopes: dict[tuple[int, ...], Scope] = {}
 
     def take(self, changes: VectorChanges) -> tuple[Held, Held]:
@@ -131,12 +136,13 @@ class Contents:
             order = np.argsort(passages)
             return order[passages.searchsorted(found, sorter=order)], vectors
 
-        shelf.block = FetchedBlock(method, self._dimension, codes, fetched)
+        block = FetchedBlock(method, self._dimension, codes, fetched)
+        shelf.block = block
         slots = np.repeat(self._slots(np.array([number])), count)
         slot = int(slots[0])
         rows = table.append(passages=saved.passages, memories=saved.memories, ties=saved.ties, is_own=saved.is_own, slots=slots)
         shelf.restore(rows, saved.positions, table)
-        self.partitions[slot], self._homes.values[slot] = partition, slot
+        self.partitions[slot], self._homes.values[slot], self._restored[slot] = partition, slot, block
         self._passage_counts.values[slot] += count
         self._originals.add(saved.keys, rows[saved.key_places])
         self._recount(Held.nothing(), Held.of(slots, saved.memories, saved.ties))
@@ -233,6 +239,8 @@ class Contents:
         for number, chosen in self.by_partition(rows):
             shelf = self.partitions[number].shelf
             left = shelf.remove(rows[chosen], table)
+            if (block := self._restored.get(number)) is shelf.block and block is not None:
+                block.fetch_again(self.positions(left))
             vectors = shelf.block.at(self.positions(left)).astype(np.float16, copy=False)
             numbers = self.numbers.values[table.slot.values[left]]
             self._originals.add(content_keys(numbers, table.tie.values[left], vectors), left)

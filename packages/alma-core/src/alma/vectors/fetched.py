@@ -12,7 +12,8 @@ from alma.vectors.columns import Column, grown_capacity
 from alma.vectors.flat_faiss import ENCODED_AT_ONCE, CodedScan, FlatFaiss
 
 COMPARED_AT_ONCE = 4_096
-NOT_FETCHED, GONE = -1, 0
+MISSED, NOT_FETCHED, GONE = -2, -1, 0
+"""Where the vector of a position is: the store did not have it, it was not asked for, it is zeros; else its place."""
 
 Fetch = Callable[[Integers], tuple[Integers, Halves]]
 """Returns which of the positions, by their place, the store has a vector for, and these vectors."""
@@ -21,8 +22,9 @@ Fetch = Callable[[Integers], tuple[Integers, Halves]]
 class FetchedBlock:
     """Codes select, as in a `FlatFaissBlock`. Vectors are fetched when a query is compared with them, and kept.
 
-    A vector that the store does not have counts as zeros: its passage was removed since, or is newer than what the calling thread may see.
-    `finish_some` fetches the others, a few at a time. Vectors are kept in the order in which they came, so that few take little memory.
+    A vector that the store does not have counts as zeros, and is asked for again when it is compared again: its passage was removed since, or is
+    newer than what the calling thread may see. `finish_some` fetches the others, a few at a time. Vectors are kept in the order in which they came,
+    so that few take little memory.
     """
 
     __slots__ = ("_count", "_fetch", "_halves", "_lock", "_method", "_places", "codes")
@@ -67,7 +69,7 @@ class FetchedBlock:
         return not_beaten(None, np.concatenate([np.empty(0, dtype=np.float32), *parts]), limit)
 
     def at(self, positions: Integers, /) -> Halves:
-        self._take(positions[self._places.values[positions] == NOT_FETCHED])
+        self._take(positions[self._places.values[positions] < GONE])
         places = self._places.values[positions]  # before the vectors, which may become more in another thread
         return self._halves[np.maximum(places, GONE)]
 
@@ -86,12 +88,16 @@ class FetchedBlock:
         some = missing[:ENCODED_AT_ONCE]
         self._take(some)
         left = some[self._places.values[some] == NOT_FETCHED]
-        self._places.values[left] = GONE  # what the store lacks now was removed, and leaves with the next changes
+        self._places.values[left] = MISSED
         return len(missing) > len(some)
 
     def finish(self) -> None:
         while self.finish_some():
             pass
+
+    def fetch_again(self, positions: Integers) -> None:
+        """Fetches these vectors when they are compared next: another passage stands for them now."""
+        self._places.values[positions] = NOT_FETCHED
 
     def drop_unfinished(self) -> None:
         self._lock = Lock()

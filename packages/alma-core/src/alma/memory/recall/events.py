@@ -55,7 +55,7 @@ def _about(room: Room, question: Question, event: str, without: frozenset[str]) 
 
 
 def _nearest(found: Found, scope: ReadableScope) -> int | None:
-    """The memory that happened at a time and was found best, of equal ones the newest."""
+    """The memory that happened at a time and was found best, of several that are equally near always the same."""
     dated = np.flatnonzero(np.isin(found.partitions, [row for row in scope.rows if scope.kinds[row] in DATED]))
     groups = np.zeros(len(dated), dtype=np.int64)
     best = contenders(found.similarities[dated], memories=found.memories[dated], groups=groups, ties=found.ties[dated], limit=1)
