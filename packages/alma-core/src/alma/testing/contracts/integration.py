@@ -396,18 +396,22 @@ class IntegrationContract(ABC):
 
     def test_a_locked_store_holds_a_run_up_once(self, store: ALMA, folder: Path) -> None:
         [path] = folder.glob("*.db")
+        scene = repaired(options={**JUDGED, "lock_timeout": 0.5})
+        started = time.monotonic()
+        self.play(store, scene)
+        usual = time.monotonic() - started
         locking = sqlite3.connect(path, isolation_level=None)
         locking.execute("BEGIN IMMEDIATE")
         try:
             started = time.monotonic()
-            played = self.play(store, repaired(options={**JUDGED, "lock_timeout": 0.5}))
+            played = self.play(store, scene)
             took = time.monotonic() - started
         finally:
             locking.execute("ROLLBACK")
             locking.close()
         assert played.answer == "It is live."
         assert played.problems
-        assert took < 6
+        assert took < 6 + 3 * usual  # a busy machine is slow at both
 
     def test_a_closed_store_changes_no_answer(self, store: ALMA, folder: Path) -> None:
         other = ALMA.open(folder, project_id="contract", embedding_provider="hash")
