@@ -57,7 +57,10 @@ class _Noted(NamedTuple):
 
 
 def warnings_of(alma: ALMA, fixes: Sequence[dict[str, Any]] = ()) -> dict[str, dict[str, Any]]:
-    """Returns what to say before a command, by its digest, and `until` when, in seconds since 1970. A fix that is known is in it."""
+    """Returns what to say before a command, by its digest, and `until` when, in seconds since 1970. A fix that is known is in it.
+
+    Sessions beyond the newest that are kept are erased.
+    """
     courses, foretold = [], []
     for digest, runs in sorted(_by_command(_noted(alma)).items()):
         course, said = followed(runs)

@@ -27,7 +27,7 @@ MOST_BOOKS, MOST_HELD = 2_048, 16_384
 agents."""
 
 MOST_GROWN = 8_192
-"""A book that has more cells more than when it was read is read again: it takes no more memory than in a new process, and 40 µs a cell."""
+"""A book that has grown by more cells than this since it was read is read again, as a new process reads it: the newest `MOST_CELLS` of an agent."""
 
 OTHERS = 0.5
 """The weight of a trial of another agent for the one that reads of it."""

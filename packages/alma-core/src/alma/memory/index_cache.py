@@ -14,6 +14,7 @@ from alma.memory.snapshot_files import SavedPartitions, SnapshotFiles
 from alma.protocols import Project, Snapshotable, StoredVectors, VectorChanges
 from alma.vectors import ProjectIndex, SnapshotIdentity
 from alma.vectors.blocks import Halves, Integers
+from alma.vectors.changes import chosen
 from alma.vectors.index import CODES_ABOVE, FAISS_ABOVE, Run, at_once
 
 _LOG = logging.getLogger("alma")
@@ -184,15 +185,5 @@ class IndexCache:
 def _of(changes: VectorChanges, partitions: Collection[int]) -> VectorChanges:
     """Returns the part of changes that concerns these partitions. What moved to another one leaves."""
     stays = np.isin(changes.partitions, np.fromiter(partitions, np.int64, len(partitions)))
-    if stays.all():
-        return changes
-    return replace(
-        changes,
-        passages=changes.passages[stays],
-        memories=changes.memories[stays],
-        partitions=changes.partitions[stays],
-        is_own=changes.is_own[stays],
-        ties=changes.ties[stays],
-        vectors=changes.vectors[stays],
-        removed=np.concatenate([changes.removed, changes.passages[~stays]]),
-    )
+    left = chosen(changes, stays)
+    return left if left is changes else replace(left, removed=np.concatenate([changes.removed, changes.passages[~stays]]))

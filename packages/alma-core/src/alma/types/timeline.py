@@ -7,6 +7,10 @@ from itertools import pairwise
 from pydantic import BaseModel, ConfigDict
 
 from alma.types.identity import UtcDatetime
+from alma.types.kinds import MemoryType
+
+DATED = frozenset({MemoryType.CONVERSATION.value, MemoryType.OUTCOME.value})
+"""The kinds that happened at a time. Rules, facts and preferences hold at any."""
 
 
 class Relation(StrEnum):

@@ -3,19 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from alma.types.kinds import MemoryType
 from alma.types.memories import Memory
 from alma.types.recalled import Recalled
 from alma.types.sentences import brief
 from alma.types.tags import defused, parts_of
-from alma.types.timeline import DatedEvent, Relation, Timeline, days_from
+from alma.types.timeline import DATED, DatedEvent, Relation, Timeline, days_from
 
 _COMPARED = (Relation.INTERVAL, Relation.ORDER)
 
 
 def is_dated(memory: Memory) -> bool:
     """Returns True for what happened at a time: a conversation, an outcome."""
-    return memory.kind in (MemoryType.CONVERSATION, MemoryType.OUTCOME)
+    return memory.kind in DATED
 
 
 def in_time_order(items: Mapping[str, Recalled], timeline: Timeline | None) -> Mapping[str, Recalled]:

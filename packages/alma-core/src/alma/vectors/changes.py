@@ -52,6 +52,11 @@ def without_repeats(changes: VectorChanges) -> VectorChanges:
     kept = _last_of_each(changes.passages)
     if len(changes.removed):
         kept &= ~np.isin(changes.passages, changes.removed)
+    return chosen(changes, kept)
+
+
+def chosen(changes: VectorChanges, kept: NDArray[np.bool_]) -> VectorChanges:
+    """Returns the changes with these of the passages that are added."""
     if kept.all():
         return changes
     return replace(

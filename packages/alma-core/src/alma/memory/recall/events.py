@@ -11,13 +11,13 @@ import numpy as np
 
 from alma.memory.readable import ReadableScope
 from alma.memory.recall.named_speakers import search_named
-from alma.memory.recall.search import DATED, Found, Question
+from alma.memory.recall.search import Found, Question
 from alma.memory.room import Room
 from alma.retrieval.named_events import NamedEvents
 from alma.retrieval.query import addressed, query_words, without_names
 from alma.retrieval.ranking import contenders
 from alma.types.memories import AnyMemory
-from alma.types.timeline import DatedEvent, Relation, Timeline
+from alma.types.timeline import DATED, DatedEvent, Relation, Timeline
 from alma.vectors import AnyIndex
 
 

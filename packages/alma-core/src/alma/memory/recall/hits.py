@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,12 +110,14 @@ def _pieces(row: int, memory: Conversation, passages: Mapping[int, Passage], cos
 def _nearest_in_turns(memory: Conversation, passages: Mapping[int, Passage], cosines: Mapping[int, float]) -> list[float] | None:
     """Returns the best cosine of the passages in each turn, 0 where there are none; `None` if a passage is in no turn."""
     texts = ["".join(turn.text.split()) for turn in memory.turns]
-    nearest = [0.0] * len(texts)
-    for position, passage in passages.items():
+    nearest, turn = [0.0] * len(texts), 0
+    for position, passage in sorted(passages.items()):
         words = "".join(passage.text.split())
-        turn = next((number for number, text in enumerate(texts) if words in text), None)
-        if turn is None:
+        places = chain(range(turn, len(texts)), range(turn))  # passages follow each other as turns do
+        found = next((number for number in places if words in texts[number]), None)
+        if found is None:
             return None
+        turn = found
         nearest[turn] = max(nearest[turn], cosines[position])
     return nearest
 

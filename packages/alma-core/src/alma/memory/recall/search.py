@@ -16,15 +16,13 @@ from alma.protocols import CommonWords, PassageScores, TextScores
 from alma.retrieval import bm25, fusion
 from alma.retrieval.named_time import Interval
 from alma.types.identity import to_micros
-from alma.types.kinds import MemoryType
+from alma.types.timeline import DATED
 from alma.vectors import AnyIndex
 from alma.vectors.table import ascending
 
 DENSE = "dense"
 TEXT = "text"
 ARMS = (DENSE, TEXT)
-DATED = frozenset({MemoryType.CONVERSATION.value, MemoryType.OUTCOME.value})
-"""The kinds that happened at a time. Rules, facts and preferences hold at any."""
 
 MOST_DATED = 300
 """Memories whose times are read for a question that names one: reading those of a whole sample would take longer than the search."""
