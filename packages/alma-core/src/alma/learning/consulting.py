@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from alma.learning.distinct import distinct
+from alma.distinct import distinct
 from alma.learning.experience import Advice, Experience, Floats, Indices, Question, Vectors
 from alma.learning.ledger import OTHERS, Entry, Side
 from alma.learning.pooling import LEAST_COSINE, LEAST_WEIGHT, NEAR, SAME_WAY, Nearness, pooled, usual_rates

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from alma.distinct import distinct
 from alma.storage.relational.text_index import Integers
 from alma.types.found import TextLengths
 
@@ -122,8 +123,8 @@ class TextTable:
 
     def _slots_of(self, partitions: Integers) -> Slots:
         """The slot of each partition; new ones get the next."""
-        distinct, inverse = _distinct(partitions)
-        slots = [self._slot_of.setdefault(partition, len(self._slot_of)) for partition in distinct.tolist()]
+        occurring, inverse = distinct(partitions)
+        slots = [self._slot_of.setdefault(partition, len(self._slot_of)) for partition in occurring.tolist()]
         if len(self._slot_of) > len(self._counts):
             more = len(self._slot_of) - len(self._counts)
             self._counts = np.concatenate([self._counts, np.zeros(more, dtype=np.int64)])
@@ -150,16 +151,6 @@ def _summed(rows: Iterable[TextRow]) -> tuple[Integers, Integers, NDArray[np.flo
     memories, first, inverse = np.unique(table[:, 0], return_index=True, return_inverse=True)
     lengths = np.bincount(inverse, table[:, 2], minlength=len(memories))
     return memories.astype(np.int64), table[first, 1].astype(np.int64), lengths.astype(np.float32)
-
-
-def _distinct(numbers: Integers) -> tuple[Integers, Integers]:
-    """Returns the distinct numbers, ascending, and the place of each number among them. Small ones are not sorted: of a million that takes long."""
-    top = int(numbers.max(initial=0))
-    if top > len(numbers):
-        return np.unique(numbers, return_inverse=True)
-    is_there = np.zeros(top + 1, dtype=np.bool_)
-    is_there[numbers] = True
-    return np.flatnonzero(is_there), (is_there.cumsum() - 1)[numbers]
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
