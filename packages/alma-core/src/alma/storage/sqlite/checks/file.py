@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import cache
 
 from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.store_values import is_whole
@@ -28,6 +29,7 @@ GIVEN_OUT = "SELECT count(*), min(row), max(row) FROM (SELECT row FROM passage U
 _NO_MEMORY = "SELECT memory FROM usage WHERE memory NOT IN (SELECT row FROM memory)"
 
 _Fault = tuple[str, str]
+_Definition = tuple[str, str, str, str]
 
 
 def check_file(connection: Connection, projects: Sequence[int], findings: Findings) -> None:
@@ -55,13 +57,20 @@ def _pages(connection: Connection) -> Iterator[_Fault]:
             yield "database file", line
 
 
-def definitions(projects: Sequence[int]) -> set[tuple[str, str, str, str]]:
+def definitions(projects: Sequence[int]) -> frozenset[_Definition]:
     """Type, name, table and statement of each table and index of a database with these projects."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as model:
-        migrate(model, at=0)
+    with closing(sqlite3.connect(":memory:")) as model:
         for row in projects:
             fulltext.create(model, row)
-        return set(model.execute(_DEFINITIONS))
+        return _without_projects().union(model.execute(_DEFINITIONS))
+
+
+@cache
+def _without_projects() -> frozenset[_Definition]:
+    """What the migrations define: the same for every database, and slow to run."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as model:
+        migrate(model, at=0)
+        return frozenset(model.execute(_DEFINITIONS))
 
 
 def _definitions(connection: Connection, projects: Sequence[int]) -> Iterator[_Fault]:

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from functools import cache
 
 import numpy as np
 
@@ -53,10 +54,15 @@ def _figures(view: View, index: Documents) -> Iterator[_Fault]:
     pages, beginnings = fulltext.segments(connection_of(view.session), view.project)
     if pages != beginnings:
         yield "full text", f"has pages of the segments {sorted(pages)}, but lists {sorted(beginnings)}"
+    if fulltext.settings(connection_of(view.session), view.project) != _usual_settings():
+        yield "full text", "has settings that ALMA did not make"
+
+
+@cache
+def _usual_settings() -> list[tuple[object, object]]:
     with closing(sqlite3.connect(":memory:")) as model:
         fulltext.create(model, _MODEL)
-        if fulltext.settings(connection_of(view.session), view.project) != fulltext.settings(model, _MODEL):
-            yield "full text", "has settings that ALMA did not make"
+        return fulltext.settings(model, _MODEL)
 
 
 def _reworded(view: View, index: Documents, memories: Integers) -> Iterator[int]:
