@@ -113,10 +113,7 @@ class Shop:
     def _fresh(self, name: str) -> dict[str, Any]:
         alma = self.alma
         memory = alma.learn(agent="helena", task="Deploy the service", outcome="success", strategy_used="blue-green").id
-        ended = alma.episode(agent="helena", task="Deploy the shop")
-        ended.succeed()
-        waiting = alma.episode(agent="helena", task="Deploy the mail")
-        waiting.suspend()
+        episode = self._episode_for(name)
         kept = io.BytesIO()
         alma.for_project("other").export(kept)
         needed: dict[str, dict[str, Any]] = {
@@ -140,13 +137,13 @@ class Shop:
             "record_usage": {"retrieved_memory_ids": [memory], "used_memory_ids": [memory], "agent": "helena"},
             "record_feedback": {"memory_id": memory, "signal": "used", "agent": "helena"},
             "episode": {"agent": "helena", "task": "Deploy"},
-            "resume_episode": {"episode_id": waiting.id},
-            "settle": {"episode_id": ended.id, "outcome": "failure"},
+            "resume_episode": {"episode_id": episode},
+            "settle": {"episode_id": episode, "outcome": "failure"},
             "strategies": {"agent": "helena"},
             "outcomes_behind": {"memory_id": memory},
             "check": {"agent": "helena", "action": "Deploy"},
             "assess": {"strategy": "blue-green", "context": "Deploy", "agent": "helena"},
-            "get_episode": {"episode_id": ended.id},
+            "get_episode": {"episode_id": episode},
             "get": {"memory_id": memory, "agent": "helena"},
             "history": {"memory_id": memory},
             "undo": {"to": alma.get_stats().journal_records},
@@ -175,6 +172,17 @@ class Shop:
             "retrieve_scoped": {"query": "Deploy", "scope": "agent_only", "agent": "helena", "workflow_id": "w"},
         }
         return needed.get(name, {})
+
+    def _episode_for(self, name: str) -> str:
+        """The id of an episode as the method needs it. To begin and end one takes longer than most calls, so the others get none."""
+        if name not in ("resume_episode", "settle", "get_episode"):
+            return ""
+        made = self.alma.episode(agent="helena", task="Deploy the shop")
+        if name == "resume_episode":
+            made.suspend()
+        else:
+            made.succeed()
+        return made.id
 
 
 @pytest.fixture(scope="module")
@@ -251,13 +259,17 @@ def test_a_method_of_an_episode_takes_an_odd_argument_or_refuses_it_and_the_epis
     shop: Shop, method: str, parameter: str
 ) -> None:
     needed = {"step": {"action": "kubectl apply"}, "observe": {"text": "done"}}.get(method, {})
+    episode = None
     for name in ODD:
-        episode = shop.alma.episode(agent="helena", task="Deploy the shop")
+        episode = episode or shop.alma.episode(agent="helena", task="Deploy the shop")
         before = _state(shop.alma)
         if _attempt(lambda: getattr(episode, method)(**{**needed, parameter: _odd(name)})):  # noqa: B023 - called at once
             assert _state(shop.alma) == before
             assert (episode.is_open, episode.steps) == (True, ())
-            episode.succeed()
+        else:
+            episode = None
+    if episode is not None:
+        episode.succeed()
 
 
 @pytest.mark.parametrize("parameter", list(inspect.signature(ALMA.open).parameters))
