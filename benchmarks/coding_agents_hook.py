@@ -40,13 +40,13 @@ def prepared(folder: Path) -> dict[str, dict[str, Any]]:
             "command": "pytest",
             "strategy": f"s{number}",
             "words": words_of(error_of(error)),
-            "told": f"fix {number}",
+            "text": f"fix {number}",
         }
         for number, error in enumerate(errors)
     ]
     command = shell.judged("npm run e2e", False, str(folder))
     keys = [f"key {number}" for number in range(499)] + ([command.call] if command else [])
-    warnings = {index.command_digest(key): {"id": key, "told": "it fails", "until": time.time() + 86_400.0} for key in keys}
+    warnings = {index.command_digest(key): {"id": key, "text": "it fails", "until": time.time() + 86_400.0} for key in keys}
     (folder / ".alma" / "agents").mkdir()
     index.save(str(folder / ".alma" / "agents"), {"fixes": fixes, "briefing": "Notes.", "warnings": warnings})
     shared = {"cwd": str(folder), "tool_name": "Bash", "tool_use_id": "t"}

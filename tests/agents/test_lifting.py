@@ -58,9 +58,9 @@ def shuffle_index(project: Path) -> None:
     """Gives each error the fix of another: what is shown is a placebo."""
     content = index.load(folder_of(project))
     fixes = content["fixes"]
-    texts = [(fix["strategy"], fix["told"]) for fix in fixes]
-    for fix, (strategy, told) in zip(fixes, texts[1:] + texts[:1], strict=True):
-        fix["strategy"], fix["told"] = strategy, told
+    texts = [(fix["strategy"], fix["text"]) for fix in fixes]
+    for fix, (strategy, text) in zip(fixes, texts[1:] + texts[:1], strict=True):
+        fix["strategy"], fix["text"] = strategy, text
     index.save(folder_of(project), {name: content[name] for name in ("fixes", "briefing", "warnings")})
 
 

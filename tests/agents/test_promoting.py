@@ -68,7 +68,7 @@ def shown(alma: ALMA, folder: Path) -> tuple[list[str], list[tuple[str, ...]], d
     content = index.load(str(folder))
     plain = {"id", "created_at", "updated_at"}
     outcomes = sorted(str(one.model_dump(exclude=plain)) for one in alma.list_memories("outcome", limit=500))
-    return outcomes, sorted((fix["command"], fix["strategy"], fix["told"]) for fix in content["fixes"]), content["warnings"]
+    return outcomes, sorted((fix["command"], fix["strategy"], fix["text"]) for fix in content["fixes"]), content["warnings"]
 
 
 def test_the_exports_of_two_clones_merge_in_any_order(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ class _Change(NamedTuple):
     path: str
     old: str
     new: str
-    told: str
+    summary: str
 
 
 class _Open:
@@ -67,7 +67,7 @@ class _Open:
     @property
     def strategy(self) -> str:
         """What was changed since."""
-        return _joined(change.told for change in self.changes)
+        return _joined(change.summary for change in self.changes)
 
     def failed_again(self, error: str) -> None:
         """Notes another failure, and what did not prevent it."""
@@ -214,7 +214,7 @@ def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: st
             for one in open_ones.values():
                 one.changes = [] if is_all else [made for made in one.changes if made.path not in paths]
         elif bare[0] not in ("cd", "git") and shell.kind_of(bare) in (shell.INSTALL, shell.CHANGE, shell.RUN):
-            told = " ".join(words)
-            told = f"run {told if len(told) <= 160 else told[:159] + '…'}{f' in {folder}' if folder else ''}"
+            line = " ".join(words)
+            line = f"run {line if len(line) <= 160 else line[:159] + '…'}{f' in {folder}' if folder else ''}"
             for one in open_ones.values():
-                one.add(_Change(place, "", "", "", told))
+                one.add(_Change(place, "", "", "", line))

@@ -142,7 +142,7 @@ def _slack_said(message: dict[str, Any], people: dict[str, str]) -> tuple[str, s
 def slack_text(text: str, people: dict[str, str]) -> str:
     """Returns a message as it was read: names for ids, labels for links, then signs for their escapes."""
 
-    def told(found: re.Match[str]) -> str:
+    def shown(found: re.Match[str]) -> str:
         sign, body = found[1], found[2]
         name, _, label = body.partition("|")
         if sign == "@":
@@ -151,7 +151,7 @@ def slack_text(text: str, people: dict[str, str]) -> str:
             return f"#{label or name}"
         return f"@{label or name.partition('^')[0]}" if sign == "!" else label or name
 
-    return html.unescape(re.sub(r"<([@#!]?)([^<>]+)>", told, text))
+    return html.unescape(re.sub(r"<([@#!]?)([^<>]+)>", shown, text))
 
 
 _NAMED = r"[A-Z][\w.-]{0,30}(?: [A-Z][\w.-]{0,30})?|user|assistant|human|ai"

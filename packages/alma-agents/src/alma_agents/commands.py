@@ -108,7 +108,7 @@ def _say(report: "IngestReport") -> None:
     kinds = ", ".join(f"{number} {name}" for name, number in sorted(report.formats.items()))
     tell(f"{report.files} files ({report.unchanged} unchanged){f': {kinds}' if kinds else ''}\n")
     tell(f"{report.saved} memories are new, {report.known} were known, {report.replaced} were replaced\n")
-    told = {
+    counts = {
         "sessions": report.sessions,
         "failures": report.attempts,
         "conversations": report.conversations,
@@ -116,7 +116,7 @@ def _say(report: "IngestReport") -> None:
         "preferences": len(report.user_preferences),
         "anti-patterns": len(report.anti_patterns),
     }
-    tell(", ".join(f"{number} {name}" for name, number in told.items() if number) + "\n" if any(told.values()) else "")
+    tell(", ".join(f"{number} {name}" for name, number in counts.items() if number) + "\n" if any(counts.values()) else "")
     for one in [one for one in report.outcomes if one.success][:_MOST_SHOWN]:
         tell(f"  {printable(shortened(one.task_description, 100))}: {printable(shortened(one.strategy_used, 100))}\n")
     if report.torn:

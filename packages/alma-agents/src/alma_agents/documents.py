@@ -166,9 +166,9 @@ def _decision(place: PurePosixPath, text: str) -> Iterator[Item]:
     line, body = next((each for name, each in said.items() if name.startswith("decision")), (1, ""))
     state = f" ({(status[1] or status[2]).lower()})" if status else ""
     yield Item(KNOWLEDGE, "decision", f"{title}{state}: {body}", line)
-    for name, (begun, told) in said.items():
-        if told and name.startswith(("context", "consequence", "rationale")):
-            yield Item(KNOWLEDGE, "decision", f"{title}, {name}: {told}", begun)
+    for name, (begun, text) in said.items():
+        if text and name.startswith(("context", "consequence", "rationale")):
+            yield Item(KNOWLEDGE, "decision", f"{title}, {name}: {text}", begun)
 
 
 def _code(place: PurePosixPath, text: str) -> Iterator[Item]:

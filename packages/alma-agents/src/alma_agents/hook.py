@@ -135,7 +135,7 @@ def _fix(folder: str, event: Event) -> str:
     fix = index.fix_for(content, error_of(event.output), command.shown)
     if fix is None or command.is_called(str(fix.get("strategy"))):
         return ""
-    return _show(folder, event, str(fix.get("id")), index.one_line(str(fix.get("told", ""))))
+    return _show(folder, event, str(fix.get("id")), index.text_of(fix))
 
 
 def _late_fix(folder: str, event: Event) -> str:
@@ -162,7 +162,7 @@ def _warning(folder: str, event: Event) -> str:
     warning = index.warning_for(index.load(folder, spool.project_of(folder, event.cwd)), command.call, now=time.time())
     if warning is None or _has_changed(spool.of_session(folder, event.session)):
         return ""
-    return _show(folder, event, str(warning.get("id")), index.one_line(str(warning.get("told", ""))))
+    return _show(folder, event, str(warning.get("id")), index.text_of(warning))
 
 
 def _has_changed(records: list[dict[str, Any]]) -> bool:
@@ -176,8 +176,8 @@ def _briefing(folder: str, event: Event) -> str:
     content = index.load(folder, spool.project_of(folder, event.cwd))
     warnings = content.get("warnings") if not takes(event.host, BEFORE) else None
     proven = [one for one in warnings.values() if index.is_proven(one, time.time())] if isinstance(warnings, dict) else []
-    told = [str(one.get("told", "")) for one in proven[:_MOST_WARNINGS]]
-    text = "\n".join(part for part in (str(content.get("briefing", "")), *told) if part)
+    texts = [index.text_of(one) for one in proven[:_MOST_WARNINGS]]
+    text = "\n".join(part for part in (str(content.get("briefing", "")), *texts) if part)
     return _show(folder, event, "briefing", text if len(text) <= 2_000 else "")
 
 

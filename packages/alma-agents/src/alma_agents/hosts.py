@@ -54,17 +54,17 @@ def host_of(payload: dict[str, Any], said: str = "") -> str:
 def event_of(payload: dict[str, Any], said: str = "", name: str = "") -> Event | None:
     """Returns the event in a hook's payload, `None` for one that is not known."""
     host = host_of(payload, said)
-    told = str(
+    event_name = str(
         payload.get("hook_event_name") or payload.get("event_type") or payload.get("hookEventName") or name or _guessed(payload)
     )
-    kind = _KINDS.get(told.replace("_", "").replace("-", "").lower())
+    kind = _KINDS.get(event_name.replace("_", "").replace("-", "").lower())
     session = str(
         payload.get("session_id") or payload.get("conversation_id") or payload.get("sessionId") or payload.get("sessionID") or ""
     )
     if kind is None or not session:
         return None
     cwd = payload.get("cwd") or payload.get("working_dir") or next(iter(payload.get("workspace_roots") or []), "")
-    known: dict[str, Any] = {"cwd": cwd if isinstance(cwd, str) else "", "name": told, "at": _number(payload.get("at"))}
+    known: dict[str, Any] = {"cwd": cwd if isinstance(cwd, str) else "", "name": event_name, "at": _number(payload.get("at"))}
     if kind not in (TOOL, BEFORE):
         text = payload.get("prompt") or payload.get("message") or payload.get("initialPrompt") or ""
         return Event(kind, host, session, text=text if isinstance(text, str) else "", **known)
@@ -75,7 +75,7 @@ def event_of(payload: dict[str, Any], said: str = "", name: str = "") -> Event |
     known["call"] = str(
         payload.get("tool_use_id") or payload.get("toolCallId") or payload.get("callID") or payload.get("id") or ""
     )
-    ok, code, output = (None, None, "") if kind == BEFORE else _judged(host, told, tool, payload)
+    ok, code, output = (None, None, "") if kind == BEFORE else _judged(host, event_name, tool, payload)
     made = tool_event(host, session, tool, arguments, ok=ok, code=code, output=output, **known)
     return made._replace(kind=kind)
 

@@ -71,6 +71,11 @@ def save(folder: str, content: dict[str, Any], project: str = "") -> None:
         file.write(f"{_seal(folder, project, body, may_make_key=True)}\n{body}")
 
 
+def text_of(entry: dict[str, Any]) -> str:
+    """Returns what a fix or a warning says, in one line."""
+    return one_line(str(entry.get("text") or entry.get("told", "")))  # "told" in an index of an older version
+
+
 def fix_for(content: dict[str, Any], error: str, command: str) -> dict[str, Any] | None:
     """Returns the known fix of an error, `None` where none is near or two are equally near. One that failed last is never returned."""
     asked = words_of(error)

@@ -186,11 +186,11 @@ def state_of(host: str, file: Path) -> str:
     installing would leave alone."""
     text = file.read_bytes() if file.is_file() else b""
     if HOSTS[host].shape == _OPENCODE:
-        is_ours, told = text.startswith(b"// Written by `alma install"), json.dumps(command_for(host))
+        is_ours, command = text.startswith(b"// Written by `alma install"), json.dumps(command_for(host))
     else:
         whole = _read(file, text)
-        is_ours, told = _without(whole) != whole, json.dumps(shlex.join(command_for(host)), ensure_ascii=False)[1:-1]
-    return "" if not is_ours else CURRENT if told.encode() in text else OLD
+        is_ours, command = _without(whole) != whole, json.dumps(shlex.join(command_for(host)), ensure_ascii=False)[1:-1]
+    return "" if not is_ours else CURRENT if command.encode() in text else OLD
 
 
 def remember(change: Change, state: Path) -> None:
@@ -243,8 +243,8 @@ def _text(whole: dict[str, Any]) -> bytes:
 def _is_ours(entry: Any) -> bool:
     if not isinstance(entry, dict):
         return False
-    told = [entry.get("command"), entry.get("exec"), entry.get("bash"), *(entry.get("args") or [])]
-    line = " ".join(str(part) for part in told if part)
+    words = [entry.get("command"), entry.get("exec"), entry.get("bash"), *(entry.get("args") or [])]
+    line = " ".join(str(part) for part in words if part)
     return "alma" in line and any(line.rstrip().endswith(f"hook {host}") for host in HOSTS)
 
 

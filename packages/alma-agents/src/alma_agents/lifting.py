@@ -42,7 +42,9 @@ def lift_of(alma: ALMA) -> dict[str, Any]:
     return {
         **_lift(sessions),
         "hosts": {host: _lift(each for each in sessions if each.host == host) for host in hosts},
-        "rules": {rule: {"what": _told(alma, rule), **_lift(each for each in sessions if rule in each.rules)} for rule in rules},
+        "rules": {
+            rule: {"what": _summary(alma, rule), **_lift(each for each in sessions if rule in each.rules)} for rule in rules
+        },
     }
 
 
@@ -90,7 +92,7 @@ def _wilson(sessions: list[_Ended]) -> tuple[float, float, float]:
     return rate, middle - half, middle + half
 
 
-def _told(alma: ALMA, rule: str) -> str:
+def _summary(alma: ALMA, rule: str) -> str:
     """Returns what a rule says, in short."""
     if rule == "briefing" or rule.startswith("warning-"):
         return rule.partition("-")[0]

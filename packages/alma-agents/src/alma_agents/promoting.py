@@ -63,7 +63,7 @@ def _holds(alma: ALMA, rule: Heuristic | AntiPattern, now: datetime) -> bool:
 def _line(alma: ALMA, rule: Heuristic | AntiPattern) -> str:
     listed = {"heuristics": [rule]} if isinstance(rule, Heuristic) else {"anti_patterns": [rule]}
     (note,) = MemorySlice.model_validate(listed).notes()
-    told = " ".join(note.split())
+    line = " ".join(note.split())
     if _is_stated(alma, rule):
-        return told
-    return f"{told} (until {_confirmed(rule) + LASTS:%Y-%m-%d})"
+        return line
+    return f"{line} (until {_confirmed(rule) + LASTS:%Y-%m-%d})"

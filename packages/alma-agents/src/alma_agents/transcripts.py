@@ -151,8 +151,8 @@ def _codex(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
             name, arguments = calls.pop(call)
             code = codex_code(payload)
             output = payload.get("output")
-            told = (_json(output).get("output") or output) if isinstance(output, str) else text_of(output)
-            header, _, rest = str(told).partition("\nOutput:\n")
+            answer = (_json(output).get("output") or output) if isinstance(output, str) else text_of(output)
+            header, _, rest = str(answer).partition("\nOutput:\n")
             ok = verdict(code)
             made = tool_event(
                 "codex", session, name, arguments, cwd=cwd, at=_at(record), call=call, ok=ok, code=code, output=rest or header
