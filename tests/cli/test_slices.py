@@ -4,7 +4,7 @@ import pytest
 
 from alma.types import AntiPattern, DomainKnowledge, Heuristic, Outcome, Verdict
 from alma.types.memories import AnyMemory
-from alma_cli.slices import told
+from alma_cli.slices import summary_of
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ from alma_cli.slices import told
     ],
 )
 def test_a_memory_is_told_with_what_belongs_to_it(memory: AnyMemory, expected: str) -> None:
-    assert told(memory) == expected
+    assert summary_of(memory) == expected

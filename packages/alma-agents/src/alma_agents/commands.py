@@ -13,7 +13,7 @@ from alma.text import shortened
 from alma_agents import installing, spool
 from alma_agents.trust import trust
 from alma_cli.options import ConfigOption, JsonOption, config_path
-from alma_cli.output import print_json, printable, tell
+from alma_cli.output import print_json, printable, write_text
 from alma_cli.progress import bar
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def install(
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         with spool.replaced(str(state / "settings.json")) as file:
             file.write(plain_json.dumps({"holdout": holdout}))
-    tell(f"{host}: restart it, and review its hooks where it asks for that\n")
+    write_text(f"{host}: restart it, and review its hooks where it asks for that\n")
 
 
 def uninstall(host: HostArgument, user: UserWide = False, dry_run: DryRun = False) -> None:
@@ -106,8 +106,8 @@ def ingest(
 def _say(report: "IngestReport") -> None:
     """Prints what an ingestion learned."""
     kinds = ", ".join(f"{number} {name}" for name, number in sorted(report.formats.items()))
-    tell(f"{report.files} files ({report.unchanged} unchanged){f': {kinds}' if kinds else ''}\n")
-    tell(f"{report.saved} memories are new, {report.known} were known, {report.replaced} were replaced\n")
+    write_text(f"{report.files} files ({report.unchanged} unchanged){f': {kinds}' if kinds else ''}\n")
+    write_text(f"{report.saved} memories are new, {report.known} were known, {report.replaced} were replaced\n")
     counts = {
         "sessions": report.sessions,
         "failures": report.attempts,
@@ -116,15 +116,15 @@ def _say(report: "IngestReport") -> None:
         "preferences": len(report.user_preferences),
         "anti-patterns": len(report.anti_patterns),
     }
-    tell(", ".join(f"{number} {name}" for name, number in counts.items() if number) + "\n" if any(counts.values()) else "")
+    write_text(", ".join(f"{number} {name}" for name, number in counts.items() if number) + "\n" if any(counts.values()) else "")
     for one in [one for one in report.outcomes if one.success][:_MOST_SHOWN]:
-        tell(f"  {printable(shortened(one.task_description, 100))}: {printable(shortened(one.strategy_used, 100))}\n")
+        write_text(f"  {printable(shortened(one.task_description, 100))}: {printable(shortened(one.strategy_used, 100))}\n")
     if report.torn:
-        tell(f"{report.torn} records could not be read\n")
+        write_text(f"{report.torn} records could not be read\n")
     for name, reason in list(report.skipped.items())[:_MOST_SKIPPED]:
-        tell(f"skipped {printable(name)}: {printable(reason)}\n")
+        write_text(f"skipped {printable(name)}: {printable(reason)}\n")
     if len(report.skipped) > _MOST_SKIPPED:
-        tell(f"… and {len(report.skipped) - _MOST_SKIPPED} more; --json lists all\n")
+        write_text(f"… and {len(report.skipped) - _MOST_SKIPPED} more; --json lists all\n")
 
 
 def follow_import(alma: "ALMA", config: Path) -> None:
@@ -172,11 +172,11 @@ def lift(config: ConfigOption = None, json: JsonOption = False) -> None:
         print_json(found)
         return
     hosts, rules = found.pop("hosts"), found.pop("rules")
-    tell(f"all: {_lift_line(found)}\n")
+    write_text(f"all: {_lift_line(found)}\n")
     for host, one in hosts.items():
-        tell(f"{printable(host)}: {_lift_line(one)}\n")
+        write_text(f"{printable(host)}: {_lift_line(one)}\n")
     for one in rules.values():
-        tell(f"  {printable(one['what'])}: {_lift_line(one)}\n")
+        write_text(f"  {printable(one['what'])}: {_lift_line(one)}\n")
 
 
 def _lift_line(found: dict[str, Any]) -> str:
@@ -205,7 +205,7 @@ def _places(user: bool) -> tuple[Path, Path]:
 
 def _show(change: installing.Change) -> None:
     if change.is_there:
-        tell(f"{change.file}: nothing changes\n")
+        write_text(f"{change.file}: nothing changes\n")
         return
     before, after = ((text or b"").decode("utf-8", "replace").splitlines(keepends=True) for text in (change.before, change.after))
     for line in difflib.unified_diff(before, after, str(change.file), str(change.file)):

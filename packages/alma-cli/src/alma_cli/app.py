@@ -55,7 +55,7 @@ from alma_cli.commands import (
 )
 from alma_cli.exits import EXIT_CODES, Exit, exit_code
 from alma_cli.options import asks_for_json
-from alma_cli.output import print_failure, stop_telling
+from alma_cli.output import discard_rest, print_failure
 
 _NOBODY_READS = 141
 """Exit code of programs that a closed pipe ends. The output was cut off, so no other code would be true."""
@@ -102,7 +102,7 @@ def _reported(ctx: Any) -> Iterator[None]:
     except (typer.Exit, typer.Abort):
         raise
     except BrokenPipeError as error:
-        stop_telling(sys.stdout)
+        discard_rest(sys.stdout)
         raise typer.Exit(_NOBODY_READS) from error
     except Exception as error:
         if ctx.meta[_JSON]:
@@ -235,9 +235,9 @@ def _is_flushed() -> bool:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        stop_telling(sys.stdout)
+        discard_rest(sys.stdout)
     except OSError as error:
-        stop_telling(sys.stdout)
+        discard_rest(sys.stdout)
         print(f"alma: standard output cannot be written: {error.strerror}", file=sys.stderr)
         return False
     return True

@@ -199,8 +199,8 @@ def check_database(config: Path, path: Path | str) -> str:
 def _extras() -> Iterator[Finding]:
     for extra, distributions in EXTRAS.items():
         found = {name: version_of(name) for name in distributions}
-        told = ", ".join(f"{name} {version}" if version else f"{name} not installed" for name, version in found.items())
-        yield Finding(f"extra {extra}", "info", told)
+        versions = ", ".join(f"{name} {version}" if version else f"{name} not installed" for name, version in found.items())
+        yield Finding(f"extra {extra}", "info", versions)
     is_there = importlib.util.find_spec("faiss") is not None
     yield Finding(
         "FAISS", "info" if is_there else "FAILED", "installed" if is_there else "not installed; large stores need faiss-cpu"

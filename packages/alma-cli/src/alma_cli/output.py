@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def print_json(value: Mapping[str, Any]) -> None:
     """Prints one JSON document on standard output."""
-    tell(f"{json.dumps(value, indent=2, allow_nan=False)}\n")
+    write_text(f"{json.dumps(value, indent=2, allow_nan=False)}\n")
 
 
 def print_failure(error: Exception) -> None:
@@ -28,15 +28,15 @@ def print_failure(error: Exception) -> None:
         print_json({"error": {"type": name, "message": message}})
 
 
-def tell(text: str) -> None:
+def write_text(text: str) -> None:
     """Writes the text to standard output. A missing reader is no failure, because the work is done."""
     try:
         sys.stdout.write(text)
     except BrokenPipeError:
-        stop_telling(sys.stdout)
+        discard_rest(sys.stdout)
 
 
-def stop_telling(stream: IO[str]) -> None:
+def discard_rest(stream: IO[str]) -> None:
     """Redirects the rest of the output to the null device, because the reader is gone."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
@@ -49,7 +49,7 @@ def console(*, stderr: bool = False) -> "Console":
 
     class Quiet(Console):
         def on_broken_pipe(self) -> None:
-            stop_telling(self.file)
+            discard_rest(self.file)
 
     return Quiet(stderr=stderr, markup=False, highlight=False, emoji=False)
 

@@ -22,10 +22,10 @@ def slice_table(memories: "MemorySlice", *, title: str | None = None) -> "Table"
 
 def _row(item: "Recalled") -> tuple[str, ...]:
     factors = (getattr(item.factors, name) for name in FACTORS)
-    return (item.tag, told(item.memory), f"{item.score:.3f}", *(f"{factor:.2f}" for factor in factors))
+    return (item.tag, summary_of(item.memory), f"{item.score:.3f}", *(f"{factor:.2f}" for factor in factors))
 
 
-def told(memory: "AnyMemory") -> str:
+def summary_of(memory: "AnyMemory") -> str:
     """Returns a memory in a line for a person, with further data in further lines."""
     from alma.types import Outcome
 

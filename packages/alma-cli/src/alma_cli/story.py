@@ -43,7 +43,7 @@ class Asked:
         return self.tried.model_copy(update={"rows": tuple(row for row in self.tried if row.tasks)})
 
 
-def tell(figures: dict[str, Any], asked: list[Asked]) -> None:
+def print_story(figures: dict[str, Any], asked: list[Asked]) -> None:
     """Prints the story: what was replayed, what is known of unseen tasks, the prompt for one, and how far to trust it."""
     _replayed(figures)
     for one in asked:

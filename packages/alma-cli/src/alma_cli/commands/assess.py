@@ -38,10 +38,10 @@ def assess(
     if json:
         print_json({"is_known": found.is_known, **found.model_dump(mode="json")})
     else:
-        _tell(found)
+        _print(found)
 
 
-def _tell(found: "Assessment") -> None:
+def _print(found: "Assessment") -> None:
     out = console()
     out.print(printable(f"{found.summary[:1].upper()}{found.summary[1:]}"), soft_wrap=True)
     if found.is_known:

@@ -34,5 +34,5 @@ def backup(
         print_json(report.model_dump(mode="json"))
         return
     heads = ", ".join(f"{name} up to record {seq:,}" for name, seq in report.heads.items()) or "no project"
-    told = f"Backed up {report.bytes / 1024:,.0f} kB in {report.seconds:.1f} s to {file}: {heads}"
-    console().print(printable(told), soft_wrap=True)
+    line = f"Backed up {report.bytes / 1024:,.0f} kB in {report.seconds:.1f} s to {file}: {heads}"
+    console().print(printable(line), soft_wrap=True)

@@ -158,7 +158,7 @@ def _failures(
 
 def _show(shown: Demonstration, keep: Path | None) -> None:
     out = console()
-    story.tell(shown.figures, shown.asked)
+    story.print_story(shown.figures, shown.asked)
     if keep is not None:
         out.print(f"The store is in {keep}: alma verify --config {keep / CONFIG_FILE}", soft_wrap=True)
     for failure in shown.failures:

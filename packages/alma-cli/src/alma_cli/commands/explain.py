@@ -15,7 +15,7 @@ from alma_cli.options import (
     VerifiedOption,
     config_path,
 )
-from alma_cli.output import print_json, printable, tell
+from alma_cli.output import print_json, printable, write_text
 
 if TYPE_CHECKING:
     from alma.types.explanation import RetrievalExplanation
@@ -47,16 +47,16 @@ def explain(
     from alma.types.explanation import Reason
 
     with ALMA.from_config(config_path(config)) as alma:
-        told = alma.explain_retrieval(
+        explained = alma.explain_retrieval(
             query, memory_id, agent=agent, user_id=user_id, top_k=top_k, since=since, until=until, as_of=as_of, verified=verified
         )
     if json:
-        print_json({"selected": told.selected, **told.model_dump(mode="json")})
+        print_json({"selected": explained.selected, **explained.model_dump(mode="json")})
     else:
-        tell(printable("\n".join(_lines(told)) + "\n"))
-    if told.reason in (Reason.UNKNOWN, Reason.OTHER_PROJECT):
+        write_text(printable("\n".join(_lines(explained)) + "\n"))
+    if explained.reason in (Reason.UNKNOWN, Reason.OTHER_PROJECT):
         raise typer.Exit(Exit.REFUSED)
 
 
-def _lines(told: "RetrievalExplanation") -> list[str]:
-    return [str(told), *(f"  {line}" for line in (told.explanation.lines() if told.explanation else ()))]
+def _lines(explained: "RetrievalExplanation") -> list[str]:
+    return [str(explained), *(f"  {line}" for line in (explained.explanation.lines() if explained.explanation else ()))]

@@ -45,5 +45,5 @@ def export(
         print_json({"file": file, **report.model_dump(mode="json")})
         return
     held = report.counts
-    told = f"Exported {held.memories:,} memories ({held.archived:,} archived) and {held.records:,} records, {report.size / 1024:,.0f} kB"
-    console(stderr=is_piped).print(printable(told if is_piped else f"{told}, to {file}"), soft_wrap=True)
+    line = f"Exported {held.memories:,} memories ({held.archived:,} archived) and {held.records:,} records, {report.size / 1024:,.0f} kB"
+    console(stderr=is_piped).print(printable(line if is_piped else f"{line}, to {file}"), soft_wrap=True)

@@ -67,7 +67,7 @@ def forget(
     if json:
         print_json(report.model_dump(mode="json"))
     elif report.seq is not None:
-        _tell(report)
+        _print(report)
     if memory_ids and not report.memory_ids:
         raise typer.Exit(Exit.REFUSED)
 
@@ -88,7 +88,7 @@ def _forget_user(user_id: str, has_others: bool, *, dry_run: bool, yes: bool, co
     if json:
         print_json(report.model_dump(mode="json"))
     elif report.seq is not None:
-        _tell(report)
+        _print(report)
 
 
 def _show(report: "ForgetReport") -> None:
@@ -99,7 +99,7 @@ def _show(report: "ForgetReport") -> None:
         out.print(printable(f"Not to be forgotten: {memory_id}"), soft_wrap=True)
 
 
-def _tell(report: "ForgetReport") -> None:
+def _print(report: "ForgetReport") -> None:
     out = console()
     if report.receipt is None:
         assert report.seq is not None

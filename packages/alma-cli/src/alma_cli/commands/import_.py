@@ -84,7 +84,7 @@ def import_(
 
 def _described(report: "ImportReport") -> str:
     stored, left = report.stored, report.skipped
-    told = f"Imported {stored.memories:,} memories ({stored.archived:,} archived) and {stored.records:,} records of {report.project!r}"
+    imported = f"Imported {stored.memories:,} memories ({stored.archived:,} archived) and {stored.records:,} records of {report.project!r}"
     rest = (
         f"; {left.memories:,} memories and {left.records:,} records were there already" if left.memories or left.records else ""
     )
@@ -93,7 +93,7 @@ def _described(report: "ImportReport") -> str:
         if report.changed or report.deleted
         else ""
     )
-    return told + rest + merged
+    return imported + rest + merged
 
 
 def _imported(file: str, config: Path | None, *, on_conflict: str, json: bool) -> "ImportReport":

@@ -7,7 +7,7 @@ import typer
 
 from alma_cli.options import TIME_FORMATS, ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, table
-from alma_cli.slices import told
+from alma_cli.slices import summary_of
 
 ID_WIDTH = len("id ") + 36
 
@@ -42,7 +42,7 @@ def list_(
         return
     rows = [
         (
-            f"{told(memory)}\nid {memory.id}",
+            f"{summary_of(memory)}\nid {memory.id}",
             memory.kind,
             getattr(memory, "user_id", None) or memory.agent,
             f"{memory.created_at:%Y-%m-%d\n%H:%M}",

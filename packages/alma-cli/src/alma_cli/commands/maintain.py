@@ -34,10 +34,10 @@ def maintain(
     if json:
         print_json({**report.model_dump(mode="json"), "total": report.total})
     else:
-        _tell(report)
+        _print(report)
 
 
-def _tell(report: "MaintenanceReport") -> None:
+def _print(report: "MaintenanceReport") -> None:
     out = console()
     if not report.ran:
         when = f"; it is due {report.due_at:%Y-%m-%d %H:%M} UTC" if report.due_at else ""

@@ -7,7 +7,7 @@ import typer
 from alma_cli.exits import Exit
 from alma_cli.options import ConfigOption, JsonOption, config_path
 from alma_cli.output import console, print_json, printable, table
-from alma_cli.slices import told
+from alma_cli.slices import summary_of
 
 
 def quarantine(
@@ -38,7 +38,9 @@ def quarantine(
     elif not found:
         console().print("Nothing is in quarantine.", soft_wrap=True)
     else:
-        rows = [(memory.id, memory.kind, memory.agent, memory.metadata.get("flagged", ""), told(memory)) for memory in found]
+        rows = [
+            (memory.id, memory.kind, memory.agent, memory.metadata.get("flagged", ""), summary_of(memory)) for memory in found
+        ]
         shown = table(("id", "kind", "owner", "why", "what"), rows)
         shown.columns[0].no_wrap = True  # an id broken in two cannot be copied
         console().print(shown)

@@ -7,15 +7,15 @@ from typing import Annotated
 import typer
 
 from alma_cli.options import ConfigOption, JsonOption, config_path
-from alma_cli.output import print_json, printable, tell
+from alma_cli.output import print_json, printable, write_text
 from alma_cli.writing import checked_output
 
 
 def report(
     output: Annotated[str, typer.Option("--output", "-o", help="The file to write; - for standard output.")] = "alma-report.html",
     open_it: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
-    top: Annotated[int, typer.Option(help="So many of the memories with the most evidence.")] = 20,
-    recent: Annotated[int, typer.Option(help="So many of the newest episodes and journal records.")] = 20,
+    top: Annotated[int, typer.Option(help="Number of memories shown, those with the most evidence.")] = 20,
+    recent: Annotated[int, typer.Option(help="Number of the newest episodes and journal records shown.")] = 20,
     force: Annotated[bool, typer.Option("--force", help="Write over an existing file that is no report of ALMA.")] = False,
     verify: Annotated[bool, typer.Option(help="Check the store as well, as `alma verify` does.")] = True,
     config: ConfigOption = None,
@@ -46,12 +46,12 @@ def report(
     if path:
         _write(page, path)
     elif not json:
-        tell(page)
+        write_text(page)
         return
     if json:
         print_json({"file": str(path) if path else None, "overview": view.model_dump(mode="json")})
     else:
-        tell(printable(f"Wrote {path} ({len(page.encode()) / 1024:,.0f} kB)\n"))
+        write_text(printable(f"Wrote {path} ({len(page.encode()) / 1024:,.0f} kB)\n"))
     if open_it and path:
         webbrowser.open(path.as_uri())
 

@@ -18,7 +18,7 @@ from alma_cli.options import (
     VerifiedOption,
     config_path,
 )
-from alma_cli.output import console, print_json, printable, tell
+from alma_cli.output import console, print_json, printable, write_text
 from alma_cli.slices import slice_table
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def retrieve(
     if json:
         print_json({**memories.to_dict(), "prompt": memories.to_prompt(max_tokens=max_tokens)})
     elif prompt:
-        tell(printable(f"{memories.to_prompt(max_tokens=max_tokens)}\n"))
+        write_text(printable(f"{memories.to_prompt(max_tokens=max_tokens)}\n"))
     else:
         _show(memories)
 
@@ -94,8 +94,8 @@ def _show(memories: "MemorySlice") -> None:
         out.print(slice_table(memories))
         for item in memories.recalled:
             if item.explanation:
-                told = "\n  ".join(item.explanation.lines())
-                out.print(printable(f"[{item.tag}] {item.memory.id}\n  {told}"), soft_wrap=True)
+                explained = "\n  ".join(item.explanation.lines())
+                out.print(printable(f"[{item.tag}] {item.memory.id}\n  {explained}"), soft_wrap=True)
         for pair in memories.contradictions:
             left_out = " (left out)" if pair.is_left_out else ""
             out.print(printable(f"Contradiction: {pair}{left_out}"), soft_wrap=True)

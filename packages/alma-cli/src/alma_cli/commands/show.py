@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def show(
-    memory_id: Annotated[str, typer.Argument(help="The memory's id, as `alma list` and `alma retrieve --json` tell it.")],
+    memory_id: Annotated[str, typer.Argument(help="The memory's id, as in `alma list` and `alma retrieve --json`.")],
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -32,9 +32,9 @@ def show(
     if json:
         print_json(memory.model_dump(mode="json"))
         return
-    record = {"record": told} if (told := record_of(memory)) else {}
-    fields = {**_fields(memory), **record, "where from": provenance.lines()}
-    console().print(table(("field", "value"), ((name, _told(value)) for name, value in fields.items())))
+    record = record_of(memory)
+    fields = {**_fields(memory), **({"record": record} if record else {}), "where from": provenance.lines()}
+    console().print(table(("field", "value"), ((name, _shown(value)) for name, value in fields.items())))
 
 
 def _fields(memory: "AnyMemory") -> dict[str, Any]:
@@ -46,7 +46,7 @@ def _fields(memory: "AnyMemory") -> dict[str, Any]:
     return {name: value for name, value in {**values, **own}.items() if value not in (None, "", {}, [])}
 
 
-def _told(value: object) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, dict):
-        return "\n".join(f"{name}: {told}" for name, told in value.items())
+        return "\n".join(f"{name}: {text}" for name, text in value.items())
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)

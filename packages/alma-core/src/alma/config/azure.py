@@ -37,7 +37,7 @@ def lifted(block: Block, prefix: str) -> Block:
     return lifted
 
 
-def _once(block: Block, key: str, value: Plain, told: str) -> None:
+def _once(block: Block, key: str, value: Plain, place: str) -> None:
     if key in block:
-        raise ConfigurationError(f"{told}: is given twice, there and as {key}")
+        raise ConfigurationError(f"{place}: is given twice, there and as {key}")
     block[key] = value

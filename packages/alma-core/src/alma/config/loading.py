@@ -260,6 +260,6 @@ def _in_plain_words(error: ErrorDetails, prefix: str) -> str:
     key = prefix + ".".join(str(part) for part in error["loc"] if part != "[key]")
     if error["type"] == "missing":
         return f"{key}: is missing"
-    told = _PLAINER.get(error["type"]) or error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    message = _PLAINER.get(error["type"]) or error["msg"].removeprefix("Value error, ").removeprefix("Input ")
     given = "" if key.endswith(_SECRETS) else f" (it is {_shown(error['input'])})"
-    return f"{key}: {told}{given}"
+    return f"{key}: {message}{given}"

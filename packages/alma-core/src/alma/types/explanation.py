@@ -116,8 +116,8 @@ class Explanation(_Value):
         useful = "" if self.usefulness == 1.0 else f"{self.usefulness:.3f} × "
         lines = [f"score {self.score:.4f} = {useful}({parts})" if useful else f"score {self.score:.4f} = {parts}"]
         for name, arm in self.arms.items():
-            told = "meaning: cosine" if name == "dense" else "words: share"
-            lines.append(f"{told} {arm.score:.3f}, z {arm.z:+.2f} (background {arm.mean:.3f} ± {arm.deviation:.3f})")
+            measure = "meaning: cosine" if name == "dense" else "words: share"
+            lines.append(f"{measure} {arm.score:.3f}, z {arm.z:+.2f} (background {arm.mean:.3f} ± {arm.deviation:.3f})")
         if self.time:
             lines.append(f"time: it happened when the question says, z {self.time:+.2f}")
         if self.words:

@@ -159,9 +159,9 @@ class Outcome(Memory):
     def described(self, now: datetime | None) -> str:
         when = "" if now is None else f", {sentences.age(self.timestamp, now)}"
         parts = {"Way": self.strategy_used, "Error": self.error_message, "Feedback": self.user_feedback}
-        told = [f"{label}: {brief(text)}" for label, text in parts.items() if text]
+        labelled = [f"{label}: {brief(text)}" for label, text in parts.items() if text]
         first = f"{sentences.VERDICTS[self.outcome]}{when}: {brief(self.task_description)}"
-        return " | ".join([first, *told, *sentences.of_attempt(self.metadata)])
+        return " | ".join([first, *labelled, *sentences.of_attempt(self.metadata)])
 
     @property
     def successes(self) -> float | None:

@@ -70,15 +70,15 @@ class MemoryProvenance(BaseModel):
         return shortened(one_line("; ".join(self._words())), _SHORT)
 
     def _words(self) -> list[str]:
-        told = [self._judge(), self._learned(), self._attempt()]
-        told += [
+        parts = [self._judge(), self._learned(), self._attempt()]
+        parts += [
             f"{name} {value}"
             for name, value in (("session", self.session_id), ("tool", self.tool), ("document", self.document))
             if value
         ]
-        told += [f"imported from {self.imported_from}" if self.imported_from else ""]
-        told += [f"suspicious: {self.flagged}" if self.flagged else ""]
-        return [words for words in told if words]
+        parts += [f"imported from {self.imported_from}" if self.imported_from else ""]
+        parts += [f"suspicious: {self.flagged}" if self.flagged else ""]
+        return [words for words in parts if words]
 
     def _judge(self) -> str:
         if self.verdict_source is not None:
@@ -132,5 +132,5 @@ def _imported(metadata: Mapping[str, Any]) -> str | None:
     origin = metadata.get("alma_memory")
     if not isinstance(origin, Mapping):
         return None
-    told = ", ".join(f"{name} {origin[name]}" for name in ("project", "id") if origin.get(name))
-    return f"alma-memory ({told})" if told else "alma-memory"
+    ids = ", ".join(f"{name} {origin[name]}" for name in ("project", "id") if origin.get(name))
+    return f"alma-memory ({ids})" if ids else "alma-memory"

@@ -17,7 +17,7 @@ from alma.storage.relational.logical import TABLES, View
 
 WIDTH = 8
 CHUNK = 1_000_000
-"""So many bytes of rows are searched at a time."""
+"""Bytes of rows that are searched at a time."""
 
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 _BITS = 20
@@ -58,8 +58,8 @@ def _chunks(view: View) -> Iterator[_Chunk]:
             continue
         for stored in table.rows(view):
             if stored.row is not None:
-                told = json.dumps(stored.row, ensure_ascii=False)
-                chunk.add(f"{table.name} {stored.key}", told.encode("utf-8", "surrogatepass"))
+                text = json.dumps(stored.row, ensure_ascii=False)
+                chunk.add(f"{table.name} {stored.key}", text.encode("utf-8", "surrogatepass"))
             if chunk.size >= CHUNK:
                 yield chunk
                 chunk = _Chunk()

@@ -121,8 +121,8 @@ class _Evidence:
     def _found(self) -> Mapping[str, Any]:
         if self._raw is not None:
             return TABLES[EVIDENCE].decoded(self._log.view, self._raw)
-        told = self._log.rows(entity(EVIDENCE, self.id), EVIDENCE)
-        return next((row for key, row in told if key == self.id and "task_class" in row), {})
+        found = self._log.rows(entity(EVIDENCE, self.id), EVIDENCE)
+        return next((row for key, row in found if key == self.id and "task_class" in row), {})
 
     def has_others(self) -> bool:
         """Returns True if another outcome rests on it, or may again after an undo."""
@@ -131,8 +131,8 @@ class _Evidence:
 
     def rules(self) -> set[str]:
         """The rules that rest on it, or once did."""
-        told = self._log.rows(entity(EVIDENCE, self.id), EVIDENCE)
-        named = {row[rule] for key, row in told if key == self.id for rule in ("heuristic", "anti_pattern") if row.get(rule)}
+        found = self._log.rows(entity(EVIDENCE, self.id), EVIDENCE)
+        named = {row[rule] for key, row in found if key == self.id for rule in ("heuristic", "anti_pattern") if row.get(rule)}
         return named | self.present_rules()
 
     def present_rules(self) -> set[str]:

@@ -51,7 +51,7 @@ def _copy_errors(path: Path, target: Path) -> Iterator[None]:
 
 
 def _looked_at(target: Path, seal: Seal) -> Copied:
-    """The content of a copy, read from it row by row. Nobody writes to it, so it is opened without a log beside it."""
+    """The content of a copy, read from it row by row. No process writes to it, so it is opened without a log beside it."""
     with closing(sqlite3.connect(f"{target.absolute().as_uri()}?mode=ro&immutable=1", uri=True, factory=Connection)) as copy:
         (pages,) = copy.execute("PRAGMA page_count").fetchone()
         projects = []

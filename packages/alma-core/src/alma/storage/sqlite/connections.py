@@ -109,8 +109,8 @@ class Connections:
             )
 
     def close(self) -> None:
-        """Closes all connections, after a write under way has landed. Whoever is reading closes the connection that it reads by at the end of that:
-        SQLite does not survive to have it taken away."""
+        """Closes all connections, after a write under way has landed. A thread that is reading closes its own connection when it is done: SQLite does
+        not survive having it closed by another."""
         with self.writing, self._guard:
             self.is_closed = True
             for connection in self._free:

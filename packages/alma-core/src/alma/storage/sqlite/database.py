@@ -72,7 +72,7 @@ class Database:
         return self._pool.writing
 
     def _asked(self) -> float | None:
-        """Returns how long calls wait, if anybody asked for that."""
+        """Returns how long calls wait, if the caller set it."""
         here = timeout_here()
         return self._lock_timeout if here is None else here
 
