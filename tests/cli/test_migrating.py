@@ -63,7 +63,7 @@ def test_a_person_can_vouch_for_who_judged(shop) -> None:
         ((*FROM, str(OLD_MEMORY), "--project", "nowhere"), "'web-shop' (38 rows)"),
         ((*FROM, str(OLD_MEMORY), "--skip"), "no --skip"),
         ((*FROM, "-"), "no -"),
-        (("import", str(OLD_MEMORY), "--dry-run"), "need --from"),
+        (("import", str(OLD_MEMORY), "--dry-run"), "needs --from"),
         (("import", "--from", "songs", str(OLD_MEMORY)), "alma-memory"),
         (("import", str(OLD_MEMORY)), "--from alma-memory"),
     ],

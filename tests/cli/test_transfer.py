@@ -176,3 +176,17 @@ def test_the_export_of_a_clone_is_merged(shop) -> None:
     assert "changed 1, deleted 0" in told
     assert "Tokens" not in shop("list", "--config", "other/.alma/config.yaml").out
     assert "give one of them" in shop("import", "x.jsonl", "--merge", "--skip", code=2).err
+
+
+def test_a_file_of_somebody_else_is_looked_at_and_imported_as_such(shop, tmp_path: Path) -> None:
+    shop("export", "theirs.jsonl")
+    shop("init", "--config", "mine/.alma/config.yaml", "--embedder", "hash")
+
+    trial = shop("import", "theirs.jsonl", "--untrusted", "--dry-run", "--config", "mine/.alma/config.yaml").out
+    report = shop("import", "theirs.jsonl", "--untrusted", "--config", "mine/.alma/config.yaml", "--json").json
+
+    assert "Would import 2 memories" in trial
+    assert {kind["kind"]: kind["stored"] for kind in report["kinds"]} == {"domain_knowledge": 1, "outcome": 1}
+    assert "imported" in shop("list", "--config", "mine/.alma/config.yaml", "--json").out
+    assert "--from and --untrusted" in shop("import", "theirs.jsonl", "--untrusted", "--skip", code=2).err
+    assert "--dry-run needs --from or --untrusted" in shop("import", "theirs.jsonl", "--dry-run", code=2).err

@@ -102,9 +102,17 @@ def _arguments(flag: Flag, alma: ALMA, folder: Path) -> dict[str, Any]:
         "export": {"target": folder / "export.jsonl"},
         "backup": {"path": folder / "copy.db"},
         "import_alma_memory": {"source": OLD_MEMORY, "project": "web-shop"},
+        "import_untrusted": {"source": _exported(alma, folder)},
         "step": {"action": "kubectl apply"},
     }
     return needed.get(flag.method, {})
+
+
+def _exported(alma: ALMA, folder: Path) -> Path:
+    path = folder / "theirs.jsonl"
+    if not path.exists():
+        alma.export(path)
+    return path
 
 
 def _called(flag: Flag, alma: ALMA, episode: Episode, arguments: dict[str, Any]) -> Any:

@@ -158,6 +158,7 @@ class Shop:
             "migrate": {"to": str(self.folder / f"moved-{len(list(self.folder.iterdir()))}.db")},
             "import_from": {"source": io.BytesIO(kept.getvalue()), "on_conflict": "skip"},
             "import_alma_memory": {"source": OLD_MEMORY, "project": "blog"},
+            "import_untrusted": {"source": io.BytesIO(kept.getvalue())},
             "reindex": {"embedder": "hash"},
             "remembers": {"agent": "helena"},
             "get_proactive_suggestions": {"current_context": "Deploy", "agent": "helena"},

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from alma.errors import ConfigurationError
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.services import Service, calls_service
+from alma.services import Service, WatermarkedSearch
 from alma_azure.containers import PROJECT, Containers
 from alma_azure.key_vault import TIMEOUT_SECONDS
 
@@ -30,37 +30,20 @@ THERE = "SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(@ids, c.id)"
 ALL = "SELECT VALUE c.id FROM c"
 
 
-class CosmosSearch:
+class CosmosSearch(WatermarkedSearch):
     """Implements `alma.protocols.CandidateSearch`: an item for each live passage, under its row number, with its partition and memory.
 
-    The reads of one connection see its own writes, and what they once saw, where the account's consistency is Session or stronger.
+    The reads of one connection see its own writes, and what they once saw, where the account's consistency is Session or stronger. Its
+    recall of nine of ten is assumed: it was never measured against the service.
     """
 
     def __init__(self, containers: Containers, request: VectorsRequest, *, place: str, secret: str) -> None:
         """`secret` is left out of errors."""
-        self.service = Service("Azure Cosmos DB", place, advice="is it there, and is the key right?", secret=secret)
-        self._containers, self._request = containers, request
-        self._is_filled = False
+        super().__init__(Service("Azure Cosmos DB", place, advice="is it there, and is the key right?", secret=secret), request)
+        self._containers = containers
 
-    @property
-    def recall(self) -> float:
-        """At least nine of ten is assumed. It was never measured against the service."""
-        return 0.9
-
-    @property
-    @calls_service
-    def upto(self) -> int:
-        """Newest journal `seq` held. Changes nothing: another process may be filling the partition."""
-        return self._trusted() or 0
-
-    @calls_service
-    def apply(self, changes: VectorChanges, /) -> None:
-        """Takes changes in journal order. The watermark moves when all of them are there. A partition that is not ours is filled anew."""
-        held = self._trusted()
-        if held is None:
-            self.clear()
-        elif changes.upto <= held:
-            return
+    def write(self, changes: VectorChanges) -> None:
+        """Stores items in batches, then the watermark."""
         container = self._container()
         for operations in self._upserts(changes):
             container.execute_item_batch(operations, partition_key=self._project)
@@ -68,33 +51,33 @@ class CosmosSearch:
         for start in range(0, len(leaving), PAGE):
             given = [{"name": "@ids", "value": leaving[start : start + PAGE]}]
             self._delete(container, list(self._asked(container, THERE, given)))
-        mark = {"id": WATERMARK, PROJECT: self._project, "watermark": self._request.watermark(changes.upto)}
+        mark = {"id": WATERMARK, PROJECT: self._project, "watermark": self.request.watermark(changes.upto)}
         container.upsert_item(mark)
-        self._is_filled = True
 
-    @calls_service
-    def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
-        """Returns the memories of the `limit` nearest passages of each partition, ascending."""
-        if not partitions or limit < 1 or (not self._is_filled and self._trusted() is None):
-            return np.empty(0, dtype=np.int64)
-        memories, values = set[int](), _numbers(np.asarray(query, dtype=np.float64))
-        for partition in dict.fromkeys(map(int, partitions)):
+    def nearest(self, query: NDArray[np.float32], partitions: Sequence[int], limit: int) -> Iterator[int]:
+        """Asks for each partition."""
+        values = _numbers(query.astype(np.float64))
+        for partition in partitions:
             given: list[dict[str, Any]] = [
                 {"name": "@limit", "value": int(limit)},
                 {"name": "@place", "value": partition},
                 {"name": "@query", "value": values},
             ]
-            memories |= {int(found["memory"]) for found in self._asked(self._container(), NEAREST, given)}
-        return np.array(sorted(memories), dtype=np.int64)
+            yield from (int(found["memory"]) for found in self._asked(self._container(), NEAREST, given))
 
-    @calls_service
-    def clear(self) -> None:
+    def watermark(self) -> object:
+        """Returns what the item of that name holds."""
+        try:
+            return self._container().read_item(WATERMARK, partition_key=self._project).get("watermark")
+        except CosmosResourceNotFoundError:
+            return None
+
+    def make_empty(self) -> None:
         """Deletes all items of the project, also those of vectors of another length, and makes the container if it is missing."""
-        self._is_filled = False
         for container in self._containers.all():
             there = list(self._asked(container, ALL, []))
             self._delete(container, sorted(there, key=lambda name: name != WATERMARK))  # without it, nothing counts as held
-        self._containers.made(self._request.fingerprint.dimension)
+        self._containers.made(self.request.fingerprint.dimension)
 
     def close(self) -> None:
         """Closes the connection."""
@@ -103,21 +86,10 @@ class CosmosSearch:
 
     @property
     def _project(self) -> str:
-        return self._request.name
+        return self.request.name
 
     def _container(self) -> Any:
-        return self._containers.of(self._request.fingerprint.dimension)
-
-    def _trusted(self) -> int | None:
-        """The `seq` of the stored watermark; `None` without a container, or without a watermark of ours in it."""
-        try:
-            found = self._container().read_item(WATERMARK, partition_key=self._project)
-        except CosmosResourceNotFoundError:
-            upto = None
-        else:
-            upto = self._request.upto_of(found.get("watermark"))
-        self._is_filled = upto is not None
-        return upto
+        return self._containers.of(self.request.fingerprint.dimension)
 
     def _asked(self, container: Any, text: str, given: list[dict[str, Any]]) -> Any:
         return container.query_items(text, parameters=given, partition_key=self._project, max_item_count=PAGE)

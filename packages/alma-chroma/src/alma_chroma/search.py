@@ -1,6 +1,6 @@
 """The vectors of one project in a collection of Chroma."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from chromadb.errors import NotFoundError
 from numpy.typing import NDArray
 
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.services import Service, calls_service
+from alma.services import Service, WatermarkedSearch
 
 BATCH = 256
 LISTED = 400
@@ -21,36 +21,18 @@ WATERMARK = "watermark"
 """Id of the entry that carries the watermark. It belongs to no partition."""
 
 
-class ChromaSearch:
+class ChromaSearch(WatermarkedSearch):
     """Implements `alma.protocols.CandidateSearch`: an entry for each live passage, under its row number, with its partition and memory."""
 
     def __init__(self, client: Callable[[], Any], request: VectorsRequest, *, place: str) -> None:
         """`client` connects when it is first needed."""
-        self.service = Service("Chroma", place)
-        self._connect, self._request = client, request
+        super().__init__(Service("Chroma", place), request)
+        self._connect = client
         self._name = f"alma_{request.name}"
         self._opened: Any = None
-        self._is_filled = False
 
-    @property
-    def recall(self) -> float:
-        """At least nine of ten."""
-        return 0.9
-
-    @property
-    @calls_service
-    def upto(self) -> int:
-        """Newest journal `seq` held, read from the collection itself. Changes nothing: another process may be filling it."""
-        return self._trusted() or 0
-
-    @calls_service
-    def apply(self, changes: VectorChanges, /) -> None:
-        """Takes changes in journal order. The watermark moves when all of them are there. A collection that is not ours is made anew."""
-        held = self._trusted()
-        if held is None:
-            self.clear()
-        elif changes.upto <= held:
-            return
+    def write(self, changes: VectorChanges) -> None:
+        """Stores entries in batches, then the watermark."""
         collection, gone = self._collection(), set(changes.removed.tolist())
         places = np.flatnonzero(~np.isin(changes.passages, changes.removed))
         for start in range(0, len(places), BATCH):
@@ -66,40 +48,40 @@ class ChromaSearch:
             there = collection.get(ids=leaving[start : start + BATCH], include=[])["ids"]
             if there:
                 collection.delete(ids=there)
-        axis = np.eye(1, self._request.fingerprint.dimension, dtype=np.float32)
-        mark = {"watermark": self._request.watermark(changes.upto), "partition": -1}
+        axis = np.eye(1, self.request.fingerprint.dimension, dtype=np.float32)
+        mark = {"watermark": self.request.watermark(changes.upto), "partition": -1}
         collection.upsert(ids=[WATERMARK], embeddings=axis, metadatas=[mark])
-        self._is_filled = True
 
-    @calls_service
-    def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
-        """Returns the memories of the `limit` nearest passages of each partition, ascending."""
-        memories: set[int] = set()
-        if not partitions or limit < 1 or (not self._is_filled and self._trusted() is None):
-            return np.empty(0, dtype=np.int64)
+    def nearest(self, query: NDArray[np.float32], partitions: Sequence[int], limit: int) -> Iterator[int]:
+        """Asks the graph, and compares all entries of a partition where it leads to too few."""
         collection = self._collection()
-        for partition in dict.fromkeys(partitions):
+        for partition in partitions:
             found = collection.query(
-                query_embeddings=np.asarray(query, dtype=np.float32)[None],
+                query_embeddings=query[None],
                 n_results=limit,
-                where={"partition": int(partition)},
+                where={"partition": partition},
                 include=["metadatas"],
             )
             near = found["metadatas"][0]
             if len(near) < limit:  # its graph does not lead to all entries of a filter
                 near = _compared(collection, query, partition, limit)
-            memories |= {int(each["memory"]) for each in near}
-        return np.array(sorted(memories), dtype=np.int64)
+            yield from (int(each["memory"]) for each in near)
 
-    @calls_service
-    def clear(self) -> None:
+    def watermark(self) -> object:
+        """Returns the metadata of the entry of that name."""
+        try:
+            found = self._collection().get(ids=[WATERMARK], include=["metadatas"])["metadatas"]
+        except NotFoundError:
+            return None
+        return found[0].get("watermark") if found else None
+
+    def make_empty(self) -> None:
         """Deletes the collection and makes an empty one."""
         with suppress(NotFoundError):
             self._client().delete_collection(self._name)
         self._client().create_collection(
             self._name, embedding_function=None, configuration={"hnsw": {"space": "ip", "ef_search": LISTED}}
         )
-        self._is_filled = False
 
     def close(self) -> None:
         """Lets go of the client."""
@@ -114,20 +96,10 @@ class ChromaSearch:
     def _collection(self) -> Any:
         return self._client().get_collection(self._name, embedding_function=None)
 
-    def _trusted(self) -> int | None:
-        """The `seq` of the stored watermark; `None` without a collection, or without a watermark of ours in it."""
-        try:
-            found = self._collection().get(ids=[WATERMARK], include=["metadatas"])["metadatas"]
-        except NotFoundError:
-            return None
-        upto = self._request.upto_of(found[0].get("watermark")) if found else None
-        self._is_filled = upto is not None
-        return upto
-
 
 def _compared(collection: Any, query: NDArray[np.float32], partition: int, limit: int) -> list[Any]:
     """Returns what is known of the `limit` nearest entries of a partition, by comparing all of them."""
-    found = collection.get(where={"partition": int(partition)}, include=["embeddings", "metadatas"])
+    found = collection.get(where={"partition": partition}, include=["embeddings", "metadatas"])
     if not len(found["ids"]):
         return []
     order = np.argsort(-(np.asarray(found["embeddings"], dtype=np.float32) @ query), kind="stable")[:limit]

@@ -1,4 +1,4 @@
-"""Shows the report of an import from another program's database: a table, and the reasons below it."""
+"""Shows the report of an import that was another program's or another person's: a table, and the reasons below it."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
 """The vectors of one project in a collection of Qdrant."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 
 from alma.protocols import VectorChanges, VectorsRequest
-from alma.services import Service, calls_service
+from alma.services import Service, WatermarkedSearch
 
 DEFAULT_URL = "http://localhost:6333"
 BATCH = 256
@@ -17,36 +17,18 @@ WATERMARK = (1 << 63) - 1
 TIMEOUT_SECONDS = 30
 
 
-class QdrantSearch:
+class QdrantSearch(WatermarkedSearch):
     """Implements `alma.protocols.CandidateSearch`: a point for each live passage, under its row number, with its partition and memory."""
 
     def __init__(self, client: Callable[[], QdrantClient], request: VectorsRequest, *, prefix: str, place: str) -> None:
         """`client` connects when it is first needed."""
-        self.service = Service("Qdrant", place, advice="is it running, and is the key right?")
-        self._connect, self._request = client, request
+        super().__init__(Service("Qdrant", place, advice="is it running, and is the key right?"), request)
+        self._connect = client
         self._collection = f"{prefix}_{request.name}"
         self._opened: QdrantClient | None = None
-        self._is_filled = False
 
-    @property
-    def recall(self) -> float:
-        """At least nine of ten with Qdrant's own defaults; its local mode is exact."""
-        return 0.9
-
-    @property
-    @calls_service
-    def upto(self) -> int:
-        """Newest journal `seq` held, read from the collection itself. Changes nothing: another process may be filling it."""
-        return self._trusted() or 0
-
-    @calls_service
-    def apply(self, changes: VectorChanges, /) -> None:
-        """Takes changes in journal order. The watermark moves when all of them are there. A collection that is not ours is made anew."""
-        held = self._trusted()
-        if held is None:
-            self.clear()
-        elif changes.upto <= held:
-            return
+    def write(self, changes: VectorChanges) -> None:
+        """Stores points in batches, then the watermark."""
         client, name = self._client(), self._collection
         gone = set(changes.removed.tolist())
         points = [
@@ -64,35 +46,37 @@ class QdrantSearch:
             client.upsert(name, points[start : start + BATCH], wait=True)
         if gone:
             client.delete(name, models.PointIdsList(points=list(gone)), wait=True)
-        axis = [1.0, *[0.0] * (self._request.fingerprint.dimension - 1)]
-        mark = models.PointStruct(id=WATERMARK, vector=axis, payload={"watermark": self._request.watermark(changes.upto)})
+        axis = [1.0, *[0.0] * (self.request.fingerprint.dimension - 1)]
+        mark = models.PointStruct(id=WATERMARK, vector=axis, payload={"watermark": self.request.watermark(changes.upto)})
         client.upsert(name, [mark], wait=True)
-        self._is_filled = True
 
-    @calls_service
-    def search(self, query: NDArray[np.float32], /, *, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
-        """Returns the memories of the `limit` nearest passages of each partition, ascending."""
-        if not partitions or limit < 1 or (not self._is_filled and self._trusted() is None):
-            return np.empty(0, dtype=np.int64)
+    def nearest(self, query: NDArray[np.float32], partitions: Sequence[int], limit: int) -> Iterator[int]:
+        """Asks for all partitions at once. At least nine of ten are found with Qdrant's own defaults; its local mode is exact."""
         asked = [
             models.QueryRequest(
-                query=np.asarray(query, dtype=np.float32).tolist(),
+                query=query.tolist(),
                 filter=models.Filter(must=[models.FieldCondition(key="partition", match=models.MatchValue(value=partition))]),
                 limit=limit,
                 with_payload=["memory"],
             )
-            for partition in dict.fromkeys(partitions)
+            for partition in partitions
         ]
         answers = self._client().query_batch_points(self._collection, asked)
-        return np.array(sorted({_memory(point) for answer in answers for point in answer.points}), dtype=np.int64)
+        return (_memory(point) for answer in answers for point in answer.points)
 
-    @calls_service
-    def clear(self) -> None:
+    def watermark(self) -> object:
+        """Returns the payload of the point of that number."""
+        client = self._client()
+        if not client.collection_exists(self._collection):
+            return None
+        found = client.retrieve(self._collection, [WATERMARK], with_payload=True)
+        return (found[0].payload or {}).get("watermark") if found else None
+
+    def make_empty(self) -> None:
         """Deletes the collection and makes an empty one."""
         client = self._client()
         client.delete_collection(self._collection)
         self._make(client)
-        self._is_filled = False
 
     def close(self) -> None:
         """Closes the connection."""
@@ -106,18 +90,8 @@ class QdrantSearch:
             self._opened = self._connect()
         return self._opened
 
-    def _trusted(self) -> int | None:
-        """The `seq` of the stored watermark; `None` without a collection, or without a watermark of ours in it."""
-        client = self._client()
-        if not client.collection_exists(self._collection):
-            return None
-        found = client.retrieve(self._collection, [WATERMARK], with_payload=True)
-        upto = self._request.upto_of((found[0].payload or {}).get("watermark")) if found else None
-        self._is_filled = upto is not None
-        return upto
-
     def _make(self, client: QdrantClient) -> None:
-        size = self._request.fingerprint.dimension
+        size = self.request.fingerprint.dimension
         vectors = models.VectorParams(size=size, distance=models.Distance.DOT, datatype=models.Datatype.FLOAT16)
         client.create_collection(self._collection, vectors_config=vectors)
         if not self.service.place.startswith("the folder"):  # local mode has no indexes of payloads, and warns

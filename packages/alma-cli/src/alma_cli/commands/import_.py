@@ -4,7 +4,7 @@ import sys
 from enum import StrEnum
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -15,7 +15,7 @@ from alma_cli.progress import bar
 
 if TYPE_CHECKING:
     from alma import ALMA
-    from alma.types import ImportReport
+    from alma.types import ImportReport, MigrationReport
 
 
 class Origin(StrEnum):
@@ -39,6 +39,13 @@ def import_(
     merge: Annotated[
         bool, typer.Option("--merge", help="Merge the export of a clone: of what both have, the newer version stays.")
     ] = False,
+    untrusted: Annotated[
+        bool,
+        typer.Option(
+            "--untrusted",
+            help="Take its outcomes and facts as the word of a file: rules are formed anew, suspicious texts go to quarantine.",
+        ),
+    ] = False,
     origin: Annotated[Origin | None, typer.Option("--from", help="Read a SQLite database of this program instead.")] = None,
     project: Annotated[str | None, typer.Option("--project", help="With --from: the project in the file to read.")] = None,
     into: Annotated[
@@ -47,7 +54,9 @@ def import_(
     judge: Annotated[
         Judge | None, typer.Option("--verdict-source", help="With --from: who judged its outcomes.", show_default="imported")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="With --from: only report what would be stored.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", "-n", help="With --from or --untrusted: only report what would be stored.")
+    ] = False,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -59,20 +68,24 @@ def import_(
       alma import backup.jsonl --skip --json
       alma import clone.jsonl --merge
       alma import - < backup.jsonl
+      alma import colleague.jsonl --untrusted --dry-run
       alma import --from alma-memory old/.alma/alma.db --dry-run
       alma import --from alma-memory old/.alma/alma.db --project blog --into my-blog
     """
+    if (origin is not None or untrusted) and (skip or merge):
+        raise typer.BadParameter("--from and --untrusted always leave out what is there already: no --skip, no --merge")
     if origin is not None:
-        if skip or merge or file == "-":
-            raise typer.BadParameter(
-                "--from reads a file, and always leaves out what is there already: no --skip, no --merge, no -"
-            )
+        if untrusted or file == "-":
+            raise typer.BadParameter("--from reads the file of a database: no -, and --verdict-source instead of --untrusted")
         _migrate(file, config, project=project, into=into, judge=judge or Judge.IMPORTED, dry_run=dry_run, json=json)
         return
-    if dry_run or project or into or judge:
-        raise typer.BadParameter(
-            "--project, --into, --verdict-source and --dry-run need --from; an export is stored whole or not at all"
-        )
+    if project or into or judge:
+        raise typer.BadParameter("--project, --into and --verdict-source need --from")
+    if untrusted:
+        _take_in(file, config, dry_run=dry_run, json=json)
+        return
+    if dry_run:
+        raise typer.BadParameter("--dry-run needs --from or --untrusted; else an export is stored whole or not at all")
     if skip and merge:
         raise typer.BadParameter("--skip leaves out what --merge would compare: give one of them")
     report = _imported(file, config, on_conflict="merge" if merge else "skip" if skip else "error", json=json)
@@ -99,11 +112,26 @@ def _described(report: "ImportReport") -> str:
 def _imported(file: str, config: Path | None, *, on_conflict: str, json: bool) -> "ImportReport":
     from alma import ALMA
 
-    source, place = sys.stdin.buffer if file == "-" else Path(file), config_path(config)
+    place = config_path(config)
     with ALMA.from_config(place) as alma, bar("Importing", is_hidden=json) as progress:
-        report = alma.import_from(source, on_conflict=on_conflict, progress=progress)
+        report = alma.import_from(_source(file), on_conflict=on_conflict, progress=progress)
         _follow(alma, place)
         return report
+
+
+def _take_in(file: str, config: Path | None, *, dry_run: bool, json: bool) -> None:
+    from alma import ALMA
+
+    place = config_path(config)
+    with ALMA.from_config(place) as alma, bar("Importing", is_hidden=json) as progress:
+        report = alma.import_untrusted(_source(file), dry_run=dry_run, progress=progress)
+        if not dry_run:
+            _follow(alma, place)
+    _show(file, report, json=json)
+
+
+def _source(file: str) -> "Path | BinaryIO":
+    return sys.stdin.buffer if file == "-" else Path(file)
 
 
 def _follow(alma: "ALMA", config: Path) -> None:
@@ -121,6 +149,10 @@ def _migrate(
     with ALMA.from_config(config_path(config)) as alma, bar("Importing", is_hidden=json) as progress:
         target = alma.for_project(into) if into else alma
         report = target.import_alma_memory(file, project=project, verdict_source=judge, dry_run=dry_run, progress=progress)
+    _show(file, report, json=json)
+
+
+def _show(file: str, report: "MigrationReport", *, json: bool) -> None:
     if json:
         print_json({"file": file, **report.model_dump(mode="json")})
     else:

@@ -90,6 +90,7 @@ class AsyncAdmin:
     release_quarantined = _mirrored(ALMA.release_quarantined)
     export = _mirrored(ALMA.export)
     import_from = _mirrored(ALMA.import_from)
+    import_untrusted = _mirrored(ALMA.import_untrusted)
     import_alma_memory = _mirrored(ALMA.import_alma_memory)
 
 

@@ -12,7 +12,7 @@ from alma.memory.admin import history as past
 from alma.memory.admin.reindexing import Progress
 from alma.memory.room import OpenStore, Room
 from alma.memory.transfer import export as exporting
-from alma.memory.transfer import importing, migrating, redacting_existing
+from alma.memory.transfer import importing, migrating, redacting_existing, untrusted
 from alma.memory.transfer.export import Target
 from alma.memory.watching import reports_operations
 from alma.protocols import Embedder
@@ -227,6 +227,17 @@ class Admin:
         once. `progress` is called with the number of steps done and their total.
         """
         return importing.import_from(self._room, source, on_conflict=on_conflict, progress=progress)
+
+    def import_untrusted(self, source: Target, *, dry_run: bool = False, progress: Progress | None = None) -> MigrationReport:
+        """Stores the outcomes, facts, conversations and custom memories of an export that somebody else made, as the word of a file.
+
+        Outcomes are judged by "imported", whatever the file says, so they are in no proven rule; facts have the source "imported". Rules
+        are formed from the outcomes, suspicious texts go to quarantine, and metadata are kept under the key `imported`. Rules, usage,
+        evidence, episodes, archived memories and what belongs to a user are left out and counted. Memories that are here already are
+        left alone, so the call can be repeated. Each 500 are one transaction. With `dry_run` nothing is stored. `ValidationError` for
+        a file that is torn or unsound.
+        """
+        return untrusted.import_untrusted(self._room, source, dry_run=dry_run, progress=progress)
 
     def import_alma_memory(
         self,

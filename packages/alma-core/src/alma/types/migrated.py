@@ -1,4 +1,4 @@
-"""Results of an import from another program's database."""
+"""Results of an import of what another program or another person recorded."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -8,7 +8,7 @@ class _Report(BaseModel):
 
 
 class Remark(_Report):
-    """A reason why rows were left out or changed: the number of rows, and the id of the first of them in the other program."""
+    """A reason why rows were left out or changed: the number of rows, and the id of the first of them there."""
 
     reason: str
     rows: int
@@ -30,10 +30,11 @@ class MigratedKind(_Report):
 
 
 class MigrationReport(_Report):
-    """Result of an import from a database of alma-memory.
+    """Result of an import from a database of alma-memory, or of an export whose word is not taken for more.
 
     `source_project` was read into `project`. `rules` counts the rules that were formed again, by kind. `not_read` counts the rows of
-    tables that have no counterpart here. With `dry_run` nothing was stored, and `stored` is what would be.
+    tables that have no counterpart here, or the lines of an export that are no memories. With `dry_run` nothing was stored, and `stored` is
+    what would be.
     """
 
     source: str

@@ -13,6 +13,9 @@ from alma.types.memories import AntiPattern, AnyMemory, Conversation, DomainKnow
 SESSION, TOOL, DOCUMENT = "session_id", "tool", "document"
 """Keys of the metadata that a caller may give to any memory."""
 
+IMPORTED = "imported"
+"""Key of the metadata under which `import_untrusted` notes what a file said of a memory; also the source of its facts."""
+
 JUDGED = {
     VerdictSource.TOOL: "a tool (exit status, exception or test)",
     VerdictSource.PERSON: "a person",
@@ -128,9 +131,10 @@ def _text(metadata: Mapping[str, Any], name: str) -> str | None:
 
 
 def _imported(metadata: Mapping[str, Any]) -> str | None:
-    """Returns what an import from alma-memory noted."""
-    origin = metadata.get("alma_memory")
-    if not isinstance(origin, Mapping):
-        return None
-    ids = ", ".join(f"{name} {origin[name]}" for name in ("project", "id") if origin.get(name))
-    return f"alma-memory ({ids})" if ids else "alma-memory"
+    """Returns what an import from alma-memory, or of an export whose word is not taken for more, noted."""
+    for key, name in (("alma_memory", "alma-memory"), (IMPORTED, "an export")):
+        origin = metadata.get(key)
+        if isinstance(origin, Mapping):
+            known = ", ".join(f"{field} {origin[field]}" for field in ("project", "id") if origin.get(field))
+            return f"{name} ({known})" if known else name
+    return None

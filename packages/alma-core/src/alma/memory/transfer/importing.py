@@ -88,12 +88,12 @@ def import_from(room: Room, source: Target, *, on_conflict: str = "error", progr
 
 
 def _imported(room: Room, source: Target, on_progress: Progress | None, on_conflict: str) -> ImportReport:
-    with _opened(source) as given, room.store.spool() as spool, room.store.spool() as clean:
+    with opened(source) as given, room.store.spool() as spool, room.store.spool() as clean:
         file = redacted_export(given, room.store.redaction, clean) if room.store.redaction.given != "off" else given
         try:
             contents = checked_file(file)
         except ValidationError as error:
-            raise ValidationError(f"{_name(source)} cannot be imported: {error}; nothing was stored") from error
+            raise ValidationError(f"{name_of(source)} cannot be imported: {error}; nothing was stored") from error
         present = _present(room, file, contents, is_merge=on_conflict == "merge")
         if present.conflicts and on_conflict == "error":
             raise _conflict(room, present.conflicts)
@@ -301,7 +301,7 @@ def _digest(file: BinaryIO) -> str:
 
 
 @contextmanager
-def _opened(source: Target) -> Iterator[BinaryIO]:
+def opened(source: Target) -> Iterator[BinaryIO]:
     """Opens a file that can be read from its start repeatedly."""
     if isinstance(source, str | os.PathLike):
         with opened_file(checked_path(source)) as file:
@@ -313,8 +313,9 @@ def _opened(source: Target) -> Iterator[BinaryIO]:
             shutil.copyfileobj(cast(BinaryIO, source), copy)
             yield copy
     else:
-        raise ValidationError(f"import_from needs a path or an open file, not {quoted(source)}")
+        raise ValidationError(f"an import needs a path or an open file, not {quoted(source)}")
 
 
-def _name(source: Target) -> str:
+def name_of(source: Target) -> str:
+    """Returns the path of a source, or the name of an open file."""
     return str(source) if isinstance(source, str | os.PathLike) else str(getattr(source, "name", "the file"))

@@ -7,31 +7,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from alma.errors import ConflictError, ScopeViolationError, ValidationError
+from alma.errors import ScopeViolationError, ValidationError
 from alma.files import checked_path
 from alma.memory import arguments as args
-from alma.memory.learn import record
 from alma.memory.progress import Progress, with_progress
 from alma.memory.room import Room
 from alma.memory.transfer.alma_memory import TABLES, Found, Table, read, strategy_of
 from alma.memory.transfer.foreign_rows import Row
-from alma.memory.transfer.remarks import Remarks
+from alma.memory.transfer.intake import AT_ONCE, Candidate, Tally, formed_rules, rule_counts, store
 from alma.storage.sqlite.foreign_sqlite import ForeignDatabase, foreign_database
 from alma.text import quoted, shortened
 from alma.types.kinds import MemoryType, VerdictSource
-from alma.types.migrated import MigratedKind, MigrationReport
-
-AT_ONCE = 500
-"""Number of rows in a transaction."""
+from alma.types.migrated import MigrationReport
 
 MOST_LISTED = 8
 _OWN_TABLES = {"journal", "memory", "passage"}
 _BOOKKEEPING = {"embeddings", "_schema_versions"}
-_RULES = (MemoryType.HEURISTIC, MemoryType.ANTI_PATTERN)
 
 FORMED = "alma-memory formed it: rules are formed anew from the outcomes"
 FORMED_ALONE = "alma-memory formed it, and no outcome of that strategy is left in the file"
-CHANGED = "it was imported before, with other words"
 
 
 def import_alma_memory(
@@ -89,28 +83,6 @@ def _chosen_project(room: Room, database: ForeignDatabase, tables: Sequence[Tabl
 
 
 @dataclass(slots=True)
-class _Tally:
-    """Counts of the rows of one table."""
-
-    kind: str
-    read: int = 0
-    stored: int = 0
-    present: int = 0
-    skipped: Remarks = field(default_factory=Remarks)
-    changed: Remarks = field(default_factory=Remarks)
-
-    def report(self) -> MigratedKind:
-        return MigratedKind(
-            kind=self.kind,
-            read=self.read,
-            stored=self.stored,
-            present=self.present,
-            skipped=self.skipped.listed(),
-            changed=self.changed.listed(),
-        )
-
-
-@dataclass(slots=True)
 class _Migration:
     """One run. `said` maps the hash of a row's content to its id, `tried` holds the hashes of agents with the strategies of their
     outcomes."""
@@ -126,11 +98,11 @@ class _Migration:
     tried: set[int] = field(default_factory=set)
 
     def run(self, tables: Sequence[Table], on_progress: Progress | None) -> MigrationReport:
-        before = self._rules()
+        before = rule_counts(self.room)
         total, done = sum(map(self._count, tables)), 0
         tallies = []
         for table in tables:
-            tally = _Tally(table.kind)
+            tally = Tally(table.kind)
             rows = self._rows(table)
             while batch := list(itertools.islice(rows, AT_ONCE)):
                 self._take(table, batch, tally)
@@ -139,20 +111,20 @@ class _Migration:
                     on_progress(done, total)
             tallies.append(tally)
         stored = {tally.kind: tally.stored for tally in tallies}
-        formed = {} if self.is_dry else {kind: n - before[kind] - stored.get(kind, 0) for kind, n in self._rules().items()}
+        rules = {} if self.is_dry else formed_rules(self.room, before, stored)
         return MigrationReport(
             source=self.source,
             source_project=self.project or "",
             project=self.room.name,
             dry_run=self.is_dry,
             kinds=tuple(tally.report() for tally in tallies),
-            rules=formed,
+            rules=rules,
             not_read=self._not_read(tables),
         )
 
-    def _take(self, table: Table, rows: Sequence[Row], tally: _Tally) -> None:
+    def _take(self, table: Table, rows: Sequence[Row], tally: Tally) -> None:
         tally.read += len(rows)
-        found: list[tuple[Row, Found]] = []
+        found: list[Candidate] = []
         for row in rows:
             try:
                 one = read(table, row, now=self.now, source=self.judged_by)
@@ -162,8 +134,8 @@ class _Migration:
             if reason := self._reason_to_skip(one, row):
                 tally.skipped.add(reason, row)
             else:
-                found.append((row, one))
-        self._store(found, tally)
+                found.append(Candidate(one.memory, row, one.remarks))
+        store(self.room, found, tally, dry_run=self.is_dry)
 
     def _reason_to_skip(self, one: Found, row: Row) -> str | None:
         memory = one.memory
@@ -174,40 +146,6 @@ class _Migration:
             self.tried.add(strategy)
         first = self.said.setdefault(hash(one.said), memory.id)
         return None if first == memory.id else "another row says the same"
-
-    def _store(self, found: Sequence[tuple[Row, Found]], tally: _Tally) -> None:
-        """Stores the memories that are absent. If another process imports the same at this moment, those that it stored count as
-        present."""
-        new = self._absent(found, tally)
-        memories = [one.memory for _, one in new]
-        try:
-            refused = record.add_each(self.room, memories, operation="import", dry_run=self.is_dry)
-        except ConflictError:
-            if not self.room.project.find(memory.id for memory in memories):
-                raise
-            self._store(new, tally)
-            return
-        for place, (row, one) in enumerate(new):
-            if place in refused:
-                tally.skipped.add(refused[place], row)
-                continue
-            tally.stored += 1
-            for remark in one.remarks:
-                tally.changed.add(remark, row)
-
-    def _absent(self, found: Sequence[tuple[Row, Found]], tally: _Tally) -> list[tuple[Row, Found]]:
-        places = self.room.project.find(one.memory.id for _, one in found)
-        kept = self.room.project.memories([place.memory for place in places.values()])
-        absent = []
-        for row, one in found:
-            place = places.get(one.memory.id)
-            if place is None:
-                absent.append((row, one))
-            elif place.memory in kept and kept[place.memory].text != one.memory.text:
-                tally.skipped.add(CHANGED, row)
-            else:
-                tally.present += 1
-        return absent
 
     def _where(self, table: Table) -> tuple[str, object] | None:
         return None if table.kind is MemoryType.USER_PREFERENCE else ("project_id", self.project)
@@ -229,10 +167,3 @@ class _Migration:
         read_tables = {table.name for table in tables} | _BOOKKEEPING
         counts = {name: self.database.count(name) for name in self.database.tables() if name not in read_tables}
         return {name: count for name, count in counts.items() if count}
-
-    def _rules(self) -> dict[str, int]:
-        held = dict.fromkeys((kind.value for kind in _RULES), 0)
-        for count in self.room.project.counts():
-            if count.partition.kind in held:
-                held[count.partition.kind] += count.count
-        return held
