@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from alma.config.settings import ScoringWeights
 from alma.errors import ValidationError
-from alma.scoring import DEFAULT_WEIGHTS, FACTORS, RECALL_WEIGHTS, Profile, recency, success
+from alma.scoring import FACTORS, RECALL_WEIGHTS, Profile, recency, success
 
 DAY = 86_400_000_000
 
@@ -54,9 +55,10 @@ def test_what_has_no_record_succeeds_fully(kind: str) -> None:
 
 
 def test_the_usual_weights_are_those_that_are_documented() -> None:
-    assert DEFAULT_WEIGHTS == {"similarity": 0.4, "recency": 0.3, "success": 0.2, "confidence": 0.1}
+    usual = ScoringWeights().model_dump()
+    assert usual == {"similarity": 0.4, "recency": 0.3, "success": 0.2, "confidence": 0.1}
     assert RECALL_WEIGHTS == {"similarity": 1.0, "recency": 0.0, "success": 0.0, "confidence": 0.0}
-    assert set(FACTORS) == set(DEFAULT_WEIGHTS)
+    assert set(FACTORS) == set(usual)
 
 
 def test_a_factor_that_is_not_named_weighs_nothing() -> None:

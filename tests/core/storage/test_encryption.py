@@ -15,7 +15,7 @@ from alma.embedding import HashEmbedder
 from alma.errors import ConfigurationError, CorruptStoreError
 from alma.storage.encryption.cipher import AESSeal, new_data_key, unwrapped, wrapped
 from alma.storage.encryption.keys import generate_key, read_key, write_key_file
-from alma.storage.relational.resealing import HIDDEN, READABLE_HASHES, SEALED
+from alma.storage.relational.resealing import HIDDEN, SEALED
 from alma.storage.relational.seal import OpenSeal, hidden_text, opened_text, revealed_text, sealed_text
 from alma.storage.relational.tables import metadata
 from alma.storage.sqlite.store import SQLStorage
@@ -77,6 +77,10 @@ def test_a_data_key_is_unwrapped_by_its_key_and_store_alone() -> None:
     for key, store_id in ((OTHER_KEY, "a store"), (KEY, "another store")):
         with pytest.raises(ConfigurationError, match=r"alma\.db is encrypted with another key"):
             unwrapped(stored, key=key, store_id=store_id, name="alma.db")
+
+
+READABLE_HASHES = {"project": {"head_hash"}, "vector": {"checksum"}, "journal": {"hash"}}
+"""Columns of bytes that pass no seal: salted hashes, and the checksum of sealed bytes."""
 
 
 def test_every_column_of_bytes_passes_the_seal_or_is_a_hash() -> None:

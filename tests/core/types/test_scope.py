@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from alma.types import MemoryScope
-from alma.types.scope import may_read
+from alma.types.scope import access
 
 OFFERS = {
     "unknown": None,
@@ -36,7 +36,7 @@ def test_the_whole_table_of_reading(offer: str, inherits: bool | None) -> None:
     if inherits is not None:
         scopes["reader"] = MemoryScope(inherit_from=("owner",) if inherits else ("qa",))
 
-    assert may_read("reader", "owner", scopes) is TABLE[offer][bool(inherits)]
+    assert access("reader", "owner", scopes).is_open is TABLE[offer][bool(inherits)]
 
 
 _names = st.sampled_from(["a", "b", "c", "*", ""])
@@ -52,13 +52,13 @@ _scopes = st.dictionaries(
 
 @given(_names, _scopes)
 def test_everyone_reads_their_own(name: str, scopes: dict[str, MemoryScope]) -> None:
-    assert may_read(name, name, scopes)
+    assert access(name, name, scopes).is_open
 
 
 @pytest.mark.slow
 @given(st.sampled_from(["a", "b"]), _scopes)
 def test_nobody_reads_an_owner_whom_no_rule_names(reader: str, scopes: dict[str, MemoryScope]) -> None:
-    assert not may_read(reader, "stranger", scopes)
+    assert not access(reader, "stranger", scopes).is_open
 
 
 @given(st.permutations(["a", "b", "c"]), _scopes)
@@ -66,7 +66,7 @@ def test_reading_is_not_passed_on(order: list[str], scopes: dict[str, MemoryScop
     first, middle, last = order
     chain = {**scopes, first: MemoryScope(inherit_from=(middle,)), middle: MemoryScope(inherit_from=(last,))}
 
-    assert may_read(first, last, chain) is (last in scopes and scopes[last].shares_with(first))
+    assert access(first, last, chain).is_open is (last in scopes and scopes[last].shares_with(first))
 
 
 @pytest.mark.parametrize(

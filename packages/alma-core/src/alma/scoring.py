@@ -7,7 +7,6 @@ from alma.errors import ValidationError
 from alma.text import quoted
 
 FACTORS = ("similarity", "recency", "success", "confidence")
-DEFAULT_WEIGHTS: Mapping[str, float] = {"similarity": 0.4, "recency": 0.3, "success": 0.2, "confidence": 0.1}
 RECALL_WEIGHTS: Mapping[str, float] = {"similarity": 1.0, "recency": 0.0, "success": 0.0, "confidence": 0.0}
 DEFAULT_HALF_LIFE_DAYS = 30.0
 LARGEST_WEIGHT = 1_000_000

@@ -113,9 +113,4 @@ def access(reader: str, owner: str, scopes: Mapping[str, MemoryScope]) -> Access
     return Access.SHARED_WITH_ALL if EVERYONE in offered else Access.LEFT_OUT
 
 
-def may_read(reader: str, owner: str, scopes: Mapping[str, MemoryScope]) -> bool:
-    """Returns True when `reader` sees the memories of `owner`, both agents of one project."""
-    return access(reader, owner, scopes).is_open
-
-
 _NO_RULES = MemoryScope()

@@ -27,8 +27,6 @@ from alma.types.partition import user_in
 LONG_ENOUGH = 8
 """A shorter text found in another row says little."""
 
-_SURFACES = {"memory rows": "memory", "passages": "passage", "usage": "usage", "small records": "record", "evidence": EVIDENCE}
-
 
 @dataclass(frozen=True, slots=True)
 class Purged:

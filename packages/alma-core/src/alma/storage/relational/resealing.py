@@ -132,13 +132,6 @@ _NAMED_BY: Mapping[str, tuple[str, ...]] = {
 _NAMED_AS_IT_IS: Mapping[str, tuple[str, ...]] = {"evidence": ("id",), "record": ("kind", "key")}
 """The columns that name a row as they are, not as they are stored."""
 
-READABLE_HASHES: Mapping[str, frozenset[str]] = {
-    "project": frozenset({"head_hash"}),
-    "vector": frozenset({"checksum"}),
-    "journal": frozenset({"hash"}),
-}
-"""The other columns of bytes: salted hashes, and the checksum of sealed bytes."""
-
 
 def resealed(table: str, row: Row, before: Seal, after: Seal) -> Row:
     """The columns of a row under another seal. `CorruptStoreError` if the row is damaged."""
