@@ -33,10 +33,6 @@ from alma.storage.relational.evidence import EvidenceReader
 from alma.storage.relational.hidden_names import (
     forget_names,
     hidden_project,
-    hidden_record_key,
-    revealed_kind,
-    revealed_owner,
-    revealed_record_key,
 )
 from alma.storage.relational.logical import View, read_rows
 from alma.storage.relational.lookups import Lookups
@@ -44,10 +40,12 @@ from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.rows import CONTENT
 from alma.storage.relational.seal import Seal, revealed_hash
 from alma.storage.relational.session import Database, Session
+from alma.storage.relational.small_records import small_records
 from alma.storage.relational.text_index import TextIndex
 from alma.storage.relational.traces import traces
 from alma.storage.relational.transfer import Snapshot, listed
-from alma.storage.relational.word_lists import KnownWords, ScopedWords
+from alma.storage.relational.vector_rows import ChangeRow, VectorRows, integers
+from alma.storage.relational.word_lists import NO_LISTS, KnownWords, ScopedWords
 from alma.storage.relational.writing import Write
 from alma.types.found import TextLengths
 from alma.types.identity import from_micros
@@ -55,23 +53,6 @@ from alma.types.partition import Partition
 from alma.types.passages import Passage
 
 CHUNK = 4096
-
-NOTHING = TextLists(
-    np.empty(0, dtype=np.int64),
-    np.empty(0, dtype=np.float32),
-    0,
-    0.0,
-    np.empty(0, dtype=np.int32),
-    np.empty(0, dtype=np.float32),
-    (),
-    (),
-)
-
-ChangeRow = tuple[int, int, int, int, int, bytes, int, bytes | None, bytes | None]
-"""Seq, passage, memory, partition, is_own, content hash, is_live, vector, the hash of its text as it is stored."""
-
-VectorRow = tuple[int, bytes | None, bytes | None]
-"""Passage, vector and the hash of its text."""
 
 
 class _NothingWrittenError(Exception):
@@ -86,7 +67,7 @@ class SQLProject(Lookups):
         self._database = database
         self._text = text
         self._embedder = embedder
-        self._dimension = dimension
+        self._vectors = VectorRows(name, seal, embedder, dimension)
         self._seal = seal
         self._row: int | None = None
         self._known = Partitions({}, {}, 0)
@@ -147,27 +128,27 @@ class SQLProject(Lookups):
                 rows += found
                 whole = next((at for at in range(len(rows) - 1, 0, -1) if rows[at][0] != rows[at - 1][0]), 0)
                 if whole:
-                    yield self._vector_changes(project, rows[:whole], rows[whole - 1][0], gone)
+                    yield self._vectors.changes(project, rows[:whole], rows[whole - 1][0], gone)
                     rows, gone = rows[whole:], []
-            yield self._vector_changes(project, rows, upto, gone)
+            yield self._vectors.changes(project, rows, upto, gone)
 
     def vectors_of(self, memories: Sequence[int]) -> VectorChanges:
         """The live passages of memories with their vectors, as of `upto`."""
         with self._database.snapshot() as session:
             project = self._find(session)
             upto = 0 if project is None else self._head(session, project)
-            return self._vector_changes(
+            return self._vectors.changes(
                 project, list(session.all("vectors_of", {"project": project, "rows": json.dumps(memories)})), upto, ()
             )
 
     def vectors_in(self, partitions: Sequence[int]) -> Iterator[VectorChanges]:
-        """All live passages of partitions with their vectors, some thousand at a time, all of one moment."""
+        """All live passages of partitions with their vectors, some thousand at a time, as a consistent view."""
         with self._database.snapshot() as session:
             project = self._find(session)
             upto = 0 if project is None else self._head(session, project)
             cursor = session.all("vectors_in", {"project": project, "rows": json.dumps(list(partitions))})
             while rows := list(islice(cursor, CHUNK)):
-                yield self._vector_changes(project, rows, upto, ())
+                yield self._vectors.changes(project, rows, upto, ())
 
     def vectors_at(self, passages: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float16]]:
         """Those of the passages that are there, archived ones too, and their vectors."""
@@ -176,7 +157,7 @@ class SQLProject(Lookups):
             if project is not None:
                 self._head(session, project)  # vectors of another embedder than ours would go by a wrong name
             rows = list(session.all("vectors_at", {"project": project, "rows": json.dumps(passages)}))
-        return _integers(row for row, *_ in rows), self._vectors(project, rows)
+        return integers(row for row, *_ in rows), self._vectors.vectors(project, rows)
 
     def text_lengths(self) -> TextLengths:
         """Whose the texts are, and how long; nothing if this process has not searched them yet."""
@@ -194,13 +175,13 @@ class SQLProject(Lookups):
         """Those of the memories that have a live passage with a vector, ascending, and the tie of each."""
         with self._database.reading() as session:
             rows = list(session.all("ties_of", {"project": self._find(session), "rows": json.dumps(memories)}))
-        return _integers(row for row, _ in rows), _integers(self._tie(digest) for _, digest in rows)
+        return integers(row for row, _ in rows), integers(self._vectors.tie(digest) for _, digest in rows)
 
     def smallest_ties(self, partitions: Sequence[int], limit: int) -> NDArray[np.int64]:
         """The memories of partitions with the smallest ties, of those that have a live passage with a vector."""
         with self._database.reading() as session:
             given = {"project": self._find(session), "rows": json.dumps(list(partitions)), "limit": limit, "half": b"\x80"}
-            return _integers(row for (row,) in session.all("smallest_ties", given))
+            return integers(row for (row,) in session.all("smallest_ties", given))
 
     def population(self, partitions: Sequence[int]) -> int:
         """How many memories of these partitions have a live passage with a vector."""
@@ -215,7 +196,7 @@ class SQLProject(Lookups):
             since = {"project": project, "after": after, "upto": 0 if project is None else self._head(session, project)}
             if next(session.all("removed_any", since), None) is not None:
                 return None
-            return _integers(row for (row,) in session.all("texts_touched", since))
+            return integers(row for (row,) in session.all("texts_touched", since))
 
     def rows(self) -> Iterator[StoredRow]:
         """Every logical row of the project, archived ones too, in a consistent read, one at a time."""
@@ -252,20 +233,10 @@ class SQLProject(Lookups):
         """
         with self._database.snapshot() as session:
             project = self._find(session)
-            of_kind = {"project": project, "kind": hidden_record_key(self._seal, kind)}
-            if under is not None:
-                start = hidden_record_key(self._seal, under)
-                between = {"first": f"{start}/", "last": f"{start}0"}  # "0" is the character behind the slash
-                found = list(session.all("records_under", {**of_kind, **between}))
-            elif newest is None:
-                found = list(session.all("records_of_kind", of_kind))
-            else:
-                found = list(session.all("records_newest", {**of_kind, "newest": newest}))
-        named = [(revealed_record_key(self._seal, stored), version, body) for stored, version, body in found]
-        if newest is None and self._seal.id_key:
-            named.sort()  # as hashes in keys are stored, they have another order
-        for key, version, body in named:
-            yield key, version, json.loads(self._seal.open(body, place="record.body", row=(project, kind, key)))
+            if project is None:
+                return
+            found = list(small_records(View(session, project, self._seal), kind, newest=newest, under=under))
+        yield from found
 
     def passages(self, rows: Sequence[int]) -> dict[int, Passage]:
         """Passages by row. Unknown rows are left out."""
@@ -312,7 +283,7 @@ class SQLProject(Lookups):
         with self._database.snapshot() as session:
             project = self._find(session)
             if project is None or not words:
-                return NOTHING
+                return NO_LISTS
             return ScopedWords(View(session, project, self._seal), self._text, words, partitions, common, self._words).lists()
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
@@ -473,64 +444,10 @@ class SQLProject(Lookups):
             if not all(kind for *_, kind in rows):  # some were dropped: see `purging`
                 known, rows = Partitions({}, {}, 0), list(session.all("partitions", {"project": project, "after": 0}))
                 forget_names()
-            made = [
-                Partition(row, bool(is_user), revealed_owner(self._seal, owner), revealed_kind(self._seal, kind))
-                for row, is_user, owner, kind in rows
-                if kind
-            ]
-            by_row = {partition.row: partition for partition in made}
-            by_key = {(partition.is_user, partition.owner, partition.kind): partition.row for partition in made}
-            known = self._known = Partitions({**known.by_row, **by_row}, {**known.by_key, **by_key}, upto)
+            known = self._known = known.grown(rows, upto, self._seal)
         return known
 
     def _holding(self, rows: Iterable[int]) -> Mapping[int, Partition]:
         """Partitions by row, these among them. They never change, so the database is asked only for one that is new."""
         known = self._known.by_row
         return known if all(row in known for row in rows) else self.partitions()
-
-    def _vector_changes(self, project: int | None, rows: Sequence[ChangeRow], upto: int, gone: Sequence[int]) -> VectorChanges:
-        live = [row for row in rows if row[6]]
-        _, passages, memories, partitions, is_own, hashes, *_ = zip(*live, strict=True) if live else [()] * 9
-        return VectorChanges(
-            upto=upto,
-            passages=np.array(passages, dtype=np.int64),
-            memories=np.array(memories, dtype=np.int64),
-            partitions=np.array(partitions, dtype=np.int64),
-            is_own=np.array(is_own, dtype=np.bool_),
-            ties=self._ties(hashes),
-            vectors=self._vectors(project, [(row[1], row[7], row[8]) for row in live]),
-            removed=_integers(iter([*gone, *(row[1] for row in rows if not row[6])])),
-        )
-
-    def _ties(self, hashes: Sequence[bytes]) -> NDArray[np.int64]:
-        """Returns the ties of memories with these hashes. Those that are readable and whole are taken all at once: a new process has as many
-        as there are passages."""
-        firsts = b"" if self._seal.is_secret else b"".join(content_hash[:8] for content_hash in hashes)
-        if len(firsts) != 8 * len(hashes):
-            return _integers(self._tie(content_hash) for content_hash in hashes)
-        return np.frombuffer(firsts, dtype=">i8").astype(np.int64)
-
-    def _vectors(self, project: int | None, rows: Sequence[VectorRow]) -> NDArray[np.float16]:
-        """Returns the vectors of rows. `CorruptStoreError` if one is missing or has another length."""
-        size = 2 * self._dimension
-        stored = [vector for _, vector, _ in rows if vector is not None and len(vector) == size]
-        if self._seal.is_secret or len(stored) < len(rows):
-            stored = [self._vector(project, *row) for row in rows]
-        return np.frombuffer(b"".join(stored), dtype="<f2").reshape(len(rows), self._dimension)
-
-    def _tie(self, content_hash: bytes) -> int:
-        return int.from_bytes(revealed_hash(self._seal, content_hash, place=CONTENT)[:8], "big", signed=True)
-
-    def _vector(self, project: int | None, passage: int, stored: bytes | None, text_hash: bytes | None) -> bytes:
-        if stored is None:
-            raise CorruptStoreError(f"the vector of passage {passage} in project {self.name!r} is missing; see `alma verify`")
-        vector = self._seal.open(stored, place="vector.vector", row=(project, text_hash, self._embedder))
-        if len(vector) != 2 * self._dimension:
-            raise CorruptStoreError(
-                f"the vector of passage {passage} in project {self.name!r} has {len(vector)} bytes; see `alma verify`"
-            )
-        return vector
-
-
-def _integers(values: Iterator[int]) -> NDArray[np.int64]:
-    return np.fromiter(values, dtype=np.int64)

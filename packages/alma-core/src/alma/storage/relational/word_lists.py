@@ -24,6 +24,18 @@ FURTHER = 8
 KEPT_WHOLE = 16_000
 """Of a word that is common in the scope that asks for it a longer list is not kept: too few smaller scopes need it."""
 
+NO_LISTS = TextLists(
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=np.float32),
+    0,
+    0.0,
+    np.empty(0, dtype=np.int32),
+    np.empty(0, dtype=np.float32),
+    (),
+    (),
+)
+"""Of a project without memories."""
+
 
 @dataclass(frozen=True, slots=True)
 class AskedWords:
