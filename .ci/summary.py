@@ -1,4 +1,6 @@
-"""Adds up what the nox sessions left in a folder and ends with one line: `python .ci/summary.py .nox` → `N passed, N failed`.
+"""Adds up what runs of nox left in a folder and ends with one line: `python .ci/summary.py .nox RUN…` → `N passed, N failed`.
+
+Each run has left `report-RUN.json`; one that has not counts as a failure.
 
 A session that failed without a failed test (style, types, an idle suite, an environment that could not be made) counts as
 one failure, so the last line never says 0 failed when something did.
@@ -30,14 +32,18 @@ def tally(report: Path) -> Tally:
     return Tally(tests - failures - errors - skipped, failures + errors, skipped)
 
 
-def main(folder: Path) -> int:
-    """Prints a line for each session and the total; returns the exit code."""
+def sessions_of(report: Path) -> list[dict[str, str]]:
+    """Returns the sessions of a run of nox; a failed one where it has left no report."""
     try:
-        sessions = json.loads((folder / "report.json").read_text(encoding="utf-8"))["sessions"]
+        return list(json.loads(report.read_text(encoding="utf-8"))["sessions"])
     except FileNotFoundError:
-        sessions = [{"name": "nox", "result": "did not run"}]
+        return [{"name": "nox", "result": "did not run"}]
+
+
+def main(folder: Path, runs: list[str]) -> int:
+    """Prints a line for each session and the total; returns the exit code."""
     passed = failed = 0
-    for session in sessions:
+    for session in (session for run in runs for session in sessions_of(folder / f"report-{run}.json")):
         name, result = session["name"], session["result"].lower()
         counts = tally(folder / "reports" / f"{name}.xml")
         passed += counts.passed
@@ -48,4 +54,4 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
