@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError as PydanticError
@@ -26,7 +27,7 @@ from alma.memory.redacting import Redact, Redaction, checked_redact
 from alma.memory.room import OpenStore, Room
 from alma.memory.search_sizes import SearchSizes
 from alma.memory.texts import TextVectors
-from alma.protocols import CachesVectors, Clock, Embedder, Relearnable, Store, StoreRequest
+from alma.protocols import CachesVectors, CandidateFactory, Clock, Embedder, Relearnable, Store, StoreRequest
 from alma.scoring import DEFAULT_HALF_LIFE_DAYS, Profile
 from alma.storage.encryption.keys import EncryptionKey, read_key
 from alma.storage.factories import SQLITE, addressed, candidates_named, open_named
@@ -64,58 +65,23 @@ def open_store(
     `storage` is the name of a kind of store (see `alma.storage.factories`) or a URL, `options` its own block of the configuration.
     """
     _check_types(storage_dir=storage_dir, db_name=db_name, agents=agents, storage=storage, storage_options=options)
-    storage, options = addressed(storage, options or {})
     if not callable(clock):
         raise ConfigurationError(f"clock must be a function that returns the time, not {quoted(clock)}")
     args.check_embedder(embedder, embedding_dim)
-    seconds = _timeout(lock_timeout)
-    redact, wall = checked_redact(redact), _wall(users)
-    key = None if encryption_key is None else read_key(encryption_key)
-    if key is not None and storage != SQLITE:
-        raise ConfigurationError(f"encryption: the store {quoted(storage)} does not encrypt; remove the key, or use {SQLITE}")
-    folder, file = resolve_storage_dir(storage_dir, Path.cwd()), check_db_name(db_name)
+    seconds, redact, wall = _timeout(lock_timeout), checked_redact(redact), _wall(users)
+    place = _Place.of(storage_dir, db_name, storage, options or {}, encryption_key)
+    chosen = _ChosenEmbedder(embedder, embedding_dim, embedder_options, str(place))
     scopes = {args.checked_name(name, "agent"): _scope(name, rules) for name, rules in (agents or {}).items()}
     scoring = scoring or ScoringSettings()
     profile = Profile.of(scoring.weights.model_dump(), scoring.half_life_days or DEFAULT_HALF_LIFE_DAYS)
     rules = settings_block(ForgettingSettings, {} if forgetting is None else forgetting, "forgetting")
     upkeep = settings_block(MaintenanceSettings, {} if maintenance is None else maintenance, "maintenance")
-    candidates, vector_options = candidates_named(storage), options
-    if candidates is not None:  # the records are in SQLite
-        storage, options = SQLITE, {}
-    at = f"{folder / file}" if storage == SQLITE else f"the {storage} store of {folder}"
-    made = StoreRequest(
-        str(folder),
-        file,
-        clock(),
-        seconds,
-        options,
-        lambda: _fingerprint(at, embedder, embedding_dim, embedder_options),
-        key,
-    )
-    opened = open_named(storage, made)
-    try:
-        texts = _texts(opened, at, embedder, embedding_dim, embedder_options)
-        if isinstance(opened, CachesVectors):
-            opened.use_embedder(texts.embedded)
-    except BaseException:
-        opened.close()
-        raise
+    made = StoreRequest(str(place.folder), place.file, clock(), seconds, place.options, chosen.fingerprint, place.key)
+    opened, texts = _opened(place.storage, made, chosen)
     redaction = Redaction.of(redact, opened.id)
     store = OpenStore(
-        opened,
-        folder,
-        texts,
-        clock,
-        scopes,
-        profile,
-        redaction,
-        embedder_options,
-        rules,
-        upkeep,
-        sizes or SearchSizes(),
-        wall,
-        candidates,
-        vector_options if candidates is not None else {},
+        *(opened, place.folder, texts, clock, scopes, profile, redaction, embedder_options, rules, upkeep),
+        *(sizes or SearchSizes(), wall, place.candidates, place.vector_options),
     )
     if store.is_encrypted:
         store.drop_snapshots()
@@ -186,29 +152,92 @@ def _timeout(value: object) -> float | None:
         raise ConfigurationError(str(error)) from error
 
 
-def _fingerprint(at: str, embedder: str | Embedder, dimension: int | None, options: Options) -> Fingerprint:
-    """That of the embedder that a new store is made with."""
-    chosen = create_embedder(embedder, dimension=dimension, options=options) if isinstance(embedder, str) else embedder
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the records of a store are, and the search for its vectors where that is outside of the process."""
+
+    folder: Path
+    file: str
+    storage: str
+    options: Mapping[str, object]
+    key: bytes | None
+    candidates: CandidateFactory | None
+    vector_options: Mapping[str, object]
+
+    @classmethod
+    def of(
+        cls,
+        storage_dir: str | Path,
+        db_name: str,
+        storage: str,
+        options: Mapping[str, object],
+        encryption_key: EncryptionKey | None,
+    ) -> "_Place":
+        """Returns the place that settings name."""
+        name, given = addressed(storage, options)
+        key = None if encryption_key is None else read_key(encryption_key)
+        if key is not None and name != SQLITE:
+            raise ConfigurationError(f"encryption: the store {quoted(name)} does not encrypt; remove the key, or use {SQLITE}")
+        folder, file = resolve_storage_dir(storage_dir, Path.cwd()), check_db_name(db_name)
+        candidates = candidates_named(name)
+        if candidates is None:
+            return cls(folder, file, name, given, key, None, {})
+        return cls(folder, file, SQLITE, {}, key, candidates, given)  # the records are in SQLite
+
+    def __str__(self) -> str:
+        return f"{self.folder / self.file}" if self.storage == SQLITE else f"the {self.storage} store of {self.folder}"
+
+
+@dataclass(frozen=True, slots=True)
+class _ChosenEmbedder:
+    """The embedder that a store is opened with; `at` names the store in messages."""
+
+    embedder: str | Embedder
+    dimension: int | None
+    options: Options
+    at: str
+
+    def fingerprint(self) -> Fingerprint:
+        """Returns that of the embedder that a new store is made with."""
+        chosen = self._made()
+        try:
+            made = chosen.fingerprint
+        finally:
+            TextVectors.made_by(chosen, is_own=isinstance(self.embedder, str)).close()
+        _LOG.info("making %s with the embedder %s (%d dimensions)", self.at, made.model, made.dimension)
+        return made
+
+    def texts(self, storage: Store) -> TextVectors:
+        """Returns what embeds texts for a store. `EmbedderMismatchError` if that was made with another embedder."""
+        recorded = storage.fingerprint
+        if self.embedder == AUTO:
+            if self.dimension is not None and self.dimension != recorded.dimension:
+                raise _mismatch(storage, self.at, f"{self.dimension} dimensions are configured")
+            return TextVectors(recorded, lambda: embedder_for(recorded, options=self.options))
+        chosen = self._made()
+        texts = TextVectors.made_by(chosen, is_own=isinstance(self.embedder, str))
+        if chosen.fingerprint != recorded:
+            texts.close()
+            opened_with = f"{chosen.fingerprint.model} ({chosen.fingerprint.dimension} dimensions)"
+            raise _mismatch(storage, self.at, f"it was opened with {opened_with}")
+        return texts
+
+    def _made(self) -> Embedder:
+        if isinstance(self.embedder, str):
+            return create_embedder(self.embedder, dimension=self.dimension, options=self.options)
+        return self.embedder
+
+
+def _opened(storage: str, request: StoreRequest, chosen: _ChosenEmbedder) -> tuple[Store, TextVectors]:
+    opened = open_named(storage, request)
     try:
-        made = chosen.fingerprint
-    finally:
-        TextVectors.made_by(chosen, is_own=isinstance(embedder, str)).close()
-    _LOG.info("making %s with the embedder %s (%d dimensions)", at, made.model, made.dimension)
-    return made
-
-
-def _texts(storage: Store, at: str, embedder: str | Embedder, dimension: int | None, options: Options) -> TextVectors:
-    recorded = storage.fingerprint
-    if embedder == AUTO:
-        if dimension is not None and dimension != recorded.dimension:
-            raise _mismatch(storage, at, f"{dimension} dimensions are configured")
-        return TextVectors(recorded, lambda: embedder_for(recorded, options=options))
-    chosen = create_embedder(embedder, dimension=dimension, options=options) if isinstance(embedder, str) else embedder
-    texts = TextVectors.made_by(chosen, is_own=isinstance(embedder, str))
-    if chosen.fingerprint != recorded:
-        texts.close()
-        raise _mismatch(storage, at, f"it was opened with {chosen.fingerprint.model} ({chosen.fingerprint.dimension} dimensions)")
-    return texts
+        texts = chosen.texts(opened)
+        if isinstance(opened, CachesVectors):
+            opened.use_embedder(texts.embedded)
+    except BaseException:
+        opened.close()
+        raise
+    return opened, texts
 
 
 def _mismatch(storage: Store, at: str, but: str) -> EmbedderMismatchError:
