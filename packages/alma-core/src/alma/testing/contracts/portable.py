@@ -70,8 +70,8 @@ class PortableContract(WithStore):
         with project.write(actor="agent", operation="usage", at=AT) as write:
             write.count_usage({memory.id: {"used": 2, "thumbs_down": 1, "credited_successes": 0.25, "credited_trials": 0.75}})
         _, _, _, (line, other), _ = read(project)
-        told = [each.model_dump(exclude={"is_embedded", "vector"}) for each in line.passages]
-        assert told == [{name: getattr(turn, name) for name in told[0]} for turn in TURNS]
+        passages = [each.model_dump(exclude={"is_embedded", "vector"}) for each in line.passages]
+        assert passages == [{name: getattr(turn, name) for name in passages[0]} for turn in TURNS]
         assert [each.is_embedded for each in line.passages] == [True, False]
         counted = ExportedUsage(used=2, ignored=0, thumbs_up=0, thumbs_down=1, credited_successes=0.25, credited_trials=0.75)
         assert (line.usage, other.usage) == (counted, None)
@@ -132,8 +132,8 @@ class PortableContract(WithStore):
         put(project, DEFINITIONS, "recipe", {}, version=0)
         put(project, "session", "e0", {}, version=0)
         of_all, of_ann = read(project), read(project, agent="ann")
-        told = {(record.kind, record.key) for record in of_ann[2]}
-        assert told == {(EPISODE, "e0"), (STEP, "e0/1"), (END, "e0"), (DEFINITIONS, "recipe")}
+        keys = {(record.kind, record.key) for record in of_ann[2]}
+        assert keys == {(EPISODE, "e0"), (STEP, "e0/1"), (END, "e0"), (DEFINITIONS, "recipe")}
         assert (of_all[1].records, len(of_all[2]), of_ann[1].records) == (8, 8, 4)
         assert LEASE not in {record.kind for record in of_all[2]}
 
@@ -192,8 +192,8 @@ class PortableContract(WithStore):
         memories = [make_outcome(task_description=f"Task {number}", project_id="shop") for number in range(3)]
         assert add_each(store, project, *memories) == [2, 3, 4]
         entries = list(project.entries(after=1))
-        told = [(each.seq, each.actor, each.operation, each.at) for each in entries]
-        assert told == [(seq, "agent", "import", AT) for seq in (2, 3, 4)]
+        written = [(each.seq, each.actor, each.operation, each.at) for each in entries]
+        assert written == [(seq, "agent", "import", AT) for seq in (2, 3, 4)]
         for memory, entry in zip(memories, entries, strict=True):
             assert [each.key for each in entry.changes if each.table == "memory"] == [memory.id]
         assert len({project.head_at(seq) for seq in (1, 2, 3, 4)}) == 4

@@ -101,12 +101,12 @@ class StoreRemembers(WithStore):
         entries = list(project.entries())
         assert [(entry.seq, entry.is_purged) for entry in entries] == [(1, True), (2, False), (3, False)]
         assert [project.head_at(1), project.head_at(2)] == hashes
-        told = json.dumps(
+        written = json.dumps(
             [[change.table, change.key, change.before, change.after] for entry in entries for change in entry.changes]
         )
-        assert TELLTALE not in told
-        assert secret.id not in told
-        assert other.id in told
+        assert TELLTALE not in written
+        assert secret.id not in written
+        assert other.id in written
 
     def test_a_purged_id_is_known_as_purged_and_no_other(self, store: Store, project: Project) -> None:
         secret, other = make_outcome(task_description=TELLTALE), make_outcome()

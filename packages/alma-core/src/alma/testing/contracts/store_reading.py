@@ -50,10 +50,10 @@ class StoreKeeps(WithStore):
         memory = make_outcome(project_id="shop")
         first = open_store(tmp_path / "kept")
         add(first, first.project("shop"), memory)
-        told = first.id, first.fingerprint, everything(first.project("shop"))
+        before = first.id, first.fingerprint, everything(first.project("shop"))
         first.close()
         second = open_store(tmp_path / "kept")
-        assert (second.id, second.fingerprint, everything(second.project("shop"))) == told
+        assert (second.id, second.fingerprint, everything(second.project("shop"))) == before
         assert stored_memories(second.project("shop"), [memory]) == [memory]
         second.close()
 
@@ -170,7 +170,7 @@ class StoreKeeps(WithStore):
         assert project.head() == 8
 
     def test_a_moment_stays_as_it_is_whatever_is_written_meanwhile(self, store: Store, project: Project, again: Store) -> None:
-        def told() -> tuple[object, ...]:
+        def read() -> tuple[object, ...]:
             taken_in = [each.passages.tolist() for each in project.changes(after=0)]
             return (
                 project.head(),
@@ -182,10 +182,10 @@ class StoreKeeps(WithStore):
 
         add(store, project, make_outcome(task_description="Ledger of today"))
         with project.moment():
-            before = told()
+            before = read()
             add(again, again.project("shop"), make_outcome(task_description="Ledger of tomorrow"))
-            assert told() == before
-        assert all(one != other for one, other in zip(told(), before, strict=True))
+            assert read() == before
+        assert all(one != other for one, other in zip(read(), before, strict=True))
 
     def test_any_history_gives_an_index_the_same_passages_at_once_or_bit_by_bit(self, store: Store) -> None:
         steps = st.lists(

@@ -155,10 +155,10 @@ class VectorIndexSearches:
         index.apply(given_changes)
         found = index.search(query(), partitions=[3, 4], limit=9)
         columns = ("passages", "memories", "partitions", "ties", "is_own")
-        told, wanted = (
+        hits, wanted = (
             sorted(zip(*(getattr(source, name).tolist() for name in columns), strict=True)) for source in (found, given_changes)
         )
-        assert told == wanted
+        assert hits == wanted
 
     def test_all_passages_of_given_memories_are_scored_as_a_search_scores_them(self, new_index: NewIndex) -> None:
         index, _ = filled(new_index, changes(1, directions(12), memories=np.arange(12) // 3, partitions=np.arange(12) // 6))
@@ -288,14 +288,14 @@ def assert_best(index: VectorIndex, truth: BruteForce, question: Any, *, partiti
     """Fails unless the index finds what the reference finds, in its order. Scores that differ by rounding may change places."""
     found = by_partition(index.search(question, partitions=partitions, limit=limit))
     for partition in partitions:
-        wanted, told = truth.best(question, partition), found.get(partition, [])
+        wanted, hits = truth.best(question, partition), found.get(partition, [])
         scores = {row: value for value, _, row in wanted}
-        assert [value for value, _, _ in told] == sorted((value for value, _, _ in told), reverse=True)
-        assert [value for value, _, _ in told] == pytest.approx([value for value, _, _ in wanted[:limit]], abs=CLOSE)
-        assert len({row for _, _, row in told}) == len(told) == min(limit, len(wanted))
-        for value, _, row in told:
+        assert [value for value, _, _ in hits] == sorted((value for value, _, _ in hits), reverse=True)
+        assert [value for value, _, _ in hits] == pytest.approx([value for value, _, _ in wanted[:limit]], abs=CLOSE)
+        assert len({row for _, _, row in hits}) == len(hits) == min(limit, len(wanted))
+        for value, _, row in hits:
             assert value == pytest.approx(scores[row], abs=CLOSE)
-        assert told == sorted(told, key=lambda each: (-each[0], each[1]))
+        assert hits == sorted(hits, key=lambda each: (-each[0], each[1]))
 
 
 def assert_sample(index: VectorIndex, truth: BruteForce, partitions: Sequence[int], *, all_up_to: int, otherwise: int) -> None:
