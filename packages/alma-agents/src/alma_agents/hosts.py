@@ -102,13 +102,7 @@ def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[b
     answer = payload.get("tool_response", payload.get("toolResult", payload.get("tool_output", payload.get("output"))))
     is_shell = kind_of_tool(tool) == SHELL
     if "failure" in name.lower():
-        error = str(payload.get("error") or payload.get("error_message") or "")
-        if payload.get("is_interrupt") or payload.get("failure_type") in ("timeout", "permission_denied"):
-            return None, None, error
-        found = _CLAUDE_CODE.match(error) or _COPILOT_CODE.search(error)
-        if found:
-            return verdict(int(found[1])), int(found[1]), error
-        return (None if is_shell else False), None, error
+        return _judged_failure(payload, is_shell=is_shell)
     if isinstance(answer, str) and answer.startswith("{"):
         answer = _json(answer) or answer
     if host == "claude-code" and isinstance(answer, dict):
@@ -144,6 +138,17 @@ def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[b
             output,
         )
     return verdict(code), code, output
+
+
+def _judged_failure(payload: dict[str, Any], *, is_shell: bool) -> tuple[bool | None, int | None, str]:
+    """Returns the same of a call that the host reports as failed: what was broken off has no verdict."""
+    error = str(payload.get("error") or payload.get("error_message") or "")
+    if payload.get("is_interrupt") or payload.get("failure_type") in ("timeout", "permission_denied"):
+        return None, None, error
+    found = _CLAUDE_CODE.match(error) or _COPILOT_CODE.search(error)
+    if found:
+        return verdict(int(found[1])), int(found[1]), error
+    return (None if is_shell else False), None, error
 
 
 def text_of(content: Any) -> str:

@@ -143,10 +143,7 @@ def _codex(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
         elif kind == "item_completed" and isinstance(item, dict) and str(item.get("type")).lower() == "commandexecution":
             yield _codex_item(session, cwd, _at(record), item)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-            arguments = payload.get("arguments", payload.get("input", payload.get("action")))
-            if isinstance(arguments, str) and arguments.startswith("{"):
-                arguments = _json(arguments)
-            calls[str(payload.get("call_id"))] = str(payload.get("name") or "local_shell"), arguments
+            calls[str(payload.get("call_id"))] = str(payload.get("name") or "local_shell"), _codex_arguments(payload)
         elif kind in ("function_call_output", "custom_tool_call_output") and (call := str(payload.get("call_id"))) in calls:
             name, arguments = calls.pop(call)
             code = codex_code(payload)
@@ -168,6 +165,11 @@ def _codex(found: Iterable[dict[str, Any]]) -> Iterator[Event]:
             running = {key: each for key, each in running.items() if each.call != made.call}
             yield made
     yield from running.values()
+
+
+def _codex_arguments(payload: dict[str, Any]) -> Any:
+    arguments = payload.get("arguments", payload.get("input", payload.get("action")))
+    return _json(arguments) if isinstance(arguments, str) and arguments.startswith("{") else arguments
 
 
 def _codex_item(session: str, cwd: str, at: float, item: dict[str, Any]) -> Event:
