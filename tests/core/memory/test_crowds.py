@@ -11,7 +11,8 @@ from facade import NewPlace
 
 pytestmark = pytest.mark.slow  # whichever test comes first makes the crowd
 
-CROWD = 30_000
+CROWD = 21_000
+"""More than a partition of which all vectors are held, see `CODES_ABOVE`."""
 WORDS = [f"{first}{second}" for first in ("auth", "cart", "mail", "disk", "user", "form") for second in range(40)]
 
 
@@ -24,7 +25,7 @@ class Crowded:
 
 @pytest.fixture(scope="module")
 def crowded(new_place: NewPlace) -> Iterator[Crowded]:
-    """30,000 outcomes and 20 heuristics of one agent, a single outcome of another, all about the same few things."""
+    """21,000 outcomes and 20 heuristics of one agent, a single outcome of another, all about the same few things."""
     chance = random.Random(7)
     with new_place().open(embedding_dim=48) as alma:
         alma.learn_many(

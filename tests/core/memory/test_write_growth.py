@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pytest_mock import MockerFixture
 
 from alma import ALMA
-from alma.learning.ledger import MOST_BOOKS, MOST_CELLS, MOST_HELD
 from facade import ManualClock, OpenStore
 from learned import counts, evidence
 
@@ -114,9 +113,12 @@ def test_many_outcomes_at_once_are_counted_as_one_by_one(
 
 
 @pytest.mark.slow
-def test_more_tasks_than_are_held_come_twice_and_once_more_after_reopening(open_store: OpenStore) -> None:
+def test_more_tasks_than_are_held_come_twice_and_once_more_after_reopening(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alma.learning.ledger.MOST_CELLS", 500)
     alma = open_store()
-    tasks = ["".join(letters) for letters in permutations("bdgklmrt", 5)][: MOST_CELLS + 40]
+    tasks = ["".join(letters) for letters in permutations("bdgklmrt", 5)][:540]
     told = [{"agent": "dev", "task": task, "outcome": "success", "strategy_used": "by hand"} for task in tasks]
     alma.learn_many([*told, *told])
     alma.close()
@@ -185,8 +187,11 @@ def test_the_evidence_of_one_agent_that_goes_on_learning_is_bounded(
 
 
 @pytest.mark.slow
-def test_what_is_kept_in_hand_between_calls_is_bounded(alma: ALMA) -> None:
-    many = 2 * MOST_BOOKS + 30
+def test_what_is_kept_in_hand_between_calls_is_bounded(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    most_books, most_held = 256, 2_048  # an eighth of what is usual
+    for name, size in (("MOST_BOOKS", most_books), ("MOST_HELD", most_held), ("MOST_GROWN", 1_024)):
+        monkeypatch.setattr(f"alma.learning.ledger.{name}", size)
+    many = 2 * most_books + 30
     told = {"task": "Clean up", "outcome": "success"}
     alma.learn_many(
         {**told, "agent": f"agent{number}", "task_type": f"type {number}", "strategy_used": "by hand"}
@@ -200,6 +205,6 @@ def test_what_is_kept_in_hand_between_calls_is_bounded(alma: ALMA) -> None:
     )
     ledger = alma._room.ledger
     assert ledger is not None
-    assert len(ledger.books) <= MOST_BOOKS
-    assert sum(book.held for book in ledger.books.values()) <= MOST_HELD
-    assert len(ledger.kept_vectors) <= MOST_HELD
+    assert len(ledger.books) <= most_books
+    assert sum(book.held for book in ledger.books.values()) <= most_held
+    assert len(ledger.kept_vectors) <= most_held
