@@ -3,13 +3,12 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from alma.config.azure import lifted
-from alma.config.forgetting import ForgettingRule, ForgettingSettings, MaintenanceSettings, OutcomeRule
 from alma.config.nearest import suggestion
 from alma.config.paths import project_folder, resolve_key_file, resolve_storage_dir
 from alma.config.reading import Plain, read_yaml
@@ -22,15 +21,12 @@ from alma.config.settings import (
     PineconeSettings,
     PostgresSettings,
     QdrantSettings,
-    ScoringSettings,
-    ScoringWeights,
     SentenceTransformersSettings,
     Settings,
 )
 from alma.config.variables import expand, is_unset
 from alma.errors import ConfigurationError
 from alma.text import quoted, shortened
-from alma.types.scope import MemoryScope
 
 DEFAULT_STORAGE_DIR = ".alma"
 LONGEST_KEY = 200
@@ -96,8 +92,9 @@ def _settings_block(content: Plain) -> tuple[Block, str]:
 
 def _settings(block: Block, prefix: str, file: Path, environ: Mapping[str, str]) -> Settings:
     block = lifted(block, prefix)
-    _check_keys(block, prefix)
+    _check_top(block, prefix)
     block = _lift_sqlite(block, prefix)
+    _check_keys(block, Settings, prefix)
     filled = expand(_without_unset(block, environ), environ, prefix.rstrip("."))
     assert isinstance(filled, dict)
     if isinstance(filled.get("redact"), bool):  # `on` and `off` are flags to YAML
@@ -126,53 +123,26 @@ def _without_unset(block: Block, environ: Mapping[str, str]) -> Block:
     return {**block, **kept}
 
 
-def _check_keys(block: Block, prefix: str) -> None:
-    """Refuses unknown keys at every level."""
-    _check_top(block, prefix)
-    for name, model in _BLOCKS.items():
-        if name in block:
-            _check_block(_mapping(block[name], prefix + name), f"{prefix}{name}.", _keys(model))
-    if "agents" in block:
-        for name, rules in _mapping(block["agents"], f"{prefix}agents").items():
-            key = f"{prefix}agents.{name}"
-            _check_block(_mapping(rules, key), f"{key}.", _keys(MemoryScope))
-    for name, check in _CHECKS.items():
-        if name in block:
-            check(_mapping(block[name], f"{prefix}{name}"), f"{prefix}{name}.")
-
-
-def _check_scoring(scoring: Block, prefix: str) -> None:
-    _check_block(scoring, prefix, _keys(ScoringSettings))
-    if "weights" in scoring:
-        _check_block(_mapping(scoring["weights"], f"{prefix}weights"), f"{prefix}weights.", _keys(ScoringWeights))
-
-
-def _check_forgetting(forgetting: Block, prefix: str) -> None:
-    _check_block(forgetting, prefix, _keys(ForgettingSettings))
-    for kind, rule in forgetting.items():
-        if kind != "kinds":
-            model = OutcomeRule if kind == "outcome" else ForgettingRule
-            _check_block(_mapping(rule, f"{prefix}{kind}"), f"{prefix}{kind}.", _keys(model))
-    for kind, rule in _mapping(forgetting.get("kinds", {}), f"{prefix}kinds").items():
-        _check_block(_mapping(rule, f"{prefix}kinds.{kind}"), f"{prefix}kinds.{kind}.", _keys(ForgettingRule))
-
-
-def _check_maintenance(maintenance: Block, prefix: str) -> None:
-    _check_block(maintenance, prefix, _keys(MaintenanceSettings))
-
-
-def _check_encryption(encryption: Block, prefix: str) -> None:
-    if "key" in encryption:
+def _check_keys(block: Block, model: type[BaseModel], prefix: str) -> None:
+    """Refuses unknown keys in the block of a model and in those within it."""
+    if model is EncryptionSettings and "key" in block:
         raise ConfigurationError(f"{prefix}key: a key is never in a configuration; name its place by key_file or key_env")
-    _check_block(encryption, prefix, _keys(EncryptionSettings))
+    known = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+    _check_block(block, prefix, tuple(known))
+    for key, value in block.items():
+        inner, is_by_name = _model_in(known[key])
+        if inner is None:
+            continue
+        for name, part in _mapping(value, f"{prefix}{key}").items() if is_by_name else [("", value)]:
+            place = f"{prefix}{key}.{name}" if is_by_name else f"{prefix}{key}"
+            _check_keys(_mapping(part, place), inner, f"{place}.")
 
 
-_CHECKS = {
-    "encryption": _check_encryption,
-    "scoring": _check_scoring,
-    "forgetting": _check_forgetting,
-    "maintenance": _check_maintenance,
-}
+def _model_in(annotation: object) -> tuple[type[BaseModel] | None, bool]:
+    """Returns the model of a setting that is a block, and whether the setting is a mapping of such blocks by name."""
+    found = (part for part in (annotation, *get_args(annotation)) if isinstance(part, type) and issubclass(part, BaseModel))
+    return next(found, None), get_origin(annotation) is dict
+
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
@@ -184,7 +154,7 @@ def settings_block(model: type[Checked], given: object, name: str) -> Checked:
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"{name} must be a mapping, not {quoted(given)}")
     block = dict(given)
-    _CHECKS[name](block, f"{name}.")
+    _check_keys(block, model, f"{name}.")
     try:
         return model.model_validate(block)
     except ValidationError as error:
