@@ -17,7 +17,6 @@ from alma.embedding import Options
 from alma.errors import StorageError, ValidationError
 from alma.learning.catching_up import catch_up
 from alma.learning.forecasting import JudgedBag
-from alma.learning.kernels import calibration_of
 from alma.learning.ledger import Book, Ledger, Owners
 from alma.learning.wording import wording
 from alma.memory.arguments import checked_call
@@ -250,9 +249,8 @@ class Room:
 
     def empty_ledger(self, upto: int) -> Ledger:
         """Returns an empty ledger as of a journal record."""
-        fingerprint = self.store.texts.fingerprint
-        is_shared = self.store.users is UserWall.SHARED
-        return Ledger(upto, calibration_of(fingerprint), fingerprint.dimension, is_shared)
+        texts, is_shared = self.store.texts, self.store.users is UserWall.SHARED
+        return Ledger(upto, texts.calibration(self.project), texts.fingerprint.dimension, is_shared)
 
     def keep_ledger(self, ledger: Ledger) -> None:
         """Caches the evidence of a committed write. Another write may have committed since; `upto` shows that to the next one. Evidence
