@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from alma import ALMA
+from alma import ALMA, EmbeddingError
 from alma.embedding import MiniLMEmbedder
 from alma.learning.scale import ALIKE, SENTENCES, UNRELATED, scale_of
 from alma.types.embedding import Fingerprint
@@ -25,11 +25,14 @@ class Shifted:
         direction = np.random.default_rng(0).normal(size=384)
         self._direction = SHIFT * direction / np.linalg.norm(direction)
         self.asked: list[str] = []
+        self.is_away = False
         self.fingerprint = Fingerprint(
             model="shifted", revision="1", dimension=384, precision="float32", token_limit=256, preparation=""
         )
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        if self.is_away:
+            raise OSError("no route to the model")
         self.asked += texts
         rows = self._embedder.embed(texts) + self._direction
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
@@ -76,3 +79,18 @@ def test_the_sentences_are_embedded_once_a_store(tmp_path: Path) -> None:
 
     assert [first.asked.count(text) for text in SENTENCES] == [1] * len(SENTENCES)
     assert not set(second.asked) & set(SENTENCES)
+
+
+def test_what_was_learned_is_read_while_the_model_is_away_and_nothing_is_judged_without_it(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=Shifted()) as alma:
+        for task in LIKE:
+            alma.learn("dev", task, True, "issue_refund(order_id)")
+        alma.compact()  # drops the vectors of the sentences
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Shifted())) as alma:
+        model.is_away = True
+        before = alma.content_hash()
+
+        assert [row.successes for row in alma.strategies(LIKE[0], "dev")] == [1]
+        with pytest.raises(EmbeddingError, match="no route to the model"):
+            alma.learn("dev", LIKE[0], True, "issue_refund(order_id)")
+        assert alma.content_hash() == before
