@@ -44,6 +44,7 @@ REFERENCE = "alma-memory"
 BARE_CHROMA = 5.0
 """`retrieve` at 100,000 memories has to be so many times as quick as a bare query of Chroma."""
 PROBES = 40
+FILLED_AT_ONCE = 1_000
 
 
 @dataclass(slots=True)
@@ -330,8 +331,8 @@ def _peer(name: str, python: Path, plan: Plan, folder: Path, stack: ExitStack, p
     peer = Peer(name, python, _made(folder / name))
     stack.callback(peer.close)
     tasks = plan.tasks[: plan.peer_size]
-    for start in progress.track(range(0, len(tasks), 100), description=f"{len(tasks):,} memories of {name}"):
-        peer.learn(tasks[start : start + 100])
+    for start in progress.track(range(0, len(tasks), FILLED_AT_ONCE), description=f"{len(tasks):,} memories of {name}"):
+        peer.fill(tasks[start : start + FILLED_AT_ONCE])
     return peer
 
 

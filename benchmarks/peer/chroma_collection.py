@@ -1,8 +1,10 @@
 """A collection of Chroma in a folder, asked bare: vectors in, documents out, nothing scored beside the cosine."""
 
 import os
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from benchmarks.hashed import HashedTexts
 from benchmarks.peer.texts import FOUND, OwnTexts, said
@@ -23,9 +25,14 @@ class Chroma:
         self._count = 0
 
     def learn(self, task: str, strategy: str, succeeded: bool) -> None:
-        self._count += 1
-        text = said(task, strategy, succeeded)
-        self._collection.add(ids=[str(self._count)], embeddings=self.embedder.vectors([task]), documents=[text])
+        self.fill([(task, strategy, succeeded)])
+
+    def fill(self, items: Sequence[Sequence[Any]]) -> None:
+        """Stores many in one call."""
+        ids = [str(self._count + number) for number in range(len(items))]
+        self._count += len(items)
+        documents, vectors = [said(*item) for item in items], self.embedder.vectors([item[0] for item in items])
+        self._collection.add(ids=ids, embeddings=vectors, documents=documents)
 
     def retrieve(self, query: str) -> int:
         found = self._collection.query(query_embeddings=self.embedder.vectors([query]), n_results=FOUND)

@@ -3,10 +3,11 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from benchmarks.hashed import HashedTexts
 
@@ -37,9 +38,19 @@ class Subject(Protocol):
         """Returns the number of memories that were found."""
 
 
+@runtime_checkable
+class Fills(Protocol):
+    """Stores many outcomes at once, each as a task, a strategy and whether it succeeded."""
+
+    def fill(self, items: Sequence[Sequence[Any]]) -> None:
+        """As `learn` of each."""
+
+
 def answer(subject: Subject, request: dict[str, Any]) -> dict[str, Any]:
-    """The times of a block of `learn` or `retrieve`, how much was found, and how often the embedder was called."""
+    """The times of a block of `learn` or `retrieve`, how much was found, and how often the embedder was called. `fill` is not timed."""
     texts = subject.embedder.texts
+    if request["do"] == "fill":
+        return {"ms": [], "found": 0, "encodes": _filled(subject, request["items"])}
     times, found, calls = [], 0, texts.calls
     for item in request["items"]:
         embedding, start = texts.seconds, perf_counter()
@@ -49,6 +60,17 @@ def answer(subject: Subject, request: dict[str, Any]) -> dict[str, Any]:
             found += subject.retrieve(item)
         times.append(1e3 * (perf_counter() - start - (texts.seconds - embedding)))
     return {"ms": times, "found": found, "encodes": texts.calls - calls}
+
+
+def _filled(subject: Subject, items: Sequence[Sequence[Any]]) -> int:
+    """Stores many outcomes, at once where the subject can, and returns how often the embedder was called."""
+    calls = subject.embedder.texts.calls
+    if isinstance(subject, Fills):
+        subject.fill(items)
+    else:
+        for item in items:
+            subject.learn(*item)
+    return subject.embedder.texts.calls - calls
 
 
 def main(name: str, folder: str) -> None:

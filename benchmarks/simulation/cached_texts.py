@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CachedEmbedder:
-    """An embedder by name, as ALMA takes one. The model is loaded for the first text that is not in the cache."""
+    """An embedder by name, as ALMA takes one, or as `sentence-transformers=MODEL`; it is loaded for the first text that is not in the cache."""
 
     def __init__(self, name: str, folder: Path | None = None) -> None:
         self._name = name
@@ -27,7 +27,8 @@ class CachedEmbedder:
     def _embedder(self) -> "Embedder":
         from alma.embedding import create_embedder
 
-        return create_embedder(self._name)
+        name, _, model = self._name.partition("=")
+        return create_embedder(name, options={name: {"model": model}} if model else {})
 
     @property
     def fingerprint(self) -> "Fingerprint":
@@ -46,7 +47,7 @@ class CachedEmbedder:
 
     def _path(self, text: str) -> Path:
         digest = sha256(text.encode()).hexdigest()
-        return self._folder / self._name / digest[:2] / digest[2:34]
+        return self._folder / self._name.replace("/", "_") / digest[:2] / digest[2:34]
 
     def _was_read(self, text: str) -> bool:
         try:

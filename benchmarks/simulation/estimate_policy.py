@@ -15,7 +15,7 @@ from benchmarks.simulation.prototype import prototype_advice
 if TYPE_CHECKING:
     from alma.learning.experience import Advice, Experience, Question
     from alma.learning.kernels import Calibration
-    from alma.types.embedding import Fingerprint
+    from alma.protocols import Embedder
 
 DISCOUNT = 0.93
 NOT_SAME, SPAN = 0.35, 0.4
@@ -114,20 +114,16 @@ def has_estimate() -> bool:
     return find_spec("alma.learning.pooling") is not None
 
 
-def current_estimate(fingerprint: "Fingerprint") -> tuple[Callable[[], Advise], Sameness]:
+def current_estimate(embedder: "Embedder") -> tuple[Callable[[], Advise], Sameness]:
     """What makes the estimate for a world, and the sameness of strategies: ALMA's, or the prototype's where ALMA has none yet."""
     if not has_estimate():
         return lambda: prototype_advice, by_cosine
     from alma.learning.alike import same_weights
+    from alma.learning.kernels import calibrated
 
-    return lambda: pooled_advice(fingerprint), lambda texts, vectors, _=None: same_weights(texts, vectors)
-
-
-def pooled_advice(fingerprint: "Fingerprint") -> Advise:
-    """The estimate of ALMA without its storage, with the constants of an embedder."""
-    from alma.learning.kernels import calibration_of
-
-    return advice_with(calibration_of(fingerprint))
+    calibration = calibrated(embedder.fingerprint, embedder.embed)
+    scale = calibration.scale if calibration else None
+    return lambda: advice_with(calibration), lambda texts, vectors, _=None: same_weights(texts, vectors, scale=scale)
 
 
 def advice_with(calibration: "Calibration | None") -> Advise:

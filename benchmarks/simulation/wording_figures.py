@@ -98,7 +98,7 @@ def coverage_figures(run: Run) -> list[Gate]:
     gates = []
     words = run.vocabularies[0]
     if has_estimate():
-        advise, same = current_estimate(run.embedder.fingerprint)
+        advise, same = current_estimate(run.embedder)
         pure = interval_coverage.coverage(
             _cases(run, words, 10 * run.worlds, "Coverage by the estimate"),
             lambda case: interval_coverage.by_estimate(case, advise(), run.embedder.embed, same),
@@ -147,7 +147,7 @@ def strategy_figures(run: Run) -> list[Gate]:
 
 
 def _makers(run: Run) -> dict[str, Make]:
-    new_advise, same = current_estimate(run.embedder.fingerprint)
+    new_advise, same = current_estimate(run.embedder)
     makers = regrets.baselines(run.embedder)
     makers[ESTIMATE] = regrets.by_estimate(new_advise, run.embedder, same)
     makers[TYPED_ESTIMATE] = regrets.by_estimate(new_advise, run.embedder, same, typed=True)

@@ -75,7 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--paraphrased", action="store_true", help="offer each strategy in any of its five wordings")
     parser.add_argument("--difficult", action="store_true", help="half of the tasks are hard, of which only the type says so")
     parser.add_argument("--wordings", type=positive, help="of each intent in a world (default: all 30; fewer is easier)")
-    parser.add_argument("--embedder", default="minilm", help="name of an embedder (default: minilm)")
+    parser.add_argument(
+        "--embedder", default="minilm", help="name of an embedder, or sentence-transformers=MODEL (default: minilm)"
+    )
     parser.add_argument("--seed", type=positive, default=1, help="of all that is drawn (default: 1)")
     parser.add_argument(
         "--mem0", type=Path, metavar="PYTHON", help="beside mem0 without its LLM: a Python with mem0ai and qdrant-client"

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.learning.action_matching import is_warned_of, read_action, read_pattern, words_of_code
-from alma.learning.paraphrases import CALIBRATED
+from alma.learning.paraphrases import LIMITS
 
-(LIMITS,) = CALIBRATED.values()
 FAR, NEAR = 0.2, 0.75
 SLEEP = "Using sleep() for async waits"
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from alma.learning.experience import Experience, Question
-from alma.learning.kernels import CALIBRATED, Calibration
+from alma.learning.kernels import MEASURED, Calibration
 from alma.learning.names import names_in
 from alma.learning.pooling import Nearness
 from alma.learning.task_kernels import TaskKernels
 from alma.learning.task_space import Sight
 from alma.text import words
 
-CALIBRATION = CALIBRATED["all-MiniLM-L6-v2", 384]
+CALIBRATION = MEASURED
 SERVICES = ("billing", "search", "checkout", "the media store", "ledger", "inventory")
 WORDINGS = ("deploy {} to production", "please restart {} now", "who may log in to {} today")
 DIMENSION = 64

@@ -2,10 +2,7 @@
 
 import pytest
 
-from alma.learning.paraphrases import CALIBRATED, is_contrary, is_paraphrase, limits_of, saying
-from alma.types.embedding import Fingerprint
-
-(LIMITS,) = CALIBRATED.values()
+from alma.learning.paraphrases import LIMITS, is_contrary, is_paraphrase, saying
 
 
 def paraphrased(one: str, other: str, cosine: float) -> bool:
@@ -75,12 +72,3 @@ def test_numbers_opposites_order_and_denials_speak_against_it(one: str, other: s
 
 def test_the_arguments_of_a_call_are_no_numbers_of_the_sentence() -> None:
     assert not is_contrary(saying("Waiting with sleep(5000)"), saying("Wait by sleep(100)"))
-
-
-def test_only_an_embedder_that_was_measured_has_limits() -> None:
-    known = Fingerprint(
-        model="all-MiniLM-L6-v2", revision="1", dimension=384, precision="int8", token_limit=256, preparation="none"
-    )
-
-    assert limits_of(known) is LIMITS
-    assert limits_of(known.model_copy(update={"model": "another"})) is None

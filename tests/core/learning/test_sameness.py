@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from alma.learning.alike import MOST_KNOWN, AlikeStrategies, same_weights
+from alma.learning.scale import OWN
 from alma.learning.ways import ways
 
 
@@ -63,7 +64,7 @@ def test_the_same_words_are_the_same_way() -> None:
 
 def test_without_calibration_vectors_alone_say_nothing() -> None:
     texts = ["canary on a small share first", "widen step by step after watching one machine"]
-    assert same_weights(texts, vectors_at(0.7), is_calibrated=False)[0, 1] == 0
+    assert same_weights(texts, vectors_at(0.7), scale=None)[0, 1] == 0
 
 
 def test_what_was_computed_before_stays_what_it_would_be_anew() -> None:
@@ -71,7 +72,7 @@ def test_what_was_computed_before_stays_what_it_would_be_anew() -> None:
     vectors = np.random.default_rng(0).normal(size=(9, 3)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     whole = same_weights(texts, vectors)
-    known = AlikeStrategies(is_calibrated=True)
+    known = AlikeStrategies(OWN)
     known.weights(range(6), texts[:6], vectors[:6])
     assert np.array_equal(known.weights(range(9), texts, vectors), whole)
     assert np.array_equal(whole, whole.T)
@@ -111,6 +112,6 @@ def test_names_that_share_a_word_are_two_ways(one: str, other: str) -> None:
 
 def test_strategies_beyond_those_that_are_compared_are_never_one_in_other_words() -> None:
     texts = ["bounce it and read the log", "relaunch the process while watching"]
-    near = AlikeStrategies(is_calibrated=True).weights([0, 1], texts, vectors_at(0.9))
-    late = AlikeStrategies(is_calibrated=True).weights([MOST_KNOWN, MOST_KNOWN + 1], texts, vectors_at(0.9))
+    near = AlikeStrategies(OWN).weights([0, 1], texts, vectors_at(0.9))
+    late = AlikeStrategies(OWN).weights([MOST_KNOWN, MOST_KNOWN + 1], texts, vectors_at(0.9))
     assert (near[0, 1], late[0, 1]) == (1, 0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from alma.learning.experience import Floats, Vectors
 from alma.learning.sameness import NOT_SAME, same_weight
+from alma.learning.scale import OWN, Scale
 from alma.learning.ways import ways
 from alma.learning.wording import Stems, wording
 
@@ -17,8 +18,9 @@ alone."""
 class AlikeStrategies:
     """Remembers what was computed. Strategies are known by their numbers, −1 for one that has none."""
 
-    def __init__(self, *, is_calibrated: bool) -> None:
-        self._is_calibrated = is_calibrated
+    def __init__(self, scale: Scale | None) -> None:
+        """`scale` is that of the vectors; `None` if their cosines are no ground."""
+        self._scale = scale
         self._known = np.full((0, 0), np.nan, np.float32)
 
     def weights(self, numbers: Sequence[int], texts: Sequence[str], vectors: Vectors) -> Floats:
@@ -32,11 +34,11 @@ class AlikeStrategies:
         kept = np.flatnonzero(places >= 0)
         same[np.ix_(kept, kept)] = self._known[np.ix_(places[kept], places[kept])]
         np.fill_diagonal(same, 1.0)
-        cosines = (vectors @ vectors.T).astype(np.float64)
+        cosines = (self._scale or OWN).of((vectors @ vectors.T).astype(np.float64))
         if np.isnan(same).any():
             self._fill(same, numbers, texts, cosines)
             self._known[np.ix_(places[kept], places[kept])] = same[np.ix_(kept, kept)]
-        return self._grouped(same, cosines) if self._is_calibrated else np.maximum(same, 0.0)
+        return self._grouped(same, cosines) if self._scale else np.maximum(same, 0.0)
 
     def _grouped(self, same: Floats, cosines: Floats) -> Floats:
         """The probabilities with 1 for all pairs of a group."""
@@ -57,7 +59,7 @@ class AlikeStrategies:
         same[missing & is_of_late] = -1.0
         missing &= ~is_of_late
         for one, other in np.argwhere(np.tril(missing & may_be, -1)).tolist():
-            weight = same_weight(texts[one], texts[other], float(cosines[one, other]), is_calibrated=self._is_calibrated)
+            weight = same_weight(texts[one], texts[other], float(cosines[one, other]), is_calibrated=self._scale is not None)
             same[one, other] = same[other, one] = weight
 
     def _grow(self, wanted: int) -> None:
@@ -69,9 +71,9 @@ class AlikeStrategies:
         self._known = grown
 
 
-def same_weights(texts: Sequence[str], vectors: Vectors, *, is_calibrated: bool = True) -> Floats:
+def same_weights(texts: Sequence[str], vectors: Vectors, *, scale: Scale | None = OWN) -> Floats:
     """The probability that two of k strategies are one way (k × k, symmetric, 1 on the diagonal), from their texts and unit vectors.
 
-    1 within a group of `ways`, 0 where words clearly speak against it, else by the cosine; without a calibration, 1 for equal words and else 0.
+    1 within a group of `ways`, 0 where words clearly speak against it, else by the cosine; without a scale, 1 for equal words and else 0.
     """
-    return AlikeStrategies(is_calibrated=is_calibrated).weights(range(len(texts)), texts, vectors)
+    return AlikeStrategies(scale).weights(range(len(texts)), texts, vectors)

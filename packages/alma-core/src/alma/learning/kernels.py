@@ -2,15 +2,18 @@
 
 A cosine of sentences rests on names as much as on what is wanted: "deploy billing" is near to "restart billing". So one kernel compares tasks without
 what their names add, by which other tasks they are near to (`task_space`). Where the best way depends on the name, the plain cosine predicts
-outcomes better, and gets the weight. Constants hold for one embedder: without them, only equal tasks and equal types count.
+outcomes better, and gets the weight. Constants were measured for one embedder. Another's are those on its own scale (`scale`); without any, only
+equal tasks and equal types count.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from alma.learning.experience import Experience, Floats, Vectors
+from alma.learning.scale import OWN, SENTENCES, Scale, scale_of
 from alma.types.embedding import Fingerprint
 
 FORETOLD_VOTES, PAST_VOTES = 256, 1_024
@@ -38,6 +41,10 @@ class Curve:
         weights: Floats = 1 / (1 + np.exp((self.threshold - cosines.astype(np.float64)) / self.width))
         return weights
 
+    def on(self, scale: Scale) -> "Curve":
+        """The curve for cosines of another scale that gives the same weights."""
+        return Curve(scale.back(self.threshold), self.width / scale.slope)
+
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
@@ -53,18 +60,40 @@ class Calibration:
     """The weight of the first of these before any outcome was seen."""
     least_tasks: int
     """With fewer tasks, only vectors as they are count."""
+    scale: Scale = OWN
+    """Of the embedder's cosines, for what was measured on those of another."""
+
+    def on(self, scale: Scale) -> "Calibration":
+        """The constants for an embedder of another scale. Profiles compare vectors without their mean, so their curve stays."""
+        return replace(self, plain=self.plain.on(scale), few=self.few.on(scale), scale=scale)
 
 
-CALIBRATED = {
-    ("all-MiniLM-L6-v2", 384): Calibration(
-        profile=Curve(0.70, 0.12), plain=Curve(0.40, 0.06), few=Curve(0.32, 0.06), profile_share=0.9, least_tasks=20
-    ),
-}
+MEASURED = Calibration(
+    profile=Curve(0.70, 0.12), plain=Curve(0.40, 0.06), few=Curve(0.32, 0.06), profile_share=0.9, least_tasks=20
+)
+"""Of all-MiniLM-L6-v2."""
 
 
-def calibration_of(fingerprint: Fingerprint) -> Calibration | None:
-    """The constants for vectors of an embedder; `None` where none were measured."""
-    return CALIBRATED.get((fingerprint.model, fingerprint.dimension))
+HASHED_WORDS = ("hash", "mock")
+"""The models of `HashEmbedder` and of the fake for tests, whose cosines tell words apart, not meanings."""
+
+
+def is_measured(fingerprint: Fingerprint) -> bool:
+    """Returns True if `MEASURED` holds for an embedder as it is."""
+    return (fingerprint.model, fingerprint.dimension) == ("all-MiniLM-L6-v2", 384)
+
+
+def calibrated(fingerprint: Fingerprint, embed: Callable[[Sequence[str]], Vectors]) -> Calibration | None:
+    """Returns the constants for an embedder. One that was not measured embeds `SENTENCES` for it, one unit row a text.
+
+    `None` for one whose cosines do not tell texts of one meaning from others.
+    """
+    if is_measured(fingerprint):
+        return MEASURED
+    if fingerprint.model in HASHED_WORDS:
+        return None
+    scale = scale_of(embed(SENTENCES))
+    return None if scale is None else MEASURED.on(scale)
 
 
 def profile_share(experience: Experience, profiles: Vectors, vectors: Vectors, calibration: Calibration) -> float:

@@ -115,7 +115,7 @@ class Side:
         self.strategy_vectors = GrowingArray(self.dimension, dtype=np.float32)
         self.counts = GrowingArray(7, dtype=np.float64)
         self.places = GrowingArray(3, dtype=np.intp)
-        self.alike = AlikeStrategies(is_calibrated=self.calibration is not None)
+        self.alike = AlikeStrategies(self.calibration.scale if self.calibration else None)
 
     def put(self, entry: Entry, vectors: StoredVectors, task_vector: bytes | None = None) -> None:
         """Takes in a cell that is new, or the same one as it is now. `task_vector` is that of its task, if the words of that are held back."""

@@ -17,7 +17,6 @@ from alma.learning.matching import exchange, opposite_words, other_version
 from alma.learning.reading import words_and_numbers
 from alma.learning.stems import stem, unmatched
 from alma.learning.wording import Wording, wording
-from alma.types.embedding import Fingerprint
 
 _HUMPED = re.compile(r"\b[a-z]+(?:[A-Z][a-z\d]+)+\b")
 _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
@@ -55,12 +54,8 @@ class Limits:
     """One is code, the other names only its program, its function or an argument of it."""
 
 
-CALIBRATED = {
-    ("all-MiniLM-L6-v2", 384): Limits(
-        contained=0.4, word_contained=0.6, contained_but_one=0.84, other_words=0.65, enough=1.25, bare=0.44
-    )
-}
-"""By model and dimension."""
+LIMITS = Limits(contained=0.4, word_contained=0.6, contained_but_one=0.84, other_words=0.65, enough=1.25, bare=0.44)
+"""For cosines of all-MiniLM-L6-v2, and for those that are put on its scale (`alma.learning.scale`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +69,6 @@ class Saying:
     """And of all its words, but for articles."""
     denials: tuple[Denial, ...]
     numbers: frozenset[str]
-
-
-def limits_of(fingerprint: Fingerprint) -> Limits | None:
-    """What was measured for an embedder; `None` for one that was not: its cosines are no ground."""
-    return CALIBRATED.get((fingerprint.model, fingerprint.dimension))
 
 
 @lru_cache(maxsize=4_096)

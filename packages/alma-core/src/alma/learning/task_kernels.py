@@ -124,7 +124,7 @@ class TaskKernels:
         self._fit(experience)
         plain = self._vectors.rows[first:] @ question.vector
         if self._space is None:
-            return constants.few.weights(plain), plain.astype(np.float64)
+            return constants.few.weights(plain), constants.scale.of(plain)
         weights = constants.plain.weights(plain)
         core = self._space.cores([question.task], question.vector[None])
         by_profile = constants.profile.weights(self._profiles.rows[first:] @ self._space.profiles(core)[0])

@@ -14,10 +14,9 @@ from typing import BinaryIO
 
 from alma.config import ForgettingSettings, MaintenanceSettings
 from alma.embedding import Options
-from alma.errors import StorageError, ValidationError
+from alma.errors import ConfigurationError, EmbeddingError, StorageError, ValidationError
 from alma.learning.catching_up import catch_up
 from alma.learning.forecasting import JudgedBag
-from alma.learning.kernels import calibration_of
 from alma.learning.ledger import Book, Ledger, Owners
 from alma.learning.wording import wording
 from alma.memory.arguments import checked_call
@@ -249,10 +248,15 @@ class Room:
         return ledger if ledger is not None and ledger.upto == learned_seq else self.empty_ledger(learned_seq)
 
     def empty_ledger(self, upto: int) -> Ledger:
-        """Returns an empty ledger as of a journal record."""
-        fingerprint = self.store.texts.fingerprint
-        is_shared = self.store.users is UserWall.SHARED
-        return Ledger(upto, calibration_of(fingerprint), fingerprint.dimension, is_shared)
+        """Returns an empty ledger as of a journal record. Readers get one without near tasks while an embedder that has to be asked for its
+        scale cannot be; writes ask before."""
+        texts, is_shared = self.store.texts, self.store.users is UserWall.SHARED
+        try:
+            calibration = texts.calibration(self.project)
+        except (EmbeddingError, ConfigurationError) as error:
+            _LOG.warning("only equal tasks and types count in what was learned: %s", error)
+            calibration = None
+        return Ledger(upto, calibration, texts.fingerprint.dimension, is_shared)
 
     def keep_ledger(self, ledger: Ledger) -> None:
         """Caches the evidence of a committed write. Another write may have committed since; `upto` shows that to the next one. Evidence

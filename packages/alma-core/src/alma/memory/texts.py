@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from alma.errors import AlmaError, EmbeddingError
 from alma.forking import renewed_in_children
+from alma.learning.kernels import Calibration, calibrated
 from alma.protocols import Embedder, Project
 from alma.types.embedding import Fingerprint
 
@@ -30,6 +31,8 @@ class TextVectors:
         self._load = load
         self._embedder: Embedder | None = None
         self._recent: OrderedDict[str, bytes] = OrderedDict()
+        self._calibration: tuple[Calibration | None] | None = None
+        self._to_keep: dict[str, bytes] = {}
         self._lock = threading.Lock()
         renewed_in_children(self)
 
@@ -49,6 +52,28 @@ class TextVectors:
             found |= zip(missing, self.embedded(missing), strict=True)
         self._remember(found)
         return found
+
+    def calibration(self, project: Project) -> Calibration | None:
+        """Returns the constants of learning for the embedder; `None` for one whose cosines do not tell texts of one meaning from others.
+
+        One that was not measured is compared with the one that was, once a process, on a few sentences. The store keeps their vectors.
+        """
+        if self._calibration is None:
+            found: dict[str, bytes] = {}
+
+            def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+                found.update(self.of(texts, project))
+                return np.stack([np.frombuffer(found[text], dtype="<f2") for text in texts]).astype(np.float32)
+
+            calibration = calibrated(self.fingerprint, embed)
+            self._calibration, self._to_keep = (calibration,), found if calibration else {}
+        (calibration,) = self._calibration
+        return calibration
+
+    def to_keep(self) -> dict[str, bytes]:
+        """Returns the vectors that the next write should keep, once: those that `calibration` compared."""
+        kept, self._to_keep = self._to_keep, {}
+        return kept
 
     def query(self, text: str, project: Project) -> NDArray[np.float32]:
         """Returns the vector of a query, with the precision of stored ones."""

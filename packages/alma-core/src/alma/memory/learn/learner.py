@@ -40,6 +40,7 @@ def outcome_owner(outcome: Outcome) -> str:
 @contextmanager
 def writing(room: Room, *, actor: str, operation: str, at: int) -> "Iterator[Learner]":
     """A write that learns: what is observed in it becomes evidence and rules when it ends, in the same transaction."""
+    room.store.texts.calibration(room.project)  # before the lock: another embedder than ours may be asked
     with room.project.write(actor=actor, operation=operation, at=at) as write:
         learner = Learner(room, write, room.take_ledger(write), at)
         yield learner
@@ -130,7 +131,7 @@ class Learner:
             entry.first = entry.first[0], outcome.successes
         strategy = matched_text(outcome.strategy_used)
         if strategy:
-            self._keep_vectors({strategy: vectors.get(strategy)})
+            self._keep_vectors({strategy: vectors.get(strategy), **self.room.store.texts.to_keep()})
         side.change(entry, vectors)
         self._spread([*others, entry], owner, vectors)
         self._touch(Touched(entry, outcome.task_type, vectors))

@@ -6,8 +6,9 @@ import numpy as np
 
 from alma.evidence import Tally
 from alma.learning.action_matching import is_warned_of, read_action, read_pattern, words_of_code
-from alma.learning.paraphrases import limits_of
+from alma.learning.paraphrases import LIMITS
 from alma.learning.rules import counted
+from alma.learning.scale import OWN
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.recall.knowledge import asking
@@ -65,19 +66,24 @@ def check(
 
 
 def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int, tuple[AntiPattern, float]]:
-    """The anti-patterns that match and that the reader does not know better, by row, each with the cosine of the pattern alone."""
+    """The anti-patterns that match and that the reader does not know better, by row, each with the cosine of the pattern alone.
+
+    Where the cosines of the embedder tell no meanings apart, words alone decide.
+    """
+    calibration = room.store.texts.calibration(room.project)
+    scale, limits = (calibration.scale, LIMITS) if calibration else (OWN, None)
+    least = scale.back(LEAST)
     action, beginning = read_action(text), matched_text(text)
-    near_ones = near(room, reader=reader, user_id=user, text=beginning, kinds=ANTI_PATTERNS, least=LEAST)
+    near_ones = near(room, reader=reader, user_id=user, text=beginning, kinds=ANTI_PATTERNS, least=least)
     naming = holding(room, reader=reader, user_id=user, words=words_of_code(action), kinds=ANTI_PATTERNS, most=MOST_NAMING)
     partitions = readable(room, agent=reader, user_id=user).of_kinds(ANTI_PATTERNS)
     cosines = _cosines(room, beginning, partitions, [*{item.memory for item in near_ones} | {*naming}])
-    cosines = {row: cosine for row, cosine in cosines.items() if cosine >= LEAST or row in naming}
+    cosines = {row: cosine for row, cosine in cosines.items() if cosine >= least or row in naming}
     patterns = {row: memory for row, memory in room.project.memories(list(cosines)).items() if isinstance(memory, AntiPattern)}
-    limits = limits_of(room.store.texts.fingerprint)
     return {
         row: (pattern, cosines[row])
         for row, pattern in patterns.items()
-        if is_warned_of(read_pattern(pattern.pattern), action, cosines[row], limits)
+        if is_warned_of(read_pattern(pattern.pattern), action, scale.of(float(cosines[row])), limits)
     }
 
 
