@@ -251,12 +251,11 @@ class EvidenceReader:
         with self._opened() as view:
             if view is None or not wanted:
                 return []
-            rows = view.many("evidence_of_tasks", [{"project": view.project, **_beginning(view, name)} for name in wanted])
-            found = [_stored(view, raw) for raw in rows]
-            known = {class_in(stored.evidence.id) for stored in found}
-            missing = [{"project": view.project, **_beginning(view, name)} for name in wanted if name not in known]
-            firsts = (_first(view, raw) for raw in view.many("evidence_first_of_classes", missing))
-            return [*found, *(stored for stored in firsts if stored is not None)]
+            rows = list(view.many("evidence_of_tasks", [{"project": view.project, **_beginning(view, name)} for name in wanted]))
+            found = [_stored(view, raw) for raw in rows if raw["id"] is not None]
+            alone = [raw["oldest_outcome"] for raw in rows if raw["oldest_outcome"] is not None]
+            firsts = self._firsts("evidence_firsts", rows=json.dumps(alone)) if alone else {}
+            return [*found, *firsts.values()]
 
     def first_outcomes(self, evidence_ids: Iterable[str]) -> dict[str, tuple[int, float | None]]:
         """The row of the first outcome that each evidence counts, and how much of a success it was, `None` if that was not judged."""

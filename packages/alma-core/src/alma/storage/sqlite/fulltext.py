@@ -87,11 +87,12 @@ def create_anew(connection: sqlite3.Connection, project: int) -> None:
 
 
 def insert_all(connection: sqlite3.Connection, project: int, memories: Iterable[Searched]) -> None:
-    """Makes memories searchable, each with its passages."""
-    connection.executemany(
-        f"INSERT INTO text_{project:d} (rowid, text) VALUES (?, ?)",  # noqa: S608 - a number
-        (document for memory, passages in memories for document in documents_of(memory, passages)),
-    )
+    """Makes memories searchable, each with its passages, in one statement a memory."""
+    for memory, passages in memories:
+        found = documents_of(memory, passages)
+        rows = ", ".join("(?, ?)" for _ in found)
+        statement = f"INSERT INTO text_{project:d} (rowid, text) VALUES {rows}"  # noqa: S608 - a number, and marks
+        connection.execute(statement, [value for document in found for value in document])
 
 
 def optimize(connection: sqlite3.Connection, project: int) -> None:
