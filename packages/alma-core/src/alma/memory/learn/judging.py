@@ -354,8 +354,7 @@ class _Judged:
         return kept is not None and kept.metadata.get(ARCHIVED_BY) == EVIDENCE
 
     def _stored(self, memory_id: str | None) -> AnyMemory | None:
-        place = self.write.stored.find([memory_id]).get(memory_id) if memory_id else None
-        return None if place is None else self.write.stored.memories([place.memory]).get(place.memory)
+        return self.write.stored.named([memory_id]).get(memory_id) if memory_id else None
 
     def _passages(self, rule: Memory) -> tuple[Passage, ...]:
         setting = self._setting()

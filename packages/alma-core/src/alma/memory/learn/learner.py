@@ -1,12 +1,12 @@
 """Learning from outcomes, inside the write that stores them: evidence is counted, and rules are made, changed, demoted and brought back."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from alma.learning.ledger import Book, Entry, Ledger, Owners, texts_of
-from alma.memory.learn.judging import Touched, judge
+from alma.learning.ledger import Book, Entry, Ledger, Owners, Side, texts_of
+from alma.memory.learn.judging import MOST_RULES, Touched, judge
 from alma.memory.quarantine import may_release, needs_quarantine, put_in, release_corroborated, take_out
 from alma.memory.room import Room
 from alma.memory.scopes import counted_owners
@@ -194,6 +194,7 @@ class Learner:
         counts: dict[str, Mapping[str, Any]] = {}
         touched = self._touched_by_owner()
         sides = {place: self.ledger.books[self.readers(place[0])].side(is_of_steps=place[1]) for place in touched}
+        self._read_warnings(sides.values())
         for place, side in sides.items():
             counts |= judge(self.room, self.write, side, touched[place], at=self.at)
         self.write.recount(counts)
@@ -206,6 +207,12 @@ class Learner:
             self.ledger.upto = self.write.seq
         self.ledger.shrink(sum(map(len, touched.values())))
         return self.ledger
+
+    def _read_warnings(self, sides: Collection[Side]) -> None:
+        """Reads what the warnings of several owners say, in one go, where each has few: what is judged reads them one by one, if it has to."""
+        if len(sides) > 1:
+            cells = [side.held[cell].evidence for side in sides if len(side.rules) <= MOST_RULES for cell in side.rules]
+            self.write.stored.named(seen.anti_pattern for seen in cells if seen.anti_pattern is not None)
 
     def _spread(self, entries: Sequence[Entry], owner: str, vectors: Mapping[str, bytes]) -> None:
         """Has the evidence that counts for others, too, follow cells that changed in that of their owner."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from alma.errors import CorruptStoreError
@@ -139,10 +140,15 @@ class Recounted:
     superseded: Sequence[Row]
 
 
-def recount(view: View, counts: Mapping[str, Mapping[str, Any]], *, seq: int) -> Recounted:
-    """Changes counts and times, those of `RECOUNTED`, of the rows of memories, by id. Those that are gone are left out."""
+def recount(view: View, counts: Mapping[str, Mapping[str, Any]], known: Mapping[str, Row], *, seq: int) -> Recounted:
+    """Changes counts and times, those of `RECOUNTED`, of the rows of memories, by id. Those that are gone are left out.
+
+    `known` are rows that need not be read.
+    """
+    missing = [memory_id for memory_id in counts if memory_id not in known]
+    read = view.all("counted", ids=json.dumps(missing)) if missing else ()
     rows, changes, superseded = [], [], []
-    for raw in view.all("counted", ids=json.dumps(list(counts))) if counts else ():
+    for raw in sorted([*known.values(), *read], key=itemgetter("id")):
         after = counts[raw["id"]]
         changed = [name for name in RECOUNTED if raw[name] != after[name]]
         if changed:

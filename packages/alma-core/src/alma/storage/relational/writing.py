@@ -25,7 +25,7 @@ from alma.storage.relational.hidden_names import (
     hidden_record_key,
 )
 from alma.storage.relational.logical import NO_USAGE, PASSAGE_TEXTS, TABLES, PartitionKey, View, passages_of
-from alma.storage.relational.lookups import Definitions, Lookups
+from alma.storage.relational.lookups import Definitions, Lookups, Named
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.purging import Purged, purge
 from alma.storage.relational.rows import (
@@ -75,6 +75,8 @@ class Write:
     changes: list[Change] = field(default_factory=list)
     places: dict[str, Place] = field(default_factory=dict)
     """Where memories are that this write looked up, with their counts: it does not read them again to count."""
+    named: Named = field(default_factory=dict)
+    """Memories that this write looked up by their ids and did not change since, with their counts: it does not read them again to recount."""
     superseded: list[Row] = field(default_factory=list)
     """Rows of `touched`: the records that rows of memories named before this one."""
 
@@ -88,7 +90,7 @@ class Write:
     def stored(self) -> Lookups:
         """Looks things up by key, as this write sees them."""
         seen = nullcontext(self._view())
-        return Lookups(self.project, lambda: seen, self._holding, self.defined, found=self.places)
+        return Lookups(self.project, lambda: seen, self._holding, self.defined, found=self.places, named=self.named)
 
     def add(
         self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
@@ -180,6 +182,8 @@ class Write:
         """
         given = [change for change in changes if not self._is_noted(change)]
         self.places.clear()
+        for change in given:
+            self.named.pop(entity(change.table, change.key), None)
         self.changes += apply_changes(self._view(), self.text, given, vectors or {}, seq=self.seq)
 
     def _is_noted(self, change: Change) -> bool:
@@ -203,7 +207,10 @@ class Write:
 
     def recount(self, counts: Mapping[str, Mapping[str, Any]]) -> None:
         """Sets confidence, successes, trials and seen_at of rules, by id. Those that are gone are left out."""
-        made = recount(self._view(), {rule: {**columns, "updated_at": self.at} for rule, columns in counts.items()}, seq=self.seq)
+        after = {rule: {**columns, "updated_at": self.at} for rule, columns in counts.items()}
+        made = recount(
+            self._view(), after, {rule: self.named.pop(rule)[1] for rule in counts if rule in self.named}, seq=self.seq
+        )
         self.changes += made.changes
         self.superseded += made.superseded
 
