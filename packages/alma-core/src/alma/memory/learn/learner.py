@@ -70,6 +70,9 @@ class Learner:
     _expected: dict[str, TaskPlace] = field(default_factory=dict)
     """The owners and the tasks of outcomes of which all is read that is known, by their ids."""
 
+    _readers: dict[str, Owners] = field(default_factory=dict)
+    """The readers that were looked for in this write, by owner."""
+
     _partitions: Mapping[int, Partition] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -259,9 +262,12 @@ class Learner:
 
     def readers(self, owner: str) -> Owners:
         """Returns whose evidence counts for the rules of an owner."""
-        agent = agent_in(owner)
-        has_users = agent in self._with_users or self.room.has_users(agent, self._partitions)
-        return counted_owners(self.room, owner, has_users=has_users)
+        found = self._readers.get(owner)
+        if found is None:
+            agent = agent_in(owner)
+            has_users = agent in self._with_users or self.room.has_users(agent, self._partitions)
+            found = self._readers[owner] = counted_owners(self.room, owner, has_users=has_users)
+        return found
 
     def _book(self, owner: str, place: str) -> Book:
         """The evidence that counts for an owner, that on a task of its among it."""
@@ -273,7 +279,9 @@ class Learner:
         """Has the newest evidence of the owners in the ledger, these as those that were asked for last."""
         wanted = list(owners)
         of_users = [agent_in(owner) for owner in wanted if user_in(owner) is not None]
-        self._with_users |= set(of_users)
+        if not self._with_users.issuperset(of_users):
+            self._with_users |= set(of_users)
+            self._readers.clear()
         self.ledger.read(map(self.readers, [*of_users, *wanted]), self.learned, self.write.stored.vectors)
 
     def _read_tasks(self, places: Iterable[TaskPlace]) -> None:
