@@ -177,11 +177,13 @@ def _fraction(x: float, a: float, b: float) -> float:
     c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     value = d
     for m in range(1, 500):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        for numerator in (even, odd):
-            d = 1 / _away_from_zero(1 + numerator * d)
-            c = _away_from_zero(1 + numerator / c)
+        place = a + 2 * m
+        even = m * (b - m) * x / ((place - 1) * place)
+        odd = -(a + m) * (a + b + m) * x / (place * (place + 1))
+        for numerator in (even, odd):  # `_away_from_zero` written out: this is what judging a rule spends most on
+            d, c = 1 + numerator * d, 1 + numerator / c
+            d = 1 / (d if abs(d) > _TINY else _TINY)
+            c = c if abs(c) > _TINY else _TINY
             value *= c * d
         if abs(c * d - 1) < _PRECISION:
             break

@@ -25,8 +25,10 @@ def _row_of_only(known: Consulted) -> Row | None:
     if len(set(tasks.tolist())) < len(cells):
         return None  # several agents or users tried it
     successes, trials, recent_successes, recent_trials = counts[:, :4].T
-    alike = alikeness(successes, trials, known.cell_weights, known.cell_rows, 1)
-    weights = known.cell_weights * design_weights(trials, np.where(known.near.is_own[tasks], 0.0, alike))
+    weights = known.cell_weights
+    if trials.max(initial=0.0) > 1:  # else each run is of a task of its own, and weighs what it weighs
+        alike = alikeness(successes, trials, weights, known.cell_rows, 1)
+        weights = weights * design_weights(trials, np.where(known.near.is_own[tasks], 0.0, alike))
     order = np.argsort(counts[:, 6], kind="stable")
     pooled = (weights * trials)[order]
     kept = weights[order] * DISCOUNT ** (pooled.sum() - np.cumsum(pooled))

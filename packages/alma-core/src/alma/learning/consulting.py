@@ -70,6 +70,8 @@ class Consulted:
 
     def rules_near(self) -> list[Entry]:
         """The cells of near tasks that a rule rests on, the nearest first."""
+        if not self.side.rules:
+            return []
         cells = np.fromiter(self.side.rules, np.intp, len(self.side.rules))
         weights = self.task_weights[self.side.places.rows[cells, 0]]
         order = np.argsort(-weights, kind="stable")
@@ -134,9 +136,11 @@ def consulted(
     keys = [*wanted, *(text_key(text) for text, _ in also)]
     tried = _tried_most(strategy[counted], trials, [number for key in keys if (number := side.strategies.get(key)) is not None])
     ways = _Ways.of(side, tried, also)
-    place = np.full(len(side.strategies), -1)
-    place[tried] = np.arange(len(tried))
-    cells = counted[place[strategy[counted]] >= 0]
+    place, cells = np.arange(len(side.strategies)), counted
+    if len(tried) < len(place):
+        place = np.full(len(side.strategies), -1)
+        place[tried] = np.arange(len(tried))
+        cells = counted[place[strategy[counted]] >= 0]
     rows = place[strategy[cells]]
     weight = _weights(side, agent, cells, reader)
     if reader is not None:
@@ -226,10 +230,10 @@ def may_be_rules(side: Side, question: Question, needed: Needed, *, newest: int,
     first = _first_task(side, newest, home)
     is_near = np.zeros(len(side.tasks), bool)
     is_near[first:] = side.nearness(question, first=first).weights >= NEAR
-    cells = is_near[side.places.rows[:, 0]]
-    if cells[list(side.rules)].any():
+    places, start = side.places.rows[:, 0], side.first_cells[first]
+    if side.rules and is_near[places[list(side.rules)]].any():
         return True
-    successes, trials = side.counts.rows[cells, :2].sum(axis=0)
+    successes, trials = side.counts.rows[start:][is_near[places[start:]], :2].sum(axis=0)
     return bool(successes >= needed.successes or trials - successes >= needed.failures)
 
 
@@ -266,6 +270,8 @@ def _first_task(side: Side, newest: int | None, home: int | None) -> int:
 
 def _tried_most(strategy: Indices, trials: Floats, wanted: Sequence[int]) -> Indices:
     """The strategies with the most trials near the question, and the wanted ones, in the order in which they were first recorded."""
+    if not strategy.any():  # of one strategy, or of none
+        return strategy[:1]
     numbers, place = distinct(strategy)
     if len(numbers) > MOST_STRATEGIES:
         most = np.argsort(-np.bincount(place, trials), kind="stable")[:MOST_STRATEGIES]

@@ -96,6 +96,8 @@ class Side:
     strategies: dict[str, int] = field(default_factory=dict)
     strategy_texts: list[str] = field(default_factory=list)
     held: list[Entry] = field(default_factory=list)
+    first_cells: list[int] = field(default_factory=list)
+    """The number of the first cell of each task: all cells of later tasks come after it."""
     by_place: dict[str, list[int]] = field(default_factory=dict)
     cells: dict[str, int] = field(default_factory=dict)
     agents: dict[str, int] = field(default_factory=dict)
@@ -201,6 +203,7 @@ class Side:
         number = self.task_numbers.get(place)
         if number is None:
             vector = unpacked(stored, self.dimension)
+            self.first_cells.append(self.cells[seen.id])
             number = self.task_numbers[place] = self.tasks.add(text, type_of(place), vector, difficulty=difficulty_of(place))
         elif (text or stored) and not self.tasks.texts[number]:
             self.tasks.complete(number, text, None if stored is None else unpacked(stored, self.dimension))

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
@@ -83,9 +84,7 @@ class Redaction:
             make = getattr(type(value), "_make", type(value))  # of a named tuple
             return make(self._any(item) for item in value)
         if isinstance(value, BaseModel):
-            return _changed(
-                value, self._suspect({name: getattr(value, name) for name in type(value).model_fields if name not in IDS}), self
-            )
+            return _changed(value, self._suspect({name: getattr(value, name) for name in _fields(type(value))}), self)
         if is_dataclass(value) and not isinstance(value, type):
             return _changed(
                 value, {field.name: getattr(value, field.name) for field in fields(value) if field.name not in IDS}, self
@@ -94,6 +93,7 @@ class Redaction:
 
     def _suspect(self, given: Mapping[str, object]) -> Mapping[str, object]:
         """Returns the fields that may change. Texts in which nothing is found together, each on lines of its own, need not be looked at each."""
+        given = {name: item for name, item in given.items() if item is not None and not isinstance(item, WITHOUT_TEXT)}
         if callable(self.given):
             return given
         joined = "\n\n".join(text for text in given.values() if isinstance(text, str))
@@ -123,6 +123,12 @@ class Redaction:
         if not isinstance(redacted, str):
             raise ValidationError(f"redact must return a text, not {quoted(redacted)}; nothing was stored")
         return redacted
+
+
+@cache
+def _fields(model: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of a model that are no names."""
+    return tuple(name for name in model.model_fields if name not in IDS)
 
 
 def _changed(value: Any, given: Mapping[str, object], redaction: Redaction) -> Any:

@@ -24,6 +24,9 @@ class Lookups(Protocol):
     def memories(self, rows: Sequence[int]) -> Mapping[int, AnyMemory]:
         """Returns memories by row. Unknown rows are skipped."""
 
+    def named(self, memory_ids: Iterable[str]) -> Mapping[str, AnyMemory]:
+        """Returns memories by id. Ids that this project does not have are skipped."""
+
     def vectors(self, texts: Iterable[str]) -> Mapping[str, bytes]:
         """Returns the stored float16 vectors of texts. Texts without one are skipped."""
 

@@ -81,17 +81,21 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
             continue
         asked += 1
         known = _tried_near(side, last.entry, question)
-        near = np.flatnonzero(is_left[:place] & (known.task_weights[tasks[:place]] >= NEAR))
-        is_left[near] = False
+        near = []
+        if place:
+            near = np.flatnonzero(is_left[:place] & (known.task_weights[tasks[:place]] >= NEAR)).tolist()
+            is_left[near] = False
         if asked == MOST_QUESTIONS:
             is_left[:] = False
-        here = [*(touched[one] for one in near.tolist()), last]
+        here = [*(touched[one] for one in near), last]
         is_judged_here = not any(_has_other_home(side, one.entry, last.entry) for one in here)
-        if is_judged_here and not known.rules_near() and not _with_enough(known, needed):
+        standing = known.rules_near()
+        if is_judged_here and not standing and not _with_enough(known, needed):
             continue  # advice would say nothing that a rule can rest on
         changed_here = {one.entry.evidence.strategy_hash: one for one in here}
         proofs = proven_rows(known, among=changed_here)
-        for entry, row, is_touched in _to_judge(known, changed_here, needed, owner):
+        own = [entry for entry in standing if entry.evidence.owner == owner]
+        for entry, row, is_touched in _to_judge(known, own[:MOST_RULES], changed_here, needed, owner):
             kind = changed_here.get(entry.evidence.strategy_hash, last).task_type
             if is_touched and _has_other_home(side, entry, last.entry):
                 _at_home(room, write, side, entry, kind, at, recounted, needed)
@@ -148,14 +152,16 @@ def _at_home(
         _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched=True).settle(needed)
 
 
-def _to_judge(known: Consulted, touched: Mapping[str, Touched], needed: Needed, owner: str) -> Iterator[tuple[Entry, int, bool]]:
-    """The cells that a rule rests on, and those that one may rest on from now on, each with its row of the advice and whether that was changed.
+def _to_judge(
+    known: Consulted, standing: Sequence[Entry], touched: Mapping[str, Touched], needed: Needed, owner: str
+) -> Iterator[tuple[Entry, int, bool]]:
+    """The cells that a rule stands on, and those that one may rest on from now on, each with its row of the advice and whether that was changed.
 
     Where other strategies come to do worse or better, one may rest on a cell that was not touched. Cells of other owners have rules of their own.
     """
     changed_rows = [row for key in touched if key != NO_STRATEGY and (row := known.row_of(key)) is not None]
     had: set[int] = set()
-    for entry in [one for one in known.rules_near() if one.evidence.owner == owner][:MOST_RULES]:
+    for entry in standing:
         row = known.row_of(entry.evidence.strategy_hash)
         if row is not None and row not in had:
             had.add(row)
@@ -354,8 +360,7 @@ class _Judged:
         return kept is not None and kept.metadata.get(ARCHIVED_BY) == EVIDENCE
 
     def _stored(self, memory_id: str | None) -> AnyMemory | None:
-        place = self.write.stored.find([memory_id]).get(memory_id) if memory_id else None
-        return None if place is None else self.write.stored.memories([place.memory]).get(place.memory)
+        return self.write.stored.named([memory_id]).get(memory_id) if memory_id else None
 
     def _passages(self, rule: Memory) -> tuple[Passage, ...]:
         setting = self._setting()

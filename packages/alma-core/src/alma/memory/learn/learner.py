@@ -1,12 +1,12 @@
 """Learning from outcomes, inside the write that stores them: evidence is counted, and rules are made, changed, demoted and brought back."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from alma.learning.ledger import Book, Entry, Ledger, Owners, texts_of
-from alma.memory.learn.judging import Touched, judge
+from alma.learning.ledger import Book, Entry, Ledger, Owners, Side, texts_of
+from alma.memory.learn.judging import MOST_RULES, Touched, judge
 from alma.memory.quarantine import may_release, needs_quarantine, put_in, release_corroborated, take_out
 from alma.memory.room import Room
 from alma.memory.scopes import counted_owners
@@ -70,6 +70,9 @@ class Learner:
     """The tasks that were looked up in this write, by the beginnings of the ids of their evidence."""
     _expected: dict[str, TaskPlace] = field(default_factory=dict)
     """The owners and the tasks of outcomes of which all is read that is known, by their ids."""
+
+    _readers: dict[str, Owners] = field(default_factory=dict)
+    """The readers that were looked for in this write, by owner."""
 
     _partitions: Mapping[int, Partition] = field(init=False)
 
@@ -195,6 +198,7 @@ class Learner:
         counts: dict[str, Mapping[str, Any]] = {}
         touched = self._touched_by_owner()
         sides = {place: self.ledger.books[self.readers(place[0])].side(is_of_steps=place[1]) for place in touched}
+        self._read_warnings(sides.values())
         for place, side in sides.items():
             counts |= judge(self.room, self.write, side, touched[place], at=self.at)
         self.write.recount(counts)
@@ -207,6 +211,12 @@ class Learner:
             self.ledger.upto = self.write.seq
         self.ledger.shrink(sum(map(len, touched.values())))
         return self.ledger
+
+    def _read_warnings(self, sides: Collection[Side]) -> None:
+        """Reads what the warnings of several owners say, in one go, where each has few: what is judged reads them one by one, if it has to."""
+        if len(sides) > 1:
+            cells = [side.held[cell].evidence for side in sides if len(side.rules) <= MOST_RULES for cell in side.rules]
+            self.write.stored.named(seen.anti_pattern for seen in cells if seen.anti_pattern is not None)
 
     def _spread(self, entries: Sequence[Entry], owner: str, vectors: Mapping[str, bytes]) -> None:
         """Has the evidence that counts for others, too, follow cells that changed in that of their owner."""
@@ -253,9 +263,12 @@ class Learner:
 
     def readers(self, owner: str) -> Owners:
         """Returns whose evidence counts for the rules of an owner."""
-        agent = agent_in(owner)
-        has_users = agent in self._with_users or self.room.has_users(agent, self._partitions)
-        return counted_owners(self.room, owner, has_users=has_users)
+        found = self._readers.get(owner)
+        if found is None:
+            agent = agent_in(owner)
+            has_users = agent in self._with_users or self.room.has_users(agent, self._partitions)
+            found = self._readers[owner] = counted_owners(self.room, owner, has_users=has_users)
+        return found
 
     def _book(self, owner: str, place: str) -> Book:
         """The evidence that counts for an owner, that on a task of its among it."""
@@ -267,7 +280,9 @@ class Learner:
         """Has the newest evidence of the owners in the ledger, these as those that were asked for last."""
         wanted = list(owners)
         of_users = [agent_in(owner) for owner in wanted if user_in(owner) is not None]
-        self._with_users |= set(of_users)
+        if not self._with_users.issuperset(of_users):
+            self._with_users |= set(of_users)
+            self._readers.clear()
         self.ledger.read(map(self.readers, [*of_users, *wanted]), self.learned, self.write.stored.vectors)
 
     def _read_tasks(self, places: Iterable[TaskPlace]) -> None:

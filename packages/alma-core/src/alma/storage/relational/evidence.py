@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from alma.errors import CorruptStoreError
@@ -139,10 +140,15 @@ class Recounted:
     superseded: Sequence[Row]
 
 
-def recount(view: View, counts: Mapping[str, Mapping[str, Any]], *, seq: int) -> Recounted:
-    """Changes counts and times, those of `RECOUNTED`, of the rows of memories, by id. Those that are gone are left out."""
+def recount(view: View, counts: Mapping[str, Mapping[str, Any]], known: Mapping[str, Row], *, seq: int) -> Recounted:
+    """Changes counts and times, those of `RECOUNTED`, of the rows of memories, by id. Those that are gone are left out.
+
+    `known` are rows that need not be read.
+    """
+    missing = [memory_id for memory_id in counts if memory_id not in known]
+    read = view.all("counted", ids=json.dumps(missing)) if missing else ()
     rows, changes, superseded = [], [], []
-    for raw in view.all("counted", ids=json.dumps(list(counts))) if counts else ():
+    for raw in sorted([*known.values(), *read], key=itemgetter("id")):
         after = counts[raw["id"]]
         changed = [name for name in RECOUNTED if raw[name] != after[name]]
         if changed:
@@ -251,12 +257,11 @@ class EvidenceReader:
         with self._opened() as view:
             if view is None or not wanted:
                 return []
-            rows = view.many("evidence_of_tasks", [{"project": view.project, **_beginning(view, name)} for name in wanted])
-            found = [_stored(view, raw) for raw in rows]
-            known = {class_in(stored.evidence.id) for stored in found}
-            missing = [{"project": view.project, **_beginning(view, name)} for name in wanted if name not in known]
-            firsts = (_first(view, raw) for raw in view.many("evidence_first_of_classes", missing))
-            return [*found, *(stored for stored in firsts if stored is not None)]
+            rows = list(view.many("evidence_of_tasks", [{"project": view.project, **_beginning(view, name)} for name in wanted]))
+            found = [_stored(view, raw) for raw in rows if raw["id"] is not None]
+            alone = [raw["oldest_outcome"] for raw in rows if raw["oldest_outcome"] is not None]
+            firsts = self._firsts("evidence_firsts", rows=json.dumps(alone)) if alone else {}
+            return [*found, *firsts.values()]
 
     def first_outcomes(self, evidence_ids: Iterable[str]) -> dict[str, tuple[int, float | None]]:
         """The row of the first outcome that each evidence counts, and how much of a success it was, `None` if that was not judged."""

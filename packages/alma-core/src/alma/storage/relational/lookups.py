@@ -6,13 +6,19 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from alma.protocols import Place
+from alma.storage.relational.evidence import RECOUNTED
 from alma.storage.relational.hidden_ids import revealed_id
 from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner, revealed_record_key
 from alma.storage.relational.logical import NO_USAGE, View
-from alma.storage.relational.rows import TEXT, memory_from, text_hash
+from alma.storage.relational.rows import TEXT, Row, memory_from, text_hash
 from alma.types.custom import DEFINITIONS, CustomMemoryType, stored_type
 from alma.types.memories import MEMORY_CLASSES, AnyMemory
 from alma.types.partition import Partition
+
+_COLUMNS = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
+
+Named = dict[str, tuple[AnyMemory, Row]]
+"""Memories by id, each with its row and its `seq`, and the counts and times that `recount` sets."""
 
 Definitions = dict[str, tuple[bytes, CustomMemoryType]]
 """Definitions of kinds by name, each with the stored body that it was made of."""
@@ -29,13 +35,16 @@ class Lookups:
         defined: Definitions,
         *,
         found: dict[str, Place] | None = None,
+        named: Named | None = None,
     ) -> None:
-        """`holding` gives partitions by row, the wanted ones among them. `defined` and `found` take in the definitions and places that are read."""
+        """`holding` gives partitions by row, the wanted ones among them. `defined`, `found` and `named` take in the definitions, places and memories
+        that are read; memories that are in `named` are not read again."""
         self.name = name
         self._opened = opened
         self._holding = holding
         self._defined = defined
         self._found = found
+        self._named = named
 
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row that are known without looking."""
@@ -68,6 +77,23 @@ class Lookups:
             partitions = self._holding(partition for _, partition, *_ in found)
             definitions = self._definitions(view, {partitions[partition].kind for _, partition, *_ in found})
             return {row: self._memory(view, partitions[partition], values, definitions) for row, partition, *values in found}
+
+    def named(self, memory_ids: Iterable[str]) -> dict[str, AnyMemory]:
+        """The memories themselves, by id, in the order of the ids. Ids that this project does not have are left out."""
+        ids, held = _distinct(memory_ids), {} if self._named is None else self._named
+        missing = [memory_id for memory_id in ids if memory_id not in held]
+        with self._opened() as view:
+            if view is not None and missing:
+                held |= self._read(view, missing)
+        return {memory_id: held[memory_id][0] for memory_id in ids if memory_id in held}
+
+    def _read(self, view: View, memory_ids: Sequence[str]) -> Named:
+        rows = list(view.all("memories_named", ids=json.dumps(memory_ids)))
+        partitions = self._holding(row["partition"] for row in rows)
+        definitions = self._definitions(view, {partitions[row["partition"]].kind for row in rows})
+        made = [self._memory(view, partitions[row["partition"]], [row[name] for name in _COLUMNS], definitions) for row in rows]
+        counts = [{name: row[name] for name in ("id", "row", "seq", *RECOUNTED)} for row in rows]
+        return {memory.id: (memory, count) for memory, count in zip(made, counts, strict=True)}
 
     def vectors(self, texts: Iterable[str]) -> dict[str, bytes]:
         """The stored float16 vectors of those of the texts that have one."""
@@ -123,8 +149,7 @@ class Lookups:
     def _memory(
         self, view: View, partition: Partition, values: Sequence[object], definitions: Mapping[str, CustomMemoryType]
     ) -> AnyMemory:
-        names = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
-        fields = dict(zip(names, values, strict=True))
+        fields = dict(zip(_COLUMNS, values, strict=True))
         fields["body"] = view.seal.open(fields["body"], place="memory.body", row=(view.project, fields["id"]))  # type: ignore[arg-type] # a blob column
         fields["agent"] = revealed_owner(view.seal, fields["agent"])  # type: ignore[arg-type] # a text column
         fields["definition"] = definitions.get(partition.kind)

@@ -25,7 +25,7 @@ from alma.storage.relational.hidden_names import (
     hidden_record_key,
 )
 from alma.storage.relational.logical import NO_USAGE, PASSAGE_TEXTS, TABLES, PartitionKey, View, passages_of
-from alma.storage.relational.lookups import Definitions, Lookups
+from alma.storage.relational.lookups import Definitions, Lookups, Named
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.purging import Purged, purge
 from alma.storage.relational.rows import (
@@ -42,7 +42,7 @@ from alma.storage.relational.rows import (
 )
 from alma.storage.relational.seal import Seal, sealed_digest
 from alma.storage.relational.session import NotUniqueError, Session
-from alma.storage.relational.text_index import TextIndex
+from alma.storage.relational.text_index import Searched, TextIndex
 from alma.types.evidence import Evidence, StoredEvidence
 from alma.types.memories import Memory
 from alma.types.partition import Partition
@@ -75,6 +75,10 @@ class Write:
     changes: list[Change] = field(default_factory=list)
     places: dict[str, Place] = field(default_factory=dict)
     """Where memories are that this write looked up, with their counts: it does not read them again to count."""
+    named: Named = field(default_factory=dict)
+    """Memories that this write looked up by their ids and did not change since, with their counts: it does not read them again to recount."""
+    unsearched: list[Searched] = field(default_factory=list)
+    """Memories that full text has yet to take in: all of them together, for one at a time costs it more."""
     superseded: list[Row] = field(default_factory=list)
     """Rows of `touched`: the records that rows of memories named before this one."""
 
@@ -88,7 +92,7 @@ class Write:
     def stored(self) -> Lookups:
         """Looks things up by key, as this write sees them."""
         seen = nullcontext(self._view())
-        return Lookups(self.project, lambda: seen, self._holding, self.defined, found=self.places)
+        return Lookups(self.project, lambda: seen, self._holding, self.defined, found=self.places, named=self.named)
 
     def add(
         self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
@@ -99,7 +103,7 @@ class Write:
         memory_number = self._insert_memory(row, partition)
         self.changes.append(Change("memory", memory.id, None, row))
         self._insert_passages(memory.id, memory_number, passages, vectors)
-        self.text.put(self.session, self.row, [(memory_number, passages)])
+        self.unsearched.append((memory_number, passages))
 
     def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
         """Adds to the usage counts of memories, or takes from them, never below 0. `MemoryNotFoundError` if there is none of an id."""
@@ -179,7 +183,10 @@ class Write:
         not what its change expects. What another project purged is only noted.
         """
         given = [change for change in changes if not self._is_noted(change)]
+        self._make_searchable()
         self.places.clear()
+        for change in given:
+            self.named.pop(entity(change.table, change.key), None)
         self.changes += apply_changes(self._view(), self.text, given, vectors or {}, seq=self.seq)
 
     def _is_noted(self, change: Change) -> bool:
@@ -203,7 +210,10 @@ class Write:
 
     def recount(self, counts: Mapping[str, Mapping[str, Any]]) -> None:
         """Sets confidence, successes, trials and seen_at of rules, by id. Those that are gone are left out."""
-        made = recount(self._view(), {rule: {**columns, "updated_at": self.at} for rule, columns in counts.items()}, seq=self.seq)
+        after = {rule: {**columns, "updated_at": self.at} for rule, columns in counts.items()}
+        made = recount(
+            self._view(), after, {rule: self.named.pop(rule)[1] for rule in counts if rule in self.named}, seq=self.seq
+        )
         self.changes += made.changes
         self.superseded += made.superseded
 
@@ -272,6 +282,7 @@ class Write:
         """Writes the journal record and gives its hash; `None` if nothing was changed."""
         if not self.changes:
             return None
+        self._make_searchable()
         head = self._journalled()
         self._touch()
         if any(map(journal.is_of_evidence, self.changes)):
@@ -284,6 +295,11 @@ class Write:
         }
         self.session.run("project_advance", advanced)
         return head
+
+    def _make_searchable(self) -> None:
+        if self.unsearched:
+            self.text.put(self.session, self.row, self.unsearched)
+            self.unsearched.clear()
 
     def _journalled(self) -> bytes:
         """Writes the record of all changes, and gives its hash."""

@@ -17,6 +17,9 @@ from alma.storage.sqlite.session import connection_of
 from alma.storage.stems import TOKENIZER
 from alma.types.passages import Passage
 
+FEW = 4
+"""At most this number of memories are made searchable by one statement."""
+
 _COPY, _SEGMENT_BITS = 1, 37
 _TABLES = {"data": ("id", "block"), "idx": ("segid", "term", "pgno"), "docsize": ("id", "sz"), "config": ("k", "v")}
 """The tables behind a full-text table without content, as FTS5 defines them (https://www.sqlite.org/fts5.html, section 9)."""
@@ -31,7 +34,11 @@ class FTS5Index:
 
     def put(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
         """Makes memories searchable."""
-        insert_all(connection_of(session), project, memories)
+        searched = list(memories)
+        if 0 < len(searched) <= FEW:
+            insert_together(connection_of(session), project, searched)
+        else:
+            insert_all(connection_of(session), project, searched)
 
     def remove(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
         """Takes memories out again. The table keeps no text, so it gets the words again."""
@@ -92,6 +99,14 @@ def insert_all(connection: sqlite3.Connection, project: int, memories: Iterable[
         f"INSERT INTO text_{project:d} (rowid, text) VALUES (?, ?)",  # noqa: S608 - a number
         (document for memory, passages in memories for document in documents_of(memory, passages)),
     )
+
+
+def insert_together(connection: sqlite3.Connection, project: int, memories: Sequence[Searched]) -> None:
+    """As `insert_all`, in one statement. FTS5 writes all that it gathered before and after that, so it is for the few memories of a transaction."""
+    documents = [document for memory, passages in memories for document in documents_of(memory, passages)]
+    rows = ", ".join("(?, ?)" for _ in documents)
+    statement = f"INSERT INTO text_{project:d} (rowid, text) VALUES {rows}"  # noqa: S608 - a number, and marks
+    connection.execute(statement, [value for document in documents for value in document])
 
 
 def optimize(connection: sqlite3.Connection, project: int) -> None:

@@ -21,6 +21,7 @@ Asked = Callable[[Lookups, list[str]], object]
 ASKED: tuple[Asked, ...] = (
     lambda among, names: among.find(names),
     lambda among, names: among.memories(range(10**9, 10**9 + len(names))),
+    lambda among, names: among.named(names),
     lambda among, names: among.vectors(names),
     lambda among, names: {key: found for key, found in among.record("session", names).items() if found[0]},
 )
@@ -73,6 +74,7 @@ class StoreLookups(WithStore):
         assert list(project.find(memory.id for memory in memories)) == [memory.id for memory in memories]
         assert project.vectors(texts) == {text: vector_of(text, store.fingerprint.dimension) for text in texts}
         assert len(project.memories([row_of(project, memory) for memory in memories])) == 300
+        assert list(project.named(memory.id for memory in memories)) == [memory.id for memory in memories]
         keys = [f"s{number}" for number in range(300)]
         assert [body["n"] for _, body in project.record("session", keys).values()] == list(range(300))
 
@@ -82,12 +84,13 @@ class StoreLookups(WithStore):
         add(store, lab, theirs)
         put(lab, "session", {"s1": {}})
         assert project.find([theirs.id]) == {}
+        assert project.named([theirs.id]) == {}
         assert project.vectors(["Deploy the ledger"]) == {}
         assert project.record("session", ["s1"]) == {"s1": (0, {})}
         assert project.learned.of_tasks([class_id("agent", "task:a")]) == []
 
     def test_one_text_is_no_list_of_keys(self, project: Project) -> None:
-        for asked in (project.find, lambda keys: project.record("session", keys)):
+        for asked in (project.find, project.named, lambda keys: project.record("session", keys)):
             with pytest.raises(TypeError):
                 asked("abc")
 
@@ -103,6 +106,7 @@ class StoreLookups(WithStore):
             assert [place.is_archived for place in places.values()] == [False, True]
             assert places[new.id].partition.owner == "newcomer"
             assert write.stored.memories([places[new.id].memory]) == {places[new.id].memory: new}
+            assert write.stored.named([new.id]) == {new.id: new}
             assert set(write.stored.vectors(["New", "Kept", "Unknown"])) == {"New", "Kept"}
             assert write.stored.record("session", ["s1"]) == {"s1": (1, {"n": 1})}
             assert project.find([new.id, old.id])[old.id].is_archived is False
@@ -144,6 +148,22 @@ class StoreLookups(WithStore):
         found = project.candidates([row_of(project, rule) for rule in rules])
         assert sorted(each.confidence for each in found) == [number / 40 for number in range(40)]
         assert {(each.successes, each.trials, each.seen_at) for each in found} == {(7.0, 9.0, AT + 1)}
+        assert replayed(project) == rows_of(project)
+        assert store.verify().ok
+
+    def test_rules_that_a_write_read_are_recounted_from_what_is_stored_now(self, store: Store, project: Project) -> None:
+        _, changed, replaced = rules = [make_heuristic(condition=f"Case {number}", project_id="shop") for number in range(3)]
+        add(store, project, *rules)
+        counts = {"successes": 7.0, "trials": 9.0, "seen_at": AT + 1, "confidence": 0.25}
+        with project.write(actor="agent", operation="learn", at=AT + 2) as write:
+            assert write.stored.named([rule.id for rule in rules]) == {rule.id: rule for rule in rules}
+            write.change_memory(changed.id, confidence=0.75, successes=3.0)
+            anew = replaced.model_copy(update={"confidence": 0.5, "strategy": "canary"})
+            write.replace(anew, passages_of(anew), vectors_for(store, passages_of(anew)))
+            assert write.stored.named([changed.id])[changed.id].confidence == 0.75
+            assert write.stored.named([replaced.id]) == {replaced.id: anew}
+            write.recount({rule.id: counts for rule in rules})
+            assert {rule.confidence for rule in write.stored.named([rule.id for rule in rules]).values()} == {0.25}
         assert replayed(project) == rows_of(project)
         assert store.verify().ok
 

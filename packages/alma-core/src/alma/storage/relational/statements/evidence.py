@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import CTE, and_, delete, exists, func, literal_column, or_, select
+from sqlalchemy import CTE, and_, case, delete, exists, func, literal_column, or_, select
 from sqlalchemy.sql import ClauseElement
 
 from alma.storage.relational.evidence import SUBJECT
@@ -124,7 +124,9 @@ def evidence_statements() -> dict[str, ClauseElement]:
         .order_by(_e.observed_at.desc(), _e.row.desc())
         .limit(number("most"))
         .offset(ZERO),
-        "evidence_of_tasks": select(EVIDENCE).join(ids, and_(_e.project == ids.c.project, *between(_e.id, ids))).order_by(_e.row),
+        "evidence_of_tasks": select(EVIDENCE, case((_e.row.is_(None), oldest_outcome)).label("oldest_outcome"))
+        .select_from(ids.outerjoin(EVIDENCE, and_(_e.project == ids.c.project, *between(_e.id, ids))))
+        .order_by(_e.row),
         "evidence_first_outcomes": select(_m.evidence, func.min(_m.row).label("row"))
         .select_from(outcomes)
         .where(_m.project == given("project"), _m.evidence.in_(given_in("ids")), of_outcomes)
@@ -141,7 +143,6 @@ def evidence_statements() -> dict[str, ClauseElement]:
         .order_by(_m.seen_at.desc(), _m.row.desc())
         .limit(number("most"))
         .offset(ZERO),
-        "evidence_first_of_classes": firsts.join(ids, _m.row == oldest_outcome),
         "evidence_firsts": firsts.where(_m.row.in_(rows_given()), _m.evidence.is_not(None), is_uncounted),
         "evidence_newest_firsts": firsts.join(agents, _m.row.in_(newest_firsts)).order_by(_m.row.desc()),
         "evidence_counted": select(_m.evidence, func.count(), func.max(_e.trials + _e.unverified))

@@ -69,6 +69,7 @@ def main_statements() -> dict[str, ClauseElement]:
         ),
         select(_m.seq).where(_m.project == given("project"), _m.id.in_(given_in("keys")), _m.seq > given("after")),
     ).subquery("touching")
+    memory_columns = (_m.id, _m.agent, _m.body, _m.confidence, _m.successes, _m.trials, _m.seen_at, _m.created_at, _m.updated_at)
     named_memories = (_m.project == given("project"), _m.id.in_(given_in("ids")))
     texts = select(_p.memory, _m.partition, _weighted_length()).select_from(PASSAGE.join(MEMORY, _m.row == _p.memory))
     searched = select(_p.row, _p.memory, _p.position, _p.is_own, _p.text, _p.keywords)
@@ -163,21 +164,8 @@ def main_statements() -> dict[str, ClauseElement]:
         )
         .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
         .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
-        "memories": select(
-            *(
-                _m.row,
-                _m.partition,
-                _m.id,
-                _m.agent,
-                _m.body,
-                _m.confidence,
-                _m.successes,
-                _m.trials,
-                _m.seen_at,
-                _m.created_at,
-                _m.updated_at,
-            )
-        ).where(_m.row.in_(rows_given())),
+        "memories": select(_m.row, _m.partition, *memory_columns).where(_m.row.in_(rows_given())),
+        "memories_named": select(_m.row, _m.partition, _m.seq, *memory_columns).where(*named_memories),
         "counts": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
         .where(_m.project == given("project"), _m.archived_at.is_(None))
         .group_by(_m.partition),
