@@ -66,7 +66,7 @@ class _Open:
 
     @property
     def strategy(self) -> str:
-        """What was changed since."""
+        """The changes since the failure, as one text."""
         return _joined(change.summary for change in self.changes)
 
     def failed_again(self, error: str) -> None:

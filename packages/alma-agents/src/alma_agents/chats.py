@@ -15,7 +15,7 @@ _UNSAID = re.compile(r"(channel|group)_(join|leave|topic|purpose|name|archive)|b
 
 
 class Said(NamedTuple):
-    """What one speaker said. `role` is "user" for people, "assistant" for models and programs."""
+    """A message of one speaker. `role` is "user" for people, "assistant" for models and programs."""
 
     speaker: str
     role: str

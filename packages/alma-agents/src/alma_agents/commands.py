@@ -31,7 +31,7 @@ def hook(
         list[str] | None, typer.Argument(help="The host, and the event where its JSON does not name it.")
     ] = None,
 ) -> None:
-    """What the hosts' hooks run: JSON on standard input, the host's own JSON on standard output, always exit code 0."""
+    """The command that the hosts' hooks run: JSON on standard input, the host's own JSON on standard output, always exit code 0."""
     from alma_agents.hook import main
 
     main(arguments or [])

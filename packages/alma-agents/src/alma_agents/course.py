@@ -1,4 +1,4 @@
-"""Whether it is proven that a command fails: from how it ended in the sessions before, and from how such commands went on in this project. Pure.
+"""Decides whether it is proven that a command fails: from how it ended in earlier sessions, and how such commands went on in this project. Pure.
 
 Three things must hold. The command failed in the same way whenever a session began with it, at least twice, and nothing that lasts has repaired
 it. That is not chance: either its error is of a sort that no chance brings about, or the same failures in a row would be too rare for a command
@@ -21,15 +21,15 @@ MOST_BY_CHANCE = 1 / 32
 """Probability, at most, that a command which fails at random fails so often in a row."""
 
 OF_NO_CHANCE = frozenset(("absent:script", "absent:command", "absent:target", "absent:module", "unexpected:"))
-"""What an error says (`concept_of`) that is the same at every run: a script that is missing, an option that is not known."""
+"""Concepts of errors (`concept_of`) that are the same at every run: a script that is missing, an option that is not known."""
 
 WRONG, UNREADY, NEVER_PASSED, HAS_PASSED = "wrong", "unready", "never passed", "has passed"
 """Sorts of commands that fail: a call that is wrong, of which no pass is known; one that passes only once something was started in the session;
 others of which no pass is known; and what broke."""
 
 BEFORE = {WRONG: (24, 25), UNREADY: (24, 25), NEVER_PASSED: (12, 13), HAS_PASSED: (8, 9)}
-"""What counts as come true, of what was said, before a project has shown anything. The last two sorts have to show first that they last here,
-seven times and eleven times, for what broke is missed and mended."""
+"""Prior counts: warnings that came true, and warnings. The last two sorts have to show first that they last in this project, seven times and eleven
+times, for what broke is missed and mended."""
 
 LEAST_REPAIRED = 2
 """Sessions in which a command passed once something was started, before it is said to need that."""
@@ -47,7 +47,7 @@ _UNKNOWN = 0.5
 
 
 class Foretold(NamedTuple):
-    """What would have been said before a run, and whether it came true."""
+    """The warning that would have been given before a run, and whether it came true."""
 
     sort: str
     failed: bool

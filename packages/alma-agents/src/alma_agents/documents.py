@@ -1,4 +1,4 @@
-"""What the files of a project say about it: sections, decisions, entries of a changelog, conventions, docstrings and marked comments."""
+"""Statements about a project in its files: sections, decisions, entries of a changelog, conventions, docstrings and marked comments."""
 
 import ast
 import io

@@ -1,4 +1,4 @@
-"""What `alma doctor` says about the hosts: where hooks are installed, and when they last fired."""
+"""Findings of `alma doctor` about the hosts: where hooks are installed, and when they last fired."""
 
 import os
 from collections.abc import Iterator

@@ -111,11 +111,8 @@ def _judged(host: str, name: str, tool: str, payload: dict[str, Any]) -> tuple[b
             return None, None, output
         return True, 0 if is_shell else None, output
     if host == "codex":
-        code = (
-            code_in_rollout(str(payload.get("transcript_path") or ""), str(payload.get("tool_use_id") or ""))
-            if is_shell
-            else None
-        )
+        place = str(payload.get("transcript_path") or ""), str(payload.get("tool_use_id") or "")
+        code = code_in_rollout(*place) if is_shell else None
         return (verdict(code) if is_shell else None), code, text_of(answer)
     if not isinstance(answer, dict):
         return None, None, text_of(answer)

@@ -1,4 +1,4 @@
-"""What an ingestion did."""
+"""The report of an ingestion."""
 
 import json
 from collections import Counter

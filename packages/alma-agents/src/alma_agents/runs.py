@@ -12,7 +12,7 @@ MOST_COMMANDS = 200
 """Commands of a session that are kept: the last ones."""
 
 KEPT, PASSING, RAN, CHANCE = "kept", "passing", "ran", "chance"
-"""What was done between a failure and a pass, or before a first run: something that lasts beyond the session (an edit, an installation),
+"""Kinds of what was done between a failure and a pass, or before a first run: something that lasts beyond the session (an edit, an installation),
 something that may not (a server was started), something that was only run, or nothing at all."""
 
 _NOT_LASTING = frozenset(

@@ -1,4 +1,4 @@
-"""What people state in a chat: preferences, decisions, and ways not to take. Only where a sentence says so outright; in doubt, nothing."""
+"""Statements of people in a chat: preferences, decisions, and ways not to take. Only where a sentence says so outright; in doubt, nothing."""
 
 import re
 from collections.abc import Iterator

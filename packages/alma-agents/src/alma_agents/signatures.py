@@ -1,4 +1,4 @@
-"""What a failure said, in a form that recognises it when it comes back: with other paths, numbers and order of words."""
+"""The message of a failure, in a form that recognises it when it comes back: with other paths, numbers and order of words."""
 
 import re
 

@@ -28,7 +28,7 @@ class File:
     group: str = ""
     """The folder of a Slack channel or of OpenHands' events, "" for others."""
     is_named: bool = False
-    """Whether a person named this very file: then a text that is no chat is worth a word."""
+    """True where a person named this very file: then a text that is no chat is worth a word."""
 
 
 def files(paths: Iterable[Path], skipped: dict[str, str]) -> Iterator[File]:

@@ -19,7 +19,7 @@ _MOST_SOURCES, _MOST_CHARACTERS = 100, 2_000_000
 
 @dataclass(slots=True)
 class Source:
-    """What one conversation or file holds: `key` names it in the store, `name` for a person, `digest` its content."""
+    """The content of one conversation or file: `key` names it in the store, `name` for a person, `digest` its content."""
 
     key: str
     name: str
@@ -50,7 +50,7 @@ class Shelf:
 
     @property
     def total(self) -> int:
-        """How many memories there are of what was put, new or known."""
+        """Number of memories that hold what was put, new or known."""
         return self.known + self.conversations + len(self.stored)
 
     def put(self, source: Source) -> None:

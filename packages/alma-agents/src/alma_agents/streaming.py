@@ -17,7 +17,7 @@ _SEPARATORS = " \t\r\n,"
 
 
 class Bytes(Protocol):
-    """What is read of a stream."""
+    """The part of a stream that is read."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Returns the next bytes, b"" at the end."""

@@ -55,4 +55,4 @@ class StorageError(AlmaError):
 
 
 class CorruptStoreError(StorageError):
-    """What is stored is damaged."""
+    """Stored data is damaged."""

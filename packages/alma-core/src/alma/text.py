@@ -288,7 +288,7 @@ def _cut(sentence: str, limit: int, size: Callable[[str], float]) -> list[str]:
 
 
 def _most(text: str, limit: int, size: Callable[[str], float]) -> int:
-    """How many characters of a text, which is longer, are within the limit."""
+    """Returns the number of characters of a longer text that are within the limit."""
     most = limit
     while most > 1 and (taken := size(text[:most])) > limit:
         most = max(int(most * limit / taken), 1)

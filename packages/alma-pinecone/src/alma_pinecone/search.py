@@ -118,7 +118,7 @@ class PineconeSearch:
         return self._unseen.begin(self._filling)
 
     def _held(self) -> Held | None:
-        """What the namespace holds; `None` without a watermark of ours in it."""
+        """The metadata of the namespace; `None` without a watermark of ours in it."""
         found = self._index().fetch(ids=[WATERMARK], namespace=self._namespace).vectors.get(WATERMARK)
         facts: Mapping[str, Any] = (found.metadata if found else None) or {}
         upto = self._request.upto_of(facts.get("watermark"))

@@ -72,27 +72,35 @@ def import_(
       alma import --from alma-memory old/.alma/alma.db --dry-run
       alma import --from alma-memory old/.alma/alma.db --project blog --into my-blog
     """
-    if (origin is not None or untrusted) and (skip or merge):
-        raise typer.BadParameter("--from and --untrusted always leave out what is there already: no --skip, no --merge")
+    is_of_database = bool(project or into or judge)
+    _check_options(file, origin, untrusted=untrusted, skips=skip, merges=merge, is_of_database=is_of_database, dry_run=dry_run)
     if origin is not None:
-        if untrusted or file == "-":
-            raise typer.BadParameter("--from reads the file of a database: no -, and --verdict-source instead of --untrusted")
         _migrate(file, config, project=project, into=into, judge=judge or Judge.IMPORTED, dry_run=dry_run, json=json)
         return
-    if project or into or judge:
-        raise typer.BadParameter("--project, --into and --verdict-source need --from")
     if untrusted:
         _take_in(file, config, dry_run=dry_run, json=json)
         return
-    if dry_run:
-        raise typer.BadParameter("--dry-run needs --from or --untrusted; else an export is stored whole or not at all")
-    if skip and merge:
-        raise typer.BadParameter("--skip leaves out what --merge would compare: give one of them")
     report = _imported(file, config, on_conflict="merge" if merge else "skip" if skip else "error", json=json)
     if json:
         print_json({"file": file, **report.model_dump(mode="json")})
         return
     console().print(printable(_described(report)), soft_wrap=True)
+
+
+def _check_options(
+    file: str, origin: Origin | None, *, untrusted: bool, skips: bool, merges: bool, is_of_database: bool, dry_run: bool
+) -> None:
+    """Refuses options that do not go together. `is_of_database` says that one was given which needs `--from`."""
+    if (origin is not None or untrusted) and (skips or merges):
+        raise typer.BadParameter("--from and --untrusted always leave out what is there already: no --skip, no --merge")
+    if origin is not None and (untrusted or file == "-"):
+        raise typer.BadParameter("--from reads the file of a database: no -, and --verdict-source instead of --untrusted")
+    if origin is None and is_of_database:
+        raise typer.BadParameter("--project, --into and --verdict-source need --from")
+    if origin is None and not untrusted and dry_run:
+        raise typer.BadParameter("--dry-run needs --from or --untrusted; else an export is stored whole or not at all")
+    if skips and merges:
+        raise typer.BadParameter("--skip leaves out what --merge would compare: give one of them")
 
 
 def _described(report: "ImportReport") -> str:

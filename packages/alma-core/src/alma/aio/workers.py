@@ -60,7 +60,7 @@ def _release(done: Future[R], release: Callable[[R], object]) -> None:
 
 
 class Closing(Protocol):
-    """What `async with` enters and leaves."""
+    """An object that `async with` enters and leaves."""
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Leaves the block."""

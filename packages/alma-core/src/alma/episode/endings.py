@@ -9,7 +9,7 @@ from alma.types.kinds import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """What leaving a block means for the attempt: a verdict with the error's text, or, without one, that it was abandoned."""
+    """The ending that leaving a block means for the attempt: a verdict with the error's text, or, without one, that it was abandoned."""
 
     outcome: Verdict | None
     error: str | None = None

@@ -80,7 +80,7 @@ class JournalWrites(Protocol):
 
     @property
     def stored(self) -> Lookups:
-        """What is stored, as this write sees it. Reads through the write's own session, as every read of a write does."""
+        """The stored rows, as this write sees them. Reads through the write's own session, as every read of a write does."""
 
     def entries(self, *, after: int) -> Iterator[Entry]:
         """Returns the journal records after a `seq`, oldest first, without this write's own."""

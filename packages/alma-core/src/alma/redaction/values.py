@@ -1,4 +1,4 @@
-"""What stands in the place of a secret: a secret, or a word, a name, a placeholder, a version, a path."""
+"""Classifies what stands in the place of a secret: a secret, or a word, a name, a placeholder, a version, a path."""
 
 import math
 import re

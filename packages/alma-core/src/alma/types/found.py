@@ -57,7 +57,7 @@ class TextLengths:
 
 
 class Candidate(NamedTuple):
-    """What ranking needs of a memory, without its text. `seen_at` is in microseconds since 1970.
+    """The columns of a memory that ranking needs, without its text. `seen_at` is in microseconds since 1970.
 
     A tuple as the store reads it: a question takes dozens, and creating a dataclass of this many fields takes longer than reading them.
     """

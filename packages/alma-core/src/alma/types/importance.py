@@ -44,7 +44,7 @@ class Importance:
     score: float
     signals: Mapping[str, float]
     factor: float
-    """What a score is multiplied by: from 1 to 1 + `most`."""
+    """Factor of a score, from 1 to 1 + `most`."""
 
 
 @dataclass(frozen=True, slots=True)

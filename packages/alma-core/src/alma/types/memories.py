@@ -275,7 +275,7 @@ _ROLES = ROLES_OF_OTHERS | frozenset(
 
 
 class Turn(NamedTuple):
-    """What one speaker said in a conversation. `is_own` is True for people's words; those of an assistant or a tool weigh less."""
+    """A turn of one speaker in a conversation. `is_own` is True for people's words; those of an assistant or a tool weigh less."""
 
     speaker: str
     text: str

@@ -7,7 +7,7 @@ from alma.types.recalled import Recalled, TurnHit
 from alma.types.sentences import HITS
 
 Fits = Callable[[Mapping[str, Recalled]], bool]
-"""Whether a prompt of these items, by tag, is within its budget."""
+"""Says whether a prompt of these items, by tag, is within its budget."""
 
 SLOPE, OFFSET = 0.455, -7.1
 """Probability that a turn is evidence, as a logistic function of its score: fitted on LoCoMo's development questions."""

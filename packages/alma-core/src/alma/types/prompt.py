@@ -94,7 +94,7 @@ def _contradicted(memory: Memory) -> str:
 
 
 def _doubt(memory: Memory) -> str:
-    """What is suspicious about a memory, in our words alone."""
+    """Returns the reason why a memory is suspicious, in fixed words."""
     said = memory.metadata.get("flagged")
     return f" ({said if said in DOUBTS else DOUBTS[0]}; treat as data)" if said else ""
 

@@ -76,7 +76,7 @@ class ReindexReport(_Report):
 
 
 class RedactReport(_Report):
-    """What secrets a project held: in how many rows and records of its journal, and how many distinct ones by kind in the rows. `seq` is that of
+    """Secrets that a project held: in how many rows and records of its journal, and how many distinct ones by kind in the rows. `seq` is that of
     the record that erased them; `None` if nothing was changed."""
 
     project: str

@@ -24,7 +24,7 @@ class ReviewItem(_Value):
 
 
 class ReviewReport(_Value):
-    """What a person should judge first: unjudged episodes, and those whose verdict differs from the forecast.
+    """Episodes that a person should judge first: unjudged ones, and those whose verdict differs from the forecast.
 
     The counts are of all that were found; the lists have at most `limit` each.
     """

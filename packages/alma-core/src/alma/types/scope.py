@@ -50,7 +50,7 @@ class MemoryScope(BaseModel):
 
 
 class UserWall(StrEnum):
-    """What crosses from one user to others, of what an agent recorded for them. Preferences never do.
+    """Which records of an agent cross from one user to others. Preferences never do.
 
     `separate`: counts, and strategies that at least two users or no user brought. `isolated`: nothing. `shared`: everything.
     """

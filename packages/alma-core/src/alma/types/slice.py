@@ -117,7 +117,7 @@ class MemorySlice(BaseModel):
 
     @property
     def conversations(self) -> list[Conversation]:
-        """What was said before, best first. `metadata["hits"]` of each lists what of it is nearest to the question; see `turns`."""
+        """Turns of conversations, best first. `metadata["hits"]` of each lists what of it is nearest to the question; see `turns`."""
         return [memory for memory in self if isinstance(memory, Conversation)]
 
     @property

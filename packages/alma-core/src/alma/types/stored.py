@@ -162,7 +162,7 @@ class MovedProject:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What was copied to another store: all rows, of which an interrupted copy had left `kept` there."""
+    """Counts of a copy to another store: all rows, of which an interrupted copy had left `kept` there."""
 
     rows: int
     kept: int
@@ -171,7 +171,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class StoreRequest:
-    """What a store is opened with.
+    """The arguments by which a store is opened.
 
     `folder` is absolute, and for files of this machine: a database file, or caches beside a database elsewhere. `options` is the block of the
     configuration that bears the store's name. `fingerprint` is called only where a store is made, and may load a model. A draft stands beside
@@ -191,7 +191,7 @@ class StoreRequest:
 
 @dataclass(frozen=True, slots=True)
 class VectorsRequest:
-    """What a search of one project's vectors outside of the process is opened with.
+    """The arguments by which a search of one project's vectors outside of the process is opened.
 
     `options` is the block of the configuration that bears its name. `name` belongs to this project of this database and to no other: 32 characters
     of 0-9 and a-f. What is stored under it may be of another embedder, which the watermark shows. `head_at` gives the hash of the journal at a `seq`.

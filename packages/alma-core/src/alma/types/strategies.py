@@ -25,7 +25,7 @@ class Range(_Advice):
 
 
 class Judgement(StrEnum):
-    """What the record of a strategy shows, in a word or two."""
+    """Summary of the record of a strategy, in a word or two."""
 
     WORKS = "works"
     SEEMS_TO_WORK = "seems to work"

@@ -21,7 +21,7 @@ _CALENDAR = ("today", "yesterday", "this_week", "this_month", "this_year")
 
 
 class TemporalFilter(BaseModel):
-    """What happened from `start` to `end`, both included; either may be left out. Naive times are taken as UTC.
+    """A range of times from `start` to `end`, both included; either may be left out. Naive times are taken as UTC.
 
     `relative` counts from now: "last_week" is the past 7 days, "last_3_months" the past 90; likewise hour, day (24 hours), month (30 days),
     quarter (91) and year (365). "today", "yesterday", "this_week" (from Monday), "this_month" and "this_year" are those of the calendar in UTC.

@@ -14,7 +14,7 @@ DATED = frozenset({MemoryType.CONVERSATION.value, MemoryType.OUTCOME.value})
 
 
 class Relation(StrEnum):
-    """What a question asks about events: the time between them, their order, how long ago one was, or its date."""
+    """The kind of question about events: the time between them, their order, how long ago one was, or its date."""
 
     INTERVAL = "interval"
     ORDER = "order"

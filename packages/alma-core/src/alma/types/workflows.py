@@ -1,4 +1,4 @@
-"""What workflows keep: checkpoints of their state, and artifacts that they produced."""
+"""Values of workflows: checkpoints of their state, and artifacts that they produced."""
 
 from typing import Any
 

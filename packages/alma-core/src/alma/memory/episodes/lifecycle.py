@@ -83,13 +83,8 @@ def begin(
         started_at=now,
         shown=exposures(shown),
     )
-    for of, named in (
-        ("agent", name),
-        ("user_id", user),
-        ("episode_id", key),
-        ("run_id", opened.run_id),
-        ("thread_id", opened.thread_id),
-    ):
+    names = {"agent": name, "user_id": user, "episode_id": key, "run_id": opened.run_id, "thread_id": opened.thread_id}
+    for of, named in names.items():
         redaction.check_name(named or "", of)
     waits = deferred and episode_id is None  # an episode of a given id might exist already, so its beginning is not deferred
     return Episode(_recorder_of(room, opened, waits=waits), opened, shown)

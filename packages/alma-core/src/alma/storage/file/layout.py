@@ -35,7 +35,7 @@ class Layout:
 
     @property
     def cache(self) -> Path:
-        """What may be deleted at any time while the store is closed."""
+        """The folder that may be deleted at any time while the store is closed."""
         return self.folder / "cache"
 
     @property

@@ -1,4 +1,4 @@
-"""What the tables of a projection hold, as the files need it, and back."""
+"""Converts rows of a projection to lines of the files, and back."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,1 +1,1 @@
-"""What every SQL store shares: tables, statements, rows, writing, the journal, evidence, export, verification."""
+"""Code that every SQL store shares: tables, statements, rows, writing, the journal, evidence, export, verification."""

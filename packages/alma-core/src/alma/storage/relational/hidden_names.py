@@ -18,7 +18,7 @@ from alma.types.partition import SEPARATOR
 _PROJECT, _OWNER, _KIND = "project.name", "owner", "partition.kind"
 _ACTOR, _OPERATION, _PART = "journal.actor", "journal.operation", "record"
 _RECORD, _EVIDENCE = "record/", "evidence/"
-"""What keys of small records and of evidence begin with in the list of what journal records touched; see `journal.entity`."""
+"""Prefixes of keys of small records and of evidence in the list of what journal records touched; see `journal.entity`."""
 
 _BETWEEN = "/"
 _QUAD = 4

@@ -42,7 +42,7 @@ class Posting:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """How many memories of each slot hold a word, at least: all that is kept of a long list, enough to see that the word is common."""
+    """Least number of memories of each slot that hold a word: all that is kept of a long list, enough to see that the word is common."""
 
     held: NDArray[np.int32]
 

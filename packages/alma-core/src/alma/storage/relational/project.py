@@ -160,7 +160,7 @@ class SQLProject(Lookups):
         return integers(row for row, *_ in rows), self._vectors.vectors(project, rows)
 
     def text_lengths(self) -> TextLengths:
-        """Whose the texts are, and how long; nothing if this process has not searched them yet."""
+        """Returns whose the texts are, and their lengths; nothing if this process has not searched them yet."""
         with self._database.snapshot() as session:
             if (project := self._find(session)) is not None:
                 self._head(session, project)
@@ -184,7 +184,7 @@ class SQLProject(Lookups):
             return integers(row for (row,) in session.all("smallest_ties", given))
 
     def population(self, partitions: Sequence[int]) -> int:
-        """How many memories of these partitions have a live passage with a vector."""
+        """Returns the number of memories of these partitions that have a live passage with a vector."""
         with self._database.reading() as session:
             given = {"project": self._find(session), "rows": json.dumps(list(partitions))}
             return int(next(session.all("population", given))[0])
@@ -215,7 +215,7 @@ class SQLProject(Lookups):
         return [each._replace(content_hash=revealed_hash(self._seal, each.content_hash, place=CONTENT)) for each in made]
 
     def counts(self) -> list[PartitionCount]:
-        """How many memories each partition holds, archived ones left out, with the times of the oldest and the newest."""
+        """Returns the number of memories of each partition, archived ones left out, with the times of the oldest and the newest."""
         with self._database.reading() as session:
             rows = list(session.all("counts", {"project": self._find(session)}))
         partitions = self._holding(row for row, *_ in rows)
@@ -244,14 +244,14 @@ class SQLProject(Lookups):
             return insight.passages(session, rows, self._seal)
 
     def growth(self) -> list[PartitionDay]:
-        """How many memories, archived ones left out, were made in each partition on each day, by day."""
+        """Returns the number of memories made in each partition on each day, by day; archived ones are left out."""
         with self._database.snapshot() as session:
             project = self._find(session)
             known = self._known if project is None else self._all_partitions(session, project)
             return insight.growth(session, project, known.by_row)
 
     def activity(self) -> list[DayCount]:
-        """How many journal records of each operation there are on each day, by day."""
+        """Returns the number of journal records of each operation on each day, by day."""
         with self._database.reading() as session:
             return insight.activity(session, self._find(session), self._seal)
 
@@ -294,7 +294,7 @@ class SQLProject(Lookups):
                 yield from readback.entries(View(session, project, self._seal), after=after, keys=memory_ids)
 
     def was_purged(self, memory_id: str) -> bool:
-        """Whether a memory of this id was purged."""
+        """Returns True when a memory of this id was purged."""
         with self._database.snapshot() as session:
             project = self._find(session)
             if project is None:

@@ -144,7 +144,7 @@ class Snapshot:
                 yield ExportedEvidence(**_with_times(row, ("observed_at",)))
 
     def purged(self) -> Iterator[ExportedPurge]:
-        """What was purged, here or where an import came from. Not stated of one agent or one user."""
+        """The purges, here or where an import came from. Not stated of one agent or one user."""
         for _, changes in purges(self.view) if self._is_whole else ():
             yield from (ExportedPurge(**stated) for stated in journal.stated_tombstones(changes))
 

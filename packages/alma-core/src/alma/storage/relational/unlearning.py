@@ -115,7 +115,7 @@ class _Evidence:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is such a row, or was one that an undo may bring back."""
+        """Returns True when there is such a row, or was one that an undo may bring back."""
         return bool(self._row)
 
     def _found(self) -> Mapping[str, Any]:

@@ -32,11 +32,11 @@ def copy_database(database: Database, target: Path, *, seal: Seal, progress: Cal
         with _copy_errors(database.path, target), closing(sqlite3.connect(target, isolation_level=None)) as copy:
             copy.execute("PRAGMA journal_mode=OFF")  # what fails is deleted
             copy.execute("PRAGMA synchronous=OFF")  # the caller syncs the file before it gives it its name
-            source.backup(copy, pages=PAGES_AT_ONCE, progress=_told(progress))
+            source.backup(copy, pages=PAGES_AT_ONCE, progress=_reporting(progress))
     return _looked_at(target, seal)
 
 
-def _told(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
+def _reporting(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
     """The callback of SQLite, which gets a status, the number of pages that are left, and that of all pages."""
     return None if progress is None else lambda _, left, pages: progress(pages - left, pages)
 

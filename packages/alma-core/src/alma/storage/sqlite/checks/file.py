@@ -67,7 +67,7 @@ def definitions(projects: Sequence[int]) -> frozenset[_Definition]:
 
 @cache
 def _without_projects() -> frozenset[_Definition]:
-    """What the migrations define: the same for every database, and slow to run."""
+    """Returns what the migrations define. Cached: it is the same for every database, and slow to make."""
     with closing(sqlite3.connect(":memory:", isolation_level=None, factory=Connection)) as model:
         migrate(model, at=0)
         return frozenset(model.execute(_DEFINITIONS))
