@@ -3,7 +3,7 @@
 Each session syncs an environment under `.nox/` to exactly what the one lock says for it, so none can lean on what another installed.
 A session fails if a suite failed, was skipped whole or collected nothing.
 
-`uv run nox --parallel 2 -t single` runs the sessions of a single process beside each other, `-t all` those whose tests take all processors.
+With `--parallel 2`, the sessions of a single process run two at a time, and those whose tests take all processors alone.
 """
 
 import os
@@ -29,14 +29,13 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 PARALLEL = ("--numprocesses=auto", "--dist=worksteal")
 
-single_process = partial(nox.session, tags=["single"], allow_parallel=True)
-all_processors = partial(nox.session, tags=["all"])
+single_process = partial(nox.session, allow_parallel=True)
 
 SHARED = {"core": "dev", "coverage": "dev", "docs": "dev", "report": "dev"}
 """The environments of sessions that need the same packages."""
 
 
-@all_processors
+@nox.session
 def core(session: nox.Session) -> None:
     """The core, the command line, the harness, the built-in model and the workspace itself."""
     test_the_core(session)
@@ -65,7 +64,7 @@ def test_the_core(session: nox.Session, *options: str) -> None:
     )
 
 
-@all_processors
+@nox.session
 def docs(session: nox.Session) -> None:
     """Every documented block and every example, run as written, and the data of the examples."""
     sync(session, "--group", "dev")
@@ -152,7 +151,7 @@ def report(session: nox.Session) -> None:
     run_suites(session, "tests/report")
 
 
-@all_processors
+@nox.session
 def langchain(session: nox.Session) -> None:
     """The LangChain adapter."""
     test_adapter(session, "langchain")
@@ -166,7 +165,7 @@ def langchain_extras(session: nox.Session) -> None:
         session.log(run(session, "python", "tests/langchain/alone.py", *extra.split(), silent=True))
 
 
-@all_processors(name="langchain-lowest")
+@nox.session(name="langchain-lowest")
 def langchain_lowest(session: nox.Session) -> None:
     """The wheel of alma-langchain with the lowest versions that it claims to support, and a user's code over it under mypy."""
     group = ["--group", "packages/alma-langchain/pyproject.toml:test", "mypy>=1.18"]
@@ -184,13 +183,13 @@ def install_langchain(session: nox.Session, package: str, *options: str) -> None
     uv(session, "pip", "install", "--python", environment, "packages/alma-core", package, "--no-sources", *fresh, *options)
 
 
-@all_processors
+@nox.session
 def llamaindex(session: nox.Session) -> None:
     """The LlamaIndex adapter."""
     test_adapter(session, "llamaindex")
 
 
-@all_processors(name="llamaindex-lowest")
+@nox.session(name="llamaindex-lowest")
 def llamaindex_lowest(session: nox.Session) -> None:
     """The wheel of alma-llamaindex with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
@@ -202,7 +201,7 @@ def llamaindex_lowest(session: nox.Session) -> None:
     run_suites(session, "tests/llamaindex", *PARALLEL, *WHAT_A_VERSION_CHANGES)
 
 
-@all_processors
+@nox.session
 def backends(session: nox.Session) -> None:
     """The store on PostgreSQL, against a real server from a wheel, and the façade tests of the core on it and on files."""
     sync(session, *(f"--package=alma-{name}" for name in ("postgres", "harness", "minilm")), "--group", "test")
@@ -211,27 +210,27 @@ def backends(session: nox.Session) -> None:
         run(session, "python", "-m", "pytest", f"--store={store}", "-m", "not slow or any_store", *PARALLEL, *FACADE)
 
 
-@all_processors
+@nox.session
 def vectors(session: nox.Session) -> None:
     """Vectors in Qdrant, by the local mode of its client; in Pinecone and Azure Cosmos DB, by their clients against servers of the tests."""
     sync(session, "--package", "alma-qdrant", "--package", "alma-pinecone", "--package", "alma-azure", "--group", "test")
     run_suites(session, "tests/qdrant", "tests/pinecone", "tests/azure", *PARALLEL)
 
 
-@all_processors
+@nox.session
 def chroma(session: nox.Session) -> None:
     """Vectors in Chroma, in a folder and on a server. It is heavy, so its environment is its own."""
     test_adapter(session, "chroma")
 
 
-@all_processors
+@nox.session
 def crewai(session: nox.Session) -> None:
     """The CrewAI adapter."""
     test_adapter(session, "crewai")
     run(session, "mypy", "packages/alma-crewai/src")
 
 
-@all_processors(name="crewai-lowest")
+@nox.session(name="crewai-lowest")
 def crewai_lowest(session: nox.Session) -> None:
     """The wheel of alma-crewai with the lowest versions that it claims to support."""
     environment = str(environment_of(session))
@@ -243,54 +242,54 @@ def crewai_lowest(session: nox.Session) -> None:
     run_suites(session, "tests/crewai", *PARALLEL, *WHAT_A_VERSION_CHANGES)
 
 
-@all_processors
+@nox.session
 def mcp(session: nox.Session) -> None:
     """The MCP server, with the clients of the protocol's own library."""
     test_adapter(session, "mcp")
 
 
-@all_processors
+@nox.session
 def agents(session: nox.Session) -> None:
     """Coding agents: hooks, attempts, installing, transcripts."""
     test_adapter(session, "agents")
 
 
-@all_processors
+@nox.session
 def telemetry(session: nox.Session) -> None:
     """Traces and metrics, with the exporters of OpenTelemetry's own library that keep them in memory."""
     sync(session, "--package", "alma-core", "--extra", "otel", "--extra", "harness", "--group", "test", "--group", "telemetry")
     run_suites(session, "tests/telemetry", *PARALLEL)
 
 
-@all_processors(name="harness-pydantic-ai")
+@nox.session(name="harness-pydantic-ai")
 def harness_pydantic_ai(session: nox.Session) -> None:
     """Agents of PydanticAI in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "pydantic-ai", "--group", "test")
     run_suites(session, "tests/harness_pydantic_ai", *PARALLEL)
 
 
-@all_processors(name="harness-openai-agents")
+@nox.session(name="harness-openai-agents")
 def harness_openai_agents(session: nox.Session) -> None:
     """Agents of the OpenAI Agents SDK in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "openai-agents", "--group", "test")
     run_suites(session, "tests/harness_openai_agents", *PARALLEL)
 
 
-@all_processors(name="harness-smolagents")
+@nox.session(name="harness-smolagents")
 def harness_smolagents(session: nox.Session) -> None:
     """Agents of smolagents in a harness."""
     sync(session, "--package", "alma-harness", "--extra", "smolagents", "--group", "test")
     run_suites(session, "tests/harness_smolagents", *PARALLEL)
 
 
-@all_processors(name="harness-chats")
+@nox.session(name="harness-chats")
 def harness_chats(session: nox.Session) -> None:
     """Chat loops with the clients of OpenAI and Anthropic, against a server on loopback."""
     sync(session, "--package", "alma-harness", "--group", "test", "--group", "chats")
     run_suites(session, "tests/harness_chats", *PARALLEL)
 
 
-@all_processors(name="mcp-lowest")
+@nox.session(name="mcp-lowest")
 def mcp_lowest(session: nox.Session) -> None:
     """The wheel of alma-mcp with the lowest versions that it claims to support."""
     environment = str(environment_of(session))

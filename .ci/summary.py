@@ -1,6 +1,4 @@
-"""Adds up what runs of nox left in a folder and ends with one line: `python .ci/summary.py .nox RUN…` → `N passed, N failed`.
-
-Each run has left `report-RUN.json`; one that has not counts as a failure.
+"""Adds up what the nox sessions left in a folder and ends with one line: `python .ci/summary.py .nox` → `N passed, N failed`.
 
 A session that failed without a failed test (style, types, an idle suite, an environment that could not be made) counts as
 one failure, so the last line never says 0 failed when something did.
@@ -32,18 +30,14 @@ def tally(report: Path) -> Tally:
     return Tally(tests - failures - errors - skipped, failures + errors, skipped)
 
 
-def sessions_of(report: Path) -> list[dict[str, str]]:
-    """Returns the sessions of a run of nox; a failed one where it has left no report."""
-    try:
-        return list(json.loads(report.read_text(encoding="utf-8"))["sessions"])
-    except FileNotFoundError:
-        return [{"name": "nox", "result": "did not run"}]
-
-
-def main(folder: Path, runs: list[str]) -> int:
+def main(folder: Path) -> int:
     """Prints a line for each session and the total; returns the exit code."""
+    try:
+        sessions = json.loads((folder / "report.json").read_text(encoding="utf-8"))["sessions"]
+    except FileNotFoundError:
+        sessions = [{"name": "nox", "result": "did not run"}]
     passed = failed = 0
-    for session in (session for run in runs for session in sessions_of(folder / f"report-{run}.json")):
+    for session in sessions:
         name, result = session["name"], session["result"].lower()
         counts = tally(folder / "reports" / f"{name}.xml")
         passed += counts.passed
@@ -54,4 +48,4 @@ def main(folder: Path, runs: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(Path(sys.argv[1])))
