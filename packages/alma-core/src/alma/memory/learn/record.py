@@ -151,7 +151,10 @@ def _learned_many(room: Room, asked: Sequence[tuple[Outcome, str | None]], place
     entries = [_Entry(outcome, passages_of(outcome), key) for outcome, key in (asked[place] for place in places)]
     vectors = _vectors(room, entries)
     outcomes = _each((asked[place][0] for place in places), lambda outcome: _categorised(room, outcome, vectors), places)
-    entries = [replace(entry, memory=outcome) for entry, outcome in zip(entries, outcomes, strict=True)]
+    entries = [
+        entry if entry.memory is outcome else replace(entry, memory=outcome)
+        for entry, outcome in zip(entries, outcomes, strict=True)
+    ]
     _store(room, entries, vectors, actor=common_actor(outcome.agent for outcome in outcomes), operation="learn_many")
     return outcomes
 

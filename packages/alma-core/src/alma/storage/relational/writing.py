@@ -42,7 +42,7 @@ from alma.storage.relational.rows import (
 )
 from alma.storage.relational.seal import Seal, sealed_digest
 from alma.storage.relational.session import NotUniqueError, Session
-from alma.storage.relational.text_index import Searched, TextIndex
+from alma.storage.relational.text_index import TextIndex
 from alma.types.evidence import Evidence, StoredEvidence
 from alma.types.memories import Memory
 from alma.types.partition import Partition
@@ -77,8 +77,8 @@ class Write:
     """Where memories are that this write looked up, with their counts: it does not read them again to count."""
     named: Named = field(default_factory=dict)
     """Memories that this write looked up by their ids and did not change since, with their counts: it does not read them again to recount."""
-    unsearched: list[Searched] = field(default_factory=list)
-    """Memories that full text has yet to take in: all of them together, for one at a time costs it more."""
+    unsearched: dict[int, Sequence[Passage]] = field(default_factory=dict)
+    """Memories that full text has yet to take in, by row: all of them together, for one at a time costs it more."""
     superseded: list[Row] = field(default_factory=list)
     """Rows of `touched`: the records that rows of memories named before this one."""
 
@@ -103,7 +103,7 @@ class Write:
         memory_number = self._insert_memory(row, partition)
         self.changes.append(Change("memory", memory.id, None, row))
         self._insert_passages(memory.id, memory_number, passages, vectors)
-        self.unsearched.append((memory_number, passages))
+        self.unsearched[memory_number] = passages
 
     def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
         """Adds to the usage counts of memories, or takes from them, never below 0. `MemoryNotFoundError` if there is none of an id."""
@@ -298,7 +298,7 @@ class Write:
 
     def _make_searchable(self) -> None:
         if self.unsearched:
-            self.text.put(self.session, self.row, self.unsearched)
+            self.text.put(self.session, self.row, self.unsearched.items())
             self.unsearched.clear()
 
     def _journalled(self) -> bytes:

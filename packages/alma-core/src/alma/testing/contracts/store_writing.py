@@ -53,6 +53,18 @@ class StoreWrites(WithStore):
         add(store, project, *memories)
         assert stored_memories(project, memories) == memories
 
+    def test_what_a_write_adds_and_then_changes_is_searchable_as_it_is_in_the_end(self, store: Store, project: Project) -> None:
+        kept, archived, replaced = memories = [make_outcome(task_description=f"Zanzibar {number}") for number in range(3)]
+        with project.write(actor="agent", operation="learn", at=AT) as write:
+            for memory in memories:
+                write.add(memory, passages_of(memory), vectors_for(store, passages_of(memory)))
+            write.change_memory(archived.id, archived_at=AT)
+            anew = replaced.model_copy(update={"task_description": "Elsewhere"})
+            write.replace(anew, passages_of(anew), vectors_for(store, passages_of(anew)))
+        assert found_by_words(project, "zanzibar") == {row_of(project, kept)}
+        assert found_by_words(project, "elsewhere") == {row_of(project, replaced)}
+        assert store.verify().ok
+
     def test_any_text_comes_back_as_it_was(self, store: Store, project: Project) -> None:
         @few_examples
         @given(text=storable_texts, maker=st.sampled_from(MAKERS))
