@@ -163,11 +163,13 @@ class Run:
         if self.notes and not self.saw_notes:
             self.saw_notes = any(self.notes in text for text in texts)
 
-    def model_said(self, text: str) -> None:
-        """Finds citations in a text of the model: in what it said, and in the arguments of its calls. Finds none if the model was not
-        shown the notes."""
-        if text and self.saw_notes is not False:
-            self._soon(partial(self._observe, self._part, text))
+    def model_said(self, *said: object) -> None:
+        """Finds citations in what the model said: in its texts, and in the arguments of its calls. Finds none if it was not shown the
+        notes."""
+        with self.integration.guard("what a model said was not read", self):
+            text = "\n".join(str(each) for each in said if each is not None)
+            if text and self.saw_notes is not False:
+                self._soon(partial(self._observe, self._part, text))
 
     def tool_returned(self, use: ToolUse, result: Any, *, seconds: float | None = None, ok: bool | None = None) -> None:
         """Records a tool call that returned a result, which may report a failure. `ok` is the framework's own verdict, if it has one."""
