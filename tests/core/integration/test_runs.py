@@ -120,6 +120,16 @@ def test_a_model_that_was_not_shown_the_notes_cites_nothing(alma: ALMA) -> None:
         assert [shown.used for shown in alma.recent_episodes(1)[0].shown] == [used]
 
 
+def test_citations_are_found_in_texts_and_in_the_arguments_of_calls(alma: ALMA) -> None:
+    for way in ("blue-green", "ask before noon", "warm the cache", "drain the nodes"):
+        alma.add_heuristic("dev", "Deploy auth", way)
+    run = integration(alma).run("Deploy auth")
+    run.recall()
+    run.model_said("As [H1] says.", None, {"way": "blue-green", "why": ["see [H2]"]}, "by [H3]")
+    run.end("done")
+    assert [shown.used for shown in alma.recent_episodes(1)[0].shown] == [True, True, True, False]
+
+
 def test_a_user_receives_an_answer_without_citations_on_request(alma: ALMA) -> None:
     alma.add_heuristic("dev", "Deploy auth", "blue-green")
     answers = []

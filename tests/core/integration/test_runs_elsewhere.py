@@ -165,8 +165,8 @@ def test_a_run_is_not_suspended_when_it_goes_on_first(store: ALMA) -> None:
     run.tool_returned(tool_use("check", {}), "fine")
     run.settle()
     may_go_on = threading.Event()
-    integration._live[str(run.episode_id)]._in_background(lambda: may_go_on.wait(10))
-    run._in_background(lambda: may_go_on.wait(10))  # both writers are busy
+    integration._live[str(run.episode_id)].in_background(lambda: may_go_on.wait(10))
+    run.in_background(lambda: may_go_on.wait(10))  # both writers are busy
     run.suspend_soon()
     run.take_up()
     may_go_on.set()

@@ -49,7 +49,7 @@ def _returned(run: Run, use: ToolUse, event: ToolUsageFinishedEvent) -> None:
 
 
 def _use(run: Run, work: Work, name: str, given: Mapping[str, Any]) -> ToolUse:
-    run.model_said(json.dumps(given, default=str))
+    run.model_said(given)
     tools = [*(getattr(work.task, "tools", None) or ()), *(getattr(work.agent, "tools", None) or ())]
     schemas = (tool.args_schema.model_json_schema() for tool in tools if sanitize_tool_name(tool.name) == name)
     return tool_use(name, given, schema=next(schemas, None), task=run.task)

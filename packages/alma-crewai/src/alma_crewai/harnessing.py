@@ -72,7 +72,6 @@ class Parts(Recorder):
         self._lock = threading.Lock()
 
     def run(self, task: str, context: RunContext, giver: Attempt | None) -> Run:
-        """Returns the run of the harness."""
         return self._run
 
     def agent_of(self, run: Run, work: Work) -> str:

@@ -34,7 +34,6 @@ class Match(MemoryMatch):
     text: str
 
     def format(self) -> str:
-        """Returns the text."""
         return self.text
 
 
@@ -68,7 +67,6 @@ class ALMAMemory(Learning, Memory):
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder of tasks that recall from this memory."""
         return self._recorder
 
     def recall(

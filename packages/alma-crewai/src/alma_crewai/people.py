@@ -25,12 +25,10 @@ class Listened(_StandIn):
     """Proxy of a provider of human input. It reports each remark before the agent receives it, and also that there was none."""
 
     def handle_feedback(self, formatted_answer: Any, context: Any) -> Any:
-        """Returns the answer after the review."""
         answer = self._real.handle_feedback(formatted_answer, _Executor(context, self._attempt))
         return self._reviewed(answer, context)
 
     async def handle_feedback_async(self, formatted_answer: Any, context: Any) -> Any:
-        """Returns the answer after the review."""
         answer = await self._real.handle_feedback_async(formatted_answer, _Executor(context, self._attempt))
         return self._reviewed(answer, context)
 

@@ -63,7 +63,6 @@ class ALMAStorage:
         return [(record_of(item.memory), item.score) for item in seen][:limit]
 
     def save(self, records: list[MemoryRecord]) -> None:
-        """Stores records as knowledge."""
         for record in records:
             self.add(record.model_copy(update={"scope": record.scope.strip("/")}), agent=self.agent)
 
@@ -131,14 +130,12 @@ class ALMAStorage:
         record.id = written.id
 
     def get(self, record_id: str) -> AnyMemory | None:
-        """Returns a memory by its id."""
         try:
             return self.project().get(record_id)
         except (MemoryNotFoundError, ValidationError):
             return None
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
-        """Returns a memory by its id, as a record."""
         memory = self.get(record_id)
         return None if memory is None else record_of(memory)
 
@@ -159,7 +156,6 @@ class ALMAStorage:
         )
 
     def list_scopes(self, parent: str = "/") -> list[str]:
-        """Returns the paths directly below a path."""
         root = as_path(parent)
         below = {path_of(memory).relative_to(root).parts[:1] for memory in self._under(parent)}
         return sorted(str(root / name) for (name,) in below - {()})
@@ -169,19 +165,15 @@ class ALMAStorage:
         return dict(Counter(category for memory in self._under(scope_prefix) for category in categories_of(memory)))
 
     def count(self, scope_prefix: str | None = None) -> int:
-        """Returns the number of memories below a path."""
         return len(self._under(scope_prefix))
 
     async def asave(self, *about: Any, **how: Any) -> None:
-        """Runs `save` in a thread."""
         await asyncio.to_thread(self.save, *about, **how)
 
     async def asearch(self, *about: Any, **how: Any) -> list[tuple[MemoryRecord, float]]:
-        """Runs `search` in a thread."""
         return await asyncio.to_thread(self.search, *about, **how)
 
     async def adelete(self, *about: Any, **how: Any) -> int:
-        """Runs `delete` in a thread."""
         return await asyncio.to_thread(self.delete, *about, **how)
 
     def _under(self, scope: str | None) -> list[AnyMemory]:

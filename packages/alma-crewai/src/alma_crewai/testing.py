@@ -39,11 +39,9 @@ class ScriptedLLM(BaseLLM):
         return "\n".join(str(message.get("content") or "") for message in self._asked[number])
 
     def supports_function_calling(self) -> bool:
-        """Returns True when it calls tools."""
         return self._is_native
 
     def call(self, messages: str | list[Any], *_: Any, **__: Any) -> Any:
-        """Returns the next reply."""
         shown: list[Message] = [{"content": messages}] if isinstance(messages, str) else [dict(message) for message in messages]
         with self._lock:
             self._asked.append(shown)
@@ -57,7 +55,6 @@ class ScriptedLLM(BaseLLM):
         return len(str(messages)) // 4 + 1
 
     async def acall(self, messages: str | list[Any], *_: Any, **__: Any) -> Any:
-        """Returns the next reply."""
         return self.call(messages)
 
 

@@ -176,7 +176,8 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
             end["outputs"] = dict(outputs) if isinstance(outputs, Mapping) else {}
             self.recorder.unheard(part.heard, messages, refused=part.heard.refused)
             end["answer"] = final_answer(outputs)
-            run.model_said(said_by_model(messages) or end["answer"])
+            said = said_by_model(messages)
+            run.model_said(*(said if any(said) else [end["answer"]]))
         return run, end
 
     # Tools.
@@ -226,7 +227,7 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         """Finds citations in the model's answer."""
         self._model_left(run_id, kwargs)
         if (run := self.tree.run_at(kwargs.get("parent_run_id"))) is not None:
-            run.model_said("\n".join(_said(generation) for batch in response.generations for generation in batch))
+            run.model_said(*(said for batch in response.generations for generation in batch for said in _said(generation)))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> Any:
         """Records that the model's call is over."""
@@ -328,6 +329,6 @@ def _has_input(inputs: Any) -> bool:
     return not is_empty and not hasattr(inputs, "resume")
 
 
-def _said(generation: Any) -> str:
+def _said(generation: Any) -> list[object]:
     message = getattr(generation, "message", None)
-    return said_by_model([message]) if isinstance(message, BaseMessage) else str(getattr(generation, "text", ""))
+    return said_by_model([message]) if isinstance(message, BaseMessage) else [getattr(generation, "text", "")]

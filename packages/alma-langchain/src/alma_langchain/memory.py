@@ -94,7 +94,6 @@ class ALMAMemory(Recording, BaseMemory):
         return {self.memory_key: shown}
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """As `load_memory_variables`."""
         shown = await asyncio.to_thread(self._shown, self._task(inputs))
         AsyncALMACallbackHandler.over(self.recorder, is_given=True)
         return {self.memory_key: shown}
@@ -106,7 +105,6 @@ class ALMAMemory(Recording, BaseMemory):
             run.end(self._answer(outputs), outputs=dict(outputs), result=outputs)
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
-        """As `save_context`."""
         run = self._answered(inputs, outputs)
         if run is not None:
             await run.aend(self._answer(outputs), outputs=dict(outputs), result=outputs)
@@ -121,10 +119,6 @@ class ALMAMemory(Recording, BaseMemory):
             agent = self.recorder.agent_of(run_context())
             while ids := [memory.id for memory in self.alma.list_memories(agent=agent, limit=1000)]:
                 self.alma.forget(memory_ids=ids)
-
-    async def aclear(self) -> None:
-        """As `clear`."""
-        await asyncio.to_thread(self.clear)
 
     def _task(self, inputs: dict[str, Any]) -> str:
         if self.input_key is not None:

@@ -57,7 +57,6 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
 
     @property
     def name(self) -> str:
-        """Name of the middleware in the graph."""
         return self._name
 
     def split(self) -> "tuple[ALMAMiddleware, NotesMiddleware]":
@@ -76,7 +75,6 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
         return self._entry(key=followed.key, asked=followed.asked)
 
     async def abefore_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any]:
-        """As `before_agent`."""
         return await asyncio.to_thread(self.before_agent, state, runtime)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]) -> Any:
@@ -87,7 +85,6 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> Any:
-        """As `wrap_model_call`."""
         followed, shown = await asyncio.to_thread(self._asked, request)
         return self._said(followed, request, await handler(shown))
 
@@ -108,7 +105,6 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
         return result
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
-        """As `wrap_tool_call`."""
         call = await asyncio.to_thread(self._called, request)
         if call is None:
             return await handler(request)
@@ -131,7 +127,6 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
         return self._entry()
 
     async def aafter_agent(self, state: ALMAState, runtime: Any) -> dict[str, Any]:
-        """As `after_agent`."""
         run, end = await asyncio.to_thread(self._ended, state, runtime)
         if run is not None:
             await run.aend(**end)
@@ -204,7 +199,7 @@ class ALMAMiddleware(Following, AgentMiddleware[ALMAState, Any, Any]):
             followed.settled |= {message.tool_call_id for message in response.result if isinstance(message, ToolMessage)}
             if run.saw_notes is False:
                 self.recorder.warn_once(UNSEEN)
-            run.model_said(said_by_model(response.result))
+            run.model_said(*said_by_model(response.result))
             response = finished(response, followed.episode, run.for_user)
         entry = {"key": followed.key, "asked": followed.asked, "episode": followed.episode}
         if entry == entry_of(request.state, self._name):
@@ -262,7 +257,6 @@ class NotesMiddleware(AgentMiddleware[ALMAState, Any, Any]):
 
     @property
     def name(self) -> str:
-        """Name of the middleware in the graph."""
         return f"{self._of.name}.notes"
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
@@ -270,5 +264,4 @@ class NotesMiddleware(AgentMiddleware[ALMAState, Any, Any]):
         return handler(self._of.with_notes(self._of.current(request.state), request))
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Any]]) -> Any:
-        """As `wrap_model_call`."""
         return await handler(self._of.with_notes(self._of.current(request.state), request))

@@ -91,14 +91,10 @@ def rejection(message: Any) -> str | None:
     return text.partition(_REASON)[2] if text.startswith(_REJECTED) else None
 
 
-def said_by_model(messages: Iterable[Any]) -> str:
-    """Returns all texts of a model, in its messages and in the arguments of its tool calls: where citations can be."""
-    said = []
-    for message in messages:
-        if isinstance(message, AIMessage):
-            said.append(str(message.text))
-            said += [json.dumps(call["args"], default=str, ensure_ascii=False) for call in message.tool_calls]
-    return "\n".join(said)
+def said_by_model(messages: Iterable[Any]) -> list[object]:
+    """Returns the texts of a model in its messages, and the arguments of its tool calls."""
+    own = [message for message in messages if isinstance(message, AIMessage)]
+    return [said for message in own for said in (str(message.text), *(call["args"] for call in message.tool_calls))]
 
 
 def is_steering(error: BaseException) -> bool:

@@ -23,7 +23,6 @@ from alma.integration import (
     Run,
     RunContext,
     ToolUse,
-    checked_name,
     default_tool_outcome,
     noted_on,
     tool_use,
@@ -52,8 +51,6 @@ class Recorder(Integration):
     ) -> None:
         if not callable(task_from):
             raise ConfigurationError(f"task_from must be a function, not {quoted(task_from)}")
-        if isinstance(agent, str):
-            checked_name(agent, "agent")
         super().__init__(alma, agent=agent, options=Options(**options))
         self._task_from = task_from
         self._schemas: dict[str, tuple[BaseTool, Mapping[str, Any]]] = {}
@@ -170,7 +167,6 @@ class Recording(Learning):
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder of this object."""
         return self._integration
 
 

@@ -43,13 +43,7 @@ class alma_run:  # noqa: N801 - it is used as a statement, like `open`
 
     @property
     def run(self) -> Run:
-        """The run itself."""
         return self._followed.lines[self._held.alma].run
-
-    @property
-    def notes(self) -> str:
-        """The notes for the prompt; "" if there are none."""
-        return self.run.notes
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.run, name)

@@ -146,10 +146,10 @@ class Followed:
             if line.run.speaking != agent:
                 line.run.hand_over(agent)
 
-    def said(self, text: str) -> None:
-        """Reports a text of the agent whose turn it is."""
+    def said(self, *said: object) -> None:
+        """Reports what the agent said whose turn it is."""
         for line in self._taking():
-            line.run.model_said(text)
+            line.run.model_said(*said)
 
     def knows(self, tool: BaseTool) -> None:
         """Records the schema of a tool that is called."""

@@ -153,7 +153,7 @@ class SpanHandler(BaseSpanHandler[Any]):
         elif span.method == spans.TOOL_CALL and isinstance(result, ToolCallResult):
             followed.tool_called(result.tool_name, result.tool_kwargs, result.tool_output, span.started)
         elif span.method == spans.TURN and isinstance(result, AgentOutput):
-            followed.said(spans.said(result))
+            followed.said(result.response.content, *(call.tool_kwargs for call in result.tool_calls))
         elif isinstance(result, StopEvent):
             followed.answered(result)
 

@@ -44,7 +44,6 @@ class NotesOfOthers(BaseMemoryBlock[str]):
 
     @classmethod
     def of(cls, run: Run) -> "NotesOfOthers":
-        """Returns the block of a run."""
         block = cls()
         block._run = run
         return block

@@ -126,5 +126,4 @@ class ALMAMemory(Memory):
 
     @property
     def learner(self) -> ALMALearner | None:
-        """The learner that follows runs with this memory, if there is one."""
         return in_charge(self.block.alma) if self.block.learn else None

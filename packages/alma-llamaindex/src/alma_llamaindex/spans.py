@@ -112,11 +112,6 @@ async def next_speaker(context: Any) -> str | None:
     return await context.store.get("current_agent_name", default=None) if context is not None else None
 
 
-def said(turn: AgentOutput) -> str:
-    """Returns an agent's text in its turn, with the arguments of its calls."""
-    return "\n".join([turn.response.content or "", *(str(call.tool_kwargs) for call in turn.tool_calls)])
-
-
 def result_of(result: object) -> object:
     """Returns LlamaIndex's own object of a result: an agent's output is wrapped in a StopEvent."""
     return result.result if isinstance(result, StopEvent) else result

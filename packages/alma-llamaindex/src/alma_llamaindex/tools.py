@@ -15,8 +15,8 @@ from alma_llamaindex.spans import MEMORY_TOOLS
 class ALMAToolSpec(BaseToolSpec):
     """Five tools for one agent: `recall_memory`, `check_action`, `save_fact`, `save_preference`, `forget_saved`.
 
-    Give `to_tool_list()` to an agent.
-    What is recalled this way has no tags and is not counted as used or ignored. `prefix` begins the names, for agents with several memories.
+    Give `to_tool_list()` to an agent. What is recalled this way has no tags and is not counted as used or ignored. `prefix` begins the
+    names, for agents with several memories.
     """
 
     spec_functions = list(MEMORY_TOOLS)  # noqa: RUF012 - so the framework declares it
@@ -26,7 +26,6 @@ class ALMAToolSpec(BaseToolSpec):
         self._toolkit = Toolkit(alma, agent=agent, context=HANDLER.context_here, **options)
 
     def to_tool_list(self, *given: Any, **options: Any) -> list[FunctionTool]:
-        """Returns the tools."""
         return [_function_tool(tool) for tool in self._toolkit.tools()]
 
 

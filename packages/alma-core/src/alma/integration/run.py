@@ -4,21 +4,19 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from alma.episode import Episode, leaving
-from alma.errors import AlmaError, ScopeViolationError, StorageError
+from alma.errors import ScopeViolationError, StorageError
 from alma.integration.calls import ToolUse
-from alma.integration.closing import close_part
 from alma.integration.context import RunContext
 from alma.integration.credit import ToolStep
-from alma.integration.judging import asked, asked_here
-from alma.integration.parts import End, Part, end_of, holding
+from alma.integration.ending import aend_run, end_in_background, end_run
+from alma.integration.parts import Part, end_of, holding
 from alma.integration.steps import record_call, record_correction, record_result
-from alma.integration.views import RunReport, RunView
-from alma.integration.work import JUDGING, working
+from alma.integration.views import RunReport
 from alma.text import storable
 from alma.types.slice import MemorySlice
 from alma.types.tags import without_citations
@@ -68,19 +66,20 @@ class Run:
         """True when a model was shown the notes; `None` where no adapter checks, see `model_asked`."""
         self.keys: set[str] = set()
         """Ids of episodes under which the integration has registered it while it is live."""
-        self._cited: dict[str, None] = {}
-        self._is_leaving = self._is_suspended = self._is_ending = False
+        self.parts: dict[str, Part] = {agent: Part(agent, self.task, resumes=resumes)}
+        self.taken: list[ToolStep] = []
+        self.cited: dict[str, None] = {}
+        self.lock = threading.RLock()
+        self.is_ending = False
+        self._is_leaving = self._is_suspended = False
         self._coming: deque[Callable[[], None]] = deque()
-        self._lock = threading.RLock()
         self._turns = threading.RLock()
         self._speaking = agent
-        self._parts: dict[str, Part] = {agent: Part(agent, self.task, resumes=resumes)}
-        self.taken: list[ToolStep] = []
 
     @property
     def agent(self) -> str:
         """The agent that the run began with."""
-        return next(iter(self._parts))
+        return next(iter(self.parts))
 
     @property
     def speaking(self) -> str:
@@ -90,22 +89,22 @@ class Run:
     @property
     def memories(self) -> MemorySlice:
         """Memories shown to the agent whose turn it is."""
-        return self._parts[self._speaking].shown
+        return self._part.shown
 
     @property
     def notes(self) -> str:
         """Notes for its prompt; "" if there are none."""
-        return self._parts[self._speaking].notes
+        return self._part.notes
 
     @property
     def episode(self) -> Episode | None:
         """Episode of the agent whose turn it is, begun now if necessary; `None` if that failed."""
-        return self.begun(self._parts[self._speaking])
+        return self.begun(self._part)
 
     @property
     def episode_id(self) -> str | None:
         """Id of the first agent's episode; `None` before it began."""
-        part = self._parts[self.agent]
+        part = self.parts[self.agent]
         return part.resumes if part.episode is None else part.episode.id
 
     @property
@@ -113,15 +112,19 @@ class Run:
         """Tool calls recorded so far, of all agents."""
         return tuple(self.taken)
 
+    @property
+    def _part(self) -> Part:
+        return self.parts[self._speaking]
+
     # What is shown.
 
     def recall(self) -> str:
         """Looks up what matters for the task, once for each agent, and returns the notes for its prompt. With `inject="none"` there are
         none, and nothing is looked up."""
-        part = self._parts[self._speaking]
+        part = self._part
         if self._is_recalled(part):  # avoids the lock, which a waiting write may hold
             return part.notes
-        with self._lock:
+        with self.lock:
             if part.memories is None:
                 found = MemorySlice()
                 with self.integration.guard("memory could not be read", self):
@@ -131,13 +134,13 @@ class Run:
 
     async def arecall(self) -> str:
         """As `recall`, in another thread unless the notes are known."""
-        part = self._parts[self._speaking]
+        part = self._part
         return part.notes if self._is_recalled(part) else await asyncio.to_thread(self.recall)
 
     def show(self, memories: MemorySlice) -> str:
         """Sets the memories that the agent is shown. Returns the notes, with those memories that fit."""
-        with self._lock:
-            part = self._parts[self._speaking]
+        with self.lock:
+            part = self._part
             with self.integration.guard("notes could not be written", self):
                 part.memories, part.notes = memories.fitted(self.options.max_tokens)
             return part.notes
@@ -148,8 +151,8 @@ class Run:
 
         Their tags must differ from those of the notes, see `MemorySlice.tagged`. Memories shown after the first write are not counted.
         """
-        with self._lock:
-            part = self._parts[self._speaking]
+        with self.lock:
+            part = self._part
             new = tuple(item for item in memories.recalled if item.memory.id not in part.shown.ids)
             part.beside = holding(memories, (*part.beside.recalled, *new))
 
@@ -160,15 +163,17 @@ class Run:
         if self.notes and not self.saw_notes:
             self.saw_notes = any(self.notes in text for text in texts)
 
-    def model_said(self, text: str) -> None:
-        """Finds citations in a text of the model: in what it said, and in the arguments of its calls. Finds none if the model was not
-        shown the notes."""
-        if text and self.saw_notes is not False:
-            self._soon(partial(self._observe, self._parts[self._speaking], text))
+    def model_said(self, *said: object) -> None:
+        """Finds citations in what the model said: in its texts, and in the arguments of its calls. Finds none if it was not shown the
+        notes."""
+        with self.integration.guard("what a model said was not read", self):
+            text = "\n".join(str(each) for each in said if each is not None)
+            if text and self.saw_notes is not False:
+                self._soon(partial(self._observe, self._part, text))
 
     def tool_returned(self, use: ToolUse, result: Any, *, seconds: float | None = None, ok: bool | None = None) -> None:
         """Records a tool call that returned a result, which may report a failure. `ok` is the framework's own verdict, if it has one."""
-        self._soon(partial(record_result, self, self._parts[self._speaking], use, result, seconds, ok))
+        self._soon(partial(record_result, self, self._part, use, result, seconds, ok))
 
     def tool_raised(self, use: ToolUse, error: BaseException, *, seconds: float | None = None) -> None:
         """Records a tool call that raised. An exception that says nothing about the tool, such as a cancellation, is no step."""
@@ -178,15 +183,15 @@ class Run:
 
     def tool_failed(self, use: ToolUse, error: str, *, seconds: float | None = None) -> None:
         """Records a tool call that failed with this text."""
-        self._soon(partial(record_call, self, self._parts[self._speaking], use, False, None, error, seconds, True))
+        self._soon(partial(record_call, self, self._part, use, False, None, error, seconds, True))
 
     def tool_refused(self, use: ToolUse, reason: str = "") -> None:
         """Records a tool call that a person, a hook or a limit refused. It is no evidence on whether the call works."""
-        self._soon(partial(record_call, self, self._parts[self._speaking], use, None, reason or None, None, None, False))
+        self._soon(partial(record_call, self, self._part, use, None, reason or None, None, None, False))
 
     def corrected(self, reason: str) -> None:
         """Records that a guardrail, a person or a test sent the agent back, and why. The next run on such a task is shown the reason."""
-        self._soon(partial(record_correction, self, self._parts[self._speaking], reason))
+        self._soon(partial(record_correction, self, self._part, reason))
 
     def for_user(self, answer: str) -> str:
         """Returns a final answer as its user receives it: with `strip_tags` without citations of what the agent was shown."""
@@ -195,7 +200,7 @@ class Run:
 
     def hand_over(self, agent: str, task: str | None = None) -> None:
         """Hands the run to another agent, which alone is credited with what it does."""
-        self._parts.setdefault(agent, Part(agent, storable(task, TASK_CHARS) if task else self.task))
+        self.parts.setdefault(agent, Part(agent, storable(task, TASK_CHARS) if task else self.task))
         self._speaking = agent
 
     @contextmanager
@@ -211,7 +216,7 @@ class Run:
     def settle(self) -> None:
         """Writes all reported events in order, even if one of them fails. Raises the last error, if errors are raised."""
         problem: Exception | None = None
-        with self._lock:
+        with self.lock:
             while self._coming:
                 try:
                     self._coming.popleft()()
@@ -228,35 +233,21 @@ class Run:
     def settle_soon(self) -> None:
         """As `settle`, in the background."""
         if self._coming:
-            self._in_background(self.settle)
+            self.in_background(self.settle)
 
     # Ending.
 
     def end(self, answer: str = "", **how: Any) -> RunReport | None:
         """Judges the run and records it. `how` are the fields of `End`, and further ones of the `RunView`."""
-        return self._end(end_of(answer, how))
+        return end_run(self, end_of(answer, how))
 
     async def aend(self, answer: str = "", **how: Any) -> RunReport | None:
         """As `end`: writes in another thread, and awaits an evaluator that is a coroutine function in this loop."""
-        end = end_of(answer, how)
-        if not self._is_asked(end):
-            return await asyncio.shield(asyncio.to_thread(self._end, end))
-        view = await asyncio.shield(asyncio.to_thread(self._closing, end))
-        if view is None:
-            return None
-        said: object = None
-        try:
-            with self.integration.guard("a run could not be judged", self), working():
-                said = await asked_here(self.options.evaluator, view)  # type: ignore[arg-type]  # there is one
-        except BaseException:  # cancelled, or raised by the evaluator: the run is recorded unjudged
-            self._in_background(partial(self._close, end, None, view))
-            raise
-        return await asyncio.shield(asyncio.to_thread(self._close, end, said, view))
+        return await aend_run(self, end_of(answer, how))
 
     def end_soon(self, answer: str = "", **how: Any) -> None:
         """As `end`, in the background. The evaluator runs on a pool of its own, so that it delays no other run."""
-        end = end_of(answer, how)
-        self._in_background(partial(self._end_in_background, end))
+        self.in_background(partial(end_in_background, self, end_of(answer, how)))
 
     def fail(self, error: BaseException, **how: Any) -> RunReport | None:
         """Ends the run by its exception: a failure, or abandoned where the exception says nothing, as a cancellation does."""
@@ -271,54 +262,43 @@ class Run:
 
     def discard(self) -> None:
         """Drops the run and its unwritten events, for example of a rehearsal from which nothing should be learned."""
-        with self._lock:
+        with self.lock:
             self.is_over = True
             self._coming.clear()
             self.integration.drop(self)
 
     def suspend(self) -> None:
         """Keeps the run for any process to resume, after an interrupt that waits for a person, for example."""
-        with self._lock, self.integration.guard("a run that was interrupted could not be kept open", self):
+        with self.lock, self.integration.guard("a run that was interrupted could not be kept open", self):
             self.settle()
             if self.is_over:
                 return
             self.is_over = self._is_suspended = True
             self.integration.drop(self)
-            for part in tuple(self._parts.values()):
+            for part in tuple(self.parts.values()):
                 if part.episode is not None and not part.is_given_up:
                     self.written(part, part.episode.suspend)
 
     def suspend_soon(self) -> None:
         """As `suspend`, in the background, unless the run is resumed first."""
         self._is_leaving = True
-        self._in_background(self._leave)
+        self.in_background(self._leave)
 
     def take_up(self) -> None:
         """Continues after `suspend` in the same process, where its memories and steps are still known."""
         self._is_leaving = False
-        with self._lock:
+        with self.lock:
             if not self._is_suspended:
                 return
-            self.is_over = self._is_suspended = self._is_ending = False
-            suspended = [part for part in tuple(self._parts.values()) if part.episode is not None and not part.episode.is_open]
+            self.is_over = self._is_suspended = self.is_ending = False
+            suspended = [part for part in tuple(self.parts.values()) if part.episode is not None and not part.episode.is_open]
             for part in suspended:
                 part.resumes, part.episode, part.has_begun = part.episode.id, None, False  # type: ignore[union-attr]  # it has one
 
     # Inside.
 
-    def _end(self, end: End) -> RunReport | None:
-        view = self._closing(end)
-        if view is None:
-            return None
-        try:
-            said = self._judged(end, view)
-        except BaseException:
-            self._close(end, None, view)
-            raise
-        return self._close(end, said, view)
-
     def _leave(self) -> None:
-        with self._lock:
+        with self.lock:
             if self._is_leaving:
                 self.suspend()
 
@@ -338,7 +318,7 @@ class Run:
         if not self.is_over:
             self._coming.append(call)
 
-    def _in_background(self, call: Callable[[], Any]) -> None:
+    def in_background(self, call: Callable[[], Any]) -> None:
         backlog = self.integration.writes
         backlog.started()
 
@@ -352,34 +332,9 @@ class Run:
 
         self.integration.writer.submit(work)
 
-    def _end_in_background(self, end: End) -> None:
-        view = self._closing(end)
-        if view is None:
-            return
-        if not self._is_asked(end):
-            self._close(end, None, view)
-            return
-        backlog = self.integration.verdicts
-        backlog.started()
-
-        def judge() -> None:
-            said: object = None
-            try:
-                said = self._judged(end, view)
-            except BaseException as error:
-                if not isinstance(error, Exception):
-                    with suppress(AlmaError), self.integration.guard("a run could not be judged", self):
-                        raise AlmaError(f"the evaluator raised {error!r}") from error
-            try:
-                self._in_background(partial(self._close, end, said, view))
-            finally:
-                backlog.done()
-
-        JUDGING.submit(judge)
-
     def begun(self, part: Part) -> Episode | None:
         """Returns the episode of a part, begun now if necessary; `None` if that or a write failed."""
-        with self._lock:
+        with self.lock:
             if not part.has_begun and not self.is_over:
                 part.has_begun = True
                 with self.integration.guard("an episode could not begin", self):
@@ -397,67 +352,7 @@ class Run:
             if (part.shown or part.resumes) and (episode := self.begun(part)) is not None:
                 cited = set(episode.observe(text))
                 tags = [shown.tag for shown in episode.record.shown if shown.memory_id in cited]
-                self._cited |= dict.fromkeys(tags)
-
-    def _closing(self, end: End) -> RunView | None:
-        """Writes the remaining events and returns the run as evaluators see it; `None` if it is over."""
-        with self._lock:
-            if self.is_over or self._is_ending:
-                return None
-            self._is_ending = True
-            try:
-                try:
-                    self.settle()
-                finally:
-                    if not end.is_neutral:
-                        self.begun(self._parts[self.agent])
-                return self._view(end)
-            except BaseException:  # the end was not written; the caller may end the run by this error
-                self._is_ending = False
-                raise
-
-    def _view(self, end: End) -> RunView:
-        first = self._parts[self.agent]
-        error = end.error if isinstance(end.error, BaseException) else None
-        return RunView(
-            agent=first.agent,
-            task=self.task,
-            answer=end.answer,
-            steps=tuple(self.taken),
-            memories=first.shown,
-            cited=tuple(self._cited),
-            error=error,
-            episode_id=self.episode_id,
-            run_id=self.run_id,
-            thread_id=self.thread_id,
-            **dict(end.found),
-        )
-
-    def _is_asked(self, end: End) -> bool:
-        is_asked = end.is_judged and end.error is None and not end.is_neutral and not self.is_judging
-        return is_asked and self.options.evaluator is not None
-
-    def _judged(self, end: End, view: RunView) -> object:
-        said: object = None
-        if self._is_asked(end):
-            with self.integration.guard("a run could not be judged", self), working():
-                said = asked(self.options.evaluator, view)  # type: ignore[arg-type]  # there is one
-        return said
-
-    def _close(self, end: End, said: object, view: RunView) -> RunReport | None:
-        with self._lock:
-            if self.is_over:
-                return None
-            self.is_over = True
-            self.integration.drop(self)
-            records = [
-                record for part in tuple(self._parts.values()) if (record := close_part(self, part, end, said, view)) is not None
-            ]
-            if not records:
-                return None
-            self.report = report = RunReport(self.agent, self.task, tuple(records), self.run_id, self.thread_id)
-        self.integration.report(report, self)
-        return report
+                self.cited |= dict.fromkeys(tags)
 
     def written(self, part: Part, call: Callable[[], T], *, is_last: bool = False) -> T | None:
         """Makes a write, unless one failed before. A run waits for another writer once, and once more for its end if it was begun."""
@@ -468,7 +363,7 @@ class Run:
                 return call()
         except StorageError:
             if self.options.on_error == "log":
-                for each in tuple(self._parts.values()):
+                for each in tuple(self.parts.values()):
                     each.is_given_up = True
             raise
 
