@@ -87,3 +87,15 @@ def test_plain_counts_are_those_of_the_advice(cells: list[Cell], asked: int) -> 
     successes, trials = known.whole_counts
     assert successes.tolist() == known.advice.whole_successes.tolist()
     assert trials.tolist() == known.advice.whole_trials.tolist()
+
+
+@given(CELLS, st.integers(0, 23))
+def test_the_nearest_tasks_are_those_of_the_advice_which_they_do_without(cells: list[Cell], asked: int) -> None:
+    side = side_of(cells, ["by hand", "use a script", "with a script"])
+    known = near(side, side.held[asked % len(cells)])
+    found = known.nearest
+    assert "advice" not in vars(known)
+    advice = known.advice
+    assert [each.tolist() for each in found] == [
+        each.tolist() for each in (advice.nearest, advice.near_successes, advice.near_failures)
+    ]

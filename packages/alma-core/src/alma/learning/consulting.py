@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 from alma.distinct import distinct
 from alma.learning.experience import Advice, Experience, Floats, Indices, Question, Vectors
 from alma.learning.ledger import OTHERS, Entry, Side
-from alma.learning.pooling import LEAST_COSINE, LEAST_WEIGHT, NEAR, SAME_WAY, Nearness, pooled, usual_rates
+from alma.learning.pooling import (
+    LEAST_COSINE,
+    LEAST_WEIGHT,
+    NEAR,
+    SAME_WAY,
+    NearestTasks,
+    Nearness,
+    nearest_tasks,
+    pooled,
+    usual_rates,
+)
 from alma.learning.standing import Needed
 from alma.types.evidence import text_key
 
@@ -102,6 +112,13 @@ class Consulted:
         cells, rows, count = self.cells[self.is_near], self.cell_rows[self.is_near], len(self.texts)
         counts, is_same = self.side.counts.rows[cells], (self.same >= SAME_WAY).astype(np.float64)
         return is_same @ np.bincount(rows, counts[:, 0], count), is_same @ np.bincount(rows, counts[:, 1], count)
+
+    @cached_property
+    def nearest(self) -> NearestTasks:
+        """The nearest tasks of each row: those of the advice, without the rest of it."""
+        successes, trials = self.side.counts.rows[self.cells, :2].T
+        cosines = self.near.cosines[self.side.places.rows[self.cells, 0]]
+        return nearest_tasks(self.cell_rows, cosines, successes=successes, trials=trials, same=self.same)
 
     @cached_property
     def is_near(self) -> NDArray[np.bool_]:

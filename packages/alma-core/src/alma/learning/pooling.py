@@ -5,6 +5,7 @@ runs of the question's own task count whole.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +102,13 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         strata=near.types[table.tasks],
     )
     like = (evidence * table.weights * table.trials).sum(axis=1)
+    nearest = nearest_tasks(
+        experience.cell_strategy,
+        cosines[experience.cell_task],
+        successes=experience.successes,
+        trials=experience.trials,
+        same=experience.same,
+    )
     expected = (successes - (trials - like) * usual.rates + PRIOR_TRIALS * usual.base) / (like + PRIOR_TRIALS)
     return Advice(
         expected=np.clip(expected, 0.0, 1.0),
@@ -118,7 +126,9 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         others=versus.others,
         others_rate=versus.others_rate,
         better=versus.better,
-        **_nearest(experience, cosines),
+        nearest=nearest.trials,
+        near_successes=nearest.successes,
+        near_failures=nearest.failures,
         base=usual.base,
     )
 
@@ -176,12 +186,18 @@ def _whole(experience: Experience, near: Nearness) -> dict[str, Floats]:
     }
 
 
-def _nearest(experience: Experience, cosines: Floats) -> dict[str, Floats]:
-    """The nearness of the nearest task that a strategy was tried on, succeeded on and failed on."""
-    trials, successes = experience.trials, experience.successes
-    of_cells, own = cosines[experience.cell_task], np.full((3, len(experience.strategies)), -1.0)
+class NearestTasks(NamedTuple):
+    """For each of k strategies the cosine of the nearest task that it, or one that is the same, was tried on, succeeded on and failed on; −1 where
+    there is none."""
+
+    trials: Floats
+    successes: Floats
+    failures: Floats
+
+
+def nearest_tasks(strategies: Indices, cosines: Floats, *, successes: Floats, trials: Floats, same: Floats) -> NearestTasks:
+    """The nearest tasks from cells: their strategies, the cosines of their tasks, and their counts."""
+    own = np.full((3, len(same)), -1.0)
     for nearest, counts in zip(own, (trials > 0, successes > 0, trials > successes), strict=True):
-        np.maximum.at(nearest, experience.cell_strategy, np.where(counts, of_cells, -1.0))
-    is_same = experience.same >= SAME_WAY
-    found = np.where(is_same, own[:, None], -1.0).max(axis=2, initial=-1.0)
-    return dict(zip(("nearest", "near_successes", "near_failures"), found, strict=True))
+        np.maximum.at(nearest, strategies, np.where(counts, cosines, -1.0))
+    return NearestTasks(*np.where(same >= SAME_WAY, own[:, None], -1.0).max(axis=2, initial=-1.0))

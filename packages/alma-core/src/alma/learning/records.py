@@ -43,7 +43,7 @@ class RecordMaker:
     def record(self, row: int) -> StrategyRecord:
         """The record of a row."""
         advice, entries = self.known.advice, [entry.evidence for entry, _ in self.known.entries(row)]
-        works, fails = self.standings.heuristics[row], self.standings.anti_patterns[row]
+        _, works, fails = self.standings.of(row)
         counts = counts_of(self.known, row)
         verdict = verdict_of(works, fails, trials=counts.trials)
         nearest = self._nearest(row)

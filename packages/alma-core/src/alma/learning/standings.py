@@ -1,7 +1,7 @@
-"""What all rows of advice amount to."""
+"""What rows of advice amount to."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from alma.learning.consulting import Consulted
 from alma.learning.levels import Level, Row, anti_pattern_level, heuristic_level
@@ -9,17 +9,30 @@ from alma.learning.proving import proven_rows
 from alma.learning.standing import Needed
 
 
-@dataclass(frozen=True, slots=True)
+class RowStanding(NamedTuple):
+    """A row, and how far it is believed that its strategy works, and that it fails; `None` if it is not."""
+
+    row: Row
+    heuristic: Level | None
+    anti_pattern: Level | None
+
+
 class Standings:
-    """What the advice amounts to, by row."""
+    """What the advice amounts to. A row is judged when it is asked for: of many, most questions need a few. Valid as long as the advice is."""
 
-    rows: Sequence[Row]
-    heuristics: Sequence[Level | None]
-    anti_patterns: Sequence[Level | None]
+    def __init__(self, known: Consulted, needed: Needed) -> None:
+        self._known, self._needed = known, needed
+        self._judged: dict[int, RowStanding] = {}
 
-    @classmethod
-    def of(cls, known: Consulted, needed: Needed) -> "Standings":
-        """The standing of every row."""
-        proofs = proven_rows(known)
-        rows = [Row.of(known.advice, row, **proofs.get(row, {})) for row in range(len(known.texts))]
-        return cls(rows, [heuristic_level(row, needed) for row in rows], [anti_pattern_level(row, needed) for row in rows])
+    def of(self, place: int) -> RowStanding:
+        """Returns what one row amounts to."""
+        found = self._judged.get(place)
+        if found is None:
+            row = Row.of(self._known.advice, place, **self._proofs.get(place, {}))
+            found = RowStanding(row, heuristic_level(row, self._needed), anti_pattern_level(row, self._needed))
+            self._judged[place] = found
+        return found
+
+    @cached_property
+    def _proofs(self) -> dict[int, dict[str, Any]]:
+        return proven_rows(self._known)

@@ -5,7 +5,7 @@ It is kept as data all the same; a caller that shows it can say so.
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from itertools import permutations
 from typing import Any
@@ -138,7 +138,14 @@ _OTHER_SIGNS = (
 """Of each sign the reason, words one of which stands in any text that bears it, which are looked for first and cheaply, and what the sign is."""
 
 _ALL_SIGNS = (*((INSTRUCTION, hints, sign) for hints, sign in (*_SIGNS, *SIGNS_ABROAD)), *_OTHER_SIGNS)
-_HINTS = tuple(dict.fromkeys(hint for _, hints, _ in _ALL_SIGNS for hint in hints))
+_HINTED = tuple((hint, place) for place, (_, hints, _) in enumerate(_ALL_SIGNS) for hint in hints)
+"""Hints, each with the place of a sign."""
+
+_HINTS = tuple(dict.fromkeys(hint for hint, _ in _HINTED))
+_HINTED_BY_TWO_WORDS = tuple((hint, place) for hint, place in _HINTED if " " in hint)
+"""Those that may begin in one text and end in the next, with the space between them."""
+
+_LONGEST = max(map(len, _HINTS))
 
 
 _EDGE = 200
@@ -168,11 +175,11 @@ def doubted_together(texts: Sequence[str]) -> dict[int, str]:
     """
     read = [text if text.isascii() else _as_read(text) for text in texts]
     ends, beginnings = [text[-_EDGE:] for text in read], [text[:_EDGE] for text in read]
-    hint_in_end, hint_in_beginning = (list(map(_has_hint, edges)) for edges in (ends, beginnings))
+    hinted = _signs_hinted_at({*ends, *beginnings})
     found: dict[int, str] = {}
     for first, second in permutations(range(len(read)), 2):
-        if hint_in_end[first] or hint_in_beginning[second]:
-            reason = _reason_across(ends[first], beginnings[second])
+        if signs := hinted[ends[first]] | hinted[beginnings[second]]:
+            reason = _reason_across(ends[first], beginnings[second], signs)
             if reason is not None:
                 found |= {first: reason, second: reason}
     return found
@@ -182,16 +189,25 @@ def _has_hint(text: str) -> bool:
     return any(map(text.lower().__contains__, _HINTS))
 
 
-def _reason_across(end: str, beginning: str) -> str | None:
-    """Why two texts are suspicious by what begins in the one and ends in the other."""
+def _signs_hinted_at(texts: Collection[str]) -> dict[str, set[int]]:
+    """Returns for each text the places of the signs of which a hint stands in it."""
+    lower = {text: text.lower() for text in texts}
+    is_in_any = "\n".join(lower.values()).__contains__  # most hints are in no text, which one look shows
+    hints = [(hint, place) for hint, place in _HINTED if is_in_any(hint)]
+    return {text: {place for hint, place in hints if hint in said} for text, said in lower.items()}
+
+
+def _reason_across(end: str, beginning: str, signs: set[int]) -> str | None:
+    """Why two texts are suspicious by what begins in the one and ends in the other. `signs` are those hinted at in one of them."""
     before = f"… {end}"  # so that a text that was cut begins no line
     text = f"{before} {beginning}"
-    is_in_text = text.lower().__contains__
-    for reason, hints, sign in _ALL_SIGNS:
-        if any(map(is_in_text, hints)):
-            found = _compiled(sign).finditer(text)
-            if any(match.start() < len(before) and match.end() > len(before) + 1 for match in found):
-                return reason
+    joint = text[max(len(before) - _LONGEST, 0) : len(before) + _LONGEST].lower()
+    across = (place for hint, place in _HINTED_BY_TWO_WORDS if hint in joint)
+    for place in sorted(signs.union(across)):
+        reason, _, sign = _ALL_SIGNS[place]
+        found = _compiled(sign).finditer(text)
+        if any(match.start() < len(before) and match.end() > len(before) + 1 for match in found):
+            return reason
     return None
 
 

@@ -63,10 +63,16 @@ class Searchable(Protocol):
         """Returns what ranking needs of the memories that are not archived, in no order."""
 
     def within(
-        self, partitions: Sequence[int], *, since: int | None = None, until: int | None = None, known_by: int | None = None
+        self,
+        partitions: Sequence[int],
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        known_by: int | None = None,
+        among: Sequence[int] | None = None,
     ) -> Sequence[int]:
         """Returns the rows of memories of these partitions, ascending, archived ones excluded: last seen from `since` to `until`, created by
-        `known_by`.
+        `known_by`; if `among` is given, only of those that are among these.
 
         Times are in microseconds since 1970 and inclusive; `None` means no limit.
         """

@@ -67,7 +67,7 @@ def _view(room: Room, side: Side, agent: str, entry: Entry) -> ClassView:
     """Returns what was tried on tasks like that of a cell."""
     question = side.question_of(entry)
     known = consulted(side, Question("", question.vector * 0, question.task_type) if question.task_type else question)
-    maker = RecordMaker(known, Standings.of(known, needed_by(room, agent)), reader=agent)
+    maker = RecordMaker(known, Standings(known, needed_by(room, agent)), reader=agent)
     rows = [maker.record(row) for row in shown_rows(known)]
     near = [found.evidence.lifetime for found in side.held if known.task_weights[side.task_of(found)] >= NEAR]
     shown = sorted(rows, key=lambda row: (-row.trials, row.strategy))[:MOST_SHOWN_STRATEGIES]

@@ -242,10 +242,12 @@ def candidates_of(room: Room, chosen: Sequence[Contender]) -> Sequence[Candidate
     return room.project.candidates([contender.memory for contender in chosen])
 
 
-def rules_among(room: Room, asked: Asked, about: Asking, seen: Sequence[Candidate]) -> RelevantRules:
-    """Which of the rules among some memories speak about the task that is asked about."""
+def rules_among(
+    room: Room, asked: Asked, about: Asking, seen: Sequence[Candidate], *, is_numbered: bool = False
+) -> RelevantRules:
+    """Which of the rules among some memories speak about the task that is asked about; see `relevant_rules`."""
     kinds = {one.memory: asked.partitions[one.partition].kind for one in seen}
-    return relevant_rules(room, kinds, lambda: about)
+    return relevant_rules(room, kinds, lambda: about, is_numbered=is_numbered)
 
 
 def _advised_first(order: Sequence[Ranked], rules: RelevantRules) -> list[Ranked]:

@@ -112,12 +112,13 @@ def _whole_task(counts: Tally, score: float) -> _Known:
 
 def _of_strategy(room: Room, known: Consulted, reader: str, strategy: str) -> _Known:
     row = known.texts.index(strategy)
-    advice, standings = known.advice, Standings.of(known, needed_by(room, reader))
+    advice, standings = known.advice, Standings(known, needed_by(room, reader))
     counts = Tally(float(advice.successes[row]), float(advice.trials[row]))
     score = float(advice.expected[row])
     if counts.trials < LEAST_TRIALS:
         return _Known(score if known.side.held else EVEN, Interval(0.0, 1.0), counts, Judgement.UNKNOWN)
-    judgement = verdict_of(standings.heuristics[row], standings.anti_patterns[row], trials=counts.trials)
+    _, works, fails = standings.of(row)
+    judgement = verdict_of(works, fails, trials=counts.trials)
     maker = RecordMaker(known, standings, reader=reader)
     records = tuple(maker.record(shown) for shown in shown_rows(known) if known.same[row, shown] >= SAME_WAY)
     return _Known(score, Interval(float(advice.lower[row]), float(advice.upper[row])), counts, judgement, records)

@@ -22,6 +22,7 @@ from alma.memory.recall.answering import (
 )
 from alma.memory.recall.explanations import equal_ones, explained, explanations, place_in, words_in
 from alma.memory.recall.named_speakers import search_named
+from alma.memory.recall.relevant_rules import FAR
 from alma.memory.recall.search import ARMS, DENSE, TEXT, Evidence
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
@@ -103,12 +104,11 @@ def explain_retrieval(
 
 def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | None:
     """Why a learned rule is not shown for the task, `None` if it may be."""
-    rows = [contender.memory for contender in answer.contenders]
-    rules = (
-        answer.rules
-        if place.memory in rows
-        else rules_among(room, asked, asking_about(room, asked, answer.question), room.project.candidates([*rows, place.memory]))
-    )
+    rows = {contender.memory for contender in answer.contenders}
+    if place.memory in rows and answer.rules.hidden.get(place.memory) != FAR:
+        return answer.rules.why_hidden(place.memory)
+    seen = room.project.candidates(sorted({*rows, place.memory}))
+    rules = rules_among(room, asked, asking_about(room, asked, answer.question), seen, is_numbered=True)
     return rules.why_hidden(place.memory)
 
 

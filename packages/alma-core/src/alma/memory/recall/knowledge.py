@@ -58,7 +58,10 @@ def advised(
     is_of_steps: bool = False,
     also: Sequence[tuple[str, Vector]] = (),
     wanted: Iterable[str] = (),
+    is_needed: bool = True,
 ) -> Iterator[Consulted]:
-    """The advice on a question, as of now; see `consulted`. What it gives is valid inside."""
+    """The advice on a question, as of now; see `consulted`. What it gives is valid inside. Unless it `is_needed` in any case, it is made when it is
+    asked for."""
     with room.book(asked.owners) as book:
-        yield consulted(book.side(is_of_steps=is_of_steps), asked.question, reader=asked.reader, also=also, wanted=wanted)
+        side = book.side(is_of_steps=is_of_steps)
+        yield consulted(side, asked.question, reader=asked.reader, also=also, wanted=wanted, is_advised=is_needed)

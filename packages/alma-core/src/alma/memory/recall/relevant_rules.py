@@ -84,7 +84,8 @@ class RelevantRules:
     failing: set[int] = field(default_factory=set)
     """The rows of the anti-patterns among those that are shown."""
     nearness: dict[int, Near] = field(default_factory=dict)
-    """How near the evidence of each is, if its strategy was tried on any task that counts."""
+    """How near the evidence of each is, if its strategy was tried on any task that counts. Without those that began far from the question, unless
+    they were asked for; see `relevant_rules`."""
     seen_at: dict[int, int] = field(default_factory=dict)
     """Outcomes that count as no newer than this; see `alma.memory.recall.own_word`."""
 
@@ -143,9 +144,11 @@ def relevant_rules(
     room: Room,
     rows: Mapping[int, str],
     about: Callable[[], Asking],
+    *,
+    is_numbered: bool = False,
 ) -> RelevantRules:
     """Which of the rules, kinds by their rows, speak about what is asked. Rules that were stated are always shown, and not among them. `about` is
-    called only if there are others."""
+    called only if there are others. How near the evidence of each is, is worked out for all of them only if it `is_numbered`."""
     found = RelevantRules()
     rules = [row for row, kind in rows.items() if kind in RULES]
     behind = room.project.learned.behind(rules) if rules else {}
@@ -154,11 +157,24 @@ def relevant_rules(
     asked = about()
     for is_of_steps in (False, True):
         learned = {row: stored for row, stored in behind.items() if stored.evidence.is_of_steps is is_of_steps}
-        if learned:
+        if not learned:
+            continue
+        if not is_numbered and _began_far(room, asked, learned, is_of_steps=is_of_steps):
+            found.hidden.update(dict.fromkeys(learned, FAR))
+        else:
             wanted = [stored.evidence.strategy_hash for stored in learned.values()]
-            with advised(room, asked, is_of_steps=is_of_steps, wanted=wanted) as known:
+            with advised(room, asked, is_of_steps=is_of_steps, wanted=wanted, is_needed=False) as known:
                 _judge(room, known, learned, rows, asked, found)
     return found
+
+
+def _began_far(room: Room, asked: Asking, learned: Mapping[int, StoredEvidence], *, is_of_steps: bool) -> bool:
+    """Returns True if all began on tasks so far from the question that none can be shown, whatever else was tried near it."""
+    with room.book(asked.owners) as book:
+        side = book.side(is_of_steps=is_of_steps)
+        weights = side.nearness(asked.question).weights
+        cells = [side.cells.get(stored.evidence.id) for stored in learned.values()]
+        return all(cell is not None and weights[side.places.rows[cell, 0]] < RELEVANT for cell in cells)
 
 
 def _judge(
@@ -169,7 +185,7 @@ def _judge(
     asked: Asking,
     found: RelevantRules,
 ) -> None:
-    standings = Standings.of(known, needed_by(room, asked.reader))
+    standings = Standings(known, needed_by(room, asked.reader))
     taken: dict[str, list[int]] = {}
     for row in sorted(learned, key=lambda row: _preference(known, learned[row], asked.reader, row)):
         kind, place = kinds[row], known.row_of(learned[row].evidence.strategy_hash)
@@ -183,7 +199,8 @@ def _judge(
         if not _is_enough(known, place, near, is_shared=_is_of_others(learned[row], asked.reader)):
             found.hidden[row] = TOO_LITTLE
             continue
-        level = (standings.heuristics if kind == MemoryType.HEURISTIC else standings.anti_patterns)[place]
+        judged = standings.of(place)
+        level = judged.heuristic if kind == MemoryType.HEURISTIC else judged.anti_pattern
         if level is None:
             found.hidden[row] = OTHERWISE
         elif any(known.same[place, other] >= SAME_WAY for other in taken.get(kind, ())):
@@ -195,13 +212,13 @@ def _judge(
                 found.failing.add(row)
                 instead = alternative_to(known, place)
             reasons = merged_reasons(entry.evidence.reasons for entry, _ in known.entries(place))
-            found.shown[row] = Shown(standings.rows[place], level, float(known.advice.expected[place]), instead, reasons)
+            found.shown[row] = Shown(judged.row, level, float(known.advice.expected[place]), instead, reasons)
 
 
 def _nearness(known: Consulted, row: int, kind: str, stored: StoredEvidence) -> Near:
     """How near the task is that a rule began on, and the nearest one on which the strategy did what the rule says."""
-    advice, home = known.advice, known.nearness_of(stored.evidence.id)
-    nearest = advice.near_successes[row] if kind == MemoryType.HEURISTIC else advice.near_failures[row]
+    home = known.nearness_of(stored.evidence.id)
+    nearest = (known.nearest.successes if kind == MemoryType.HEURISTIC else known.nearest.failures)[row]
     return Near(UNKNOWN_HOME if home is None else home, float(nearest))
 
 

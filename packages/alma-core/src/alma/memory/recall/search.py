@@ -362,14 +362,13 @@ def _backgrounds(question: Question, scored: Scored, places: Integers | slice = 
 def _gains(room: Room, time: Interval, scored: Scored, scope: ReadableScope, z: Floats) -> Floats:
     """What each memory gains for having happened at a time. Of many the `MOST_DATED` with the greatest `z` are looked at."""
     gains = np.zeros(len(scored.memories))
-    dated = np.flatnonzero(np.isin(scored.partitions, [row for row in scope.rows if scope.kinds[row] in DATED]))
+    partitions = [row for row in scope.rows if scope.kinds[row] in DATED]
+    dated = np.flatnonzero(np.isin(scored.partitions, partitions))
     if len(dated) > MOST_DATED:
         dated = dated[np.argsort(-z[dated], kind="stable")[:MOST_DATED]]
-    start, end = to_micros(time.start), to_micros(time.end)
-    seen = room.project.candidates(scored.memories[dated].tolist())
-    gains[dated] = fusion.gains_of_time(
-        np.isin(scored.memories[dated], [one.memory for one in seen if start <= one.seen_at <= end])
-    )
+    memories = scored.memories[dated]
+    inside = room.project.within(partitions, since=to_micros(time.start), until=to_micros(time.end), among=memories.tolist())
+    gains[dated] = fusion.gains_of_time(_are_among(memories, np.array(inside, dtype=np.int64)))
     return gains
 
 

@@ -309,12 +309,22 @@ class SQLProject(Lookups):
         return [memory_id for (memory_id,) in rows]
 
     def within(
-        self, partitions: Sequence[int], *, since: int | None = None, until: int | None = None, known_by: int | None = None
+        self,
+        partitions: Sequence[int],
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        known_by: int | None = None,
+        among: Sequence[int] | None = None,
     ) -> list[int]:
-        """Rows of the memories of these partitions that were seen and made within these times, ascending; archived ones are left out."""
-        given = {"rows": json.dumps(list(partitions)), "since": since, "until": until, "known_by": known_by}
+        """Rows of the memories of these partitions that were seen and made within these times, ascending; archived ones are left out. With
+        `among`, of these memories alone, without looking at others."""
+        given: dict[str, Any] = {"rows": json.dumps(list(partitions)), "since": since, "until": until, "known_by": known_by}
+        statement = "within"
+        if among is not None:
+            statement, given["among"] = "within_among", json.dumps(list(among))
         with self._database.reading() as session:
-            return [row for (row,) in session.all("within", {"project": self._find(session), **given})]
+            return [row for (row,) in session.all(statement, {"project": self._find(session), **given})]
 
     def purge(
         self,

@@ -75,6 +75,10 @@ class StoreRemembers(WithStore):
         assert list(project.within(partitions, known_by=at[4])) == [one]
         assert list(project.within(partitions, since=at[5], until=at[3], known_by=at[2])) == [one, two]
         assert list(project.within(partitions, since=at[2])) == list(project.within([])) == []
+        other = row_of(project, archived)
+        assert list(project.within(partitions, until=at[4], among=[three, two, one, other])) == [one, three]
+        assert list(project.within(partitions, until=at[4], among=[three, 10**9])) == [three]
+        assert list(project.within(partitions, among=[])) == list(project.within([], among=[one])) == []
 
     def test_a_purged_memory_is_gone_and_the_rest_is_as_it_was(self, store: Store, project: Project) -> None:
         secret, other = make_outcome(task_description=TELLTALE, strategy_used=""), make_heuristic()

@@ -93,6 +93,12 @@ def main_statements() -> dict[str, ClauseElement]:
     )
     within = MEMORY.alias("within")
     inside = select(within.c.row).where(within.c.partition.in_(rows_given()))
+    seen_within = (
+        _m.archived_at.is_(None),
+        or_(optional("since", BigInteger()).is_(None), _m.seen_at >= number("since")),
+        or_(optional("until", BigInteger()).is_(None), _m.seen_at <= number("until")),
+        or_(optional("known_by", BigInteger()).is_(None), _m.created_at <= number("known_by")),
+    )
     negative_first = case((_m.content_hash >= bindparam("half", type_=LargeBinary()), ZERO), else_=ONE)
     return {
         "store_values": select(STORE.c.key, STORE.c.value),
@@ -247,13 +253,14 @@ def main_statements() -> dict[str, ClauseElement]:
         )
         .order_by(_m.row),
         "within": select(_m.row)
+        .where(_m.project == given("project"), _m.partition.in_(rows_given()), *seen_within)
+        .order_by(_m.row),
+        "within_among": select(_m.row)
         .where(
-            _m.project == given("project"),
-            _m.archived_at.is_(None),
-            _m.partition.in_(rows_given()),
-            or_(optional("since", BigInteger()).is_(None), _m.seen_at >= number("since")),
-            or_(optional("until", BigInteger()).is_(None), _m.seen_at <= number("until")),
-            or_(optional("known_by", BigInteger()).is_(None), _m.created_at <= number("known_by")),
+            _m.row.in_(rows_given("among")),
+            _m.project + ZERO == given("project"),  # sums: else SQLite may read the whole project by an index
+            (_m.partition + ZERO).in_(rows_given()),
+            *seen_within,
         )
         .order_by(_m.row),
         "hashes": select(_p.text_hash).distinct().where(_p.project == given("project"), _p.text_hash.is_not(None)),
