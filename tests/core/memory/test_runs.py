@@ -216,6 +216,7 @@ def test_purging_the_memory_of_one_leaves_the_others_and_no_trace_of_its_run(ope
 
 
 @pytest.mark.slow
+@pytest.mark.not_on("file", "postgres", reason="the other process opens a SQLite file")
 def test_another_process_settles_the_run(open_store: OpenStore, tmp_path: Path) -> None:
     alma = open_store()
     ids = [attempt(alma, agent, "run-7") for agent in ("triage", "billing")]
