@@ -18,7 +18,7 @@ from scoped_worlds import AGENTS, USERS, WORDS, Reader, Rules, Step, may_read, w
 from sized import TINY, open_sized
 
 PARTS = 5
-TRIALS = 15 if IN_CI else 4
+TRIALS = 30 if IN_CI else 4
 """In each part. A failing history is not made smaller: that would take longer than a test may."""
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)

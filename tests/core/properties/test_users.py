@@ -15,7 +15,7 @@ from facade import StoredIn
 from parts import IN_CI, other_examples
 
 PARTS = 4
-TRIALS = 30 if IN_CI else 15
+TRIALS = 75 if IN_CI else 15
 
 WORDS = ["refund", "deploy", "login", "parcel", "invoice"]
 WAYS = ["ask first", "call the tool", "wait", "retry twice"]
