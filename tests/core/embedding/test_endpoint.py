@@ -14,6 +14,7 @@ import pytest
 from alma import ALMA
 from alma.embedding import AzureOpenAIEmbedder, HashEmbedder, OpenAIEmbedder, create_embedder, embedder_for
 from alma.errors import ConfigurationError, EmbeddingError
+from alma.learning.scale import SENTENCES
 from alma.testing import EmbedderContract
 from embedding_server import (
     DIMENSION,
@@ -380,7 +381,9 @@ def test_a_store_learns_and_recalls_over_http_and_closes_its_connections(server:
         assert KEY not in repr(alma._store)
     with ALMA.from_config(config) as alma:
         assert alma.retrieve(TEXTS[0], "helena").ids == [learned.id]
-    assert len(server.requests) == 1
+    sent = [request.body["input"] for request in server.requests]
+    assert len(sent) == 2  # what is learned, and once the sentences that the model is compared by
+    assert sum(len(texts) == len(SENTENCES) for texts in sent) == 1
 
 
 @pytest.mark.slow
