@@ -1,4 +1,4 @@
-"""An embedder that nobody measured learns from tasks in other words, however it spreads its cosines."""
+"""An embedder without measured limits learns from tasks in other words, however it spreads its cosines."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -94,3 +94,27 @@ def test_what_was_learned_is_read_while_the_model_is_away_and_nothing_is_judged_
         with pytest.raises(EmbeddingError, match="no route to the model"):
             alma.learn("dev", LIKE[0], True, "issue_refund(order_id)")
         assert alma.content_hash() == before
+
+
+def test_what_was_learned_counts_again_for_near_tasks_once_the_model_is_back(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=Shifted()) as alma:
+        for task in LIKE:
+            alma.learn("dev", task, True, "issue_refund(order_id)")
+        alma.compact()  # drops the vectors of the sentences
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Shifted())) as alma:
+        model.is_away = True
+        assert [row.successes for row in alma.strategies(LIKE[0], "dev")] == [1]
+
+        model.is_away = False
+        assert [row.successes for row in alma.strategies(LIKE[0], "dev")] == [3]
+
+
+def test_steps_without_a_lesson_and_an_abandonment_are_stored_while_the_model_is_away(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Shifted())) as alma:
+        model.is_away = True
+        episode = alma.episode(agent="dev", task="Refund the parcel")
+        episode.step("grep -r refund", ok=True)
+        episode.abandon("the model is away")
+
+        (record,) = alma.recent_episodes()
+        assert (record.status, len(record.steps)) == ("abandoned", 1)
