@@ -1,4 +1,4 @@
-"""Imports the export of somebody whose word is not taken for more: outcomes without the standing that the file gives them.
+"""Imports an export from an untrusted source: outcomes without the standing that the file gives them.
 
 The file decides nothing beside its texts. Who judged its outcomes, what was released from quarantine, which rules were formed, how often
 a memory was used: all of that is left out. Texts are screened and redacted, and rules formed, as if they came in one by one.
@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO
 
-from alma.errors import ScopeViolationError, ValidationError
+from alma.errors import ValidationError
 from alma.memory.learn.record import GUESSED_CONFIDENCE
+from alma.memory.learn.turns import passages_by_kind
 from alma.memory.progress import with_progress
 from alma.memory.room import Room
 from alma.memory.transfer.export import Progress, Target
@@ -27,6 +28,7 @@ from alma.types.provenance import IMPORTED
 ARCHIVED = "it is archived there: replaced, forgotten, or in quarantine"
 OF_A_USER = "it belongs to a user, for whom only that user speaks"
 RULE = "rules are formed anew from the outcomes"
+PASSAGES = "passages of its own were left out: its text is searched"
 
 
 def import_untrusted(room: Room, source: Target, *, dry_run: bool = False, progress: Progress | None = None) -> MigrationReport:
@@ -83,10 +85,7 @@ class _Intake:
             if reason := _reason_to_skip(line, memory):
                 tally.skipped.add(reason, row)
                 continue
-            try:
-                yield Candidate(self._without_standing(memory), row)
-            except (ValidationError, ScopeViolationError) as error:
-                tally.skipped.add(str(error), row)
+            yield Candidate(self._without_standing(memory), row, _remarks(line, memory))
 
     def _without_standing(self, memory: Memory) -> Memory:
         """Returns the memory as the word of a file. Its metadata are kept as data: none of them says what only ALMA says."""
@@ -105,6 +104,12 @@ class _Intake:
     def _not_read(self) -> dict[str, int]:
         counts = {"records": len(self.contents.records), "evidence": len(self.contents.evidence)}
         return {name: count for name, count in counts.items() if count}
+
+
+def _remarks(line: ExportedMemory, memory: Memory) -> tuple[str, ...]:
+    """Returns what is changed. Only a memory's own text is screened, so passages that a caller gave beside it do not come in."""
+    made = {passage.text for passage in passages_by_kind(memory)}
+    return () if made.issuperset(passage.text for passage in line.passages) else (PASSAGES,)
 
 
 def _reason_to_skip(line: ExportedMemory, memory: Memory) -> str | None:
