@@ -1,10 +1,11 @@
 """Learning from outcomes, inside the write that stores them: evidence is counted, and rules are made, changed, demoted and brought back."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from alma.errors import CorruptStoreError
 from alma.learning.ledger import Book, Entry, Ledger, Owners, Side, texts_of
 from alma.memory.learn.judging import MOST_RULES, Touched, judge
 from alma.memory.quarantine import may_release, needs_quarantine, put_in, release_corroborated, take_out
@@ -216,7 +217,8 @@ class Learner:
         """Reads what the warnings of several owners say, in one go, where each has few: what is judged reads them one by one, if it has to."""
         if len(sides) > 1:
             cells = [side.held[cell].evidence for side in sides if len(side.rules) <= MOST_RULES for cell in side.rules]
-            self.write.stored.named(seen.anti_pattern for seen in cells if seen.anti_pattern is not None)
+            with suppress(CorruptStoreError):  # a damaged one may be far from what is judged
+                self.write.stored.named(seen.anti_pattern for seen in cells if seen.anti_pattern is not None)
 
     def _spread(self, entries: Sequence[Entry], owner: str, vectors: Mapping[str, bytes]) -> None:
         """Has the evidence that counts for others, too, follow cells that changed in that of their owner."""
