@@ -69,11 +69,13 @@ def test_a_check_warns_of_the_same_in_other_words_and_of_nothing_else(tmp_path: 
         assert alma.check(agent="dev", action="Write the report of the week").is_clear
 
 
-def test_the_sentences_are_embedded_once_a_store(tmp_path: Path) -> None:
+@pytest.mark.parametrize("project", ["shop", "second"])
+def test_the_sentences_are_embedded_once_a_store(tmp_path: Path, project: str) -> None:
     with ALMA.open(tmp_path, project_id="shop", embedding_provider=(first := Shifted())) as alma:
         for task in LIKE:
             alma.learn("dev", task, True, "issue_refund(order_id)")
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(second := Shifted())) as alma:
+            alma.for_project("second").learn("dev", task, True, "issue_refund(order_id)")
+    with ALMA.open(tmp_path, project_id=project, embedding_provider=(second := Shifted())) as alma:
         alma.strategies("Give the money back", "dev")
         alma.learn("dev", LIKE[0], True, "issue_refund(order_id)")
 

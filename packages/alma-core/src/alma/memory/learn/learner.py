@@ -135,7 +135,7 @@ class Learner:
             entry.first = entry.first[0], outcome.successes
         strategy = matched_text(outcome.strategy_used)
         if strategy:
-            self._keep_vectors({strategy: vectors.get(strategy), **self.room.store.texts.to_keep()})
+            self._keep_vectors({strategy: vectors.get(strategy), **self.room.store.texts.compared})
         side.change(entry, vectors)
         self._spread([*others, entry], owner, vectors)
         self._touch(Touched(entry, outcome.task_type, vectors))
