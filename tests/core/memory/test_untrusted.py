@@ -195,3 +195,14 @@ def test_passages_beside_a_text_are_left_out_and_counted(alma: ALMA, theirs: ALM
         ("passages of its own were left out: its text is searched", 1)
     ]
     assert facts.stored == 2
+
+
+def test_what_was_purged_here_does_not_come_back(alma: ALMA, theirs: ALMA) -> None:
+    theirs.learn("dev", TASK, True, "Through the desk")
+    file = exported(theirs)
+    alma.import_untrusted(file)
+    alma.purge([memory.id for memory in alma.list_memories()])
+    file.seek(0)
+
+    assert skipped(alma.import_untrusted(file)) == {"it was purged here": 1}
+    assert alma.list_memories() == []

@@ -27,6 +27,7 @@ from alma.types.provenance import IMPORTED
 
 ARCHIVED = "it is archived there: replaced, forgotten, or in quarantine"
 OF_A_USER = "it belongs to a user, for whom only that user speaks"
+PURGED = "it was purged here"
 RULE = "rules are formed anew from the outcomes"
 PASSAGES = "passages of its own were left out: its text is searched"
 
@@ -82,10 +83,19 @@ class _Intake:
         for line in lines:
             row = {"id": line.id}
             memory = memory_of(line, self.contents)
-            if reason := _reason_to_skip(line, memory):
+            if reason := self._reason_to_skip(line, memory):
                 tally.skipped.add(reason, row)
                 continue
             yield Candidate(self._without_standing(memory), row, _remarks(line, memory))
+
+    def _reason_to_skip(self, line: ExportedMemory, memory: Memory) -> str | None:
+        if line.archived_at is not None:
+            return ARCHIVED
+        if isinstance(memory, Heuristic | AntiPattern):
+            return RULE
+        if memory.user_id is not None:
+            return OF_A_USER
+        return PURGED if self.room.project.was_purged(memory.id) else None
 
     def _without_standing(self, memory: Memory) -> Memory:
         """Returns the memory as the word of a file. Its metadata are kept as data: none of them says what only ALMA says."""
@@ -110,11 +120,3 @@ def _remarks(line: ExportedMemory, memory: Memory) -> tuple[str, ...]:
     """Returns what is changed. Only a memory's own text is screened, so passages that a caller gave beside it do not come in."""
     made = {passage.text for passage in passages_by_kind(memory)}
     return () if made.issuperset(passage.text for passage in line.passages) else (PASSAGES,)
-
-
-def _reason_to_skip(line: ExportedMemory, memory: Memory) -> str | None:
-    if line.archived_at is not None:
-        return ARCHIVED
-    if isinstance(memory, Heuristic | AntiPattern):
-        return RULE
-    return OF_A_USER if memory.user_id is not None else None
