@@ -120,3 +120,13 @@ def test_steps_without_a_lesson_and_an_abandonment_are_stored_while_the_model_is
 
         (record,) = alma.recent_episodes()
         assert (record.status, len(record.steps)) == ("abandoned", 1)
+
+
+def test_a_file_with_vectors_is_imported_while_the_model_is_away(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path / "one", project_id="shop", embedding_provider=Shifted()) as alma:
+        alma.add_domain_knowledge("dev", "refunds", "Refunds take two days")
+        alma.export(tmp_path / "shop.jsonl", vectors=True)
+    with ALMA.open(tmp_path / "two", project_id="shop", embedding_provider=(model := Shifted())) as alma:
+        model.is_away = True
+
+        assert alma.import_from(tmp_path / "shop.jsonl").stored.memories == 1
