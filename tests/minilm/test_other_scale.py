@@ -83,6 +83,15 @@ def test_the_sentences_are_embedded_once_a_store(tmp_path: Path, project: str) -
     assert not set(second.asked) & set(SENTENCES)
 
 
+def test_a_check_in_a_store_of_stated_warnings_embeds_no_sentence_again(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=Shifted()) as alma:
+        alma.add_anti_pattern("dev", "Restart all nodes of the cluster at the same time", why_bad="it was away")
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Shifted())) as alma:
+        assert not alma.check(agent="dev", action="Reboot every node in the cluster simultaneously").is_clear
+
+    assert not set(model.asked) & set(SENTENCES)
+
+
 def test_what_was_learned_is_read_while_the_model_is_away_and_nothing_is_judged_without_it(tmp_path: Path) -> None:
     with ALMA.open(tmp_path, project_id="shop", embedding_provider=Shifted()) as alma:
         for task in LIKE:

@@ -93,6 +93,7 @@ class Learner:
     def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, is_step: bool = False) -> None:
         """Stores a memory; an outcome, of an attempt or of a step of one, is counted for its task and strategy."""
         evidence = self._observe(memory, _task(passages), vectors, is_step) if isinstance(memory, Outcome) else None
+        self._keep_vectors(self.room.store.texts.compared)
         self.write.add(memory, passages, vectors, evidence=evidence)
         if needs_quarantine(memory):
             put_in(self.write, memory, at=self.at)
@@ -135,7 +136,7 @@ class Learner:
             entry.first = entry.first[0], outcome.successes
         strategy = matched_text(outcome.strategy_used)
         if strategy:
-            self._keep_vectors({strategy: vectors.get(strategy), **self.room.store.texts.compared})
+            self._keep_vectors({strategy: vectors.get(strategy)})
         side.change(entry, vectors)
         self._spread([*others, entry], owner, vectors)
         self._touch(Touched(entry, outcome.task_type, vectors))
@@ -150,7 +151,7 @@ class Learner:
         self.touched[name] = touched
 
     def _keep_vectors(self, vectors: Mapping[str, bytes | None]) -> None:
-        """Keeps the vectors of strategies, by text, as far as there are any."""
+        """Keeps vectors of texts that no passage has, such as strategies, as far as there are any."""
         kept = self.ledger.kept_vectors
         new = {text: vector for text, vector in vectors.items() if vector is not None and text not in kept}
         if new:
