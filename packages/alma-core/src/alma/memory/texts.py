@@ -56,7 +56,8 @@ class TextVectors:
     def calibration(self, project: Project) -> Calibration | None:
         """Returns the constants of learning for the embedder; `None` for one whose cosines do not tell texts of one meaning from others.
 
-        One that was not measured is compared with the one that was, once a process, on a few sentences. Projects keep their vectors.
+        One that was not measured is compared with the one that was, once a process, on a few sentences. Threads that are first at the same time
+        each embed them. Projects keep their vectors.
         """
         if self._calibration is None:
             found: dict[str, bytes] = {}
