@@ -1,4 +1,4 @@
-"""An embedder that nobody measured learns from tasks in other words, however it spreads its cosines."""
+"""An embedder without measured limits learns from tasks in other words, however it spreads its cosines."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,16 +69,27 @@ def test_a_check_warns_of_the_same_in_other_words_and_of_nothing_else(tmp_path: 
         assert alma.check(agent="dev", action="Write the report of the week").is_clear
 
 
-def test_the_sentences_are_embedded_once_a_store(tmp_path: Path) -> None:
+@pytest.mark.parametrize("project", ["shop", "second"])
+def test_the_sentences_are_embedded_once_a_store(tmp_path: Path, project: str) -> None:
     with ALMA.open(tmp_path, project_id="shop", embedding_provider=(first := Shifted())) as alma:
         for task in LIKE:
             alma.learn("dev", task, True, "issue_refund(order_id)")
-    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(second := Shifted())) as alma:
+            alma.for_project("second").learn("dev", task, True, "issue_refund(order_id)")
+    with ALMA.open(tmp_path, project_id=project, embedding_provider=(second := Shifted())) as alma:
         alma.strategies("Give the money back", "dev")
         alma.learn("dev", LIKE[0], True, "issue_refund(order_id)")
 
     assert [first.asked.count(text) for text in SENTENCES] == [1] * len(SENTENCES)
     assert not set(second.asked) & set(SENTENCES)
+
+
+def test_a_check_in_a_store_of_stated_warnings_embeds_no_sentence_again(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=Shifted()) as alma:
+        alma.add_anti_pattern("dev", "Restart all nodes of the cluster at the same time", why_bad="it was away")
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Shifted())) as alma:
+        assert not alma.check(agent="dev", action="Reboot every node in the cluster simultaneously").is_clear
+
+    assert not set(model.asked) & set(SENTENCES)
 
 
 def test_what_was_learned_is_read_while_the_model_is_away_and_nothing_is_judged_without_it(tmp_path: Path) -> None:
@@ -94,3 +105,37 @@ def test_what_was_learned_is_read_while_the_model_is_away_and_nothing_is_judged_
         with pytest.raises(EmbeddingError, match="no route to the model"):
             alma.learn("dev", LIKE[0], True, "issue_refund(order_id)")
         assert alma.content_hash() == before
+
+
+def test_what_was_learned_counts_again_for_near_tasks_once_the_model_is_back(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=Shifted()) as alma:
+        for task in LIKE:
+            alma.learn("dev", task, True, "issue_refund(order_id)")
+        alma.compact()  # drops the vectors of the sentences
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Shifted())) as alma:
+        model.is_away = True
+        assert [row.successes for row in alma.strategies(LIKE[0], "dev")] == [1]
+
+        model.is_away = False
+        assert [row.successes for row in alma.strategies(LIKE[0], "dev")] == [3]
+
+
+def test_steps_without_a_lesson_and_an_abandonment_are_stored_while_the_model_is_away(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Shifted())) as alma:
+        model.is_away = True
+        episode = alma.episode(agent="dev", task="Refund the parcel")
+        episode.step("grep -r refund", ok=True)
+        episode.abandon("the model is away")
+
+        (record,) = alma.recent_episodes()
+        assert (record.status, len(record.steps)) == ("abandoned", 1)
+
+
+def test_a_file_with_vectors_is_imported_while_the_model_is_away(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path / "one", project_id="shop", embedding_provider=Shifted()) as alma:
+        alma.add_domain_knowledge("dev", "refunds", "Refunds take two days")
+        alma.export(tmp_path / "shop.jsonl", vectors=True)
+    with ALMA.open(tmp_path / "two", project_id="shop", embedding_provider=(model := Shifted())) as alma:
+        model.is_away = True
+
+        assert alma.import_from(tmp_path / "shop.jsonl").stored.memories == 1

@@ -1,4 +1,4 @@
-"""A file of somebody else brings its texts, and no standing: no verdict, no rule, no release, no user's word, no time to come."""
+"""A file of another person brings its texts, and no standing: no verdict, no rule, no release, no user's word, no time to come."""
 
 import io
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from alma import ALMA, ValidationError
-from alma.types import MigrationReport
+from alma.types import MigrationReport, Passage
 from alma.types.kinds import VerdictSource
 from facade import ManualClock, OpenStore, refused
 from meetings import MEETING, notes
@@ -183,3 +183,26 @@ def test_progress_counts_memories(alma: ALMA, theirs: ALMA) -> None:
     alma.import_untrusted(exported(theirs), progress=lambda done, total: seen.append((done, total)))
 
     assert seen == [(1, 2), (2, 2)]
+
+
+def test_passages_beside_a_text_are_left_out_and_counted(alma: ALMA, theirs: ALMA) -> None:
+    theirs.add_domain_knowledge("dev", "refunds", "The handbook", passages=[Passage(text="Chapter one", position=0)])
+    theirs.add_domain_knowledge("dev", "refunds", "Refunds take two days")
+
+    (facts,) = alma.import_untrusted(exported(theirs)).kinds
+
+    assert [(remark.reason, remark.rows) for remark in facts.changed] == [
+        ("passages of its own were left out: its text is searched", 1)
+    ]
+    assert facts.stored == 2
+
+
+def test_what_was_purged_here_does_not_come_back(alma: ALMA, theirs: ALMA) -> None:
+    theirs.learn("dev", TASK, True, "Through the desk")
+    file = exported(theirs)
+    alma.import_untrusted(file)
+    alma.purge([memory.id for memory in alma.list_memories()])
+    file.seek(0)
+
+    assert skipped(alma.import_untrusted(file)) == {"it was purged here": 1}
+    assert alma.list_memories() == []

@@ -44,3 +44,19 @@ def test_a_purge_that_cannot_read_what_it_shall_erase_says_so_and_erases_nothing
         with pytest.raises(CorruptStoreError, match="what is to be purged is damaged"):
             alma.purge([memory.id])
         assert alma.get_stats().journal_records == records
+
+
+def test_a_damaged_warning_stops_no_learning_of_other_tasks(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        for agent in ("dev", "ops"):
+            for day in ("Monday", "Tuesday"):
+                alma.learn(agent, f"Build on {day}", "failure", "rm -rf build", task_type="build")
+        warnings = alma.list_memories(kind="anti_pattern")
+        assert len(warnings) == 2
+        with closing(sqlite3.connect(tmp_path / "alma.db")) as connection, connection:
+            connection.executemany("UPDATE memory SET body = x'5b5d' WHERE id = ?", [(warning.id,) for warning in warnings])
+        other = {"task": "Paint the wall", "outcome": "success", "strategy_used": "A brush", "task_type": "paint"}
+
+        learned = alma.learn_many({"agent": agent, **other} for agent in ("dev", "ops"))
+
+        assert [outcome.agent for outcome in learned] == ["dev", "ops"]

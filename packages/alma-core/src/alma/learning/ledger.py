@@ -277,6 +277,8 @@ class Ledger:
     dimension: int
     is_shared: bool = False
     """Whether users share everything: see `alma.types.scope.UserWall`."""
+    is_provisional: bool = False
+    """Whether the embedder could not be asked for its calibration. Such evidence is not cached."""
     books: dict[Owners, Book] = field(default_factory=dict)
     kept_vectors: set[str] = field(default_factory=set)
     _unswept: int = 0

@@ -44,8 +44,8 @@ SENTENCES = tuple(text for pair in PAIRS for text in pair)
 ALIKE, UNRELATED = 0.602, 0.045
 """Mean cosine of all-MiniLM-L6-v2 for the two sentences of a pair, and for sentences of different pairs."""
 
-LEAST_TOLD_APART = 0.9
-"""An embedder has to put so large a share of the pairs above nearly all other cosines (`RIVALS`), else its cosines are no ground."""
+LEAST_SEPARATED = 0.9
+"""Share of the pairs that an embedder has to put above nearly all other cosines (`RIVALS`). With less, its cosines are not used."""
 
 RIVALS = 0.99
 
@@ -83,7 +83,7 @@ def scale_of(vectors: Vectors) -> Scale | None:
     alike = cosines[first, first + 1]
     pair = np.arange(len(SENTENCES)) // 2
     unrelated = cosines[pair[:, None] < pair]
-    if (alike > np.quantile(unrelated, RIVALS)).mean() < LEAST_TOLD_APART:
+    if (alike > np.quantile(unrelated, RIVALS)).mean() < LEAST_SEPARATED:
         return None
     slope = (ALIKE - UNRELATED) / float(alike.mean() - unrelated.mean())
     return Scale(slope, ALIKE - slope * float(alike.mean()))

@@ -48,7 +48,7 @@ class Books:
                 yield ledger.books[agents]
             finally:
                 ledger.shrink()
-                self._ledger = ledger
+                self._ledger = None if ledger.is_provisional else ledger
 
     def drop(self) -> None:
         """Drops all evidence, and the texts in it."""

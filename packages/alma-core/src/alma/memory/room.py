@@ -248,15 +248,14 @@ class Room:
         return ledger if ledger is not None and ledger.upto == learned_seq else self.empty_ledger(learned_seq)
 
     def empty_ledger(self, upto: int) -> Ledger:
-        """Returns an empty ledger as of a journal record. Readers get one without near tasks while an embedder that has to be asked for its
-        scale cannot be; writes ask before."""
+        """Returns an empty ledger as of a journal record. Readers get a provisional one without near tasks while an embedder that has to be asked
+        for its scale cannot be; writes ask before."""
         texts, is_shared = self.store.texts, self.store.users is UserWall.SHARED
         try:
-            calibration = texts.calibration(self.project)
+            return Ledger(upto, texts.calibration(self.project), texts.fingerprint.dimension, is_shared)
         except (EmbeddingError, ConfigurationError) as error:
             _LOG.warning("only equal tasks and types count in what was learned: %s", error)
-            calibration = None
-        return Ledger(upto, calibration, texts.fingerprint.dimension, is_shared)
+            return Ledger(upto, None, texts.fingerprint.dimension, is_shared, is_provisional=True)
 
     def keep_ledger(self, ledger: Ledger) -> None:
         """Caches the evidence of a committed write. Another write may have committed since; `upto` shows that to the next one. Evidence

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class TextVectors:
         self._embedder: Embedder | None = None
         self._recent: OrderedDict[str, bytes] = OrderedDict()
         self._calibration: tuple[Calibration | None] | None = None
-        self._to_keep: dict[str, bytes] = {}
+        self._compared: dict[str, bytes] = {}
         self._lock = threading.Lock()
         renewed_in_children(self)
 
@@ -56,7 +56,8 @@ class TextVectors:
     def calibration(self, project: Project) -> Calibration | None:
         """Returns the constants of learning for the embedder; `None` for one whose cosines do not tell texts of one meaning from others.
 
-        One that was not measured is compared with the one that was, once a process, on a few sentences. The store keeps their vectors.
+        One that was not measured is compared with the one that was, once a process, on a few sentences. Threads that are first at the same time
+        each embed them. Projects keep their vectors.
         """
         if self._calibration is None:
             found: dict[str, bytes] = {}
@@ -66,14 +67,15 @@ class TextVectors:
                 return np.stack([np.frombuffer(found[text], dtype="<f2") for text in texts]).astype(np.float32)
 
             calibration = calibrated(self.fingerprint, embed)
-            self._calibration, self._to_keep = (calibration,), found if calibration else {}
+            self._compared = found if calibration else {}
+            self._calibration = (calibration,)
         (calibration,) = self._calibration
         return calibration
 
-    def to_keep(self) -> dict[str, bytes]:
-        """Returns the vectors that the next write should keep, once: those that `calibration` compared."""
-        kept, self._to_keep = self._to_keep, {}
-        return kept
+    @property
+    def compared(self) -> Mapping[str, bytes]:
+        """The vectors that `calibration` compared, which each project keeps, so that the next process asks the model for none."""
+        return self._compared
 
     def query(self, text: str, project: Project) -> NDArray[np.float32]:
         """Returns the vector of a query, with the precision of stored ones."""

@@ -56,20 +56,36 @@ def close(room: Room, closings: Sequence[Closing], *, operation: str, at: dateti
     made = [_made(room, closing, at) for closing in closings]
     vectors = vectors_of(room, [(each.outcome, each.passages) for each in made if each.outcome is not None])
     actor = record.common_actor(closing.ended.agent for closing in closings)
+    if all(each.outcome is None for each in made):  # nothing is learned: an embedder that is away does not keep them open
+        with room.project.write(actor=actor, operation=operation, at=to_micros(at)) as write:
+            ended = _put_endings(room, write, made)
+            _put_leases(write, closings)
+        return ended
     with writing(room, actor=actor, operation=operation, at=to_micros(at)) as learner:
         if len(made) > 1:
             learner.expect((each.outcome, each.passages) for each in made if each.outcome is not None)
-        counts: dict[str, dict[str, float]] = {}
-        ended = [_put_ending(room, learner.write, each, counts) for each in made]
-        learner.write.count_usage(counts)
+        ended = _put_endings(room, learner.write, made)
         for each in made:
             _learn(learner, each, vectors)
-        for closing in closings:
-            if closing.lease is None:
-                put_opening(learner.write, closing.ended)
-            else:
-                _release(learner.write, closing.ended.id, closing.lease)
+        _put_leases(learner.write, closings)
     return ended
+
+
+def _put_endings(room: Room, write: Write, made: Sequence[_Made]) -> list[EpisodeRecord]:
+    """Writes endings and their effect on the memories shown, and returns the episodes as they are stored."""
+    counts: dict[str, dict[str, float]] = {}
+    ended = [_put_ending(room, write, each, counts) for each in made]
+    write.count_usage(counts)
+    return ended
+
+
+def _put_leases(write: Write, closings: Sequence[Closing]) -> None:
+    """Releases the leases. Without one, the beginning of an episode is written."""
+    for closing in closings:
+        if closing.lease is None:
+            put_opening(write, closing.ended)
+        else:
+            _release(write, closing.ended.id, closing.lease)
 
 
 def put_opening(write: Write, opened: EpisodeRecord) -> None:

@@ -276,16 +276,25 @@ class RoomRecorder:
         self._check_held()
         lesson = self._lesson(step) if is_lesson else None
         kept = step.model_copy(update={"memory_id": lesson.id}) if lesson else step
-        passages = passages_of(lesson) if lesson else ()
-        vectors = vectors_of(self.room, [(lesson, passages)] if lesson else ())
-        with writing(self.room, actor=self.opened.agent, operation="episode_step", at=to_micros(step.at)) as learner:
-            if not self.is_written:
-                self._put_beginning(learner.write)
-            learner.write.put_record(STEP, step_key(self.opened.id, step.number), step_body(kept), version=0)
-            if lesson:
-                learner.add(lesson, passages, vectors, is_step=True)
+        if lesson is None:  # nothing is learned: an embedder that is away keeps no step back
+            with self._write("episode_step", step.at) as write:
+                self._put_step(write, kept)
+        else:
+            self._put_lesson(kept, lesson)
         self.opened = self.opened.model_copy(update={"steps": (*self.opened.steps, kept)})
         return kept, lesson
+
+    def _put_lesson(self, step: Step, lesson: Outcome) -> None:
+        passages = passages_of(lesson)
+        vectors = vectors_of(self.room, [(lesson, passages)])
+        with writing(self.room, actor=self.opened.agent, operation="episode_step", at=to_micros(step.at)) as learner:
+            self._put_step(learner.write, step)
+            learner.add(lesson, passages, vectors, is_step=True)
+
+    def _put_step(self, write: Write, step: Step) -> None:
+        if not self.is_written:
+            self._put_beginning(write)
+        write.put_record(STEP, step_key(self.opened.id, step.number), step_body(step), version=0)
 
     def _with_beginning(self, call: Callable[[], R]) -> R:
         """Makes a write together with the beginning, unless that is written. After a fork, parent or child may have written it."""

@@ -1,10 +1,11 @@
 """Learning from outcomes, inside the write that stores them: evidence is counted, and rules are made, changed, demoted and brought back."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from alma.errors import CorruptStoreError
 from alma.learning.ledger import Book, Entry, Ledger, Owners, Side, texts_of
 from alma.memory.learn.judging import MOST_RULES, Touched, judge
 from alma.memory.quarantine import may_release, needs_quarantine, put_in, release_corroborated, take_out
@@ -92,6 +93,7 @@ class Learner:
     def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, is_step: bool = False) -> None:
         """Stores a memory; an outcome, of an attempt or of a step of one, is counted for its task and strategy."""
         evidence = self._observe(memory, _task(passages), vectors, is_step) if isinstance(memory, Outcome) else None
+        self._keep_vectors(self.room.store.texts.compared)
         self.write.add(memory, passages, vectors, evidence=evidence)
         if needs_quarantine(memory):
             put_in(self.write, memory, at=self.at)
@@ -134,7 +136,7 @@ class Learner:
             entry.first = entry.first[0], outcome.successes
         strategy = matched_text(outcome.strategy_used)
         if strategy:
-            self._keep_vectors({strategy: vectors.get(strategy), **self.room.store.texts.to_keep()})
+            self._keep_vectors({strategy: vectors.get(strategy)})
         side.change(entry, vectors)
         self._spread([*others, entry], owner, vectors)
         self._touch(Touched(entry, outcome.task_type, vectors))
@@ -149,7 +151,7 @@ class Learner:
         self.touched[name] = touched
 
     def _keep_vectors(self, vectors: Mapping[str, bytes | None]) -> None:
-        """Keeps the vectors of strategies, by text, as far as there are any."""
+        """Keeps vectors of texts that no passage has, such as strategies, as far as there are any."""
         kept = self.ledger.kept_vectors
         new = {text: vector for text, vector in vectors.items() if vector is not None and text not in kept}
         if new:
@@ -216,7 +218,8 @@ class Learner:
         """Reads what the warnings of several owners say, in one go, where each has few: what is judged reads them one by one, if it has to."""
         if len(sides) > 1:
             cells = [side.held[cell].evidence for side in sides if len(side.rules) <= MOST_RULES for cell in side.rules]
-            self.write.stored.named(seen.anti_pattern for seen in cells if seen.anti_pattern is not None)
+            with suppress(CorruptStoreError):  # a damaged one may be far from what is judged
+                self.write.stored.named(seen.anti_pattern for seen in cells if seen.anti_pattern is not None)
 
     def _spread(self, entries: Sequence[Entry], owner: str, vectors: Mapping[str, bytes]) -> None:
         """Has the evidence that counts for others, too, follow cells that changed in that of their owner."""

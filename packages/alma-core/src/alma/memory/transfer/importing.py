@@ -199,7 +199,8 @@ def _conflict(room: Room, conflicts: list[str]) -> ConflictError:
 def embed(room: Room, file: BinaryIO, contents: Contents, present: Present, vectors: Vectors, steps: Steps) -> None:
     """Finds the vector of every text that needs one: from the file, if it has the same embedder, else from the store or the model. The
     file has no vectors of strategies."""
-    room.store.texts.calibration(room.project)  # rules are judged by it, under the lock
+    if present.shared.judged:
+        room.store.texts.calibration(room.project)  # before the lock, as in `alma.memory.learn.learner.writing`
     are_given = contents.header.has_vectors and contents.header.embedder == room.store.texts.fingerprint
     waiting: dict[str, None] = {}
     for line in lines_between(file):

@@ -1,4 +1,4 @@
-"""Imports the export of somebody whose word is not taken for more: outcomes without the standing that the file gives them.
+"""Imports an export from an untrusted source: outcomes without the standing that the file gives them.
 
 The file decides nothing beside its texts. Who judged its outcomes, what was released from quarantine, which rules were formed, how often
 a memory was used: all of that is left out. Texts are screened and redacted, and rules formed, as if they came in one by one.
@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO
 
-from alma.errors import ScopeViolationError, ValidationError
+from alma.errors import ValidationError
 from alma.memory.learn.record import GUESSED_CONFIDENCE
+from alma.memory.learn.turns import passages_by_kind
 from alma.memory.progress import with_progress
 from alma.memory.room import Room
 from alma.memory.transfer.export import Progress, Target
@@ -26,7 +27,9 @@ from alma.types.provenance import IMPORTED
 
 ARCHIVED = "it is archived there: replaced, forgotten, or in quarantine"
 OF_A_USER = "it belongs to a user, for whom only that user speaks"
+PURGED = "it was purged here"
 RULE = "rules are formed anew from the outcomes"
+PASSAGES = "passages of its own were left out: its text is searched"
 
 
 def import_untrusted(room: Room, source: Target, *, dry_run: bool = False, progress: Progress | None = None) -> MigrationReport:
@@ -80,13 +83,19 @@ class _Intake:
         for line in lines:
             row = {"id": line.id}
             memory = memory_of(line, self.contents)
-            if reason := _reason_to_skip(line, memory):
+            if reason := self._reason_to_skip(line, memory):
                 tally.skipped.add(reason, row)
                 continue
-            try:
-                yield Candidate(self._without_standing(memory), row)
-            except (ValidationError, ScopeViolationError) as error:
-                tally.skipped.add(str(error), row)
+            yield Candidate(self._without_standing(memory), row, _remarks(line, memory))
+
+    def _reason_to_skip(self, line: ExportedMemory, memory: Memory) -> str | None:
+        if line.archived_at is not None:
+            return ARCHIVED
+        if isinstance(memory, Heuristic | AntiPattern):
+            return RULE
+        if memory.user_id is not None:
+            return OF_A_USER
+        return PURGED if self.room.project.was_purged(memory.id) else None
 
     def _without_standing(self, memory: Memory) -> Memory:
         """Returns the memory as the word of a file. Its metadata are kept as data: none of them says what only ALMA says."""
@@ -107,9 +116,7 @@ class _Intake:
         return {name: count for name, count in counts.items() if count}
 
 
-def _reason_to_skip(line: ExportedMemory, memory: Memory) -> str | None:
-    if line.archived_at is not None:
-        return ARCHIVED
-    if isinstance(memory, Heuristic | AntiPattern):
-        return RULE
-    return OF_A_USER if memory.user_id is not None else None
+def _remarks(line: ExportedMemory, memory: Memory) -> tuple[str, ...]:
+    """Returns what is changed. Only a memory's own text is screened, so passages that a caller gave beside it do not come in."""
+    made = {passage.text for passage in passages_by_kind(memory)}
+    return () if made.issuperset(passage.text for passage in line.passages) else (PASSAGES,)
