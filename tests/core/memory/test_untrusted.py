@@ -86,6 +86,23 @@ def test_what_was_released_there_is_in_quarantine_here(alma: ALMA, theirs: ALMA)
     assert alma.retrieve(task=f"{TASK} {ORDER}", agent="dev").ids == []
 
 
+def test_suspicious_conversations_and_custom_memories_are_in_quarantine(alma: ALMA, theirs: ALMA) -> None:
+    said = theirs.add_conversation([("user", ORDER)], "dev", "chat-1")
+    speaking = theirs.add_conversation([(ORDER, "Refunds take 3 days")], "dev", "chat-2")
+    theirs.register_memory_type(MEETING)
+    alma.register_memory_type(MEETING)
+    note = theirs.add("meeting_note", agent="dev", **notes(summary=ORDER))
+    assert theirs.quarantined() == []
+
+    alma.import_untrusted(exported(theirs))
+
+    assert {memory.id for memory in alma.quarantined()} == {said.id, speaking.id, note.id}
+    assert alma.retrieve(task=f"{TASK} {ORDER}", agent="dev").ids == []
+    alma.release_quarantined([said.id])
+    assert alma.retrieve(task=f"{TASK} {ORDER}", agent="dev").ids == [said.id]
+    assert alma.verify().ok
+
+
 def test_a_fact_is_second_to_what_is_known_here(alma: ALMA, theirs: ALMA, clock: ManualClock) -> None:
     alma.add_domain_knowledge("dev", "refunds", "Refunds take 3 days")
     clock.advance(days=1)
