@@ -1,6 +1,8 @@
 """A file of somebody else brings its texts, and no standing: no verdict, no rule, no release, no user's word, no time to come."""
 
 import io
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -190,6 +192,19 @@ def test_a_changed_file_leaves_nothing(alma: ALMA, theirs: ALMA, tmp_path: Path)
 
     with refused(alma, ValidationError, "torn.jsonl cannot be imported: the SHA-256 of its lines"):
         alma.import_untrusted(torn)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes have no such paths")
+@pytest.mark.parametrize("method", ["import_from", "import_untrusted"])
+def test_a_pipe_is_read_by_its_path(alma: ALMA, theirs: ALMA, method: str) -> None:
+    theirs.add_domain_knowledge("dev", "refunds", "Refunds take 3 days")
+    reading, writing = os.pipe()
+    with open(reading, "rb") as pipe:
+        with open(writing, "wb") as end:
+            end.write(exported(theirs).getvalue())  # less than a pipe holds
+        getattr(alma, method)(f"/dev/fd/{pipe.fileno()}")
+
+    assert [memory.text for memory in alma.list_memories()] == ["Refunds take 3 days"]
 
 
 def test_progress_counts_memories(alma: ALMA, theirs: ALMA) -> None:
