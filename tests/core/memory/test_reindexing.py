@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,8 @@ def test_an_empty_store_changes_too(open_store: OpenStore, other: CountingEmbedd
 def test_what_is_neither_a_name_nor_an_embedder_is_refused(shop: ALMA) -> None:
     with pytest.raises(ConfigurationError, match="must be a name or an embedder"):
         shop.reindex(3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="a method `embed`, not"):
+        shop.reindex(SimpleNamespace(fingerprint=HashEmbedder(32).fingerprint))  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="no embedder 'nope'"):
         shop.reindex("nope")
     assert vectors_in(shop) == {1: 12}

@@ -1,6 +1,8 @@
 """A file of another person brings its texts, and no standing: no verdict, no rule, no release, no user's word, no time to come."""
 
 import io
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,23 @@ def test_what_was_released_there_is_in_quarantine_here(alma: ALMA, theirs: ALMA)
 
     assert {memory.id for memory in alma.quarantined()} == {fact.id, outcome.id}
     assert alma.retrieve(task=f"{TASK} {ORDER}", agent="dev").ids == []
+
+
+def test_suspicious_conversations_and_custom_memories_are_in_quarantine(alma: ALMA, theirs: ALMA) -> None:
+    said = theirs.add_conversation([("user", ORDER)], "dev", "chat-1")
+    speaking = theirs.add_conversation([(ORDER, "Refunds take 3 days")], "dev", "chat-2")
+    theirs.register_memory_type(MEETING)
+    alma.register_memory_type(MEETING)
+    note = theirs.add("meeting_note", agent="dev", **notes(summary=ORDER))
+    assert theirs.quarantined() == []
+
+    alma.import_untrusted(exported(theirs))
+
+    assert {memory.id for memory in alma.quarantined()} == {said.id, speaking.id, note.id}
+    assert alma.retrieve(task=f"{TASK} {ORDER}", agent="dev").ids == []
+    alma.release_quarantined([said.id])
+    assert alma.retrieve(task=f"{TASK} {ORDER}", agent="dev").ids == [said.id]
+    assert alma.verify().ok
 
 
 def test_a_fact_is_second_to_what_is_known_here(alma: ALMA, theirs: ALMA, clock: ManualClock) -> None:
@@ -173,6 +192,19 @@ def test_a_changed_file_leaves_nothing(alma: ALMA, theirs: ALMA, tmp_path: Path)
 
     with refused(alma, ValidationError, "torn.jsonl cannot be imported: the SHA-256 of its lines"):
         alma.import_untrusted(torn)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes have no such paths")
+@pytest.mark.parametrize("method", ["import_from", "import_untrusted"])
+def test_a_pipe_is_read_by_its_path(alma: ALMA, theirs: ALMA, method: str) -> None:
+    theirs.add_domain_knowledge("dev", "refunds", "Refunds take 3 days")
+    reading, writing = os.pipe()
+    with open(reading, "rb") as pipe:
+        with open(writing, "wb") as end:
+            end.write(exported(theirs).getvalue())  # less than a pipe holds
+        getattr(alma, method)(f"/dev/fd/{pipe.fileno()}")
+
+    assert [memory.text for memory in alma.list_memories()] == ["Refunds take 3 days"]
 
 
 def test_progress_counts_memories(alma: ALMA, theirs: ALMA) -> None:

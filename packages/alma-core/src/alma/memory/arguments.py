@@ -201,8 +201,11 @@ def check_embedder(embedder: object, dimension: object) -> None:
     if isinstance(embedder, str):
         return
     fingerprint = getattr(embedder, "fingerprint", None)
-    if not isinstance(fingerprint, Fingerprint):
-        raise ConfigurationError(f"embedding_provider must be a name or an embedder, not {quoted(embedder)}")
+    if not isinstance(fingerprint, Fingerprint) or not callable(getattr(embedder, "embed", None)):
+        raise ConfigurationError(
+            "embedding_provider must be a name or an embedder, an object with an alma.types.Fingerprint as `fingerprint` and a "
+            f"method `embed`, not {quoted(embedder)}"
+        )
     if dimension not in (None, fingerprint.dimension):
         raise ConfigurationError(f"the embedder gives {fingerprint.dimension} dimensions, but embedding_dim is {dimension}")
 

@@ -10,7 +10,8 @@ from alma.memory import arguments as args
 from alma.memory.room import Room
 from alma.protocols import Write
 from alma.types.kinds import Verdict
-from alma.types.memories import AnyMemory, DomainKnowledge, Memory, Outcome
+from alma.types.memories import AnyMemory, Conversation, CustomMemory, DomainKnowledge, Memory, Outcome
+from alma.types.provenance import IMPORTED
 
 QUARANTINE = "quarantine"
 """The kind of the small records that say which memories are in quarantine, and why."""
@@ -22,8 +23,13 @@ MOST_RELEASED = 100
 
 
 def needs_quarantine(memory: Memory) -> bool:
-    """Returns True if a memory is suspicious and uncorroborated: a fact, or an outcome that no tool, person, evaluator or program judged."""
-    return bool(memory.metadata.get(FLAGGED)) and is_uncorroborated(memory)
+    """Returns True if a memory is suspicious, and uncorroborated or the word of a file."""
+    return bool(memory.metadata.get(FLAGGED)) and (is_uncorroborated(memory) or _is_of_a_file(memory))
+
+
+def _is_of_a_file(memory: Memory) -> bool:
+    """Returns True for a conversation, and a memory of a project's own kind, that came in by an import of another person's file."""
+    return isinstance(memory, Conversation | CustomMemory) and IMPORTED in memory.metadata
 
 
 def is_uncorroborated(memory: Memory) -> bool:

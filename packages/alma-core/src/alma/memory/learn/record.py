@@ -374,9 +374,11 @@ def checked_fields(memory: Memory) -> dict[str, Any]:
     args.checked_label(memory.id, "id")
     if not 0 <= memory.confidence <= 1:
         raise ValidationError(f"confidence is {memory.confidence}; it must be from 0 to 1")
-    fields: dict[str, Any] = {"metadata": flagged(args.checked_metadata(memory.metadata), memory.text, memory.keywords)}
+    texts = [memory.text, memory.keywords]
     if isinstance(memory, Conversation):
         check_turns(memory)
+        texts += sorted(memory.names)  # a prompt shows them beside what they said
+    fields: dict[str, Any] = {"metadata": flagged(args.checked_metadata(memory.metadata), *texts)}
     if memory.user_id is not None:
         fields["user_id"] = args.checked_name(memory.user_id, "user_id")
     if memory.agent or not isinstance(memory, UserPreference):

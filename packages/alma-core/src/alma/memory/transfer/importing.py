@@ -307,15 +307,25 @@ def opened(source: Target) -> Iterator[BinaryIO]:
     """Opens a file that can be read from its start repeatedly."""
     if isinstance(source, str | os.PathLike):
         with opened_file(checked_path(source)) as file:
-            yield file
+            if file.seekable():
+                yield file
+            else:  # a pipe, as of a shell's `<(…)`
+                with _copied(file) as copy:
+                    yield copy
     elif isinstance(source, io.TextIOBase):
         yield io.BytesIO(source.read().encode("utf-8", "surrogatepass"))
     elif callable(getattr(source, "read", None)):
-        with tempfile.TemporaryFile() as copy:
-            shutil.copyfileobj(cast(BinaryIO, source), copy)
+        with _copied(cast(BinaryIO, source)) as copy:
             yield copy
     else:
         raise ValidationError(f"an import needs a path or an open file, not {quoted(source)}")
+
+
+@contextmanager
+def _copied(source: BinaryIO) -> Iterator[BinaryIO]:
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(source, copy)
+        yield copy
 
 
 def name_of(source: Target) -> str:
