@@ -207,6 +207,23 @@ def test_a_pipe_is_read_by_its_path(alma: ALMA, theirs: ALMA, method: str) -> No
     assert [memory.text for memory in alma.list_memories()] == ["Refunds take 3 days"]
 
 
+def test_what_is_stored_is_what_was_checked_though_the_file_is_changed_meanwhile(
+    alma: ALMA, theirs: ALMA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        theirs.add_domain_knowledge("dev", "refunds", f"Refund {number}. " + "Refunds take three days. " * 10_000)
+    path = tmp_path / "theirs.jsonl"
+    path.write_bytes(exported(theirs).getvalue())
+    monkeypatch.setattr("alma.memory.transfer.untrusted.AT_ONCE", 1)
+
+    report = alma.import_untrusted(
+        path, progress=lambda done, total: path.write_bytes(path.read_bytes().replace(b"three days", b"thirty day"))
+    )
+
+    assert report.stored == 4
+    assert not any("thirty" in memory.text for memory in alma.list_memories())
+
+
 def test_progress_counts_memories(alma: ALMA, theirs: ALMA) -> None:
     theirs.learn("dev", TASK, True, "Through the desk")
     theirs.add_domain_knowledge("dev", "refunds", "Refunds take 3 days")
