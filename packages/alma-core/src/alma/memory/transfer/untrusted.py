@@ -40,6 +40,7 @@ def import_untrusted(room: Room, source: Target, *, dry_run: bool = False, progr
 
 def _imported(room: Room, source: Target, is_dry: bool, on_progress: Progress | None) -> MigrationReport:
     with opened(source) as given, room.store.spool() as file:
+        given.seek(0)
         shutil.copyfileobj(given, file)  # what is checked is what is stored, whatever becomes of the file
         try:
             contents = checked_file(file)
