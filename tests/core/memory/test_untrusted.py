@@ -211,7 +211,7 @@ def test_what_is_stored_is_what_was_checked_though_the_file_is_changed_meanwhile
     alma: ALMA, theirs: ALMA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(4):
-        theirs.add_domain_knowledge("dev", "refunds", f"Refund {number}. " + "Refunds take three days. " * 10_000)
+        theirs.add_domain_knowledge("dev", "refunds", f"Refund {number}. " + "Refunds take three days. " * 6_000)
     path = tmp_path / "theirs.jsonl"
     path.write_bytes(exported(theirs).getvalue())
     monkeypatch.setattr("alma.memory.transfer.untrusted.AT_ONCE", 1)
