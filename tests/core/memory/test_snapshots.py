@@ -1,11 +1,13 @@
 """A large store keeps its vectors in a snapshot, which is never trusted: whatever lies there, the answers are the same."""
 
+import errno
 import logging
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -215,6 +217,25 @@ def test_without_snapshots_or_with_folders_in_their_place_the_database_is_read(c
         path.mkdir()
     with _open(copy.folder) as alma:
         assert _answers(alma) == copy.answers
+
+
+def test_a_purge_whose_folder_cannot_be_listed_is_done_and_says_that_snapshots_stay(
+    copy: Kept, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_descriptor(*_: object) -> NoReturn:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with _open(copy.folder) as alma:
+        victim = alma.list_memories(limit=1)[0]
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "glob", no_descriptor)
+            receipt = alma.purge([victim.id]).receipt
+        assert receipt is not None
+        assert [surface.done for surface in receipt.surfaces if surface.name == "vector snapshot"] == [
+            "could not be deleted, see the log; delete it yourself"
+        ]
+        assert "snapshots in it stay: Too many open files" in caplog.text
+        assert alma.verify().ok
 
 
 def test_a_snapshot_that_cannot_be_written_is_a_warning_only(copy: Kept, caplog: pytest.LogCaptureFixture) -> None:

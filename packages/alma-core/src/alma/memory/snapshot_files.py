@@ -88,8 +88,16 @@ class SnapshotFiles:
     def drop(self) -> bool | None:
         """Deletes all. Returns whether there were any; `None` if one could not be deleted, which is logged."""
         self._known.clear()
-        found = [self._path, *self._path.parent.glob(f"{glob.escape(self._path.stem)}.*{self._path.suffix}")]
-        found = [path for path in found if path.exists()]
+        try:
+            listed = [self._path, *self._path.parent.glob(f"{glob.escape(self._path.stem)}.*{self._path.suffix}")]
+        except OSError as error:  # no descriptor is left, say: the work of the call itself is done
+            _LOG.warning(
+                "%s could not be read, so snapshots in it stay: %s; delete them yourself",
+                self._path.parent,
+                error.strerror or error,
+            )
+            return None
+        found = [path for path in listed if path.exists()]
         are_gone = [deleted(path) for path in found]
         folders.sweep(self._path.parent, f".{glob.escape(self._path.stem)}.*.tmp")  # drafts of killed writers
         return bool(found) if all(are_gone) else None
