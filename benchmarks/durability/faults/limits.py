@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
+
 from alma.errors import AlmaError
 from benchmarks.durability.faults.trials import Place, Sample, Trial, compared, tried, work, work_on_all
 from benchmarks.durability.hands import Hand, OutOfMemory, new_hand
@@ -93,7 +95,12 @@ def _most_descriptor() -> int:
 
 
 def _warm_hand(sample: Sample, seed: str) -> Hand:
-    """A hand that has made calls of every kind before, so that all modules are loaded."""
+    """A hand that has made calls of every kind before, so that all modules are loaded.
+
+    NumPy's OpenBLAS takes its buffers at the first product of matrices, and ends the process itself if it gets none.
+    """
+    large = np.ones((256, 256), np.float32)
+    assert (large @ large).sum() == 256**3
     hand = new_hand("limited", Opens(sample.store), sample.files, seed)
     hand.takes_any = True
     work_on_all(hand)

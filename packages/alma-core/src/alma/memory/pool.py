@@ -27,13 +27,16 @@ class Pool:
         renewed_in_children(self)
 
     def submit(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Runs the call in a thread. `StorageError` after `close`."""
+        """Runs the call in a thread. `StorageError` after `close`, and where the system gives no thread."""
         with self._lock:
             if self._is_closed:
                 raise StorageError(self._closed)
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(WORKERS, thread_name_prefix=self._name)
-            return self._threads.submit(call, *args, **kwargs)
+            try:
+                return self._threads.submit(call, *args, **kwargs)
+            except RuntimeError as error:  # no memory is left for one, or the interpreter ends
+                raise StorageError(f"no thread could be started: {error}") from error
 
     def close(self, *, wait: bool = True) -> None:
         """Lets the threads end after the calls already submitted, and waits for that unless `wait` is false."""
