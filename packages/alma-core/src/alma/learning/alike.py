@@ -19,7 +19,7 @@ class AlikeStrategies:
     """Remembers what was computed. Strategies are known by their numbers, −1 for one that has none."""
 
     def __init__(self, scale: Scale | None) -> None:
-        """`scale` is that of the vectors; `None` if their cosines are no ground."""
+        """`scale` is that of the vectors; `None` if their cosines are not used."""
         self._scale = scale
         self._known = np.full((0, 0), np.nan, np.float32)
 

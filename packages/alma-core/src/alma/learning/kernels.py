@@ -75,7 +75,7 @@ MEASURED = Calibration(
 
 
 HASHED_WORDS = ("hash", "mock")
-"""The models of `HashEmbedder` and of the fake for tests, whose cosines tell words apart, not meanings."""
+"""The models of `HashEmbedder` and of the fake for tests, whose cosines compare words, not meanings."""
 
 
 def is_measured(fingerprint: Fingerprint) -> bool:
@@ -86,7 +86,7 @@ def is_measured(fingerprint: Fingerprint) -> bool:
 def calibrated(fingerprint: Fingerprint, embed: Callable[[Sequence[str]], Vectors]) -> Calibration | None:
     """Returns the constants for an embedder. One that was not measured embeds `SENTENCES` for it, one unit row a text.
 
-    `None` for one whose cosines do not tell texts of one meaning from others.
+    `None` for one whose cosines do not separate texts of one meaning from others.
     """
     if is_measured(fingerprint):
         return MEASURED

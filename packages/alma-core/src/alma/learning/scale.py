@@ -77,7 +77,7 @@ OWN = Scale()
 
 
 def scale_of(vectors: Vectors) -> Scale | None:
-    """The scale of an embedder, from its unit vectors of `SENTENCES`; `None` for one that does not tell the pairs from the rest."""
+    """The scale of an embedder, from its unit vectors of `SENTENCES`; `None` for one that does not separate the pairs from the rest."""
     cosines = (vectors @ vectors.T).astype(np.float64)
     first = np.arange(0, len(SENTENCES), 2)
     alike = cosines[first, first + 1]

@@ -54,7 +54,8 @@ class TextVectors:
         return found
 
     def calibration(self, project: Project) -> Calibration | None:
-        """Returns the constants of learning for the embedder; `None` for one whose cosines do not tell texts of one meaning from others.
+        """Returns the constants of learning for the embedder; `None` for one whose cosines do not separate texts of one
+        meaning from others.
 
         One that was not measured is compared with the one that was, once a process, on a few sentences. Threads that are first at the same time
         each embed them. Projects keep their vectors.

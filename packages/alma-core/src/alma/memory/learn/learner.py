@@ -93,7 +93,6 @@ class Learner:
     def add(self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, is_step: bool = False) -> None:
         """Stores a memory; an outcome, of an attempt or of a step of one, is counted for its task and strategy."""
         evidence = self._observe(memory, _task(passages), vectors, is_step) if isinstance(memory, Outcome) else None
-        self._keep_vectors(self.room.store.texts.compared)
         self.write.add(memory, passages, vectors, evidence=evidence)
         if needs_quarantine(memory):
             put_in(self.write, memory, at=self.at)
@@ -197,6 +196,7 @@ class Learner:
 
     def settled(self) -> Ledger:
         """Writes the evidence and the rules that follow from it, and returns the ledger as it is when this write has landed."""
+        self._keep_vectors(self.room.store.texts.compared)
         counts: dict[str, Mapping[str, Any]] = {}
         touched = self._touched_by_owner()
         sides = {place: self.ledger.books[self.readers(place[0])].side(is_of_steps=place[1]) for place in touched}

@@ -68,7 +68,7 @@ def check(
 def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int, tuple[AntiPattern, float]]:
     """The anti-patterns that match and that the reader does not know better, by row, each with the cosine of the pattern alone.
 
-    Where the cosines of the embedder tell no meanings apart, words alone decide.
+    Where the cosines of the embedder do not separate meanings, words alone decide.
     """
     calibration = room.store.texts.calibration(room.project)
     scale, limits = (calibration.scale, LIMITS) if calibration else (OWN, None)
