@@ -14,7 +14,7 @@ from benchmarks.durability.calls import recording
 from benchmarks.durability.checking import Checked, Search, answered, check, check_files
 from benchmarks.durability.findings import Findings
 from benchmarks.durability.hands import new_hand
-from benchmarks.durability.lives import READY, STOP, Life, live
+from benchmarks.durability.lives import READY, STACKS, STOP, Life, live
 from benchmarks.durability.plans import Plan, Worker
 from benchmarks.durability.processes import Asked, ended, has_group, kill, started, wait_until
 from benchmarks.durability.stores import Opens, opened
@@ -51,6 +51,10 @@ class _Running:
     process: BaseProcess
     generation: int = 0
     due: float | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.worker.name}g{self.generation}"
 
 
 def run(plan: Plan, folder: Path) -> Round:
@@ -107,7 +111,7 @@ def _write(plan: Plan, store: Path, files: Path, result: Round) -> None:
     visitors = [started(visit, store, files) for _ in range(plan.visitors)]
     try:
         if not plan.creation:
-            names = [files / f"{each.worker.name}g0{READY}" for each in running]
+            names = [files / f"{each.name}{READY}" for each in running]
             wait_until(
                 lambda: all(path.exists() or not each.process.is_alive() for path, each in zip(names, running, strict=True)),
                 START_SECONDS,
@@ -118,11 +122,11 @@ def _write(plan: Plan, store: Path, files: Path, result: Round) -> None:
         killed = _kill_in_turn(plan, running, store, files, result)
         for each in running:
             if each.worker.calls is not None and not ended(each.process, WORK_SECONDS):
-                result.hangs.append(f"{each.worker.name} did not make its calls within {WORK_SECONDS:.0f} s")
+                result.hangs.append(f"{each.name} did not make its calls within {WORK_SECONDS:.0f} s{_stacks(each, files)}")
         (files / STOP).touch()
         for each in running:
             if not ended(each.process, END_SECONDS):
-                result.hangs.append(f"{each.worker.name} did not end")
+                result.hangs.append(f"{each.name} did not end{_stacks(each, files)}")
         for visitor in visitors:
             if not ended(visitor, END_SECONDS):
                 result.hangs.append("a visitor did not end")
@@ -136,6 +140,13 @@ def _write(plan: Plan, store: Path, files: Path, result: Round) -> None:
         for process in (*(each.process for each in running), *visitors):
             if process.is_alive():
                 kill(process)
+
+
+def _stacks(running: _Running, files: Path) -> str:
+    """Where the threads of a process stood when it was asked to end: without it a hang cannot be explained afterwards."""
+    path = files / f"{running.name}{STACKS}"
+    found = path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else ""
+    return f"\n{found}" if found else ", and wrote no stacks"
 
 
 def _start(plan: Plan, worker: Worker, generation: int, store: Path, files: Path) -> BaseProcess:

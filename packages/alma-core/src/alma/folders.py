@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from alma.forking import delaying_forks
+
 
 @contextmanager
 def making_in(folder: Path) -> Iterator[None]:
@@ -26,7 +28,7 @@ def sweep(folder: Path, pattern: str) -> int:
     names = [Path(name) for name in glob.iglob(os.path.join(glob.escape(str(folder)), pattern), include_hidden=True)]
     if not names:
         return 0
-    with _locked(folder, alone=True) as is_locked:
+    with delaying_forks(), _locked(folder, alone=True) as is_locked:  # a child would hold the lock as long as it lives
         return sum(_deleted(name) for name in names) if is_locked else 0
 
 
@@ -68,5 +70,8 @@ else:
                 descriptor = os.open(folder, os.O_RDONLY)
                 stack.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
+                stack.callback(
+                    fcntl.flock, descriptor, fcntl.LOCK_UN
+                )  # closing is not enough where a forked child has inherited it
                 is_locked = True
             yield is_locked

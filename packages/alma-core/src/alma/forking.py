@@ -1,9 +1,21 @@
-"""Resets objects in a forked child: it has its parent's memory, but neither the parent's threads nor its locks, in the process or on
-files."""
+"""Forks: objects that are reset in a forked child, and work that a fork waits for.
 
+A child has its parent's memory, but neither the parent's threads nor its locks, in the process or on files. In the parent, numpy's OpenBLAS stops its
+threads before a fork, and a product of matrices that another thread is computing then never ends. So a fork waits for calls in other threads and
+for the work of ALMA's own ones.
+"""
+
+import inspect
 import os
-from typing import Protocol, TypeVar
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
+
+LONGEST_DELAY = 1.0
+"""Seconds that a fork waits at most."""
 
 
 class Forked(Protocol):
@@ -14,6 +26,9 @@ class Forked(Protocol):
         may be inconsistent."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C")
 F = TypeVar("F", bound=Forked)
 
 _KNOWN: "WeakSet[Forked]" = WeakSet()
@@ -25,10 +40,87 @@ def renewed_in_children(thing: F) -> F:
     return thing
 
 
+class _Delays:
+    """The threads whose work a fork waits for. While a fork waits, no other work begins."""
+
+    def __init__(self) -> None:
+        self._working: set[int] = set()
+        self._forks = 0
+        self._changed = threading.Condition()
+
+    def begin(self) -> bool:
+        """Notes the work of this thread. Returns False if it is noted already."""
+        me = threading.get_ident()
+        with self._changed:
+            if me in self._working:
+                return False
+            self._changed.wait_for(lambda: not self._forks, LONGEST_DELAY)
+            self._working.add(me)
+        return True
+
+    def end(self) -> None:
+        with self._changed:
+            self._working.discard(threading.get_ident())
+            self._changed.notify_all()
+
+    def before_fork(self) -> None:
+        """Waits for the work of other threads, and holds the lock, so that none begins before the fork is over."""
+        self._changed.acquire()
+        self._forks += 1
+        self._changed.wait_for(lambda: self._working <= {threading.get_ident()}, LONGEST_DELAY)
+
+    def after_fork(self) -> None:
+        self._forks -= 1
+        self._changed.notify_all()
+        self._changed.release()
+
+    def renew_in_child(self) -> None:
+        self._working &= {threading.get_ident()}
+        self._forks, self._changed = 0, threading.Condition()
+
+
+_DELAYS = _Delays()
+
+
+@contextmanager
+def delaying_forks() -> Iterator[None]:
+    """Delays forks of this process until the block has ended, for at most `LONGEST_DELAY` seconds. The thread itself may fork inside it."""
+    if not _DELAYS.begin():
+        yield
+        return
+    try:
+        yield
+    finally:
+        _DELAYS.end()
+
+
+def delays_forks(cls: type[C]) -> type[C]:
+    """Class decorator: every public method, inherited ones too, delays forks by other threads. Signatures and documentation stay."""
+    for name in dir(cls):
+        method = inspect.getattr_static(cls, name)
+        if not name.startswith("_") and inspect.isfunction(method):
+            setattr(cls, name, _delaying(method))
+    return cls
+
+
+def _delaying(method: Callable[P, R]) -> Callable[P, R]:
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not _DELAYS.begin():
+            return method(*args, **kwargs)
+        try:
+            return method(*args, **kwargs)
+        finally:
+            _DELAYS.end()
+
+    return call
+
+
 def _in_child() -> None:
+    _DELAYS.renew_in_child()
     for thing in list(_KNOWN):
         thing.renew_in_child()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(before=_DELAYS.before_fork, after_in_parent=_DELAYS.after_fork, after_in_child=_in_child)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from alma.flags import checks_flags
+from alma.forking import delays_forks
 from alma.memory import quarantine
 from alma.memory.admin import backup as backing_up
 from alma.memory.admin import forgetting, forgetting_users, listing, maintaining, moving, overview, rebuilding, reindexing, stats
@@ -26,6 +27,7 @@ from alma.types.overview import Overview
 from alma.types.reports import BackupReport, MoveReport, RedactReport, ReindexReport, Stats, VerifyReport
 
 
+@delays_forks
 @reports_operations
 @checks_flags
 class Admin:

@@ -9,6 +9,7 @@ from typing import Any, Self
 from alma.config import load_settings
 from alma.errors import ConfigurationError
 from alma.flags import checks_flags
+from alma.forking import delays_forks
 from alma.memory import arguments as args
 from alma.memory import opening
 from alma.memory.additions import Additions
@@ -44,6 +45,7 @@ from alma.types.strategies import ActionCheck, Assessment, StrategyTable
 from alma.types.temporal import TemporalFilter
 
 
+@delays_forks
 @names_damage(lambda alma: alma._store.storage)
 @reports_operations
 @checks_flags

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import ValidationError
+from alma.forking import delaying_forks
 from alma.protocols import PassageScores, VectorChanges
 from alma.vectors.blocks import Comparison, Vector
 from alma.vectors.changes import checked
@@ -325,17 +326,24 @@ class ProjectIndex:
         """Finishes all blocks, some of each at a time: searches go on beside it, and writes wait for a few milliseconds."""
         try:
             while not self._is_stopped:
-                with self._lock.reading():
-                    block = self._contents.unfinished()
-                    if block is None:
-                        self._is_unfinished = False
+                with delaying_forks():
+                    if not self._encode_some():
                         return
-                    is_left = block.finish_some()
-                if not is_left:
-                    with self._lock.writing():
-                        block.finish()
         finally:
             self._encoding.release()
+
+    def _encode_some(self) -> bool:
+        """Finishes a part of a block. Returns False if none is left."""
+        with self._lock.reading():
+            block = self._contents.unfinished()
+            if block is None:
+                self._is_unfinished = False
+                return False
+            is_left = block.finish_some()
+        if not is_left:
+            with self._lock.writing():
+                block.finish()
+        return True
 
     def _nearest(self, scans: Scans, scope: Scope, limit: int, *, copies: int) -> tuple[Integers, Vector]:
         """Returns the rows of each partition that fewer than `limit` others beat, at most `copies` of equal ones, in no order, and their

@@ -10,6 +10,7 @@ from typing import TypeVar
 from alma.episode import Episode
 from alma.episode.episode import exposures
 from alma.errors import AlmaError, ConflictError, MemoryNotFoundError, StorageError, ValidationError
+from alma.forking import delays_forks
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.damage import names_damage, naming_damage
@@ -151,6 +152,7 @@ def _recover(room: Room, key: str, lease: Lease) -> None:
     _LOG.info("episode %s was left open by a process that is gone; it is closed as abandoned", key)
 
 
+@delays_forks
 @names_damage(lambda recorder: recorder.room.store.storage)
 @dataclass(slots=True, weakref_slot=True)
 class RoomRecorder:
