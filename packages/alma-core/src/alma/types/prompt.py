@@ -10,6 +10,7 @@ from alma.types.kinds import CUSTOM_LETTER, CUSTOM_SECTION, KINDS
 from alma.types.memories import Memory
 from alma.types.packing import packed
 from alma.types.recalled import Recalled
+from alma.types.repeats import without_repeats
 from alma.types.sentences import brief
 from alma.types.tags import defused, parts_of
 from alma.types.timeline import Timeline
@@ -30,13 +31,15 @@ def fitted(
     items: Sequence[Recalled], *, now: datetime, max_tokens: int, count_tokens: TokenCounter, timeline: Timeline | None = None
 ) -> tuple[tuple[Recalled, ...], str]:
     """Returns the items that a prompt of at most `max_tokens` includes, in their order and with the turns that it shows, and its text, "" if none
-    fits. Better items are included first."""
+    fits. Better items are included first. Of outcomes that differ in numbers alone, the best stands for all."""
     _check_budget(max_tokens, count_tokens)
+    items, repeats = without_repeats(items) if timeline is None else (items, {})
     lines: dict[int, tuple[Recalled, str]] = {}
 
     def text_of(chosen: Mapping[str, Recalled]) -> str:
         shown = in_time_order(chosen, timeline)
-        return _assemble({tag: _line(item, now, timeline, lines) for tag, item in shown.items()}, dates(shown, timeline, now))
+        noted = {tag: _line(item, now, timeline, lines) + _repeated(repeats.get(tag, 0)) for tag, item in shown.items()}
+        return _assemble(noted, dates(shown, timeline, now))
 
     kept = packed(items, lambda chosen: count_tokens(text_of(chosen)) <= max_tokens, count_tokens)
     return tuple(kept.values()), text_of(kept)
@@ -47,6 +50,10 @@ def _line(item: Recalled, now: datetime, timeline: Timeline | None, made: dict[i
     if id(item) not in made:
         made[id(item)] = (item, tagged_note(item, now, timeline))
     return made[id(item)][1]
+
+
+def _repeated(count: int) -> str:
+    return f" (and {count} more like it)" if count else ""
 
 
 def _check_budget(max_tokens: object, count_tokens: object) -> None:

@@ -170,10 +170,11 @@ class MemorySlice(BaseModel):
 
         With `says_if_empty`, an empty slice is one line that says that nothing is known for such tasks.
 
-        The same slice gives the same bytes. Whole items are left out, least first, never cut; of conversations, whole turns, those first that are
-        least likely evidence for their tokens. Where the slice has a `timeline`, conversations and outcomes have dates in place of ages and come in
-        the order of time if times are compared, and a line has the days between the events. `ValidationError` unless `max_tokens` is a whole number,
-        0 or more. `model` changes nothing: `count_tokens` counts as a model does.
+        The same slice gives the same bytes. Of outcomes that differ in the numbers of their task alone, one stands for all. Whole items are left
+        out, least first, never cut; of conversations, whole turns, those first that are least likely evidence for their tokens. Where the slice
+        has a `timeline`, conversations and outcomes have dates in place of ages and come in the order of time if times are compared, and a line has
+        the days between the events. `ValidationError` unless `max_tokens` is a whole number, 0 or more. `model` changes nothing: `count_tokens`
+        counts as a model does.
         """
         said = self.fitted(max_tokens, count_tokens=count_tokens)[1]
         if self.recalled or not says_if_empty:
