@@ -99,8 +99,10 @@ def test_vectors_of_another_make_are_an_error_that_names_the_command(change: dic
         embedder_for(HashEmbedder().fingerprint.model_copy(update=change))
 
 
-def test_a_model_that_nobody_knows_is_an_error() -> None:
-    with pytest.raises(ConfigurationError, match="no embedder 'gone'"):
+def test_a_model_without_an_embedder_of_its_name_is_an_error_that_says_what_to_pass() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"made by 'gone', and no embedder has that name here: .*embedding_provider=.*alma reindex"
+    ):
         embedder_for(HashEmbedder().fingerprint.model_copy(update={"model": "gone"}))
 
 

@@ -48,10 +48,16 @@ def create_embedder(name: str, *, dimension: int | None = None, options: Options
 def embedder_for(fingerprint: Fingerprint, *, options: Options = NO_OPTIONS) -> Embedder:
     """Returns the embedder whose vectors are interchangeable with those recorded under this fingerprint.
 
-    Raises `EmbedderMismatchError` if the one installed now differs; other errors as `create_embedder`. A third party's embedder is found
-    when its model has the name of its entry point.
+    Raises `EmbedderMismatchError` if the one installed now differs, `ConfigurationError` if none has the name of the model; other errors as
+    `create_embedder`. A third party's embedder is found when its model has the name of its entry point.
     """
-    embedder = create_embedder(_name_of(fingerprint, options), dimension=fingerprint.dimension, options=options)
+    name = _name_of(fingerprint, options)
+    if not _is_known(name):
+        raise ConfigurationError(
+            f"The vectors of this store were made by {fingerprint.model[:100]!r}, and no embedder has that name here: open the store with that "
+            "embedder (embedding_provider=...), or run `alma reindex`"
+        )
+    embedder = create_embedder(name, dimension=fingerprint.dimension, options=options)
     if embedder.fingerprint != fingerprint:
         raise EmbedderMismatchError(
             f"The vectors were made by {_described(fingerprint)}, but installed is {_described(embedder.fingerprint)}: run `alma reindex`"
@@ -73,6 +79,11 @@ def embedder_names() -> list[str]:
 def minilm_is_installed() -> bool:
     """True when `auto` selects `minilm`. Imports nothing."""
     return all(find_spec(package) is not None for package in MINILM_PACKAGES)
+
+
+def _is_known(name: str) -> bool:
+    plain = name.strip().lower().replace("_", "-")
+    return name in _plugins() or ALIASES.get(plain, plain) in embedder_names()
 
 
 def _builder(name: str, options: Options) -> Callable[[int | None], Embedder]:
