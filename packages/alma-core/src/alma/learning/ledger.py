@@ -354,10 +354,13 @@ class Ledger:
         if len(self.books) <= MOST_BOOKS and self._unswept < MOST_HELD // 4:
             return
         self._unswept = held = 0
+        sizes = {agents: book.held for agents, book in self.books.items() if book.held - book.read <= MOST_GROWN}
+        has_room = len(sizes) <= MOST_BOOKS and sum(sizes.values()) <= MOST_HELD
+        share = 1.0 if has_room else 0.75  # else the next call would evict again
         kept: list[Owners] = []
-        for agents in reversed([agents for agents, book in self.books.items() if book.held - book.read <= MOST_GROWN]):
-            held += self.books[agents].held
-            if kept and (held > MOST_HELD * 3 // 4 or len(kept) == MOST_BOOKS * 3 // 4):
+        for agents in reversed(sizes):
+            held += sizes[agents]
+            if kept and (held > MOST_HELD * share or len(kept) == MOST_BOOKS * share):
                 break
             kept.append(agents)
         self.books = {agents: self.books[agents] for agents in reversed(kept)}
