@@ -22,9 +22,9 @@ from alma.types.partition import agent_in, user_in
 MOST_CELLS = 4_096
 """The number of cells of an agent that an estimate rests on: those that were used last."""
 
-MOST_BOOKS, MOST_HELD = 2_048, 16_384
-"""At most this number of books, and of cells in them, are kept between two calls: about 80 MB. One book alone may hold more when it is read, of many
-agents."""
+MOST_BOOKS, MOST_HELD = 2_048, 24_576
+"""At most this number of books, and of cells in them, are kept between two calls: about 70 MB, 2.9 kB a cell with vectors of 384 dimensions. One book
+alone may hold more when it is read, of many agents."""
 
 MOST_GROWN = 8_192
 """A book that has grown by more cells than this since it was read is read again, as a new process reads it: the newest `MOST_CELLS` of an agent."""
