@@ -8,11 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from alma import ALMA
-from alma.types.strategies import Range
+from alma.types.strategies import Range, StrategyRecord
 from alma_cli import intervals
 from alma_cli.app import app
 from alma_cli.exits import Exit
 from alma_cli.intervals import DRAWN, PLAIN, picture
+from alma_cli.records import records_table
 
 TASK = "Deploy the auth service"
 GOOD, BAD = "blue-green deployment", "rolling update"
@@ -38,6 +39,14 @@ def test_the_table_has_counts_rate_interval_picture_lift_and_verdict(tried) -> N
     assert [word in second for word in ("seems to fail", "0 of 3", "0%–54%", "o=======]------")] == [True] * 4
     assert f"for {TASK}" in out
     assert "lift +83% (+22% to +100%)" in out
+
+
+def test_the_table_says_what_was_tried_on_less_similar_tasks_alone(tried) -> None:
+    row = StrategyRecord.model_validate(tried("strategies", "-a", "victor", "--json").json["rows"][0])
+
+    (first,), (far,) = (list(records_table([each]).columns[0].cells) for each in (row, row.model_copy(update={"tasks": 0})))
+
+    assert [f"for {TASK}, less similar" in str(cell) for cell in (first, far)] == [False, True]
 
 
 def test_the_table_fits_on_a_narrow_terminal(tried, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,3 +176,20 @@ def test_a_strategy_that_was_used_on_harder_tasks_is_not_called_worse(alma: ALMA
     assert rows["strong"].rate == rows["weak"].rate == 0.6
     assert rows["strong"].lift == pytest.approx(0.2)
     assert rows["weak"].lift == pytest.approx(-0.2)
+
+
+def test_a_strategy_that_was_tried_on_less_similar_tasks_alone_is_said_to_be(open_store: OpenStore) -> None:
+    """Its counts look clear, but no task is near enough for a verdict: so the sentence says why there is none."""
+    alma = open_store(embedding_provider="minilm")
+    for number, service in enumerate(["auth", "mail", "billing", "search", "cart", "chat"] * 2):
+        alma.learn("dev", f"Deploy the {service} service to {'production' if number < 6 else 'Europe'}", "success", "blue-green")
+
+    (far,) = alma.strategies("Publish the mobile app to the store", "dev")
+    (near,) = alma.strategies("Deploy the mail service to production", "dev")
+
+    assert (far.verdict, far.tasks, far.successes == far.trials > 0) == ("undecided", 0, True)
+    assert far.summary.startswith(
+        f"blue-green: undecided, tried only on less similar tasks: {far.trials:g} of {far.trials:g} by weight ("
+    )
+    assert near.summary.startswith("blue-green: seems to work, 1")
+    assert "on such tasks neither way is clear" in alma.assess("blue-green", "Publish the mobile app to the store", "dev").summary

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alma import ALMA
-from facade import ManualClock
+from facade import ManualClock, OpenStore
 from learned import evidence
 
 pytestmark = [pytest.mark.slow, pytest.mark.not_on("file", "postgres", reason="opens stores of its own")]
@@ -85,3 +85,31 @@ def test_several_outcomes_of_each_agent(tmp_path_factory: pytest.TempPathFactory
     by_agent = groupby(sorted(items, key=lambda item: item["agent"]), key=lambda item: item["agent"])
     calls = [list(of_agent) for _, of_agent in by_agent]
     assert_alike(tmp_path_factory, known, items, lambda alma: [alma.learn_many(call) for call in calls])
+
+
+@pytest.mark.parametrize("embedder", ["hash", "minilm"])
+def test_a_batch_counts_and_advises_as_calls_one_by_one_do(open_store: OpenStore, embedder: str) -> None:
+    """What `learn_many` promises; which task a rule names may differ, for rules are judged once, by all of the batch."""
+    store = open_store(embedding_provider=embedder)
+    one, many = store.for_project("one"), store.for_project("many")
+    items = [
+        {
+            "agent": "dev",
+            "task": f"Deploy the {('auth', 'mail', 'cart')[number % 3]} service {number}",
+            "outcome": number % 4 != 3,
+            "strategy_used": ("blue-green", "canary")[number // 3 % 2],
+            "task_type": None if number % 3 else "deploy",
+        }
+        for number in range(18)
+    ]
+
+    for item in items:
+        one.learn(**item)
+    many.learn_many(items)
+
+    of_rules = dict.fromkeys(("heuristic_id", "anti_pattern_id"))
+    for asked in ({}, {"task_type": "deploy"}, {"task": "Deploy the mail service anew"}, {"task": items[4]["task"]}):
+        tables = [alma.strategies(agent="dev", **asked) for alma in (one, many)]
+        ours, theirs = ([row.model_copy(update=of_rules) for row in table] for table in tables)
+        assert ours == theirs
+        assert ours or "task" in asked

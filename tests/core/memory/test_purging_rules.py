@@ -172,6 +172,61 @@ def test_the_vector_of_a_strategy_goes_when_nothing_is_compared_by_it_any_more(o
     assert traces(tmp_path / "store", vector) == []
 
 
+def deploy(alma: ALMA, numbers: range, outcome: str = "success", strategy: str = "blue-green") -> list[str]:
+    return [
+        alma.learn("dev", f"Deploy service {number}", outcome, strategy, task_type="Deploying", error_message=ERROR).id
+        for number in numbers
+    ]
+
+
+def test_a_rule_whose_task_is_purged_is_formed_again_from_what_is_left(alma: ALMA) -> None:
+    ids = deploy(alma, range(6))
+    (rule,) = rules_of(alma)
+    named = next(memory_id for memory_id in ids if alma.get(memory_id).task_description in alma.get(rule).text)
+
+    report = alma.purge([named])
+    assert rule not in rules_of(alma)
+    (formed,) = (alma.get(each) for each in rules_of(alma))
+    assert (formed.success_count, formed.occurrence_count, formed.metadata["task_type"]) == (5, 5, "Deploying")
+    assert alma.get(ids[-1]).task_description in formed.text
+    assert report.receipt is not None
+    assert formed.id in str(report.receipt.left)
+    assert alma.verify().problems == ()
+    deploy(alma, range(6, 7))
+    assert rules_of(alma) == [formed.id]
+
+
+def test_a_warning_that_names_a_purged_strategy_as_better_is_formed_again_without_it(alma: ALMA) -> None:
+    better = deploy(alma, range(4))
+    deploy(alma, range(4, 8), "failure", "all at once")
+    (warned,) = alma.list_memories("anti_pattern")
+    assert warned.better_alternative == "blue-green"
+
+    alma.purge(better)
+    (formed,) = alma.list_memories("anti_pattern")
+    assert (formed.id == warned.id, formed.pattern, formed.better_alternative) == (False, "all at once", None)
+    assert rules_of(alma) == [formed.id]
+    assert alma.verify().problems == ()
+
+
+def test_rules_that_the_caller_purged_or_archived_are_not_formed_again(alma: ALMA) -> None:
+    ids = deploy(alma, range(5))
+    (rule,) = rules_of(alma)
+    alma.forget(memory_ids=[rule])
+    alma.purge(ids[2:3])
+    assert rules_of(alma) == []
+    other = alma.for_project("other")
+    ids = deploy(other, range(5))
+    other.purge([*ids[2:3], *rules_of(other)])
+    assert rules_of(other) == []
+
+
+def test_a_rule_that_what_is_left_does_not_support_stays_away(alma: ALMA) -> None:
+    alma.purge(deploy(alma, range(3))[2:])
+    assert rules_of(alma) == []
+    assert alma.verify().problems == ()
+
+
 WAYS = ("Call the keeper", "Feed the quokka by hand", "Throw it over the fence")
 acts = st.one_of(
     *[st.tuples(st.just("learn"), st.integers(0, 2), st.sampled_from(["success", "failure", "unverified"]))] * 3,

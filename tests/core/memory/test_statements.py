@@ -16,8 +16,11 @@ pytestmark = pytest.mark.not_on("file", "postgres", reason="counts SQLite's stat
 
 TASK = "Deploy the service"
 STRATEGIES = ("blue-green", "canary first", "all at once")
-LEARN, NEWCOMER, CHANGED_RULES, USAGE, END, RECENT = 12, 14, 50, 8, 15, 3
+LEARN, NEWCOMER, CHANGED_RULES, USAGE, END, RECENT = 12, 13, 26, 8, 15, 3
 """What calls may run, beside what begins and ends their transactions."""
+RULES = {"first rule": 13, "first warning": 13, "another rule": 13, "changed standing": 14, "reworded": 19, "demoted": 19}
+"""What a `learn` may run that does this to a rule. Of one that is reworded or leaves the searches, each passage is written by itself. More rules may
+change at once: `CHANGED_RULES`."""
 
 
 @pytest.fixture
@@ -61,6 +64,38 @@ def test_learning_one_outcome_of_a_task_like_known_ones(
         (of_rules if changes_a_rule(ran) else usual).append(counted(ran))
     assert 0 < max(usual) <= LEARN
     assert max(of_rules, default=0) <= CHANGED_RULES
+
+
+def test_learning_what_makes_and_changes_rules(trace: Trace, open_store: OpenStore) -> None:
+    alma = open_store()
+
+    def learn(number: int, outcome: str, strategy: str, error: str | None = None) -> int:
+        kind, task = ("deploying", f"{TASK} {number}") if number else (None, "Feed the cat")
+        return trace.count(partial(alma.learn, "dev", task, outcome, strategy, error_message=error, task_type=kind))
+
+    def rules() -> set[str]:
+        return {rule.id for kind in ("heuristic", "anti_pattern") for rule in alma.list_memories(kind)}
+
+    ran = {"first rule": [learn(number, "success", "blue-green") for number in (1, 2, 3)][-1]}
+    ran["first warning"] = [learn(number, "failure", "all at once", f"Error {number}") for number in (4, 5, 6)][-1]
+    (warning,) = alma.list_memories("anti_pattern")
+    assert warning.better_alternative == "blue-green"
+    ran["changed standing"] = learn(7, "failure", "all at once", "Error 7")
+    for number in range(8, 12):
+        held = rules()
+        count = learn(number, "success", "canary")
+        if rules() > held:
+            ran["another rule"] = count
+    ran["reworded"] = [learn(0, "failure", "by hand", f"Error {number} of disk") for number in (1, 2, 3)][-1]
+    for number in range(12, 60):
+        held = rules()
+        count = learn(number, "success", "all at once")
+        if rules() < held:
+            ran["demoted"] = count
+
+    assert {what: count for what, count in ran.items() if count > RULES[what]} == {}
+    assert ran.keys() == RULES.keys()
+    assert ran["reworded"] > RULES["changed standing"]  # else its passages were not written
 
 
 def test_learning_the_first_outcome_of_a_task(shop: ALMA, trace: Trace) -> None:

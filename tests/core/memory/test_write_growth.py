@@ -186,6 +186,22 @@ def test_the_evidence_of_one_agent_that_goes_on_learning_is_bounded(
         assert {row.strategy for row in alma.strategies(agent="dev").rows} == here == {"way 0", "way 1"}
 
 
+def test_all_agents_stay_in_hand_while_there_is_room(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in (("MOST_BOOKS", 40), ("MOST_HELD", 160)):
+        monkeypatch.setattr(f"alma.learning.ledger.{name}", size)
+    items = [
+        {"agent": f"agent{number}", "task": "Clean up", "outcome": "success", "strategy_used": "by hand"} for number in range(38)
+    ]
+    for _ in range(4):
+        alma.learn_many(items)
+    ledger = alma._room.ledger
+    assert ledger is not None
+    assert len(ledger.books) == 38
+    alma.learn_many({**item, "agent": f"{item['agent']} too"} for item in items)
+    assert alma._room.ledger is not None
+    assert len(alma._room.ledger.books) == 30  # three quarters, so that the next call does not evict again
+
+
 @pytest.mark.slow
 def test_what_is_kept_in_hand_between_calls_is_bounded(alma: ALMA, monkeypatch: pytest.MonkeyPatch) -> None:
     most_books, most_held = 256, 2_048  # an eighth of what is usual

@@ -60,3 +60,19 @@ def test_a_damaged_warning_stops_no_learning_of_other_tasks(tmp_path: Path) -> N
         learned = alma.learn_many({"agent": agent, **other} for agent in ("dev", "ops"))
 
         assert [outcome.agent for outcome in learned] == ["dev", "ops"]
+
+
+def test_a_damaged_warning_keeps_nothing_that_is_purged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        ids = [alma.learn("dev", f"Build {day}", "success", "make", task_type="build").id for day in range(5)]
+        for day in range(5):
+            alma.learn("dev", f"Build anew {day}", "failure", "rm -rf build", task_type="build")
+        (warning,), (rule,) = alma.list_memories(kind="anti_pattern"), alma.list_memories(kind="heuristic")
+        with closing(sqlite3.connect(tmp_path / "alma.db")) as connection, connection:
+            connection.execute("UPDATE memory SET body = x'5b5d' WHERE id = ?", (warning.id,))
+        named = [memory_id for memory_id in ids if alma.get(memory_id).task_description in rule.text]
+
+        assert alma.purge(named).memory_ids == tuple(named)
+
+        assert "rules that the purge took along were not formed again" in caplog.text
+        assert alma.list_memories(kind="heuristic") == []

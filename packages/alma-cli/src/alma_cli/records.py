@@ -70,8 +70,9 @@ def _row(row: "StrategyRecord") -> tuple[str, ...]:
 
 def _told(row: "StrategyRecord") -> str:
     origin = f" (of {row.shared_from})" if row.shared_from else ""
+    far = ", less similar" if row.trials and not row.tasks else ""
     details = [
-        f"for {row.task_type or row.task}{origin}",
+        f"for {row.task_type or row.task}{far}{origin}",
         f"why {row.why_bad}" if row.why_bad else "",
         f"and {row.unverified} not judged" if row.unverified else "",
         f"last {row.last_used:%Y-%m-%d}"

@@ -26,9 +26,10 @@ def _row_of_only(known: Consulted) -> Row | None:
         return None  # several agents or users tried it
     successes, trials, recent_successes, recent_trials = counts[:, :4].T
     weights = known.cell_weights
-    if trials.max(initial=0.0) > 1:  # else each run is of a task of its own, and weighs what it weighs
+    is_own = known.near.is_own[tasks]
+    if trials.max(initial=0.0) > 1 and not is_own.all():  # else each run is of a task of its own, or of the very task: it weighs what it weighs
         alike = alikeness(successes, trials, weights, known.cell_rows, 1)
-        weights = weights * design_weights(trials, np.where(known.near.is_own[tasks], 0.0, alike))
+        weights = weights * design_weights(trials, np.where(is_own, 0.0, alike))
     order = np.argsort(counts[:, 6], kind="stable")
     pooled = (weights * trials)[order]
     kept = weights[order] * DISCOUNT ** (pooled.sum() - np.cumsum(pooled))

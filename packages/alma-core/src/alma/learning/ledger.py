@@ -22,9 +22,9 @@ from alma.types.partition import agent_in, user_in
 MOST_CELLS = 4_096
 """The number of cells of an agent that an estimate rests on: those that were used last."""
 
-MOST_BOOKS, MOST_HELD = 2_048, 16_384
-"""At most this number of books, and of cells in them, are kept between two calls: about 80 MB. One book alone may hold more when it is read, of many
-agents."""
+MOST_BOOKS, MOST_HELD = 2_048, 24_576
+"""At most this number of books, and of cells in them, are kept between two calls: about 70 MB, 2.9 kB a cell with vectors of 384 dimensions. One book
+alone may hold more when it is read, of many agents."""
 
 MOST_GROWN = 8_192
 """A book that has grown by more cells than this since it was read is read again, as a new process reads it: the newest `MOST_CELLS` of an agent."""
@@ -354,10 +354,13 @@ class Ledger:
         if len(self.books) <= MOST_BOOKS and self._unswept < MOST_HELD // 4:
             return
         self._unswept = held = 0
+        sizes = {agents: book.held for agents, book in self.books.items() if book.held - book.read <= MOST_GROWN}
+        has_room = len(sizes) <= MOST_BOOKS and sum(sizes.values()) <= MOST_HELD
+        share = 1.0 if has_room else 0.75  # else the next call would evict again
         kept: list[Owners] = []
-        for agents in reversed([agents for agents, book in self.books.items() if book.held - book.read <= MOST_GROWN]):
-            held += self.books[agents].held
-            if kept and (held > MOST_HELD * 3 // 4 or len(kept) == MOST_BOOKS * 3 // 4):
+        for agents in reversed(sizes):
+            held += sizes[agents]
+            if kept and (held > MOST_HELD * share or len(kept) == MOST_BOOKS * share):
                 break
             kept.append(agents)
         self.books = {agents: self.books[agents] for agents in reversed(kept)}

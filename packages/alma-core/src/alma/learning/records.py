@@ -115,5 +115,7 @@ def _summary(text: str, verdict: Judgement, counts: Tally, advice: Advice, row: 
     if not counts.trials:
         return f"{name}: {verdict}"
     around = f"{advice.lower[row]:.0%} to {advice.upper[row]:.0%}"
+    if not tasks:  # beside counts that look clear, "undecided" alone would read as a contradiction
+        return f"{name}: {verdict}, tried only on less similar tasks: {counted(counts)} by weight ({around})"
     on = f" on {tasks} tasks" if tasks > 1 else ""
     return f"{name}: {verdict}, {counted(counts)}{on} ({around})"

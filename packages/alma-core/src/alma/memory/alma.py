@@ -344,7 +344,11 @@ class ALMA(Additions, Attempts, Around, Observed):
         return record.learn(self._room, request)
 
     def learn_many(self, items: Iterable[Mapping[str, Any]]) -> list[Outcome]:
-        """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`, its `idempotency_key` too."""
+        """Records many outcomes in one transaction, all or none. Each item has the arguments of `learn`, its `idempotency_key` too.
+
+        Evidence and `strategies` are those of as many calls of `learn`. Rules are judged once, by all of the outcomes: one may name another
+        of its tasks as its condition, and one that held only for a while in between is not formed.
+        """
         return record.learn_many(self._room, items)
 
     @by_place("task")

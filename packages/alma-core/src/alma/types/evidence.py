@@ -78,6 +78,15 @@ class Evidence:
             anti_pattern_status=None,
         )
 
+    def without_rule(self, rule: str) -> "Evidence":
+        """Returns the evidence without a rule that rested on it, by its id."""
+        is_heuristic = self.heuristic == rule
+        return (
+            replace(self, heuristic=None, heuristic_status=None)
+            if is_heuristic
+            else replace(self, anti_pattern=None, anti_pattern_status=None)
+        )
+
     @property
     def observations(self) -> float:
         """Number of counted outcomes, also unjudged ones."""

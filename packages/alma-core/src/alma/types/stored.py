@@ -9,6 +9,7 @@ from typing import Any
 
 from alma.types.changes import Change
 from alma.types.embedding import Fingerprint
+from alma.types.evidence import Evidence
 from alma.types.partition import Partition
 
 
@@ -37,12 +38,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """Result of a purge: the erased content, counted by surface, and the remaining rows that name a purged memory or contain its text."""
+    """Result of a purge: the erased content, counted by surface, and the remaining rows that name a purged memory or contain its text.
+
+    `unruled` has the live rules that went along though the caller did not name them, by id, each with the evidence that it rested on, as
+    that was. What is left may still support such a rule.
+    """
 
     seq: int
     known: Sequence[str]
     counts: Mapping[str, int]
     left: Sequence[str]
+    unruled: Mapping[str, Evidence] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,27 @@
 """Forgetting: archives stale or unwanted memories, and erases irrevocably."""
 
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from alma.errors import ValidationError
+from alma.errors import CorruptStoreError, ValidationError
 from alma.memory import arguments as args
 from alma.memory.episodes.records import END, EPISODE, LEASE, RUN, STEP, run_key
 from alma.memory.learn.idempotency import KEY, notes_of
+from alma.memory.learn.restating import form_again
 from alma.memory.quarantine import QUARANTINE
 from alma.memory.room import Room
-from alma.protocols import Erased
+from alma.protocols import Erased, NextWrite
 from alma.text import quoted
 from alma.types.changes import Change, RowValues
 from alma.types.history import CompactReport, ForgetReport, PurgeReceipt, Surface
 from alma.types.identity import to_micros
 from alma.types.kinds import KINDS
 from alma.types.partition import Partition, agent_in
+
+_LOG = logging.getLogger("alma")
 
 LONGEST_AGE = 365_000.0
 
@@ -158,9 +162,12 @@ def _archive(room: Room, ids: Sequence[str], actor: str) -> int:
 def purged_report(
     room: Room, kinds: Mapping[str, str], records: Sequence[str], report: ForgetReport, *, actor: str
 ) -> ForgetReport:
-    """Purges memories, given with their kinds, and small records, and reports it. Those that another caller purged meanwhile are unknown."""
+    """Purges memories, given with their kinds, and small records, and reports it. Those that another caller purged meanwhile are unknown.
+
+    Rules that go along, and that what is left supports, are formed anew in the same transaction.
+    """
     ids = list(kinds)
-    erased = room.project.purge(ids, records=records, actor=actor, at=room.now())
+    erased = _purged(room, ids, records, actor)
     known = () if erased is None else tuple(erased.known)
     purged = set(known)
     purged_fields = {
@@ -171,6 +178,20 @@ def purged_report(
     if erased is None:
         return report.model_copy(update=purged_fields)
     return report.model_copy(update={**purged_fields, "seq": erased.seq, "receipt": _receipt(room, erased)})
+
+
+def _purged(room: Room, ids: Sequence[str], records: Sequence[str], actor: str) -> Erased | None:
+    def form_rules(next_write: NextWrite, erased: Erased) -> None:
+        if erased.unruled:
+            form_again(room, next_write, erased.unruled)
+
+    room.empty_ledger(0)  # before the lock: the embedder may be asked for its scale
+    try:
+        return room.project.purge(ids, records=records, actor=actor, at=room.now(), then=form_rules)
+    except CorruptStoreError as error:  # damage elsewhere must not keep what has to go
+        erased = room.project.purge(ids, records=records, actor=actor, at=room.now())
+        _LOG.warning("rules that the purge took along were not formed again: %s", error)
+        return erased
 
 
 def _receipt(room: Room, erased: Erased) -> PurgeReceipt:

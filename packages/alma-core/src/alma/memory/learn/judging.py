@@ -1,11 +1,13 @@
 """Rules as their evidence changes: made, counted on, demoted, brought back. Part of the write that changed the evidence."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from alma.errors import CorruptStoreError
 from alma.learning import rules
 from alma.learning.alone import row_of_advice
 from alma.learning.better_alternative import alternative_to
@@ -94,8 +96,9 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
             continue  # advice would say nothing that a rule can rest on
         changed_here = {one.entry.evidence.strategy_hash: one for one in here}
         proofs = proven_rows(known, among=changed_here)
-        own = [entry for entry in standing if entry.evidence.owner == owner]
-        for entry, row, is_touched in _to_judge(known, own[:MOST_RULES], changed_here, needed, owner):
+        own = [entry for entry in standing if entry.evidence.owner == owner][:MOST_RULES]
+        _read_rules(write, [entry.evidence for entry in own])
+        for entry, row, is_touched in _to_judge(known, own, changed_here, needed, owner):
             kind = changed_here.get(entry.evidence.strategy_hash, last).task_type
             if is_touched and _has_other_home(side, entry, last.entry):
                 _at_home(room, write, side, entry, kind, at, recounted, needed)
@@ -103,6 +106,14 @@ def judge(room: Room, write: Write, side: Side, touched: Sequence[Touched], *, a
             seen = row_of_advice(known, row, **proofs.get(row, {}))
             _Judged(room, write, known, kind, entry, row, seen, at, recounted, is_touched, last.vectors).settle(needed)
     return recounted
+
+
+def _read_rules(write: Write, resting: Sequence[Evidence]) -> None:
+    """Reads the rules that rest on evidence in one go, where what some of them say is compared: else each is read by itself, and counted by another
+    statement."""
+    if any(seen.anti_pattern for seen in resting):
+        with suppress(CorruptStoreError):  # a damaged one may be none that is read
+            write.stored.named(rule for seen in resting for rule in (seen.heuristic, seen.anti_pattern) if rule is not None)
 
 
 def _tried_near(side: Side, entry: Entry, question: Question) -> Consulted:
@@ -341,12 +352,12 @@ class _Judged:
 
         Only what was archived here comes back from there: a rule that a caller forgot stays forgotten.
         """
-        place = None if was is None else self.write.stored.find([rule.id]).get(rule.id)
-        if place is not None:
+        kept = None if was is None else self._stored(rule.id)
+        if kept is not None:
             columns: dict[str, Any] = {**counts, "body": {"metadata": rule.metadata}}
-            if standing is Standing.DEMOTED and not place.is_archived:
+            if standing is Standing.DEMOTED and not self.write.stored.find([rule.id])[rule.id].is_archived:
                 columns |= {"archived_at": self.at, "body": {"metadata": {**rule.metadata, ARCHIVED_BY: EVIDENCE}}}
-            elif was == Standing.DEMOTED and self._was_archived_by_evidence(rule.id):
+            elif was == Standing.DEMOTED and kept.metadata.get(ARCHIVED_BY) == EVIDENCE:
                 columns["archived_at"] = None
             self.write.change_memory(rule.id, **columns)
             return rule.id
@@ -354,10 +365,6 @@ class _Judged:
             return None
         self.write.add(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id)
         return rule.id
-
-    def _was_archived_by_evidence(self, memory_id: str) -> bool:
-        kept = self._stored(memory_id)
-        return kept is not None and kept.metadata.get(ARCHIVED_BY) == EVIDENCE
 
     def _stored(self, memory_id: str | None) -> AnyMemory | None:
         return self.write.stored.named([memory_id]).get(memory_id) if memory_id else None

@@ -1,6 +1,6 @@
 """Learning from outcomes, inside the write that stores them: evidence is counted, and rules are made, changed, demoted and brought back."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -140,6 +140,23 @@ class Learner:
         self._spread([*others, entry], owner, vectors)
         self._touch(Touched(entry, outcome.task_type, vectors))
         return entry.evidence.id
+
+    def judge_again(self, seen: Evidence, *, without: str, kind_of: Callable[[str], str | None]) -> None:
+        """Has all rules of an owner judged again, that of a strategy first: the rule `without` rested on evidence on that, and is gone.
+
+        `kind_of` returns the type of the task of evidence, by its id, as a caller named it.
+        """
+        side = self._book(seen.owner, seen.task_class).side(is_of_steps=seen.is_of_steps)
+        own = [entry for entry in side.held if entry.evidence.owner == seen.owner and entry.evidence.names_strategy]
+        kinds: dict[str | None, str | None] = {None: None}
+        for entry in sorted(own, key=lambda entry: entry.evidence.strategy_hash == seen.strategy_hash):  # the last comes first
+            if without in (entry.evidence.heuristic, entry.evidence.anti_pattern):
+                entry.evidence = entry.evidence.without_rule(without)
+                side.change(entry, {})
+            kind = type_of(entry.evidence.task_class)
+            if kind not in kinds:
+                kinds[kind] = kind_of(entry.evidence.id)
+            self._touch(Touched(entry, kinds[kind], {}))
 
     def _touch(self, touched: Touched) -> None:
         """Notes that rules near a task may change. Of a type, the last task stands for all."""

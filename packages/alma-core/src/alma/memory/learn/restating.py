@@ -1,4 +1,4 @@
-"""Judges all rules of agents again, by what is known of them and by nothing else: not when it came to be known, nor in which order."""
+"""Judges rules of agents again where no outcome was added: after a merge, and after a purge that took rules along."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from alma.memory.learn.judging import restate_rules
 from alma.memory.learn.learner import Learner
 from alma.memory.room import Room
-from alma.protocols import StoredEvidence, Write
+from alma.protocols import NextWrite, StoredEvidence, Write
+from alma.types.evidence import Evidence
 from alma.types.memories import Outcome
 
 MOST = 10_000_000
@@ -14,7 +15,10 @@ MOST = 10_000_000
 
 
 def restate(room: Room, write: Write, owners: Mapping[str, int]) -> None:
-    """Writes the rules of owners anew as of the times given with them, in microseconds: how far each holds, its counts and its words."""
+    """Writes the rules of owners anew as of the times given with them, in microseconds: how far each holds, its counts and its words.
+
+    They depend on what is known of the owners and on nothing else: not on when it came to be known, nor in which order.
+    """
     learner = Learner(room, write, room.empty_ledger(write.learned_seq), room.now())
     for owner, newest in sorted(owners.items()):
         readers = learner.readers(owner)
@@ -23,6 +27,20 @@ def restate(room: Room, write: Write, owners: Mapping[str, int]) -> None:
             side = learner.ledger.books[readers].side(is_of_steps=is_of_steps)
             restate_rules(room, write, side, owner, kind_of=lambda key: _kind(write, key), at=min(newest, room.now()))
             write.put_evidence([(entry.stored, entry.evidence) for entry in side.taken_changes()])
+
+
+def form_again(room: Room, next_write: NextWrite, unruled: Mapping[str, Evidence]) -> None:
+    """Forms rules that a purge took along, by id, each with the evidence that it rested on, from what is left. They are new memories.
+
+    Without the scale of the embedder nothing is judged: near tasks would not count. The next outcome then brings such rules back.
+    """
+    with next_write() as write:
+        ledger = room.empty_ledger(write.learned_seq)
+        if not ledger.is_provisional:
+            learner = Learner(room, write, ledger, room.now())
+            for rule, seen in unruled.items():
+                learner.judge_again(seen, without=rule, kind_of=lambda key: _kind(write, key))
+            learner.settled()
 
 
 @dataclass(frozen=True, slots=True)

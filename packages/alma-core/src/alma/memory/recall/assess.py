@@ -28,7 +28,7 @@ PRIOR_TRIALS = 2.0
 _ADVICE = {
     Judgement.WORKS: "use it",
     Judgement.SEEMS_TO_WORK: "it has worked so far; use it, and watch",
-    Judgement.UNDECIDED: "tried, but neither way is clear",
+    Judgement.UNDECIDED: "tried, but on such tasks neither way is clear",
     Judgement.SEEMS_TO_FAIL: "it has failed so far; look for another way",
     Judgement.FAILS: "avoid it",
     Judgement.UNKNOWN: "unknown: nothing like it was tried",

@@ -20,6 +20,7 @@ from alma.redaction import kind_of_placeholder, placeholders_in
 from alma.types.episodes import LEASE
 from alma.types.maintenance import MAINTENANCE
 from alma.types.reports import RedactReport
+from alma.types.stored import Erased
 
 _NAMES = IDS | {"owner"}
 """Columns that name something: what they hold is stored as it is, so it is no reason to begin anew."""
@@ -42,7 +43,7 @@ def redact_existing(room: Room, *, dry_run: bool) -> RedactReport:
         vectors = Vectors(numbers, 2 * room.store.texts.fingerprint.dimension)
         embed(room, file, contents, present, vectors, steps)
 
-        def store(next_write: NextWrite) -> None:
+        def store(next_write: NextWrite, _: Erased) -> None:
             _check_head(next_write, contents)
             put(next_write, file, contents, present, vectors, steps)
 

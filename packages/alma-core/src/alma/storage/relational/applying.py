@@ -122,6 +122,11 @@ def _insert(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) 
         raise ConflictError(f"{change.table} {change.key!r} cannot be made: another took its place meanwhile") from error
 
 
+def _is_only_archived(change: Change) -> bool:
+    """Whether a passage leaves the indexes and is the same otherwise: its vector stays as it is."""
+    return change.before is not None and change.after == {"is_live": False}
+
+
 def _keep_compared(view: View, change: Change, vectors: Mapping[str, bytes]) -> None:
     """Keeps the vector by which the strategy of a new row is compared, if it was given: the one that was there may have been dropped."""
     text = compared_text(change.table, change.after or {})
@@ -134,7 +139,7 @@ def _columns(view: View, change: Change, row: Row, vectors: Mapping[str, bytes],
     columns = table.encoded(view, change.key, row)
     if table.is_numbered:
         columns["seq"] = seq
-    if change.table == "passage" and columns["text_hash"] is not None:
+    if change.table == "passage" and columns["text_hash"] is not None and not _is_only_archived(change):
         store_vector(view, row["text"], vectors.get(row["text"]))
     return columns
 

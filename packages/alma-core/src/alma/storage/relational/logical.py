@@ -55,6 +55,12 @@ class View:
     seal: Seal
     partition: Callable[[PartitionKey], int] = _no_new_partition
     known: Mapping[int, Partition] = field(default_factory=dict)
+    rows: dict[str, Row] = field(default_factory=dict)
+    """Raw rows of memories that need not be read again, until they change."""
+    passages: dict[str, list[Row]] = field(default_factory=dict)
+    """Raw rows of all passages of memories that need not be read again, by the id of the memory, until one is made or deleted."""
+    superseded: list[Row] | None = None
+    """Takes what `note_last_record` has to note, where the caller notes it later, with more."""
     partitions: dict[int, PartitionKey] = field(default_factory=dict)
 
     def partition_key(self, row: int) -> PartitionKey:
@@ -95,6 +101,10 @@ class View:
             return None
         ((_, number),) = self.session.all("project_head", {"project": self.project})
         return int(number)
+
+    def keep_passages(self, memory_id: str) -> None:
+        """Reads the passages of a memory, so that nothing reads them again that changes them through this view."""
+        self.passages[memory_id] = list(self.all("passages_of", memory_id=memory_id))
 
     def one(self, query: str, **given: Any) -> Row | None:
         """The only row, or none."""
@@ -154,7 +164,7 @@ class _Memories(LogicalTable):
     name, every, insertion, is_numbered = "memory", "memory_rows", "memory_insert", True
 
     def raw(self, view: View, key: str) -> Row | None:
-        return view.one("memory_by_id", id=key)
+        return view.rows.get(key) or view.one("memory_by_id", id=key)
 
     def key(self, view: View, raw: Row) -> str:
         return str(raw["id"])
@@ -184,10 +194,13 @@ class _Memories(LogicalTable):
 
     def update(self, view: View, raw: Row, columns: Row) -> None:
         note_last_record(view, raw)
+        if raw["id"] in view.rows:
+            view.rows[raw["id"]] = {**raw, **columns}
         view.session.run("memory_update", {**columns, "of_row": raw["row"]})
 
     def delete(self, view: View, raw: Row) -> None:
         note_last_record(view, raw)
+        view.rows.pop(raw["id"], None)
         view.session.run("memory_delete", {"of_row": raw["row"]})
 
 
@@ -196,6 +209,8 @@ class _Passages(LogicalTable):
 
     def raw(self, view: View, key: str) -> Row | None:
         memory_id, _, position = key.rpartition("/")
+        if memory_id in view.passages:
+            return next((raw for raw in view.passages[memory_id] if raw["position"] == int(position)), None)
         return view.one("passage_at", memory_id=memory_id, position=int(position))
 
     def key(self, view: View, raw: Row) -> str:
@@ -229,10 +244,18 @@ class _Passages(LogicalTable):
             "text_hash": view.seal.hide(bytes.fromhex(row["text_hash"]), place=TEXT) if row["text_hash"] else None,
         }
 
+    def insert(self, view: View, columns: Row) -> int:
+        view.passages.clear()
+        return super().insert(view, columns)
+
     def update(self, view: View, raw: Row, columns: Row) -> None:
+        if raw["owner"] in view.passages:
+            held = view.passages[raw["owner"]]
+            view.passages[raw["owner"]] = [{**one, **columns} if one is raw else one for one in held]
         view.session.run("passage_update", {**columns, "of_row": raw["row"]})
 
     def delete(self, view: View, raw: Row) -> None:
+        view.passages.clear()
         view.session.run("passage_delete", {"of_row": raw["row"]})
 
 
@@ -365,7 +388,11 @@ def flag(value: int, name: str) -> bool:
 
 def note_last_record(view: View, raw: Row) -> None:
     """Notes the record that a memory's row names, before the row names another or goes: until then the row is the note."""
-    view.session.run("touched_insert", {"project": view.project, "key": raw["id"], "seq": raw["seq"]})
+    note = {"project": view.project, "key": raw["id"], "seq": raw["seq"]}
+    if view.superseded is None:
+        view.session.run("touched_insert", note)
+    else:
+        view.superseded.append(note)
 
 
 def read_rows(view: View) -> Iterator[StoredRow]:
@@ -377,7 +404,8 @@ def read_rows(view: View) -> Iterator[StoredRow]:
 def passages_of(view: View, memory_id: str) -> dict[str, Row]:
     """The logical passages of a memory by key, in order."""
     table = TABLES["passage"]
-    return {table.key(view, raw): table.decoded(view, raw) for raw in view.all("passages_of", memory_id=memory_id)}
+    raws = view.passages[memory_id] if memory_id in view.passages else view.all("passages_of", memory_id=memory_id)
+    return {table.key(view, raw): table.decoded(view, raw) for raw in raws}
 
 
 def passage_from(row: Mapping[str, Any]) -> Passage:
@@ -393,6 +421,8 @@ def passage_from(row: Mapping[str, Any]) -> Passage:
 
 
 def _number(view: View, memory_id: str) -> int:
+    if memory_id in view.rows:
+        return int(view.rows[memory_id]["row"])
     found = next(view.session.all("memory_number", {"project": view.project, "id": memory_id}), None)
     if found is None:
         raise LookupError(f"there is no memory {memory_id}")

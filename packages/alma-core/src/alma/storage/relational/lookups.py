@@ -3,10 +3,10 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any
 
 from alma.protocols import Place
-from alma.storage.relational.evidence import RECOUNTED
 from alma.storage.relational.hidden_ids import revealed_id
 from alma.storage.relational.hidden_names import hidden_record_key, revealed_owner, revealed_record_key
 from alma.storage.relational.logical import NO_USAGE, View
@@ -18,7 +18,7 @@ from alma.types.partition import Partition
 _COLUMNS = ("id", "agent", "body", "confidence", "successes", "trials", "seen_at", "created_at", "updated_at")
 
 Named = dict[str, tuple[AnyMemory, Row]]
-"""Memories by id, each with its row and its `seq`, and the counts and times that `recount` sets."""
+"""Memories by id, each with its raw row."""
 
 Definitions = dict[str, tuple[bytes, CustomMemoryType]]
 """Definitions of kinds by name, each with the stored body that it was made of."""
@@ -36,15 +36,17 @@ class Lookups:
         *,
         found: dict[str, Place] | None = None,
         named: Named | None = None,
+        embedded: Mapping[bytes, bytes] = MappingProxyType({}),
     ) -> None:
         """`holding` gives partitions by row, the wanted ones among them. `defined`, `found` and `named` take in the definitions, places and memories
-        that are read; memories that are in `named` are not read again."""
+        that are read; memories that are in `named` are not read again. `embedded` has vectors at hand, by the hashes of their texts."""
         self.name = name
         self._opened = opened
         self._holding = holding
         self._defined = defined
         self._found = found
         self._named = named
+        self._embedded = embedded
 
     def partitions(self) -> Mapping[int, Partition]:
         """All partitions by row that are known without looking."""
@@ -92,22 +94,24 @@ class Lookups:
         partitions = self._holding(row["partition"] for row in rows)
         definitions = self._definitions(view, {partitions[row["partition"]].kind for row in rows})
         made = [self._memory(view, partitions[row["partition"]], [row[name] for name in _COLUMNS], definitions) for row in rows]
-        counts = [{name: row[name] for name in ("id", "row", "seq", *RECOUNTED)} for row in rows]
-        return {memory.id: (memory, count) for memory, count in zip(made, counts, strict=True)}
+        return {memory.id: (memory, row) for memory, row in zip(made, rows, strict=True)}
 
     def vectors(self, texts: Iterable[str]) -> dict[str, bytes]:
         """The stored float16 vectors of those of the texts that have one."""
+        hashes = {text_hash(text): text for text in texts}
+        at_hand = {text: self._embedded[digest] for digest, text in hashes.items() if digest in self._embedded}
         with self._opened() as view:
-            if view is None:
-                return {}
-            hashes = {view.seal.hide(text_hash(text), place=TEXT): text for text in texts}
-            wanted = [{"project": view.project, "text_hash": digest} for digest in hashes]
+            if view is None or len(at_hand) == len(hashes):
+                return at_hand
+            hidden = {view.seal.hide(digest, place=TEXT): text for digest, text in hashes.items() if text not in at_hand}
+            wanted = [{"project": view.project, "text_hash": digest} for digest in hidden]
             embedder = view.embedder()
             found = {row["text_hash"]: row["vector"] for row in view.session.many("vectors", wanted)}
-            return {
-                hashes[digest]: view.seal.open(vector, place="vector.vector", row=(view.project, digest, embedder))
+            stored = {
+                hidden[digest]: view.seal.open(vector, place="vector.vector", row=(view.project, digest, embedder))
                 for digest, vector in found.items()
             }
+            return {**stored, **at_hand}
 
     def record(self, kind: str, keys: Iterable[str]) -> dict[str, tuple[int, dict[str, Any]]]:
         """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""

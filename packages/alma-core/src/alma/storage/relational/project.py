@@ -333,7 +333,7 @@ class SQLProject(Lookups):
         records: Sequence[str],
         actor: str,
         at: int,
-        then: Callable[[NextWrite], object] | None = None,
+        then: Callable[[NextWrite, Erased], object] | None = None,
     ) -> Erased | None:
         """Erases memories and small records for good, and has more written then. `None` if nothing of that name was ever there."""
         made = None
@@ -343,7 +343,7 @@ class SQLProject(Lookups):
             if made is None and write.seq == 1:
                 raise _NothingWrittenError
             if made is not None and then is not None:
-                then(next_write)
+                then(next_write, made.erased)
         if made is None:
             return None
         self._words.forget()

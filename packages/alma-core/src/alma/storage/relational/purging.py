@@ -77,7 +77,7 @@ def purge(view: View, text: TextIndex, memory_ids: Sequence[str], records: Seque
     changes = [*kept, _numbered(journal.tombstones(sorted(doomed), salt), seq), _numbered(count, seq)]
     known = [memory_id for memory_id in memory_ids if memory_id in doomed]
     signs = [*known, *with_them.rules, *(text for text in texts if len(text) >= LONG_ENOUGH)]
-    return Purged(changes, Erased(seq, known, found.counts, with_them.left), signs, dropped)
+    return Purged(changes, Erased(seq, known, found.counts, with_them.left, with_them.unruled), signs, dropped)
 
 
 def _names(view: View, records: Sequence[str]) -> Iterator[str]:

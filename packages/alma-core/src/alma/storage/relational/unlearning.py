@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alma.journal import Change, entity
+from alma.storage.relational.evidence import evidence_from
 from alma.storage.relational.hidden_ids import hidden_id, revealed_id
 from alma.storage.relational.hidden_names import hidden_key
 from alma.storage.relational.logical import TABLES, View
 from alma.storage.relational.readback import Redactions, changes_of, record_from
 from alma.text import shortened
-from alma.types.evidence import strategy_in, text_key
+from alma.types.evidence import Evidence, strategy_in, text_key
 from alma.types.kinds import MemoryType
 from alma.types.soundness import SHOWN_CHARS
 
@@ -48,11 +49,15 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Unlearned:
-    """The evidence that goes and the rules that go with it, by id, and what stays because others rest on it, by table and key."""
+    """The evidence that goes and the rules that go with it, by id, and what stays because others rest on it, by table and key.
+
+    `unruled` has the live ones among the rules, each with the evidence that it rests on, as that is before.
+    """
 
     evidence: Collection[str]
     rules: Collection[str]
     left: Sequence[str]
+    unruled: Mapping[str, Evidence]
 
 
 def unlearned(log: Log, doomed: Collection[str]) -> Unlearned:
@@ -64,7 +69,19 @@ def unlearned(log: Log, doomed: Collection[str]) -> Unlearned:
     rules |= _naming(log.view, _no_longer_tried(log, doomed))
     staying = [one for evidence_id, one in looked.items() if evidence_id not in gone and one.is_known]
     left = [name for one in staying for name in (f"{EVIDENCE} {one.id}", *(f"memory {rule}" for rule in one.present_rules()))]
-    return Unlearned(gone, rules - set(doomed), left)
+    rules -= set(doomed)
+    return Unlearned(gone, rules, left, dict(_under(log.view, rules)))
+
+
+def _under(view: View, rules: Collection[str]) -> Iterator[tuple[str, Evidence]]:
+    """The live ones of these rules, each with the evidence that it rests on."""
+    for rule in sorted(rules):
+        memory = TABLES["memory"].raw(view, rule)
+        if memory is None or memory["archived_at"] is not None or memory["evidence"] is None:
+            continue
+        raw = view.one("evidence_by_id", id=memory["evidence"])
+        if raw is not None:
+            yield rule, evidence_from(TABLES[EVIDENCE].decoded(view, raw))
 
 
 def _no_longer_tried(log: Log, doomed: Collection[str]) -> set[str]:

@@ -4,7 +4,7 @@ import json
 import os
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -76,9 +76,13 @@ class Write:
     places: dict[str, Place] = field(default_factory=dict)
     """Where memories are that this write looked up, with their counts: it does not read them again to count."""
     named: Named = field(default_factory=dict)
-    """Memories that this write looked up by their ids and did not change since, with their counts: it does not read them again to recount."""
+    """Memories that this write looked up by their ids and did not change since: it does not read them again to change or to count them."""
     unsearched: dict[int, Sequence[Passage]] = field(default_factory=dict)
     """Memories that full text has yet to take in, by row: all of them together, for one at a time costs it more."""
+    unstored: list[Row] = field(default_factory=list)
+    """Rows of passages of those memories, which are stored together, too, before this write reads any."""
+    vectors: dict[bytes, bytes] = field(default_factory=dict)
+    """Vectors that are stored with them, by the hashes of their texts."""
     superseded: list[Row] = field(default_factory=list)
     """Rows of `touched`: the records that rows of memories named before this one."""
 
@@ -86,13 +90,23 @@ class Write:
     def learned(self) -> EvidenceReader:
         """The evidence as this write sees it."""
         seen = nullcontext(self._view())
-        return EvidenceReader(lambda: seen)
+
+        def opened() -> AbstractContextManager[View]:
+            self._complete()  # the only outcome of a task is read with its passage
+            return seen
+
+        return EvidenceReader(opened)
 
     @property
     def stored(self) -> Lookups:
         """Looks things up by key, as this write sees them."""
         seen = nullcontext(self._view())
-        return Lookups(self.project, lambda: seen, self._holding, self.defined, found=self.places, named=self.named)
+        return Lookups(
+            *(self.project, lambda: seen, self._holding, self.defined),
+            found=self.places,
+            named=self.named,
+            embedded=self.vectors,
+        )
 
     def add(
         self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
@@ -102,7 +116,7 @@ class Write:
         partition = self._partition((row["is_user"], row["owner"], row["kind"]))
         memory_number = self._insert_memory(row, partition)
         self.changes.append(Change("memory", memory.id, None, row))
-        self._insert_passages(memory.id, memory_number, passages, vectors)
+        self._add_passages(memory.id, memory_number, passages, vectors)
         self.unsearched[memory_number] = passages
 
     def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
@@ -182,12 +196,15 @@ class Write:
         A text that is embedded and new needs its float16 vector in `vectors`, unless one is stored. `ConflictError`, naming the row, if one is
         not what its change expects. What another project purged is only noted.
         """
+        self._apply(self._view(), changes, vectors)
+
+    def _apply(self, view: View, changes: Iterable[Change], vectors: Mapping[str, bytes] | None = None) -> None:
         given = [change for change in changes if not self._is_noted(change)]
-        self._make_searchable()
+        self._complete()
         self.places.clear()
         for change in given:
             self.named.pop(entity(change.table, change.key), None)
-        self.changes += apply_changes(self._view(), self.text, given, vectors or {}, seq=self.seq)
+        self.changes += apply_changes(view, self.text, given, vectors or {}, seq=self.seq)
 
     def _is_noted(self, change: Change) -> bool:
         """Notes a change that is of no row, but says what was purged. Whether it is one."""
@@ -206,7 +223,7 @@ class Write:
 
     def keep_vectors(self, vectors: Mapping[str, bytes]) -> None:
         """Keeps the float16 vectors of texts that no passage has, for what is compared with them later. A cache: it is in no journal."""
-        store_vectors(self._view(), {text_hash(text): vector for text, vector in vectors.items()})
+        self.vectors |= {text_hash(text): vector for text, vector in vectors.items()}
 
     def recount(self, counts: Mapping[str, Mapping[str, Any]]) -> None:
         """Sets confidence, successes, trials and seen_at of rules, by id. Those that are gone are left out."""
@@ -223,8 +240,7 @@ class Write:
         Setting `archived_at` takes its passages out of every index, `None` brings them back. `updated_at` follows unless given. What is
         searched is not made anew: for that see `replace`.
         """
-        view = self._view()
-        row = self._logical(view, memory_id)
+        view, row = self._to_change(memory_id)
         given = dict(columns)
         if "body" in given:
             body = {**row["body"], **given["body"]}
@@ -232,13 +248,14 @@ class Write:
             given["content_hash"] = content_hash(row["kind"], given["body"])
         passages = []
         if "archived_at" in given:
+            view.keep_passages(memory_id)
             is_live = given["archived_at"] is None
             passages = [
                 Change("passage", key, {"is_live": found["is_live"]}, {"is_live": is_live})
                 for key, found in passages_of(view, memory_id).items()
                 if found["is_live"] is not is_live
             ]
-        self.apply([*self._difference(memory_id, row, {**row, **given}), *passages])
+        self._apply(view, [*self._difference(memory_id, row, {**row, **given}), *passages])
 
     def replace(
         self,
@@ -250,8 +267,8 @@ class Write:
     ) -> None:
         """Puts a memory in place of the one with its id, passages and all, as `add` would store it; it keeps its usage, and stays archived if it
         was. `MemoryNotFoundError` if there is none."""
-        view = self._view()
-        row = self._logical(view, memory.id)
+        view, row = self._to_change(memory.id)
+        view.keep_passages(memory.id)
         wanted = {**memory_row(memory, evidence=evidence), "archived_at": row["archived_at"]}
         changes = self._difference(memory.id, row, wanted, keep_time=True)
         stored = passages_of(view, memory.id)
@@ -263,10 +280,12 @@ class Write:
         for key in {**stored, **wanted}:
             if stored.get(key) != wanted.get(key):
                 changes.append(Change("passage", key, stored.get(key), wanted.get(key)))
-        self.apply(changes, vectors)
+        self._apply(view, changes, vectors)
 
     def purge(self, memory_ids: Sequence[str], records: Sequence[str]) -> Purged | None:
         """Erases memories and small records for good; this write's journal record says that, and no more. `CorruptStoreError` if one is damaged."""
+        self._complete()
+        self.named.clear()
         try:
             made = purge(self._view(), self.text, memory_ids, records, seq=self.seq)
         except AlmaError:
@@ -280,9 +299,9 @@ class Write:
 
     def finish(self) -> bytes | None:
         """Writes the journal record and gives its hash; `None` if nothing was changed."""
+        self._complete()
         if not self.changes:
             return None
-        self._make_searchable()
         head = self._journalled()
         self._touch()
         if any(map(journal.is_of_evidence, self.changes)):
@@ -296,7 +315,14 @@ class Write:
         self.session.run("project_advance", advanced)
         return head
 
-    def _make_searchable(self) -> None:
+    def _complete(self) -> None:
+        """Stores what hangs on the memories that were added: passages, vectors, their entries in the full text."""
+        if self.unstored:
+            self.session.run_many("passage_insert", self.unstored)
+            self.unstored.clear()
+        if self.vectors:
+            store_vectors(self._view(), self.vectors)
+            self.vectors.clear()
         if self.unsearched:
             self.text.put(self.session, self.row, self.unsearched.items())
             self.unsearched.clear()
@@ -334,12 +360,15 @@ class Write:
     def _view(self) -> View:
         return View(self.session, self.row, self.seal, self._partition, self.known.by_row)
 
-    def _logical(self, view: View, memory_id: str) -> Row:
-        table = TABLES["memory"]
-        raw = table.raw(view, memory_id)
+    def _to_change(self, memory_id: str) -> tuple[View, Row]:
+        """The logical row of a memory that is about to change, and a view that need not read it again. `MemoryNotFoundError` if there is none."""
+        self._complete()
+        view, table = replace(self._view(), superseded=self.superseded), TABLES["memory"]
+        raw = self.named[memory_id][1] if memory_id in self.named else table.raw(view, memory_id)
         if raw is None:
             raise MemoryNotFoundError(f"project {self.project!r} has no memory {memory_id!r}")
-        return table.decoded(view, raw)
+        view.rows[memory_id] = raw
+        return view, table.decoded(view, raw)
 
     def _difference(self, memory_id: str, row: Row, wanted: Row, *, keep_time: bool = False) -> list[Change]:
         """The change that makes a memory's row what is wanted; none, if it is that already."""
@@ -372,25 +401,22 @@ class Write:
         assert number is not None
         return number
 
-    def _insert_passages(
+    def _add_passages(
         self, memory_id: str, memory_number: int, passages: Sequence[Passage], vectors: Mapping[str, bytes]
     ) -> None:
-        rows, embedded = [], {}
         for passage in passages:
             digest = text_hash(passage.text) if passage.text in vectors else None
             if digest is not None:
-                embedded[digest] = vectors[passage.text]
+                self.vectors[digest] = vectors[passage.text]
             row = passage_row(memory_id, passage, digest)
             place = memory_number, passage.position
             sealed = {name: self._sealed(row[name].encode(), f"passage.{name}", *place) for name in PASSAGE_TEXTS}
             flags = {name: int(row[name]) for name in ("is_own", "is_live")}
             hidden = None if digest is None else self.seal.hide(digest, place=TEXT)
-            rows.append(
+            self.unstored.append(
                 {**row, **sealed, **flags, "project": self.row, "memory": memory_number, "text_hash": hidden, "seq": self.seq}
             )
             self.changes.append(Change("passage", passage_key(memory_id, passage.position), None, row))
-        self.session.run_many("passage_insert", rows)
-        store_vectors(self._view(), embedded)
 
     def _partition(self, key: PartitionKey) -> int:
         number = self.known.by_key.get(key) or self.new_partitions.get(key)

@@ -171,7 +171,7 @@ def main_statements() -> dict[str, ClauseElement]:
         .select_from(MEMORY.outerjoin(USAGE, _u.memory == _m.row))
         .where(_m.row.in_(rows_given()), _m.archived_at.is_(None)),
         "memories": select(_m.row, _m.partition, *memory_columns).where(_m.row.in_(rows_given())),
-        "memories_named": select(_m.row, _m.partition, _m.seq, *memory_columns).where(*named_memories),
+        "memories_named": select(MEMORY).where(*named_memories),
         "counts": select(_m.partition, func.count(), func.min(_m.created_at), func.max(_m.created_at))
         .where(_m.project == given("project"), _m.archived_at.is_(None))
         .group_by(_m.partition),
