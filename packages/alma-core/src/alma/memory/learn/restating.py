@@ -15,7 +15,7 @@ MOST = 10_000_000
 
 def restate(room: Room, write: Write, owners: Mapping[str, int]) -> None:
     """Writes the rules of owners anew as of the times given with them, in microseconds: how far each holds, its counts and its words."""
-    learner = Learner(room, write, room.empty_ledger(write.learned_seq), room.now())
+    learner = Learner(room, write, room.empty_ledgers()(write.learned_seq), room.now())
     for owner, newest in sorted(owners.items()):
         readers = learner.readers(owner)
         learner.ledger.read([readers], _OldestFirst(write), write.stored.vectors)
