@@ -1,7 +1,7 @@
 """Vocabularies: what people ask for and ways of doing it, each in many wordings, from JSON files.
 
-A file has 8 intents with 30 wordings each, 6 strategies with 5 wordings each, and names that fill the slot `{name}`. The strategies are the same for
-all intents. `DEVELOPMENT` may be tuned on; `JUDGING` never.
+A file has 8 intents with 30 wordings each, or with 12 in those of `FRAMES`, 6 strategies with 5 wordings each, and names that fill the slot `{name}`.
+The strategies are the same for all intents. `DEVELOPMENT` may be tuned on; `JUDGING` never.
 """
 
 import json
@@ -11,13 +11,24 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "vocabularies"
 DEVELOPMENT = ("operations", "airline", "office")
-JUDGING = ("banking", "debugging")
+FRAMES = ("repositories", "orders")
+"""Those whose wordings all have a place for a name."""
+JUDGING = ("banking", "debugging", "helpdesk", *FRAMES)
 KINDRED = (
     {"operations", "debugging"},
     {"operations", "banking"},
     {"airline", "office"},
     {"airline", "banking"},
     {"office", "banking"},
+    {"helpdesk", "operations"},
+    {"helpdesk", "office"},
+    {"helpdesk", "banking"},
+    {"helpdesk", "debugging"},
+    {"repositories", "operations"},
+    {"repositories", "debugging"},
+    {"orders", "airline"},
+    {"orders", "banking"},
+    {"orders", "office"},
 )
 """Vocabularies with some tasks in common: those of one are no unrelated tasks for the other."""
 
@@ -54,5 +65,10 @@ def unrelated(name: str) -> list[str]:
     """Tasks that have nothing to do with those of a vocabulary: chores, and the tasks of vocabularies that have none in common with it."""
     chores: list[str] = json.loads((FOLDER / "chores.json").read_text(encoding="utf-8"))["chores"]
     others = [other for other in (*DEVELOPMENT, *JUDGING) if other != name and {name, other} not in KINDRED]
-    asked = [words.tasks(i, j)[0] for words in map(vocabulary, others) for i in range(len(words.intents)) for j in (0, 10, 20)]
+    asked = [
+        words.tasks(intent, place)[0]
+        for words in map(vocabulary, others)
+        for intent, wordings in enumerate(words.wordings)
+        for place in range(0, len(wordings), len(wordings) // 3)
+    ]
     return chores + asked

@@ -9,7 +9,7 @@ from benchmarks.simulation.cached_texts import CachedEmbedder
 from benchmarks.simulation.estimate_policy import EstimatePolicy, Ledger, by_cosine
 from benchmarks.simulation.prototype import prototype_advice
 from benchmarks.simulation.public_policies import opened
-from benchmarks.simulation.told import DEVELOPMENT, JUDGING, unrelated, vocabulary
+from benchmarks.simulation.told import DEVELOPMENT, FRAMES, JUDGING, unrelated, vocabulary
 from benchmarks.simulation.wording_worlds import Gap, Kind, World, world
 
 SHORT = Kind(tasks=40)
@@ -25,7 +25,8 @@ def test_a_vocabulary_has_as_many_wordings_as_it_says_and_none_twice(name: str) 
     words = vocabulary(name)
     told = [wording.lower() for wordings in words.wordings for wording in wordings]
 
-    assert [len(wordings) for wordings in words.wordings] == [30] * 8
+    assert [len(wordings) for wordings in words.wordings] == [12 if name in FRAMES else 30] * 8
+    assert all("{name}" in wording for wordings in words.wordings for wording in wordings) is (name in FRAMES)
     assert [len(wordings) for wordings in words.strategies] == [5] * 6
     assert len(set(told)) == len(told)
     assert len(words.tasks(0, 0)) in (1, len(words.names)) == (1, 12)

@@ -15,7 +15,7 @@ from alma.errors import ConfigurationError
 from alma.storage.sqlite import engine
 from alma.types.embedding import Fingerprint
 from alma_cli import checks
-from alma_cli.checks import CheckFailedError, check_ownership, judge_embedder
+from alma_cli.checks import CheckFailedError, check_ownership, judge_embedder, judge_meanings
 
 CONFIG = Path(".alma", "config.yaml")
 
@@ -48,7 +48,18 @@ def test_all_is_well_in_an_initialised_project(project) -> None:
     assert found["ok"] is True
     assert found["failed"] == []
     assert {name for name, status in statuses(found).items() if status == "ok"} == {
-        *("ALMA", "import alma", "Python", "SQLite", "embedder", "round trip", "configuration", "storage", "database")
+        *(
+            "ALMA",
+            "import alma",
+            "Python",
+            "SQLite",
+            "embedder",
+            "other words",
+            "round trip",
+            "configuration",
+            "storage",
+            "database",
+        )
     }
     assert "like texts" in detail(found, "embedder")
 
@@ -126,6 +137,13 @@ def test_alma_alone_owns_its_name() -> None:
 
 def test_an_embedder_that_knows_near_from_far_passes() -> None:
     assert "hash" in judge_embedder(create_embedder("hash"), "hash")
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("minilm", "all-MiniLM-L6-v2 separates meanings"), ("hash", "hash does not separate meanings")]
+)
+def test_it_says_whether_the_embedder_separates_meanings(name: str, found: str) -> None:
+    assert judge_meanings(create_embedder(name)).startswith(found)
 
 
 @pytest.mark.parametrize(

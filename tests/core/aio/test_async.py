@@ -24,6 +24,8 @@ TASK = "Deploy auth service"
 class GatedEmbedder:
     """Embeds like `hash`, but waits at a gate, and tells when a call has come to it."""
 
+    compares_words = True
+
     def __init__(self) -> None:
         self._inner = create_embedder("hash", dimension=None)
         self.gate = threading.Event()

@@ -30,6 +30,8 @@ def compared(pattern: str, action: str) -> Likeness:
         ("Editing the file with sed -i", "sed -i.bak 's/a/b/' app.py"),
         ("find / -name", 'sudo find / -name "*.conf"'),
         ("Using git add . to stage everything", "git add ."),
+        ("docker system prune -a", "ssh build01 docker system prune --all"),
+        ("rm -rf node_modules before each build", "rm -rf ./node_modules && npm run build"),
     ],
 )
 def test_a_command_with_other_arguments_is_the_same(pattern: str, action: str) -> None:
@@ -47,6 +49,8 @@ def test_a_command_with_other_arguments_is_the_same(pattern: str, action: str) -
         ("chmod 777", "chmod 755 run.sh"),
         ("kill -9", "kill -15 4312"),
         ("Running npm install in CI", "npm ci"),
+        ("rm -rf node_modules before each build", "npm run build"),
+        ("docker system prune -a", "ssh build01 docker system df"),
         ("kubectl delete pod --grace-period=0", "kubectl delete pod web --grace-period=30"),
         ("kubectl apply --force", "kubectl apply -f web.yaml"),
         ("kubectl apply without --dry-run first", "kubectl apply -f web.yaml --dry-run=server"),

@@ -17,6 +17,8 @@ DIMENSION = 32
 class ScriptedEmbedder:
     """Embeds as `HashEmbedder` does until it is told otherwise, and remembers the texts of each call."""
 
+    compares_words = True
+
     def __init__(self) -> None:
         self._hash = HashEmbedder(DIMENSION)
         self.calls: list[list[str]] = []

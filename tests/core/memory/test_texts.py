@@ -15,6 +15,8 @@ from facade import OpenStore
 class CountingEmbedder:
     """Embeds as `HashEmbedder` does, and notes the texts of each call."""
 
+    compares_words = True
+
     def __init__(self) -> None:
         self._hash = HashEmbedder(32)
         self.calls: list[list[str]] = []

@@ -152,3 +152,4 @@ def test_relevance_takes_evidence_from_either_arm() -> None:
     cosines = np.array([cosine, cosine - 0.01, cosine - 0.01, 1.0, -1.0])
     shares = np.array([0.0, share, share - 0.01, 0.0, 1.0])
     assert fusion.relevant(cosines, shares).tolist() == [True, True, False, True, True]
+    assert fusion.relevant(cosines, shares, least_cosine=0.9).tolist() == [False, True, False, True, True]

@@ -61,6 +61,7 @@ def examine(settings: "Settings | AlmaError | None", *, config: Path) -> Iterato
     yield _finding("Python", check_python)
     yield _finding("SQLite", check_sqlite)
     yield _finding("embedder", lambda: judge_embedder(embedder(), provider))
+    yield _finding("other words", lambda: judge_meanings(embedder()))
     yield _finding("round trip", lambda: check_round_trip(embedder()))
     yield from _extras()
     if settings is None:
@@ -128,6 +129,16 @@ def judge_embedder(embedder: "Embedder", provider: str) -> str:
     if near <= far:
         raise CheckFailedError(f"{name} puts like texts at cosine {near:.2f} and unlike ones at {far:.2f}: its model is damaged")
     return f"{name} ({provider}), {embedder.fingerprint.dimension} dimensions; like texts {near:.2f}, unlike {far:.2f}"
+
+
+def judge_meanings(embedder: "Embedder") -> str:
+    """Returns whether the embedder puts texts of one meaning near each other, so that what is told in other words counts."""
+    from alma.learning.kernels import calibrated
+
+    name = embedder.fingerprint.model
+    if calibrated(embedder.fingerprint, embedder.embed) is None:
+        return f"{name} does not separate meanings: tasks and strategies count in the same words and types alone"
+    return f"{name} separates meanings: tasks and strategies count in other words, too"
 
 
 def check_round_trip(embedder: "Embedder") -> str:

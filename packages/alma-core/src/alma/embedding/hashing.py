@@ -52,6 +52,11 @@ class HashEmbedder:
         """Fingerprint of this hashing. Its revision changes when the hashing does."""
         return self._fingerprint
 
+    @property
+    def compares_words(self) -> bool:
+        """True: texts in other words are not near each other."""
+        return True
+
     def embed(self, texts: Sequence[str], /) -> "NDArray[np.float32]":
         """Returns one unit row per text, in order. Never fails, and returns the same row in any process on any platform."""
         vectors = np.empty((len(texts), self._fingerprint.dimension), np.float32)

@@ -17,6 +17,7 @@ _PIPED = re.compile(r"\bpiped?\s+(?:in)?to\b", re.IGNORECASE)
 _AROUND = "`\"'(),:;"
 _ENDING = STOPWORDS | frozenset("across along around inside onto outside per toward towards upon via within".split())  # noqa: SIM905
 """Words in a pattern that do not belong to the command before them."""
+_WHEN = frozenset("after at before during for in inside on until when while within".split())  # noqa: SIM905
 _EXCLUDING = frozenset(("no", "without"))
 _REHEARSALS = frozenset(("check", "dry-run", "dryrun", "help", "noop", "simulate", "version", "what-if", "whatif"))
 """Flags with which a command does not do what it does without."""
@@ -97,7 +98,14 @@ def _stages(words: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 def _stage(words: Sequence[str]) -> NamedStage:
     places = (place for place, word in enumerate(words) if program_of(word) and _may_begin(words, place))
-    return tuple(_named(words, place) for place in places)
+    named = [(place, _named(words, place)) for place in places]
+    full = next((place for place, command in named if not command.is_bare), len(words))
+    return tuple(command for place, command in named if not (command.is_bare and _says_when(words[full:place])))
+
+
+def _says_when(words: Sequence[str]) -> bool:
+    """Returns True if a command and these words say when or where: `rm -rf dist before each build` names no `build`."""
+    return not _WHEN.isdisjoint(word.lower() for word in words)
 
 
 def _may_begin(words: Sequence[str], place: int) -> bool:
@@ -172,9 +180,14 @@ def _begins_with(words: Sequence[str], named: Sequence[str]) -> bool:
 
 
 def _is_word(word: str, named: str) -> bool:
-    """Returns True if a word of a command is the one that is named, or short for it: `i` for `install`, `deployment/web` for `deployment`."""
+    """Returns True if a word of a command is the one that is named, a path to it, or short for it: `i` for `install`, `deployment/web` for
+    `deployment`, `./dist/` for `dist`."""
     given, wanted = word.lower().split("/")[0] or word, named.lower()
-    return given == wanted or (len(given) <= 2 and given.isalpha() and wanted.startswith(given))
+    return (
+        given == wanted
+        or word.lower().rstrip("/").endswith(f"/{wanted}")
+        or (len(given) <= 2 and given.isalpha() and wanted.startswith(given))
+    )
 
 
 def _is_place(word: str, place: str) -> bool:

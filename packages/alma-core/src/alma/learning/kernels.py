@@ -74,10 +74,6 @@ MEASURED = Calibration(
 """Of all-MiniLM-L6-v2."""
 
 
-HASHED_WORDS = ("hash", "mock")
-"""The models of `HashEmbedder` and of the fake for tests, whose cosines compare words, not meanings."""
-
-
 def is_measured(fingerprint: Fingerprint) -> bool:
     """Returns True if `MEASURED` holds for an embedder as it is."""
     return (fingerprint.model, fingerprint.dimension) == ("all-MiniLM-L6-v2", 384)
@@ -90,8 +86,6 @@ def calibrated(fingerprint: Fingerprint, embed: Callable[[Sequence[str]], Vector
     """
     if is_measured(fingerprint):
         return MEASURED
-    if fingerprint.model in HASHED_WORDS:
-        return None
     scale = scale_of(embed(SENTENCES))
     return None if scale is None else MEASURED.on(scale)
 

@@ -23,6 +23,8 @@ WRAPPERS = frozenset(
 )
 """Programs that run the command after them."""
 
+_ELSEWHERE = frozenset(("ssh",))
+"""Programs that run the command after them, behind the name of a place."""
 _RUNNING = frozenset(("bash", "eval", "mysql", "node", "perl", "psql", "python", "ruby", "sh", "sqlite", "ssh", "su", "zsh"))
 """Programs that run a text in quotes."""
 _READING = frozenset(("ack", "ag", "cat", "echo", "egrep", "grep", "less", "man", "printf", "rg", "which"))
@@ -187,7 +189,7 @@ def _readings(words: Sequence[_Word]) -> Stage:
 
 def _run_places(program: str, texts: Sequence[str], start: int) -> Iterator[int]:
     """Returns where the command that a program runs may begin: after its own flags and their values, or after a word that says so."""
-    if program in WRAPPERS:
+    if program in WRAPPERS or program in _ELSEWHERE:
         yield from islice(_no_flags(texts, start), _WRAPPED)
     for marker in ("--", "exec", "run", *(("-m",) if program == "python" else ())):
         if marker in texts[start:]:

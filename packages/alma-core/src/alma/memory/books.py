@@ -11,11 +11,10 @@ from alma.protocols import Project
 
 
 class Books:
-    """Cached evidence of one project. `empty` makes an empty ledger as of a journal record. Thread-safe."""
+    """Cached evidence of one project. Thread-safe."""
 
-    def __init__(self, project: Project, empty: Callable[[int], Ledger]) -> None:
+    def __init__(self, project: Project) -> None:
         self._project = project
-        self._empty = empty
         self._ledger: Ledger | None = None
         self._lock = threading.Lock()
         renewed_in_children(self)
@@ -26,13 +25,14 @@ class Books:
         self._ledger = None
 
     @contextmanager
-    def of(self, agents: Owners) -> Iterator[Book]:
-        """Yields the newest evidence of some agents, as of now. One thread at a time holds it."""
+    def of(self, agents: Owners, empty: Callable[[int], Ledger]) -> Iterator[Book]:
+        """Yields the newest evidence of some agents, as of now. One thread at a time holds it. `empty` makes an empty ledger as of a journal
+        record."""
         with self._lock, self._project.moment():
             learned, ledger = self._project.learned, self._ledger
             upto = learned.upto()
             if ledger is not None and ledger.upto > upto:  # what this thread reads is of before: the cache is for others
-                past = self._empty(upto)
+                past = empty(upto)
                 past.read([agents], learned, self._project.vectors)
                 yield past.books[agents]
                 return
@@ -42,7 +42,7 @@ class Books:
                 is_current = catch_up(ledger, entries, upto=upto, learned=learned, vectors_of=self._project.vectors)
                 ledger = ledger if is_current else None
             if ledger is None or ledger.upto != upto:
-                ledger = self._empty(upto)
+                ledger = empty(upto)
             ledger.read([agents], learned, self._project.vectors)
             try:
                 yield ledger.books[agents]

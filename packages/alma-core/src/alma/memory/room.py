@@ -18,6 +18,7 @@ from alma.errors import ConfigurationError, EmbeddingError, StorageError, Valida
 from alma.learning.catching_up import catch_up
 from alma.learning.forecasting import JudgedBag
 from alma.learning.ledger import Book, Ledger, Owners
+from alma.learning.scale import Scale
 from alma.learning.wording import wording
 from alma.memory.arguments import checked_call
 from alma.memory.books import Books
@@ -226,7 +227,7 @@ class Room:
     """Cache of the judged episodes of agents, each as of a journal record; see `alma.memory.episodes.forecasts`."""
 
     def __post_init__(self) -> None:
-        self.books = Books(self.project, self.empty_ledger)
+        self.books = Books(self.project)
 
     def has_users(self, agent: str, known: Mapping[int, Partition]) -> bool:
         """Returns whether anything was recorded for a user of an agent, given all partitions."""
@@ -245,17 +246,24 @@ class Room:
             entries = write.entries(after=ledger.upto)
             is_current = catch_up(ledger, entries, upto=learned_seq, learned=write.learned, vectors_of=write.stored.vectors)
             ledger = ledger if is_current else None
-        return ledger if ledger is not None and ledger.upto == learned_seq else self.empty_ledger(learned_seq)
+        return ledger if ledger is not None and ledger.upto == learned_seq else self.empty_ledgers()(learned_seq)
 
-    def empty_ledger(self, upto: int) -> Ledger:
-        """Returns an empty ledger as of a journal record. Readers get a provisional one without near tasks while an embedder that has to be asked
-        for its scale cannot be; writes ask before."""
-        texts, is_shared = self.store.texts, self.store.users is UserWall.SHARED
+    def empty_ledgers(self) -> Callable[[int], Ledger]:
+        """Returns what makes an empty ledger as of a journal record. An embedder that has to be asked for its scale is asked now. Readers get
+        provisional ledgers without near tasks while it cannot be; writes ask before."""
+        dimension, is_shared = self.store.texts.fingerprint.dimension, self.store.users is UserWall.SHARED
         try:
-            return Ledger(upto, texts.calibration(self.project), texts.fingerprint.dimension, is_shared)
+            calibration, is_provisional = self.store.texts.calibration(self.project), False
         except (EmbeddingError, ConfigurationError) as error:
             _LOG.warning("only equal tasks and types count in what was learned: %s", error)
-            return Ledger(upto, None, texts.fingerprint.dimension, is_shared, is_provisional=True)
+            calibration, is_provisional = None, True
+        return lambda upto: Ledger(upto, calibration, dimension, is_shared, is_provisional)
+
+    @property
+    def scale(self) -> Scale | None:
+        """How the embedder spreads cosines, as far as that is known without asking it; `None` also if they do not separate meanings."""
+        calibration = self.store.texts.calibration_at_hand(self.project)
+        return None if calibration is None else calibration.scale
 
     def keep_ledger(self, ledger: Ledger) -> None:
         """Caches the evidence of a committed write. Another write may have committed since; `upto` shows that to the next one. Evidence
@@ -277,8 +285,9 @@ class Room:
             remembered.cache_clear()
 
     def book(self, agents: Owners) -> AbstractContextManager[Book]:
-        """Yields the newest evidence of some agents, for questions, as of now. One thread at a time holds it."""
-        return self.books.of(agents)
+        """Yields the newest evidence of some agents, for questions, as of now. One thread at a time holds it; the embedder is asked for its scale
+        before."""
+        return self.books.of(agents, self.empty_ledgers())
 
     @property
     def name(self) -> str:

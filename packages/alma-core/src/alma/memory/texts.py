@@ -3,14 +3,17 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alma.errors import AlmaError, EmbeddingError
 from alma.forking import renewed_in_children
-from alma.learning.kernels import Calibration, calibrated
-from alma.protocols import Embedder, Project
+from alma.learning.kernels import MEASURED, Calibration, calibrated, is_measured
+from alma.learning.scale import SENTENCES
+from alma.protocols import Embedder, Project, WordEmbedder
 from alma.types.embedding import Fingerprint
 
 REMEMBERED = 1024
@@ -19,6 +22,7 @@ EMBEDDED_AT_ONCE = 1024
 """Limit on the texts of one call of the model, so that it holds a few megabytes at a time."""
 
 Loader = Callable[[], Embedder]
+Answer = TypeVar("Answer")
 
 
 class TextVectors:
@@ -32,6 +36,8 @@ class TextVectors:
         self._embedder: Embedder | None = None
         self._recent: OrderedDict[str, bytes] = OrderedDict()
         self._calibration: tuple[Calibration | None] | None = None
+        self._asking: Future[None] | None = None
+        self._is_sought = False
         self._compared: dict[str, bytes] = {}
         self._lock = threading.Lock()
         renewed_in_children(self)
@@ -57,21 +63,62 @@ class TextVectors:
         """Returns the constants of learning for the embedder; `None` for one whose cosines do not separate texts of one
         meaning from others.
 
-        One that was not measured is compared with the one that was, once a process, on a few sentences. Threads that are first at the same time
-        each embed them. Projects keep their vectors.
+        One that was not measured is compared with the one that was, once a process, on a few sentences. Of threads that are first at the same
+        time one asks the model, and all get its result, or its error. Projects keep the vectors of the sentences.
         """
         if self._calibration is None:
-            found: dict[str, bytes] = {}
-
-            def embed(texts: Sequence[str]) -> NDArray[np.float32]:
-                found.update(self.of(texts, project))
-                return np.stack([np.frombuffer(found[text], dtype="<f2") for text in texts]).astype(np.float32)
-
-            calibration = calibrated(self.fingerprint, embed)
-            self._compared = found if calibration else {}
-            self._calibration = (calibration,)
+            with self._lock:
+                asked, is_first = self._asking or Future[None](), self._asking is None
+                self._asking = asked
+            if is_first:
+                self._calibrate(project, asked)
+            asked.result()
+        assert self._calibration is not None
         (calibration,) = self._calibration
         return calibration
+
+    def calibration_at_hand(self, project: Project) -> Calibration | None:
+        """Returns the same without asking the model: `None` also where the project keeps no vectors of the sentences to compare."""
+        if self._calibration is None and not self._is_sought:
+            self._is_sought = True  # looked for once: from then on it is there as soon as the model was asked
+            if is_measured(self.fingerprint) or self._keeps_sentences(project):
+                self.calibration(project)
+        return self._calibration[0] if self._calibration else None
+
+    def _calibrate(self, project: Project, asked: "Future[None]") -> None:
+        """Finds the constants for all who wait for them."""
+        try:
+            if self._calibration is None:  # else another thread was first after all
+                self._calibration = (self._calibrated(project),)
+            asked.set_result(None)
+        except BaseException as error:  # noqa: BLE001 - else those who wait would wait for ever
+            asked.set_exception(error)
+        finally:
+            with self._lock:
+                self._asking = None
+
+    def _calibrated(self, project: Project) -> Calibration | None:
+        if is_measured(self.fingerprint):
+            return MEASURED
+        if not self._keeps_sentences(project) and self._compares_words():
+            return None
+        found: dict[str, bytes] = {}
+
+        def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+            found.update(self.of(texts, project))
+            return np.stack([np.frombuffer(found[text], dtype="<f2") for text in texts]).astype(np.float32)
+
+        calibration = calibrated(self.fingerprint, embed)
+        self._compared = found if calibration else {}
+        return calibration
+
+    def _keeps_sentences(self, project: Project) -> bool:
+        """Returns True if the embedder was compared before: it need not be loaded then."""
+        return len(project.vectors(SENTENCES)) == len(SENTENCES)
+
+    def _compares_words(self) -> bool:
+        embedder = self._guarded(self._loaded)
+        return isinstance(embedder, WordEmbedder) and embedder.compares_words
 
     @property
     def compared(self) -> Mapping[str, bytes]:
@@ -100,8 +147,9 @@ class TextVectors:
             self._recent.clear()
 
     def renew_in_child(self) -> None:
-        """Replaces the lock, which a thread of the parent may have held."""
+        """Replaces the lock, which a thread of the parent may have held. No thread of the child asks the model yet."""
         self._lock = threading.Lock()
+        self._asking = None
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
         vectors = self._asked(texts)
@@ -124,9 +172,13 @@ class TextVectors:
             raise EmbeddingError(f"{self.fingerprint.model} gave a vector of length {worst:.3g}, not 1; nothing was stored")
 
     def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Returns the model's answer as an array. An embedder is foreign code: any error it raises becomes one kind of error."""
+        """Returns the model's answer as an array."""
+        return self._guarded(lambda: np.asarray(self._loaded().embed(texts), dtype=np.float32))
+
+    def _guarded(self, ask: Callable[[], Answer]) -> Answer:
+        """Returns what an embedder answers. It is foreign code: any error it raises becomes one kind of error."""
         try:
-            return np.asarray(self._loaded().embed(texts), dtype=np.float32)
+            return ask()
         except AlmaError:
             raise
         except Exception as error:

@@ -11,6 +11,7 @@ from alma.protocols.evidence import Linked as Linked
 from alma.protocols.models import LLM as LLM
 from alma.protocols.models import Clock as Clock
 from alma.protocols.models import Embedder as Embedder
+from alma.protocols.models import WordEmbedder as WordEmbedder
 from alma.protocols.projects import Erasable as Erasable
 from alma.protocols.projects import Portable as Portable
 from alma.protocols.projects import Project as Project

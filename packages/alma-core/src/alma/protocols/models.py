@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from alma.types.embedding import Fingerprint
 
@@ -22,6 +22,15 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], /) -> "Matrix":
         """Returns one L2-normalised, finite row per text, in order, of shape (len(texts), dimension). `EmbeddingError` if it fails."""
+
+
+@runtime_checkable
+class WordEmbedder(Protocol):
+    """An embedder that may say that its cosines compare words, not meanings: then nothing is concluded from how near two texts are."""
+
+    @property
+    def compares_words(self) -> bool:
+        """Whether they do."""
 
 
 class LLM(Protocol):

@@ -48,12 +48,13 @@ MOST_OF_TIME = 1.5
 
 LEAST_COSINE = 0.2
 LEAST_SHARE = 0.1
-"""A memory below both, in cosine and in share of the greatest text score, is irrelevant to the question."""
+"""A memory below both, in cosine on the scale of all-MiniLM-L6-v2 and in share of the greatest text score, is irrelevant to the question."""
 
 
-def relevant(cosines: "Floats", shares: "Floats") -> "NDArray[np.bool_]":
-    """Marks the memories that are relevant, by absolute evidence. z-scores cannot decide that, since some memory is always the best."""
-    return (cosines >= LEAST_COSINE) | (shares >= LEAST_SHARE)
+def relevant(cosines: "Floats", shares: "Floats", *, least_cosine: float = LEAST_COSINE) -> "NDArray[np.bool_]":
+    """Marks the memories that are relevant, by absolute evidence. z-scores cannot decide that, since some memory is always the best.
+    `least_cosine` is the embedder's own cosine for `LEAST_COSINE`."""
+    return (cosines >= least_cosine) | (shares >= LEAST_SHARE)
 
 
 def pooled(scores: PassageScores, memories: "Integers") -> "Floats":

@@ -43,6 +43,11 @@ class MockEmbedder:
         """All texts that it was asked to embed, in order."""
         return [text for call in self.calls for text in call]
 
+    @property
+    def compares_words(self) -> bool:
+        """True: it hashes words."""
+        return True
+
     def encode(self, text: str) -> list[float]:
         """Returns the vector of one text, as the fake of alma-memory does."""
         return self.encode_batch([text])[0]

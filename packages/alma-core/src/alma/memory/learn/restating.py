@@ -19,7 +19,7 @@ def restate(room: Room, write: Write, owners: Mapping[str, int]) -> None:
 
     They depend on what is known of the owners and on nothing else: not on when it came to be known, nor in which order.
     """
-    learner = Learner(room, write, room.empty_ledger(write.learned_seq), room.now())
+    learner = Learner(room, write, room.empty_ledgers()(write.learned_seq), room.now())
     for owner, newest in sorted(owners.items()):
         readers = learner.readers(owner)
         learner.ledger.read([readers], _OldestFirst(write), write.stored.vectors)

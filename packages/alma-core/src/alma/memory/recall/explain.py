@@ -23,11 +23,11 @@ from alma.memory.recall.answering import (
 from alma.memory.recall.explanations import equal_ones, explained, explanations, place_in, words_in
 from alma.memory.recall.named_speakers import search_named
 from alma.memory.recall.relevant_rules import FAR
-from alma.memory.recall.search import ARMS, DENSE, TEXT, Evidence
+from alma.memory.recall.search import ARMS, DENSE, TEXT, Evidence, least_cosine
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
 from alma.protocols import ListsProjects, Place
-from alma.retrieval.fusion import LEAST_COSINE, LEAST_SHARE
+from alma.retrieval.fusion import LEAST_SHARE
 from alma.retrieval.ranking import Contender, Ranked
 from alma.types.explanation import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
 from alma.types.memories import AnyMemory, Outcome
@@ -211,8 +211,8 @@ def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller
     explanation = explained(room, asked, answer, evidence, item, words_in(room, answer, [memory])[memory])
     numbers = {"explanation": explanation, "access": explanation.access}
     if not evidence.is_relevant[place_in(evidence.memories, memory)]:
-        floor = Floor(cosine=LEAST_COSINE, share=LEAST_SHARE)
-        return told.left_out(Reason.BELOW_FLOOR, _beside_the_point(explanation), floor=floor, **numbers)
+        floor = Floor(cosine=least_cosine(room, explanation.arms), share=LEAST_SHARE)
+        return told.left_out(Reason.BELOW_FLOOR, _beside_the_point(explanation, floor), floor=floor, **numbers)
     equal = equal_ones(room, answer, memory)
     if equal and equal[0] != memory:
         other = _memory(room, equal[0]).id
@@ -231,9 +231,9 @@ def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller
     return told.left_out(reason, f"{why}{rest}{remedy}", score_needed=next(iter(last), None), top_k_needed=needed, **numbers)
 
 
-def _beside_the_point(explanation: Explanation) -> str:
+def _beside_the_point(explanation: Explanation, floor: Floor) -> str:
     below = {
-        DENSE: f"its cosine {explanation.cosine:.3f} is below {LEAST_COSINE:.2f}",
+        DENSE: f"its cosine {explanation.cosine:.3f} is below {floor.cosine:.2f}",
         TEXT: f"its share of matching words {explanation.share:.3f} is below {LEAST_SHARE:.2f}",
     }
     return f"it is not about the query: {', and '.join(below[arm] for arm in explanation.arms)}"

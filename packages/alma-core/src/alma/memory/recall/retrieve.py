@@ -117,13 +117,14 @@ def _timeline(answer: Answer) -> Timeline | None:
 
 
 def _relevance(room: Room, answer: Answer) -> float | None:
-    """The relevance of the best conversation; `None` where there is none to judge by both searches."""
+    """The relevance of the best conversation; `None` where there is none to judge by both searches, or the embedder separates no meanings."""
     best = next((item.memory for item in answer.order if item.kind == MemoryType.CONVERSATION), None)
     evidence = answer.found.evidence
     at = None if best is None else place_in(evidence.memories, best)
     if at is None or len(evidence.arms) < len(ARMS):
         return None
-    return relevance(float(evidence.cosines[at]), float(evidence.shares[at]), room.store.texts.fingerprint)
+    scale = room.scale
+    return None if scale is None else relevance(scale.of(float(evidence.cosines[at])), float(evidence.shares[at]))
 
 
 def _as_stored_unless(tells: bool, memory: AnyMemory) -> AnyMemory:

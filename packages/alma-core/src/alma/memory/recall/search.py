@@ -401,7 +401,7 @@ def _judged(
         z = fusion.fused(weighed, gains)
     memories, partitions, ties = scored.memories, scored.partitions, scored.ties
     told = scored.cosines if DENSE in question.arms else np.zeros(len(memories))
-    kept = fusion.relevant(told, scored.shares)
+    kept = fusion.relevant(told, scored.shares, least_cosine=least_cosine(room, question.arms))
     kept |= scope.always_hold(partitions)
     kept |= _are_among(memories, always)
     kept &= scope.is_open(partitions)
@@ -410,6 +410,12 @@ def _judged(
         scored.passages, memories, partitions, ties, scored.cosines, scored.shares, arms, z, gains, similarities, kept
     )
     return Found(memories[kept], partitions[kept], ties[kept], similarities[kept], is_all, evidence)
+
+
+def least_cosine(room: Room, arms: Collection[str]) -> float:
+    """Returns the cosine of the store's embedder from which on a memory is relevant to a question. Without a search by vectors none counts."""
+    scale = room.scale if DENSE in arms else None
+    return fusion.LEAST_COSINE if scale is None else scale.back(fusion.LEAST_COSINE)
 
 
 def _are_among(memories: Integers, known: Integers) -> NDArray[np.bool_]:
