@@ -238,3 +238,15 @@ def test_the_notes_of_another_memory_are_no_part_of_the_task(store: ALMA) -> Non
     run.model_said("done")
     run.end("done")
     assert [run.parts[name].task for name in run.parts] == [TASK, "Check it"]
+
+
+def test_runs_of_which_nothing_but_the_task_is_known_leave_their_places_to_others(store: ALMA) -> None:
+    integration = integration_of(
+        store, evaluator=lambda view: (True, None) if view.answer == "good" else (False, "rude"), top_k=2
+    )
+    for answer in ("bad", *["good"] * 8):
+        integration.run(TASK).end(answer)
+    integration.adapted(agent="dev", options=Options(strategy=lambda view: "blue-green")).run(TASK).end("done", verdict="success")
+    notes = integration.run(TASK).recall()
+    assert [line.partition(", ")[0] for line in notes.splitlines() if line.startswith("[O")] == ["[O1] Succeeded", "[O2] Failed"]
+    assert "rude" in notes
