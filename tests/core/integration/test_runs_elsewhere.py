@@ -240,13 +240,17 @@ def test_the_notes_of_another_memory_are_no_part_of_the_task(store: ALMA) -> Non
     assert [run.parts[name].task for name in run.parts] == [TASK, "Check it"]
 
 
-def test_runs_of_which_nothing_but_the_task_is_known_leave_their_places_to_others(store: ALMA) -> None:
+def test_runs_of_which_nothing_but_the_task_is_known_take_only_places_that_others_leave(store: ALMA) -> None:
     integration = integration_of(
         store, evaluator=lambda view: (True, None) if view.answer == "good" else (False, "rude"), top_k=2
     )
-    for answer in ("bad", *["good"] * 8):
-        integration.run(TASK).end(answer)
+    for number in range(8):
+        integration.run(f"{TASK} {number}").end("good")
+    assert [line[:4] for line in integration.run(TASK).recall().splitlines() if "Succeeded" in line] == ["[O1]", "[O2]"]
+    integration.run(TASK).end("bad")
+    notes = integration.run(TASK).recall().splitlines()
+    assert [line.partition(", ")[0] for line in notes if line.startswith("[O")] == ["[O1] Succeeded", "[O2] Failed"]
     integration.adapted(agent="dev", options=Options(strategy=lambda view: "blue-green")).run(TASK).end("done", verdict="success")
-    notes = integration.run(TASK).recall()
-    assert [line.partition(", ")[0] for line in notes.splitlines() if line.startswith("[O")] == ["[O1] Succeeded", "[O2] Failed"]
-    assert "rude" in notes
+    notes = integration.run(TASK).recall().splitlines()
+    assert [line.partition(", ")[0] for line in notes if line.startswith("[O")] == ["[O1] Succeeded", "[O2] Failed"]
+    assert ("| Way: blue-green" in notes[-4], "rude" in notes[-3]) == (True, True)

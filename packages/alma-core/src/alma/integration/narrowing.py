@@ -1,7 +1,7 @@
 """Narrows what a retriever finds to the memories that its user wants."""
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from alma.errors import ConfigurationError
 from alma.integration.parts import holding
@@ -72,5 +72,19 @@ def narrowed(
         counts[kind] += 1
         if wanted is None or counts[kind] <= limit:
             kept.append(item)
+    return _numbered(found, kept)
+
+
+def telling_first(found: MemorySlice, limit: int) -> MemorySlice:
+    """Returns at most `limit` memories of each kind, with new tags: those that say something first, others in the places that are left."""
+    counts, kept = Counter[str](), set[str]()
+    for item in sorted(found.recalled, key=says_something, reverse=True):
+        counts[item.memory.kind] += 1
+        if counts[item.memory.kind] <= limit:
+            kept.add(item.memory.id)
+    return _numbered(found, [item for item in found.recalled if item.memory.id in kept])
+
+
+def _numbered(found: MemorySlice, kept: Sequence[Recalled]) -> MemorySlice:
     tags = tags_for([item.memory for item in kept])
     return holding(found, (item.model_copy(update={"tag": tag}) for item, tag in zip(kept, tags, strict=True)))
