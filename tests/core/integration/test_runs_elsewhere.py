@@ -212,6 +212,8 @@ def test_a_run_that_another_process_takes_up_is_judged_and_credited_as_a_whole(s
     elsewhere = integration_of(store, evaluator=lambda view: seen.append(view) or True)
     again = elsewhere.resumed(run.episode_id, TASK)
     again.corrected("state the VAT")
+    again.tool_refused(tool_use("deploy", {"way": "rolling"}), "502", may_be_known=True)
+    again.tool_failed(tool_use("delete", {}), "no", may_be_known=True)
     again.tool_returned(tool_use("deploy", {"way": "blue-green"}), "live")
     again.suspend()
     again.take_up()

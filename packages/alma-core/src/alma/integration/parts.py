@@ -15,7 +15,8 @@ from alma.types.slice import MemorySlice, with_items
 class Part:
     """The part of one agent in a run: one episode. `memories` is what it was shown, `None` if nothing was looked up for it.
 
-    `lacks_steps` is true of a resumed part until the steps from before its suspension are read.
+    `lacks_steps` is true of a resumed part until the steps from before its suspension are read; `known` has the actions of those that did
+    not succeed.
     """
 
     agent: str
@@ -28,6 +29,7 @@ class Part:
     is_given_up: bool = False
     resumes: str | None = None
     lacks_steps: bool = False
+    known: list[str] = field(default_factory=list)
     steps: list[ToolStep] = field(default_factory=list)
     corrections: list[str] = field(default_factory=list)
 

@@ -185,13 +185,16 @@ class Run:
         if left.outcome is not None:
             self.tool_failed(use, left.error or type(error).__name__, seconds=seconds)
 
-    def tool_failed(self, use: ToolUse, error: str, *, seconds: float | None = None) -> None:
-        """Records a tool call that failed with this text."""
-        self._soon(partial(record_call, self, self._part, use, False, None, error, seconds, True))
+    def tool_failed(self, use: ToolUse, error: str, *, seconds: float | None = None, may_be_known: bool = False) -> None:
+        """Records a tool call that failed with this text. With `may_be_known` not again, if it was recorded before the run was resumed: for
+        calls that are read from a history."""
+        self._soon(partial(record_call, self, self._part, use, False, None, error, seconds, True, may_be_known=may_be_known))
 
-    def tool_refused(self, use: ToolUse, reason: str = "") -> None:
-        """Records a tool call that a person, a hook or a limit refused. It is no evidence on whether the call works."""
-        self._soon(partial(record_call, self, self._part, use, None, reason or None, None, None, False))
+    def tool_refused(self, use: ToolUse, reason: str = "", *, may_be_known: bool = False) -> None:
+        """Records a tool call that a person, a hook or a limit refused. It is no evidence on whether the call works. `may_be_known` as for
+        `tool_failed`."""
+        refused = partial(record_call, self, self._part, use, None, reason or None, None, None, False, may_be_known=may_be_known)
+        self._soon(refused)
 
     def corrected(self, reason: str) -> None:
         """Records that a guardrail, a person or a test sent the agent back, and why. The next run on such a task is shown the reason."""

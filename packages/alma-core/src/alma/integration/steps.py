@@ -51,12 +51,17 @@ def record_call(
     error: str | None,
     seconds: float | None,
     is_made: bool,
+    *,
+    may_be_known: bool = False,
 ) -> None:
-    """Records a call with its outcome, as a step of the part's episode."""
+    """Records a call with its outcome, as a step of the part's episode; not again if it `may_be_known` and is, from before an interrupt."""
     action, kept, failure = use.name, None, None  # a text that could not be redacted is not stored
     with run.integration.guard("a tool call could not be put in words", run):
         said = run.stored(run.options.action(use) or use.name) or use.name
         action, kept, failure = said, run.stored(output), run.stored(error)
+    if may_be_known and run.begun(part) is not None and action in part.known:
+        part.known.remove(action)
+        return
     step = ToolStep(
         agent=part.agent,
         tool=use.name,
@@ -115,6 +120,7 @@ def take_back(run: "Run", part: Part, episode: Episode) -> None:
         for step in earlier
         if step not in corrections
     ]
+    part.known = [step.action for step in calls if step.ok is not True]
     part.corrections[:0] = [step.error for step in corrections if step.error]
     part.steps[:0] = calls
     run.taken[:0] = calls
