@@ -91,6 +91,7 @@ def test_two_memories_in_one_agent_learn_each_for_itself(alma: ALMA) -> None:
     assert sorted(runs(alma)) == [("dev", "unverified"), ("ops", "unverified")]
     assert len(steps(alma)) == 2
     assert prompt_text(model.prompts[0]).count("<<< end of ALMA memory") == 2
+    assert {record.task for record in alma.recent_episodes()} == {TASK}
 
 
 @pytest.mark.parametrize("is_async", [False, True])

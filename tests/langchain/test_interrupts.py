@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolErrorMiddleware
+from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -69,7 +70,7 @@ def test_a_call_that_a_person_rejects_was_not_made(way: Way, alma: ALMA) -> None
     agent = way.agent(call("deploy", way="rolling"), "As you say.", inner=[ask], checkpointer=InMemorySaver())
     way.invoke(agent, **THREAD)
     way.invoke(agent, Command(resume={"decisions": [{"type": "reject", "message": "Not today"}]}), **THREAD)
-    assert steps(alma) == [('deploy(way="rolling")', None, None), ("an answer that was sent back", False, "Not today")]
+    assert steps(alma) == [('deploy(way="rolling")', None, None), ("work that was sent back: Not today", False, "Not today")]
     assert runs(alma) == [("dev", "unverified")]
     assert only_run(alma).strategy is None
     assert "Not today" in alma.retrieve(TASK, "dev").to_prompt()
@@ -105,6 +106,27 @@ def test_a_step_before_the_interrupt_belongs_to_the_run_that_goes_on_after_it(wa
     way.invoke(agent, Command(resume="no"), **THREAD)
     assert runs(alma) == [("dev", "unverified")]
     assert [action for action, _, _ in steps(alma)] == ['deploy(way="blue-green")', 'ask_a_person(question="More?")']
+    assert only_run(alma).strategy == 'deploy(way="blue-green"), then ask_a_person(question="More?")'
+
+
+def test_a_call_that_failed_beside_an_interrupt_is_recorded_once_and_its_repair_counts(way: Way, alma: ALMA) -> None:
+    pair = [*call("deploy", way="rolling").tool_calls, *call("ask_a_person", "call-2", question="More?").tool_calls]
+    agent = way.agent(
+        AIMessage("", tool_calls=pair),
+        call("deploy", way="blue-green"),
+        "Done.",
+        tools=[deploy, ask_a_person],
+        inner=[ToolErrorMiddleware(lambda error, request: f"it raised {error}")],
+        checkpointer=InMemorySaver(),
+    )
+    way.invoke(agent, **THREAD)
+    way.invoke(agent, Command(resume="no"), **THREAD)
+    assert [(action, ok) for action, ok, _ in steps(alma)] == [
+        ('deploy(way="rolling")', False),
+        ('ask_a_person(question="More?")', True),
+        ('deploy(way="blue-green")', True),
+    ]
+    assert only_run(alma).strategy == 'ask_a_person(question="More?"), then deploy(way="blue-green")'
 
 
 def test_an_interrupted_run_is_resumed_after_the_store_was_closed_and_opened_again(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_block_of_code_says_itself_what_happened(alma: ALMA) -> None:
         recording.answer = "done, as [H1] says"
     [record] = episodes(alma)
     assert (record.run_id, record.thread_id, record.outcome, record.used) == ("r-1", "t-1", "success", (rule.id,))
-    assert [step.action for step in record.steps] == ['kubectl(verb="apply")', "an answer that was sent back"]
+    assert [step.action for step in record.steps] == ['kubectl(verb="apply")', "work that was sent back: name your source"]
 
 
 def test_a_block_that_raises_is_a_failure_and_the_error_is_seen(alma: ALMA) -> None:

@@ -102,3 +102,19 @@ def test_a_pickled_retriever_finds_its_store_by_the_learner_that_is_installed(ta
         again.retrieve(TASK)
     with instrument_alma(taught):
         assert [found.node.node_id for found in again.retrieve(TASK)] == taught.retrieve(TASK, "dev").ids
+
+
+def test_an_unpickled_memory_says_which_of_its_functions_its_runs_go_without(
+    taught: ALMA, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = ALMAMemory.from_defaults(taught, agent="dev", evaluator=lambda run: True)
+    written = pickle.dumps(memory)
+    run(agent_of(["done"]), pickle.loads(written))
+    assert [record.message.partition(":")[0] for record in caplog.records if record.name == "alma"] == [
+        "a memory was unpickled without its functions; its runs go without evaluator"
+    ]
+    caplog.clear()
+    with instrument_alma(taught, evaluator=lambda run: True):
+        run(agent_of(["done"]), pickle.loads(written))
+        assert [record for record in caplog.records if record.name == "alma"] == []
+        assert [record.outcome for record in episodes(taught)] == ["unverified", "success"]

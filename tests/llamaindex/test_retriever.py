@@ -98,6 +98,13 @@ def test_a_retriever_tool_shows_the_lesson_and_no_numbers(taught: ALMA) -> None:
         assert [name for name in NUMBERS if name in output.content] == []
 
 
+def test_an_agent_that_asks_the_retriever_of_another_one_is_recorded(taught: ALMA) -> None:
+    tool = RetrieverTool.from_defaults(ALMARetriever(taught, agent="dev"), name="look_up", description="Looks things up.")
+    memory = ALMAMemory.from_defaults(taught, agent="web")
+    run(agent_of([[("look_up", {"input": TASK})], "done [H1]"], name="web", tools=[tool]), memory)
+    assert [(record.agent, record.shown) for record in episodes(taught)] == [("web", ())]
+
+
 class Events(BaseEventHandler):
     seen: list[str] = Field(default_factory=list)
 

@@ -174,3 +174,85 @@ def test_a_run_is_not_suspended_when_it_goes_on_first(store: ALMA) -> None:
     run.tool_returned(tool_use("deploy", {}), "live")
     run.end("done")
     assert [len(record.steps) for record in store.recent_episodes()] == [2]
+
+
+def test_what_another_agent_was_shown_beside_the_notes_is_not_counted_and_keeps_no_run_from_being_recorded(store: ALMA) -> None:
+    store.add_heuristic("librarian", TASK, "blue-green")
+    run = integration_of(store).run(TASK)
+    run.show_beside(store.retrieve(TASK, "librarian"))
+    run.model_said("see [H1]")
+    run.end("done")
+    [record] = store.recent_episodes()
+    assert (record.agent, record.shown) == ("dev", ())
+
+
+def test_each_reason_why_work_was_sent_back_is_a_lesson_of_its_own(store: ALMA) -> None:
+    integration = integration_of(store)
+    for reason in ("state the VAT", "write Norwegian", "state the VAT", "state the VAT", "write Norwegian"):
+        run = integration.run(TASK)
+        run.corrected(reason)
+        run.end("done")
+    assert {(rule.pattern, rule.why_bad, rule.occurrence_count) for rule in store.list_memories(kind="anti_pattern")} == {
+        ("work that was sent back: state the VAT", "state the VAT", 3),
+        ("work that was sent back: write Norwegian", "write Norwegian", 2),
+    }
+    notes = integration.run(TASK).recall()
+    assert "[A1] Avoid: work that was sent back: state the VAT (failed 3 of 3 times" in notes
+    assert "| Way: work that was sent back: write Norwegian\n" in notes
+
+
+def test_a_run_that_another_process_takes_up_is_judged_and_credited_as_a_whole(store: ALMA) -> None:
+    seen: list[RunView] = []
+    run = integration_of(store).run(TASK)
+    run.tool_returned(tool_use("check", {}), "fine")
+    run.tool_refused(tool_use("delete", {}), "no")
+    run.tool_failed(tool_use("deploy", {"way": "rolling"}), "502")
+    run.corrected("state the VAT")
+    run.suspend()
+    elsewhere = integration_of(store, evaluator=lambda view: seen.append(view) or True)
+    again = elsewhere.resumed(run.episode_id, TASK)
+    again.corrected("state the VAT")
+    again.tool_refused(tool_use("deploy", {"way": "rolling"}), "502", may_be_known=True)
+    again.tool_failed(tool_use("delete", {}), "no", may_be_known=True)
+    again.tool_returned(tool_use("deploy", {"way": "blue-green"}), "live")
+    again.suspend()
+    again.take_up()
+    again.end("done")
+    assert [(step.action, step.ok) for step in seen[0].steps] == [
+        ("check", True),
+        ("delete", None),
+        ('deploy(way="rolling")', False),
+        ('deploy(way="blue-green")', True),
+    ]
+    [record] = store.recent_episodes()
+    assert record.strategy == 'check, then deploy(way="blue-green")'
+    assert len(record.steps) == 5
+
+
+def test_the_notes_of_another_memory_are_no_part_of_the_task(store: ALMA) -> None:
+    store.add_heuristic("dev", TASK, "blue-green")
+    notes = integration_of(store).run(TASK).recall()
+    for asked in (f"{TASK}\n\n{notes}", f"{notes}\n\n{TASK}", f"{TASK}\n\n{notes}\n\n{notes}"):
+        assert integration_of(store).run(asked).task == TASK
+    assert integration_of(store).run(notes).task == notes
+    run = integration_of(store).run(TASK)
+    run.hand_over("ops", f"Check it\n{notes}")
+    run.model_said("done")
+    run.end("done")
+    assert [run.parts[name].task for name in run.parts] == [TASK, "Check it"]
+
+
+def test_runs_of_which_nothing_but_the_task_is_known_take_only_places_that_others_leave(store: ALMA) -> None:
+    integration = integration_of(
+        store, evaluator=lambda view: (True, None) if view.answer == "good" else (False, "rude"), top_k=2
+    )
+    for number in range(8):
+        integration.run(f"{TASK} {number}").end("good")
+    assert [line[:4] for line in integration.run(TASK).recall().splitlines() if "Succeeded" in line] == ["[O1]", "[O2]"]
+    integration.run(TASK).end("bad")
+    notes = integration.run(TASK).recall().splitlines()
+    assert [line.partition(", ")[0] for line in notes if line.startswith("[O")] == ["[O1] Succeeded", "[O2] Failed"]
+    integration.adapted(agent="dev", options=Options(strategy=lambda view: "blue-green")).run(TASK).end("done", verdict="success")
+    notes = integration.run(TASK).recall().splitlines()
+    assert [line.partition(", ")[0] for line in notes if line.startswith("[O")] == ["[O1] Succeeded", "[O2] Failed"]
+    assert ("| Way: blue-green" in notes[-4], "rude" in notes[-3]) == (True, True)

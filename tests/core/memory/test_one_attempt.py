@@ -61,6 +61,18 @@ def test_an_attempt_behind_those_shown_is_folded_too(alma: ALMA, clock: ManualCl
         assert len(episodes) == len(set(episodes)) == min(top_k, 2)
 
 
+def test_what_failed_in_an_attempt_is_told_although_its_steps_stand_behind_those_shown(alma: ALMA) -> None:
+    for number in range(6):
+        with alma.episode("dev", f"{TASK} {number}") as episode:
+            episode.step(f"kubectl apply v{number}", error="ImagePullBackOff", tool="kubectl")
+            episode.succeed(strategy="blue-green")
+    lines = notes(alma, top_k=3)
+    assert len(lines) == 3
+    for line in lines:
+        number = line.partition(f"{TASK} ")[2][0]
+        assert f"Failed on the way: kubectl apply v{number} (ImagePullBackOff)" in line
+
+
 def test_retrieving_says_so_where_one_is_folded(alma: ALMA) -> None:
     episode = alma.get_episode(attempt(alma))
     (standing,) = alma.retrieve(TASK, "dev").outcomes

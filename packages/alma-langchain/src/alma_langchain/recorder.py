@@ -107,9 +107,9 @@ class Recorder(Integration):
             known: Any = calls.get(message.tool_call_id) or {"name": message.name or "tool", "args": {}}
             use, reason = self._use(of.run, ToolCall(of, known["name"], known["args"])), rejection(message)
             if refused is not None and message.tool_call_id not in refused:
-                of.run.tool_failed(use, str(message.text))
+                of.run.tool_failed(use, str(message.text), may_be_known=True)
             else:
-                of.run.tool_refused(use, reason or str(message.text))
+                of.run.tool_refused(use, reason or str(message.text), may_be_known=True)
                 if reason:
                     of.run.corrected(reason)
 

@@ -1,6 +1,6 @@
 """An open ALMA inside values that LlamaIndex copies and serialises."""
 
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Collection, Mapping, Sized
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +20,12 @@ class Attachment:
     """A store, an agent and options. Copies share it.
 
     Pickling keeps the names and numbers among the options, not the store and not functions. After unpickling it takes the store of the
-    one project of that name for which a learner is installed, and that learner's functions.
+    one project of that name for which a learner is installed, and that learner's functions; a warning names those that it lacks, `lost`.
     """
 
-    def __init__(self, alma: ALMA | None, agent: Identity, options: Mapping[str, Any], project: str = "") -> None:
+    def __init__(
+        self, alma: ALMA | None, agent: Identity, options: Mapping[str, Any], project: str = "", lost: Collection[str] = ()
+    ) -> None:
         check_identity(agent, "agent", is_optional=False)  # the owner of memories has no default
         self.agent = agent
         self.options = dict(options)
@@ -34,6 +36,7 @@ class Attachment:
         """The run that showed each text of notes."""
         self._alma = alma
         self._project = project if alma is None else alma.project_id
+        self._lost = lost
         self._alone = None if alma is None else Integration(alma, agent=agent, options=Options(**options))
         self._with: tuple[ALMALearner, Integration] | None = None
 
@@ -64,6 +67,11 @@ class Attachment:
         if last is None or last[0] is not learner:
             options = replace(learner.options, **self.options)
             self._with = last = learner, learner.integration.adapted(agent=self.agent, options=options)
+            if missing := [name for name in self._lost if getattr(options, name) == getattr(Options(), name)]:
+                learner.integration.warn_once(
+                    f"a memory was unpickled without its functions; its runs go without {', '.join(missing)}: "
+                    "give these to instrument_alma before the run goes on"
+                )
         return last[1]
 
     def __deepcopy__(self, memo: Any) -> "Attachment":
@@ -73,4 +81,4 @@ class Attachment:
         if callable(self.agent):
             raise ConfigurationError("a memory whose agent is a function cannot be pickled; name the agent")
         plain = {name: value for name, value in self.options.items() if not callable(value)}
-        return Attachment, (None, self.agent, plain, self._project)
+        return Attachment, (None, self.agent, plain, self._project, sorted({*self._lost, *(self.options.keys() - plain)}))

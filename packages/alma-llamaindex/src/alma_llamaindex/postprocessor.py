@@ -1,6 +1,5 @@
 """`ALMAUsagePostprocessor`: counts the memories that pass from a retriever to a model."""
 
-import asyncio
 from typing import Any
 
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -44,8 +43,3 @@ class ALMAUsagePostprocessor(BaseNodePostprocessor):
             if survivors:
                 self._integration.alma.record_usage(list(shown), list(survivors), agent=self._agent)
         return nodes
-
-    async def _apostprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return await asyncio.to_thread(self._postprocess_nodes, nodes, query_bundle)

@@ -8,12 +8,13 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 
 from alma.episode import Episode
 from alma.errors import ConflictError, MemoryNotFoundError
 from alma.integration.bounded import Bounded
 from alma.integration.context import Identity, RunContext, check_identity, identified, required
-from alma.integration.narrowing import examined, narrowed
+from alma.integration.narrowing import examined, narrowed, says_something, telling_first
 from alma.integration.options import Options
 from alma.integration.parts import Part
 from alma.integration.run import Run
@@ -30,6 +31,8 @@ _LOG = logging.getLogger("alma")
 MOST_ERRORS = 100
 MOST_CONTINUED = 10_000
 QUERY_CHARS = 2_000
+FURTHER = 20
+"""Number of memories of each kind that are looked through where runs were found of which nothing but their task is known."""
 SETTLING_SECONDS = 2.0
 JUDGING_SECONDS = 0.05
 """A retrieval waits `SETTLING_SECONDS` for writes of earlier runs, and `JUDGING_SECONDS` for their evaluators."""
@@ -169,18 +172,21 @@ class Integration:
         """Returns the memories that matter for a task of that run, at most `top_k` of each kind, and only of these `kinds`.
 
         Without `include_shared` none that other agents share, and with `wanted` only those for which it returns True: of each kind, the
-        best `10 * top_k` are examined.
+        best `10 * top_k` are examined. Runs of which nothing but their task is known only take places that others leave.
         """
         self.catch_up()
         limit = top_k or self.options.top_k
-        found = self.scope.project(context).retrieve(
+        ask = partial(
+            self.scope.project(context).retrieve,
             task=storable(self.stored(task), QUERY_CHARS),
             agent=agent,
-            top_k=examined(limit, wanted),
             user_id=self.scope.user(context),
             task_type=self.task_type(context),
             include_shared=include_shared,
         )
+        found = ask(top_k=examined(limit, wanted))
+        if wanted is None and limit < FURTHER and not all(map(says_something, found.recalled)):
+            found = telling_first(ask(top_k=FURTHER), limit)
         return narrowed(found, limit=limit, min_score=self.options.min_score, kinds=kinds, wanted=wanted)
 
     def task_type(self, context: RunContext) -> str | None:

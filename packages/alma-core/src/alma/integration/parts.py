@@ -13,7 +13,11 @@ from alma.types.slice import MemorySlice, with_items
 
 @dataclass(slots=True)
 class Part:
-    """The part of one agent in a run: one episode. `memories` is what it was shown, `None` if nothing was looked up for it."""
+    """The part of one agent in a run: one episode. `memories` is what it was shown, `None` if nothing was looked up for it.
+
+    `lacks_steps` is true of a resumed part until the steps from before its suspension are read; `known` has the actions of those that did
+    not succeed.
+    """
 
     agent: str
     task: str
@@ -24,6 +28,8 @@ class Part:
     has_begun: bool = False
     is_given_up: bool = False
     resumes: str | None = None
+    lacks_steps: bool = False
+    known: list[str] = field(default_factory=list)
     steps: list[ToolStep] = field(default_factory=list)
     corrections: list[str] = field(default_factory=list)
 

@@ -15,9 +15,10 @@ from alma.integration.context import RunContext
 from alma.integration.credit import ToolStep
 from alma.integration.ending import aend_run, end_in_background, end_run
 from alma.integration.parts import Part, end_of, holding
-from alma.integration.steps import record_call, record_correction, record_result
+from alma.integration.steps import record_call, record_correction, record_result, take_back
 from alma.integration.views import RunReport
 from alma.text import storable
+from alma.types.prompt import without_notes
 from alma.types.slice import MemorySlice
 from alma.types.tags import without_citations
 
@@ -55,7 +56,7 @@ class Run:
         self.context = context or RunContext()
         self.run_id = run_id
         self.thread_id = thread_id
-        self.task = storable(task, TASK_CHARS)
+        self.task = task_of(task)
         self.is_over = False
         self.report: RunReport | None = None
         """Report of the run once it has ended; `None` where it was not recorded."""
@@ -66,7 +67,7 @@ class Run:
         """True when a model was shown the notes; `None` where no adapter checks, see `model_asked`."""
         self.keys: set[str] = set()
         """Ids of episodes under which the integration has registered it while it is live."""
-        self.parts: dict[str, Part] = {agent: Part(agent, self.task, resumes=resumes)}
+        self.parts: dict[str, Part] = {agent: Part(agent, self.task, resumes=resumes, lacks_steps=resumes is not None)}
         self.taken: list[ToolStep] = []
         self.cited: dict[str, None] = {}
         self.lock = threading.RLock()
@@ -149,10 +150,13 @@ class Run:
         """Adds memories that the agent is shown besides the notes, by a retriever for example. They can be cited, and `recall` leaves
         them out.
 
-        Their tags must differ from those of the notes, see `MemorySlice.tagged`. Memories shown after the first write are not counted.
+        Their tags must differ from those of the notes, see `MemorySlice.tagged`. Memories shown after the first write are not counted, nor
+        those that were retrieved for another agent or in another project, as by a retriever of a common knowledge base.
         """
         with self.lock:
             part = self._part
+            if memories.agent != part.agent or memories.project_id != self.integration.scope.project(self.context).project_id:
+                return
             new = tuple(item for item in memories.recalled if item.memory.id not in part.shown.ids)
             part.beside = holding(memories, (*part.beside.recalled, *new))
 
@@ -181,13 +185,16 @@ class Run:
         if left.outcome is not None:
             self.tool_failed(use, left.error or type(error).__name__, seconds=seconds)
 
-    def tool_failed(self, use: ToolUse, error: str, *, seconds: float | None = None) -> None:
-        """Records a tool call that failed with this text."""
-        self._soon(partial(record_call, self, self._part, use, False, None, error, seconds, True))
+    def tool_failed(self, use: ToolUse, error: str, *, seconds: float | None = None, may_be_known: bool = False) -> None:
+        """Records a tool call that failed with this text. With `may_be_known` not again, if it was recorded before the run was resumed: for
+        calls that are read from a history."""
+        self._soon(partial(record_call, self, self._part, use, False, None, error, seconds, True, may_be_known=may_be_known))
 
-    def tool_refused(self, use: ToolUse, reason: str = "") -> None:
-        """Records a tool call that a person, a hook or a limit refused. It is no evidence on whether the call works."""
-        self._soon(partial(record_call, self, self._part, use, None, reason or None, None, None, False))
+    def tool_refused(self, use: ToolUse, reason: str = "", *, may_be_known: bool = False) -> None:
+        """Records a tool call that a person, a hook or a limit refused. It is no evidence on whether the call works. `may_be_known` as for
+        `tool_failed`."""
+        refused = partial(record_call, self, self._part, use, None, reason or None, None, None, False, may_be_known=may_be_known)
+        self._soon(refused)
 
     def corrected(self, reason: str) -> None:
         """Records that a guardrail, a person or a test sent the agent back, and why. The next run on such a task is shown the reason."""
@@ -200,7 +207,7 @@ class Run:
 
     def hand_over(self, agent: str, task: str | None = None) -> None:
         """Hands the run to another agent, which alone is credited with what it does."""
-        self.parts.setdefault(agent, Part(agent, storable(task, TASK_CHARS) if task else self.task))
+        self.parts.setdefault(agent, Part(agent, task_of(task) if task else self.task))
         self._speaking = agent
 
     @contextmanager
@@ -340,6 +347,7 @@ class Run:
                 with self.integration.guard("an episode could not begin", self):
                     try:
                         part.episode = self.integration.begin(self, part)
+                        take_back(self, part, part.episode)
                     except ScopeViolationError as refused:  # refused by its scope of learning: not an error
                         self.integration.warn_once(f"runs are not recorded: {refused}")
                         return None
@@ -370,6 +378,11 @@ class Run:
     def stored(self, text: str | None) -> str | None:
         """Returns a text in the form to store: redacted, and of at most 2,000 characters."""
         return None if text is None else storable(self.integration.stored(text), TEXT_CHARS) or None
+
+
+def task_of(given: str) -> str:
+    """Returns a task in the form to store: without notes of other memories, and of at most 2,000 characters."""
+    return storable(without_notes(given), TASK_CHARS)
 
 
 @contextmanager

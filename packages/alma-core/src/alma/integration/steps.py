@@ -3,18 +3,20 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from alma.episode import Episode
 from alma.errors import ValidationError
 from alma.integration.answers import ToolVerdict, answer_text
 from alma.integration.calls import ToolUse
 from alma.integration.credit import ToolStep
 from alma.integration.parts import Part
-from alma.text import quoted
+from alma.text import one_line, quoted, shortened
 
 if TYPE_CHECKING:
     from alma.integration.run import Run
 
-ANSWER, SENT_BACK = "answer", "an answer that was sent back"
-"""Tool and action of a correction: what was corrected is the agent's answer."""
+ANSWER, SENT_BACK = "answer", "work that was sent back"
+"""Tool and beginning of the action of a correction. The reason is part of the action, so that each reason is a lesson of its own."""
+REASON_CHARS = 200
 
 
 def record_result(run: "Run", part: Part, use: ToolUse, result: Any, seconds: float | None, ok: bool | None) -> None:
@@ -49,12 +51,17 @@ def record_call(
     error: str | None,
     seconds: float | None,
     is_made: bool,
+    *,
+    may_be_known: bool = False,
 ) -> None:
-    """Records a call with its outcome, as a step of the part's episode."""
+    """Records a call with its outcome, as a step of the part's episode; not again if it `may_be_known` and is, from before an interrupt."""
     action, kept, failure = use.name, None, None  # a text that could not be redacted is not stored
     with run.integration.guard("a tool call could not be put in words", run):
         said = run.stored(run.options.action(use) or use.name) or use.name
         action, kept, failure = said, run.stored(output), run.stored(error)
+    if may_be_known and run.begun(part) is not None and action in part.known:
+        part.known.remove(action)
+        return
     step = ToolStep(
         agent=part.agent,
         tool=use.name,
@@ -89,14 +96,48 @@ def _record(run: "Run", part: Part, step: ToolStep) -> None:
         )
 
 
+def take_back(run: "Run", part: Part, episode: Episode) -> None:
+    """Reads the steps that a resumed episode had before, once, so that the whole run is judged and credited.
+
+    Whether a call without an outcome was made is not stored: such a call is not credited.
+    """
+    if not part.lacks_steps:
+        return
+    part.lacks_steps, earlier = False, episode.record.steps
+    corrections = [step for step in earlier if step.tool == ANSWER and step.action.startswith(SENT_BACK)]
+    calls = [
+        ToolStep(
+            agent=part.agent,
+            tool=step.tool,
+            action=step.action,
+            ok=step.ok,
+            arguments={},
+            output=step.output,
+            error=step.error,
+            duration_ms=step.duration_ms,
+            is_made=step.ok is not None,
+        )
+        for step in earlier
+        if step not in corrections
+    ]
+    part.known = [step.action for step in calls if step.ok is not True]
+    part.corrections[:0] = [step.error for step in corrections if step.error]
+    part.steps[:0] = calls
+    run.taken[:0] = calls
+
+
 def record_correction(run: "Run", part: Part, reason: object) -> None:
-    """Records why an answer was sent back, once for each reason."""
+    """Records why work of the agent was sent back, once for each reason."""
     said = None
     with run.integration.guard("a correction could not be read", run):
         said = run.stored(str(reason).strip())
+    episode = run.begun(part)  # which knows what was corrected before
     if not said or said in part.corrections:
         return
     part.corrections.append(said)
-    if (episode := run.begun(part)) is not None:
+    if episode is not None:
         with run.integration.guard("a correction was not recorded", run):
-            run.written(part, partial(episode.step, SENT_BACK, False, error=said, tool=ANSWER))
+            run.written(
+                part,
+                partial(episode.step, f"{SENT_BACK}: {shortened(one_line(said), REASON_CHARS)}", False, error=said, tool=ANSWER),
+            )

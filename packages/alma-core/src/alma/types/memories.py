@@ -158,7 +158,8 @@ class Outcome(Memory):
 
     def described(self, now: datetime | None) -> str:
         when = "" if now is None else f", {sentences.age(self.timestamp, now)}"
-        parts = {"Way": self.strategy_used, "Error": self.error_message, "Feedback": self.user_feedback}
+        error = None if sentences.ends_with(self.strategy_used, self.error_message) else self.error_message
+        parts = {"Way": self.strategy_used, "Error": error, "Feedback": self.user_feedback}
         labelled = [f"{label}: {brief(text)}" for label, text in parts.items() if text]
         first = f"{sentences.VERDICTS[self.outcome]}{when}: {brief(self.task_description)}"
         return " | ".join([first, *labelled, *sentences.of_attempt(self.metadata)])
@@ -238,7 +239,8 @@ class AntiPattern(Memory):
         instead = f"Instead do: {brief(self.better_alternative)}. " if self.better_alternative else ""
         caution = brief(str(self.metadata.get("caution", "Avoid"))) if self.metadata.get("learned") else "Avoid"
         record = sentences.failed(self.occurrence_count, self.success_count, self.last_seen, now, self.metadata)
-        return f"{instead}{caution}: {brief(self.pattern)}. Why: {brief(self.why_bad)} ({record})"
+        why = "" if sentences.ends_with(self.pattern, self.why_bad) else f". Why: {brief(self.why_bad)}"
+        return f"{instead}{caution}: {brief(self.pattern)}{why} ({record})"
 
     @property
     def successes(self) -> float:

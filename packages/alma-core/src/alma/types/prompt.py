@@ -83,6 +83,15 @@ def fenced(lines: Iterable[str]) -> str:
     return "\n".join([FENCE, *lines, FENCE_END])
 
 
+def without_notes(text: str) -> str:
+    """Returns a text without the notes in it, such as those that another memory put beside a question; all of it if there is nothing else."""
+    rest = text
+    while FENCE in rest and FENCE_END in rest.partition(FENCE)[2]:
+        before, _, after = rest.partition(FENCE)
+        rest = f"{before.rstrip()}{after.partition(FENCE_END)[2]}"
+    return rest.strip() or text
+
+
 def note(memory: Memory, now: datetime | None, prefix: str = "") -> str:
     """Returns the line of a memory in a prompt, without its tag. Without `now` it has no ages, so that it stays the same over time.
 

@@ -32,6 +32,11 @@ def brief(text: str) -> str:
     return shortened(one_line(text), ITEM_CHARS)
 
 
+def ends_with(way: str, reason: str | None) -> bool:
+    """Returns True when a way already gives the reason, after a colon, so that a note does not repeat it."""
+    return bool(reason) and one_line(way).endswith(f": {one_line(reason or '')}")
+
+
 def worked(successes: int, trials: int, last: datetime, now: datetime | None, metadata: Mapping[str, Any]) -> str:
     """Returns the record of a strategy: "worked 8 of 10 times on 5 tasks, last 3 days ago; likely"."""
     if not trials:

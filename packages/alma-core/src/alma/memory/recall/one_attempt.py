@@ -10,7 +10,7 @@ from alma.retrieval.ranking import Ranked
 from alma.text import shortened
 from alma.types.kinds import MemoryType, Verdict
 from alma.types.memories import AnyMemory, Outcome
-from alma.types.sentences import ATTEMPT
+from alma.types.sentences import ATTEMPT, ends_with
 
 MOST_TOLD = 3
 """Limit on the failures, and on the repairs, that are listed of an attempt."""
@@ -30,6 +30,11 @@ def attempts_folded(order: Sequence[Ranked], memories: Mapping[int, AnyMemory]) 
         folds = _is_step(memories[best])
         result |= {row: best for row in rows if row != best and (folds or _is_step(memories[row]))}
     return result
+
+
+def is_of_attempt(memory: AnyMemory) -> bool:
+    """Returns True for the outcome of an episode, or of a step in one."""
+    return _attempt_of(memory) is not None
 
 
 def refilled(order: Sequence[Ranked], memories: Mapping[int, AnyMemory], known: Folds, top_k: int) -> Folds:
@@ -85,8 +90,8 @@ def _says_the_same(step: Outcome, memory: AnyMemory) -> bool:
 
 
 def _told(step: Outcome) -> str:
-    what = shortened(step.strategy_used, TOLD_CHARS)
-    return f"{what} ({shortened(step.error_message, TOLD_CHARS)})" if step.error_message else what
+    what, error = shortened(step.strategy_used, TOLD_CHARS), step.error_message
+    return f"{what} ({shortened(error, TOLD_CHARS)})" if error and not ends_with(step.strategy_used, error) else what
 
 
 def _attempts(order: Sequence[Ranked], memories: Mapping[int, AnyMemory]) -> Mapping[tuple[str, str], list[int]]:
