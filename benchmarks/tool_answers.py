@@ -8,6 +8,8 @@ The set was written, labelled and split before any rule. A tool, with all its an
 name is odd, else in the tuning half. So no tool is in both. The rules were fitted to the tuning half.
 But one author wrote the answers of both halves and the rules: expect less on answers from elsewhere, recall above all.
 
+`--data benchmarks/data/tool_answers_2.jsonl` is a later set, written without a look at the rules, in halves by chance; see docs/decisions/others.md.
+
 A test run, a compiler or a linter that ends with failures counts as failed: its exit status says so. A count without the runner's form ("3 failed")
 does not.
 """

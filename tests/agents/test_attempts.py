@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from alma_agents import shell
 from alma_agents.attempts import attempts
 from alma_agents.events import TOOL, Event
-from alma_agents.signatures import nearness, words_of
+from alma_agents.signatures import error_of, nearness, words_of
 
 
 def ran(command: str, ok: bool | None, call: str = "", output: str = "") -> Event:
@@ -79,3 +79,78 @@ def test_the_same_error_with_another_module_is_another_error() -> None:
 def test_no_command_line_breaks_the_reader(line: str) -> None:
     shell.judged(line, False)
     shell.settled(line, True)
+
+
+@pytest.mark.parametrize(
+    ("failing", "passing"),
+    [
+        ("kubectl get pods", "kubectl --context kind-shop get pods"),
+        ("stack test", "stack test --system-ghc"),
+        ("sbt test", "sbt -J-Xmx4g test"),
+        ("mvn -q test", "mvn -q -f backend/pom.xml test"),
+        ("ansible-playbook site.yml", "ansible-playbook site.yml -u deploy --private-key deploy.key"),
+        ("xcodebuild test -scheme Shop", "xcodebuild test -scheme Shop -destination 'platform=iOS,name=iPhone 15'"),
+        ("npm test", "npm --prefix app test"),
+    ],
+)
+def test_the_same_command_with_a_place_added_is_a_repair(failing: str, passing: str) -> None:
+    (one,) = attempts([ran(failing, False, output="no such place"), ran(passing, True)])
+
+    assert (one.passed, one.strategy) == (True, f"run it as `{passing.replace(chr(39), '')}`")
+
+
+@pytest.mark.parametrize(
+    ("failing", "passing"),
+    [
+        ("pytest", "pytest -k one"),
+        ("pytest", "pytest --lf"),
+        ("pytest", "pytest tests/a.py"),
+        ("mvn test", "mvn -DskipTests test"),
+        ("mypy src", "mypy --ignore-missing-imports src"),
+        ("make", "make -n"),
+        ("jest", "jest --passWithNoTests"),
+        ("terraform apply", "terraform apply --help"),
+        ("kubectl get pods", "kubectl --context kind-shop get nodes"),
+        ("npm test", "npm --prefix app run lint"),
+    ],
+)
+def test_the_same_command_that_does_less_or_something_else_is_none(failing: str, passing: str) -> None:
+    assert not any(one.passed for one in attempts([ran(failing, False), ran(passing, True)]))
+
+
+def test_what_was_changed_and_where_it_then_worked_are_both_the_repair() -> None:
+    events = [ran("mvn test", False), edited("backend/pom.xml", "1", "2"), ran("mvn -f backend/pom.xml test", True)]
+
+    assert attempts(events)[0].strategy == "edit backend/pom.xml: 1 -> 2; run it as `mvn -f backend/pom.xml test`"
+
+
+@pytest.mark.parametrize(
+    "asked", ["java -version", "bazel query //lib:all", "xcrun simctl list devices", "kubectl get pods", "dotnet --info"]
+)
+def test_what_only_asks_is_no_part_of_a_repair(asked: str) -> None:
+    events = [ran("./gradlew test", False), ran(asked, True), ran("JAVA_HOME=/jdk17 ./gradlew test", True)]
+
+    assert attempts(events)[0].strategy == "set JAVA_HOME"
+
+
+def test_a_tidied_or_locked_list_of_packages_is_a_repair() -> None:
+    for mend in ("go mod tidy", "poetry lock", "flutter pub get"):
+        (one,) = attempts([ran("go test ./...", False), ran(mend, True), ran("go test ./...", True)])
+        assert (one.passed, one.strategy) == (True, f"run {mend}")
+
+
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        ("ERROR: no such target '//lib:money'\nERROR: Build did NOT complete successfully", "ERROR: no such target 'lib:money'"),
+        ("Could not determine java version from 'x'.\nBUILD FAILED in 1s", "Could not determine java version from 'x'."),
+        (
+            "Could not find rails in locally installed gems\nRun `bundle install` to install missing gems.",
+            "Could not find rails in locally installed gems",
+        ),
+        ("error: could not compile `shop`", "error: could not compile `shop`"),
+        ("make: *** [all] Error 2", "make: *** [all] Error N"),
+    ],
+)
+def test_the_error_is_neither_advice_nor_a_conclusion_where_another_line_says_more(output: str, error: str) -> None:
+    assert error_of(output) == error

@@ -3,6 +3,7 @@
 import re
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,3 +85,42 @@ def test_the_time_that_many_secrets_take_grows_with_their_number() -> None:
 
     seconds(1_000)
     assert seconds(16_000) < 5 * seconds(4_000) + 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("phone", "Tel. 06 12 34 56 78"),
+        ("phone", "Telefon: 0171 2345678"),
+        ("phone", "电话：138 0013 8000"),
+        ("phone", "Ring 03-1234-5678"),
+        ("national_number", "DNI: 12345678Z"),
+        ("national_number", "CPF 111.444.777-35"),
+        ("national_number", "PESEL 44051401359"),
+        ("national_number", "NI number AB 12 34 56 C"),
+        ("national_number", "身份证号 11010519491231002X"),
+        ("national_number", "codice fiscale RSSMRA85T10A562S"),
+        ("national_number", "passport number C01X00T47"),
+        ("national_number", "Her id is 11010519491231002X"),
+        ("mail", "连系zhang@example.org吧"),
+    ],
+)
+def test_numbers_of_other_countries_are_known_by_their_name_or_checksum(kind: str, text: str) -> None:
+    assert f"[personal:{kind}:" in Redactor(b"k", with_personal=True)(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git clone git@host.example:shop/shop.git",
+        "order 12345678A",
+        "row 111.444.777-30",
+        "part 11010519491231002Y",
+        "at 2026-11-26T02:24:03",
+        "room 0123-12",
+        "RFC 5322, SIN 0.5",
+        "phone number of the shop: see page 12",
+    ],
+)
+def test_numbers_that_name_no_person_stay(text: str) -> None:
+    assert Redactor(b"k", with_personal=True)(text) == text

@@ -1,5 +1,7 @@
 """Which texts have secrets in them. Every secret here was made up."""
 
+from time import process_time
+
 import pytest
 
 from alma.redaction import Redactor
@@ -188,3 +190,91 @@ def test_what_somebody_passes_is_no_password(text: str) -> None:
 
 def test_the_pass_that_somebody_has_is_a_password() -> None:
     assert "Xk29dkslq7" not in REDACTED("the pass is Xk29dkslq7, pass: Xk29dkslq7, run --pass Xk29dkslq7")
+
+
+@pytest.mark.parametrize(
+    ("kind", "secret"),
+    [
+        ("braintree_token", "access_token$" + "production$" + "q7zk2vxt9mlw4rsb" + "$" + hexadecimal(32)),
+        ("nuget_key", "oy2" + (DRAWN * 2).lower()[:43]),
+        ("firebase_key", "AAAA" + DRAWN[:7] + ":APA91b" + DRAWN * 5),
+    ],
+)
+def test_more_tokens_are_known_by_their_shape(kind: str, secret: str) -> None:
+    assert REDACTED(f"It said {secret} and stopped").startswith(f"It said [secret:{kind}:")
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "Hasło: {}",
+        "Lösenord: {}",
+        "şifre: {}",
+        "密码：{}",
+        "数据库密码是{}，不要外传",
+        "パスワード: {}",
+        "비밀번호: {}",
+        "كلمة المرور: {}",
+        "my password is: {}",
+        "The password for the test server is {} until Friday.",
+        "Пароль от сервера: {}",
+        "La password del router è {}",
+        'network={{ ssid="Home" psk="{}" }}',
+        '$env:CI_PAT = "{}"',
+        'api_key = (\n    "{}"\n)',
+        "token: >-\n  {}\n",
+        "ENV SECRET_KEY_BASE {}",
+        "jdbc:oracle:thin:scott/{}@db:1521/XE",
+        "db.example.org:5432:shop:app:{}",
+        "https://b.s3.amazonaws.com/f?X-Amz-Signature={}",
+        "| service | password |\n|---|---|\n| shop | `{}` |",
+        "id,mail,password\n1,ann@example.org,{}\n",
+        " id | token\n----+-------\n  1 | {}\n(1 row)",
+    ],
+)
+def test_more_places_of_secrets_are_known(around: str) -> None:
+    secret = hexadecimal(64) if "Signature" in around else DRAWN
+    redacted = REDACTED(around.format(secret))
+
+    assert secret not in redacted
+    assert "[secret:" in redacted
+
+
+def test_the_words_of_a_wallet_are_a_secret() -> None:
+    words = "ripple canvas adjust lunar poem velvet orbit cabin stove fetch gather mimic"
+
+    redacted = REDACTED(f"My seed phrase: {words}")
+
+    assert redacted.startswith("My seed phrase: [secret:seed_phrase:")
+    assert words not in redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<input type="password" name="password" autocomplete="current-password">',
+        "$password = $_POST['password'];",
+        "The password for this account is required",
+        "密码是必填项",
+        "密码是6-20位字符",
+        "Password: one pass on `caller-managed` state",
+        "build(\n    password,\n    hash_1=rounds_2,\n)",
+        "I need a token, tea\nand page42, too",
+        "token|count\nthe|12\ncat|9",
+        "| password |\n| at least 12 letters |",
+        "Seed phrase: write it down on paper.",
+    ],
+)
+def test_more_that_only_looks_like_a_secret_stays(text: str) -> None:
+    assert REDACTED(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["| a | password |\n" * 20_000, "a|token\n" * 20_000, "password for a " * 20_000, "token (\n  " * 20_000]
+)
+def test_long_tables_and_sentences_are_read_in_good_time(text: str) -> None:
+    begun = process_time()
+
+    REDACTED(text)
+
+    assert process_time() - begun < 5

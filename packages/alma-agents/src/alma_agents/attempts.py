@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from alma_agents import shell
@@ -147,7 +148,9 @@ class Session:
     def _passed(self, passing: list[shell.Command], event: Event, place: int) -> list[Attempt]:
         closed: dict[str, shell.Command] = {}
         for key, one in self._open.items():
-            if (by := next((command for command in passing if command.covers(one.command)), None)) is not None:
+            same = (command for command in passing if command.covers(one.command))
+            elsewhere = (command for command in passing if command.places(one.command))
+            if (by := next(chain(same, elsewhere), None)) is not None:
                 closed[key] = by
         if not closed:
             where = event.cwd or self._root
@@ -158,7 +161,12 @@ class Session:
 
 def _attempt(one: _Open, *, passed: bool, by: shell.Command | None = None) -> Attempt:
     event = one.event
-    strategy = one.strategy or _joined(by.ways_beside(one.command) if by else ())
+    ways = by.ways_beside(one.command) if by else []
+    strategy = (
+        _joined((*(change.summary for change in one.changes), *ways))
+        if by and by.places(one.command)
+        else one.strategy or _joined(ways)
+    )
     return Attempt(
         event.host, event.session, event.call or f"{event.at}", event.at, one.command.shown, one.command.kind, one.error, strategy, passed,
         one.failures, tuple(each for each in dict.fromkeys(one.tried) if each != strategy or not passed),
@@ -213,8 +221,12 @@ def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: st
             is_all = bare[1] == "stash" or "--hard" in bare or "." in paths
             for one in open_ones.values():
                 one.changes = [] if is_all else [made for made in one.changes if made.path not in paths]
-        elif bare[0] not in ("cd", "git") and shell.kind_of(bare) in (shell.INSTALL, shell.CHANGE, shell.RUN):
+        elif bare[0] not in ("cd", "git") and _may_mend(bare):
             line = " ".join(words)
             line = f"run {line if len(line) <= 160 else line[:159] + '…'}{f' in {folder}' if folder else ''}"
             for one in open_ones.values():
                 one.add(_Change(place, "", "", "", line))
+
+
+def _may_mend(words: list[str]) -> bool:
+    return shell.kind_of(words) in (shell.INSTALL, shell.CHANGE, shell.RUN) and not shell.only_asks(words)

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from itertools import pairwise
 
 TEST, BUILD, LINT, RUN, INSTALL = "test", "build", "lint", "run", "install"
 READ, CHANGE = "read", "change"
@@ -25,12 +26,13 @@ _BY_WORD = {
     "test": TEST, "t": TEST, "check": LINT, "lint": LINT, "typecheck": LINT, "format": LINT, "fmt": LINT, "clippy": LINT, "vet": LINT,
     "build": BUILD, "compile": BUILD, "package": BUILD, "assemble": BUILD, "bundle": BUILD,
     "install": INSTALL, "add": INSTALL, "sync": INSTALL, "ci": INSTALL, "update": INSTALL, "upgrade": INSTALL, "i": INSTALL, "download": INSTALL,
-    "restore": INSTALL, "uninstall": INSTALL, "remove": INSTALL, "get": INSTALL, "tidy": INSTALL,
+    "restore": INSTALL, "mod": INSTALL, "lock": INSTALL, "pub": INSTALL, "uninstall": INSTALL, "remove": INSTALL, "get": INSTALL, "tidy": INSTALL,
     "start": RUN, "run": RUN, "dev": RUN, "serve": RUN, "exec": RUN, "migrate": RUN, "publish": RUN, "deploy": RUN,
 }  # fmt: skip
 _MANAGERS = frozenset(
     ("npm", "pnpm", "yarn", "bun", "cargo", "go", "dotnet", "mvn", "mvnw", "gradle", "gradlew", "pip", "pip3", "poetry", "uv", "pipenv",
-     "apt", "apt-get", "brew", "gem", "bundle", "composer", "mix", "just", "rake", "make", "deno", "swift", "sbt", "conda")
+     "apt", "apt-get", "brew", "gem", "bundle", "composer", "mix", "just", "rake", "make", "deno", "swift", "sbt", "conda", "flutter",
+     "dart", "stack", "cabal")
 )  # fmt: skip
 _RUNNERS = {
     "uv": ("run",),
@@ -58,6 +60,32 @@ _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _HARMLESS = frozenset(("echo", "printf", "pwd", "true", "sleep"))
 _FILTERS = frozenset(("tail", "tee", "cat", "sort", "nl", "cut", "tr", "column", "wc"))
 """Last parts of a pipe that do not fail by themselves: not `grep`, which may find nothing, and not `head`, which ends a pipe early."""
+_PLACES = re.compile(
+    r"-+(?:.*config(?:uration|-file)?|profile|context|kube-?config|namespace|region|project(?:-dir|-directory)?|directory|cwd|chdir|prefix|root|workdir"
+    r"|host(?:name)?|port|server|endpoint|(?:remote-)?user|private-key|identity-file|inventory|become|memory|platform|arch|destination|device|sdk|toolchain"
+    r"|system-\w+|env-file|features|all-features|enable-[\w-]+|with-[\w-]+|legacy-peer-deps|registry|(?:extra-)?index-url|find-links|break-system-packages"
+    r"|no-build-isolation|prefer-binary|openssl-legacy-provider|max-old-space-size|J-X\w+|X(?:mx|ms|ss)\w*|C)(?:=.*)?$"
+)
+"""Options that say with what and where a command works, not on how much of it: with one of them it is the same work."""
+
+_WITH_PLACE = re.compile(
+    r"--?(?:prefix|cwd|chdir|project-dir|project-directory|directory|context|kube-?config|namespace|profile|region|destination|config-file|file)|-C"
+)
+"""Those of them that have a value as a word of its own, whatever the program."""
+
+_ASKS = frozenset(("--version", "-version", "--help", "--info"))
+_LOOKS = frozenset(
+    ("list", "ls", "show", "query", "describe", "info", "status", "version", "devices", "doctor", "logs", "help", "inspect", "outdated", "why",
+     "search", "view", "whoami", "simctl")
+)  # fmt: skip
+"""First words behind a program of any name that only ask it something."""
+
+_PLACES_OF = {
+    "-f": ("mvn", "mvnw", "make", "docker-compose"), "-u": ("ansible-playbook", "ansible"), "-i": ("ansible-playbook", "ansible"),
+    "-n": ("kubectl", "helm"), "-p": ("mvn", "mvnw"),
+}  # fmt: skip
+"""The same of short ones, with the programs of which that is true."""
+
 _COMPOUND = frozenset(("if", "for", "while", "until", "case", "select", "function", "{", "then", "do", "else", "elif", "trap"))
 _CONTAINERS = frozenset(("docker", "podman", "docker-compose"))
 _SHELLS = frozenset(("sh", "bash", "zsh", "dash"))
@@ -71,10 +99,10 @@ _SILENT = frozenset(("cd", "export", "source", ".", "set", "pushd", "popd", "uns
 
 class Command:
     """A command whose exit status is that of the line. `kind` says what it is for, `words` names the program and its options, `targets` what it is
-    applied to. `shown` is the line as a person reads it. `runner` is what ran it, as `uv run`, and `variables`
+    applied to. `given` are all its words, `shown` is the line as a person reads it. `runner` is what ran it, as `uv run`, and `variables`
     are the names of those that were set for it: the same command called otherwise is the same work, but may fail where that passes."""
 
-    __slots__ = ("kind", "runner", "shown", "targets", "variables", "words")
+    __slots__ = ("given", "kind", "runner", "shown", "targets", "variables", "words")
 
     def __init__(
         self,
@@ -83,11 +111,12 @@ class Command:
         targets: tuple[str, ...],
         shown: str,
         *,
+        given: tuple[str, ...] = (),
         runner: str = "",
         variables: tuple[str, ...] = (),
     ) -> None:
         self.kind, self.words, self.targets, self.shown = kind, words, targets, shown
-        self.runner, self.variables = runner, variables
+        self.given, self.runner, self.variables = given, runner, variables
 
     @property
     def key(self) -> str:
@@ -106,7 +135,7 @@ class Command:
 
     def ways_beside(self, other: "Command") -> list[str]:
         """Returns in what it was called otherwise than another, in words. Values of variables are not quoted: they may be secret."""
-        run_as = [self._run_as] if self.runner != other.runner else []
+        run_as = [self._run_as] if self.runner != other.runner or self.places(other) else []
         return [*run_as, *(f"set {name}" for name in self.variables if name not in other.variables)]
 
     @property
@@ -126,6 +155,26 @@ class Command:
         if self.kind not in (TEST, LINT) or not other.targets:
             return False
         return all(any(_is_within(mine, theirs) for mine in self.targets) for theirs in other.targets)
+
+    def places(self, other: "Command") -> bool:
+        """Returns True when it is another command with options added that say with what and where it works."""
+        added, rest = [], iter(other.given)
+        expected = next(rest, None)
+        for word in self.given:
+            if word == expected:
+                expected = next(rest, None)
+            else:
+                added.append(word)
+        return expected is None and self.kind == other.kind and bool(added) and self._are_places(added)
+
+    def _are_places(self, added: list[str]) -> bool:
+        """Returns True for nothing but such options, each with at most one value behind it."""
+        is_option = [word.startswith("-") for word in added]
+        are_known = all(
+            _PLACES.match(word) is not None or self.words[0] in _PLACES_OF.get(word, ()) for word in added if word.startswith("-")
+        )
+        has_lone_value = any(not now and not before for before, now in zip([False, *is_option], is_option, strict=False))
+        return are_known and not has_lone_value
 
 
 def _is_within(outer: str, inner: str) -> bool:
@@ -346,9 +395,26 @@ def commands_of(line: str) -> list[list[str]]:
     ]
 
 
+def _plain(words: list[str]) -> list[str]:
+    """Returns the words behind the program that are neither options nor say where it works."""
+    pairs = pairwise(words)
+    return [word for before, word in pairs if not word.startswith("-") and not _takes_a_place(words[0], before)]
+
+
+def only_asks(words: list[str]) -> bool:
+    """Returns True for a command that only shows something, whatever its program: it mends nothing."""
+    word = next(iter(_plain(words)), "")
+    return bool(_ASKS.intersection(words[1:])) or word in _LOOKS or (words[0] == "kubectl" and word == "get")
+
+
+def _takes_a_place(head: str, option: str) -> bool:
+    """Returns True for an option behind which it says where a program works."""
+    return head in _PLACES_OF.get(option, ()) or ("=" not in option and _WITH_PLACE.fullmatch(option) is not None)
+
+
 def kind_of(words: list[str]) -> str:
     """Returns what a command is for, by its program and the first word after it."""
-    head, rest = words[0], [word for word in words[1:] if not word.startswith("-")]
+    head, rest = words[0], _plain(words)
     word = rest[0] if rest else ""
     if re.match(_TESTS, head):
         return TEST
@@ -401,7 +467,7 @@ def _command(words: list[str], heredoc: str = "", place: str = "") -> Command:
             continue
         if _QUIET.match(word):
             continue
-        if word in ("-k", "-m", "-c", "-t", "--grep", "--filter", "-f", "-p", "--config", "-e"):
+        if word in ("-k", "-m", "-c", "-t", "--grep", "--filter", "-f", "-p", "--config", "-e") or _takes_a_place(head, word):
             options.append(f"{word} {next(rest, '')}")
         elif word.startswith("-"):
             options.append(word)
@@ -420,7 +486,9 @@ def _command(words: list[str], heredoc: str = "", place: str = "") -> Command:
     shown = " ".join(words)
     runner, variables = (words.runner, words.variables) if isinstance(words, _Called) else ("", ())
     shown = shown if len(shown) <= 160 else shown[:159] + "…"
-    return Command(kind, tuple(named), tuple(sorted(targets[fixed:])), shown, runner=runner, variables=variables)
+    return Command(
+        kind, tuple(named), tuple(sorted(targets[fixed:])), shown, given=tuple(words), runner=runner, variables=variables
+    )
 
 
 def verdict(code: object) -> bool | None:

@@ -4,7 +4,7 @@ import re
 
 _ERROR = re.compile(
     r"^\s*(E\s{2,}.*|[\w.:]*(Error|Exception|Warning|Failure|Panic|Fault)\b.*|"
-    r".*\b(error|fatal|panic|failed|cannot|not found|undefined|denied|refused|"
+    r".*\b(error|fatal|panic|failed|cannot|could(?: not|n't)|unable to|is not up to date|not found|undefined|denied|refused|"
     r"no such|missing|unresolved|invalid|unexpected)\b.*)$",
     re.IGNORECASE,
 )
@@ -13,6 +13,14 @@ _STRONG = re.compile(
     r"error(\[\w+\])?:|fatal:|panic:|npm (ERR!|error))",
     re.IGNORECASE,
 )
+_ADVICE = re.compile(r"^\s*(run|try|use|see|to \w+|please|hint|help|note)\b", re.IGNORECASE)
+_CONCLUSION = re.compile(
+    r"^\W*(build failed|failure: build failed|error: build did not complete|error command failed|npm (err!|error) (code|errno|a complete)"
+    r"|\w*make\S*: \*\*\*|-- configuring incomplete|execution halted|compilation terminated|error: (could not compile|aborting due))",
+    re.IGNORECASE,
+)
+"""Lines that a program ends with whatever happened, and what it advises: they say nothing if another line does."""
+
 _MASKS = (
     (re.compile(r"\x1b\[[0-9;]*[A-Za-z]"), ""),
     (re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{12,}\b"), "H"),
@@ -110,6 +118,10 @@ def error_of(output: str) -> str:
     ]
     strong = [line for line in lines if _STRONG.match(line)]
     weak = [line for line in lines if _ERROR.match(line)]
+    weak, strong = ([line for line in of if not _CONCLUSION.match(line)] or of for of in (weak, strong))
+    if strong and all(map(_CONCLUSION.match, strong)) and not all(map(_CONCLUSION.match, weak)):
+        strong = []
+    weak = [line for line in weak if not _ADVICE.match(line)] or weak
     line = (strong or weak or lines or [""])[-1]
     return masked(re.sub(r"^E\s{2,}", "", line))[:300]
 

@@ -4,6 +4,7 @@ Names of members are compared in lower case, without `_`, `-` and spaces: `isErr
 `errormessage`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from itertools import islice
@@ -36,6 +37,11 @@ _RECORD = ("id", "count", "total", "occurrences", "level", "severity")
 _FAILED = frozenset(("error", "errored", "fail", "failed", "failure"))
 _NOTHING = frozenset(("", "none", "null", "nil", "no", "false", "0", "ok", "success", "n/a", "no error", "no errors"))
 _PHRASES = frozenset(status.phrase.lower() for status in HTTPStatus if status >= 400)
+
+_REFUSES = re.compile(
+    r"(?:Not|Invalid|Missing|Incorrect|Unknown) |.{0,60}\b(?:not (?:found|provided|allowed|permitted|authorized)|denied|expired|is required)\b"
+)
+"""Matches what a service says that refuses a request."""
 
 Members = Mapping[str, object]
 
@@ -122,6 +128,8 @@ def _word(members: Members, name: str) -> str | None:
 def _has_code(members: Members) -> bool:
     """Returns True for a failing HTTP status, or the code of an error, with a message."""
     has_words = any(isinstance(members.get(name), str) and members.get(name) for name in _SAID)
+    body = members.get("body")
+    has_words = has_words or (isinstance(body, str) and body.strip().lower() in _PHRASES)
     code = members.get("errorcode")
     has_error_code = isinstance(code, str) and code.lower() not in _NOTHING
     return has_words and (has_error_code or any(_is_failing(members.get(name)) for name in _CODES))
@@ -133,7 +141,7 @@ def _is_bare_detail(members: Members) -> bool:
     if len(members) != 1:
         return False
     if isinstance(detail, str):
-        return detail.lower().rstrip(".") in _PHRASES or detail.startswith(("Not ", "Invalid ", "Missing "))
+        return detail.lower().rstrip(".") in _PHRASES or _REFUSES.match(detail) is not None
     places = detail[:MEMBERS] if isinstance(detail, list) else []
     return bool(places) and all(isinstance(one, Mapping) and "loc" in one and "msg" in one for one in places)
 

@@ -14,14 +14,18 @@ _QUALIFIED = (
 _NAME = re.compile(
     rf"""
     (?P<password>pass(?:word|wd|phrase|code|wort)|passw|pwd|mot[_ ]de[_ ]passe|kennwort|contrase[ñn]a|(?<![A-Za-z])senha|wachtwoord
-        |пароль|(?<![A-Za-z])pass|(?<=_)pass|(?<=db)pass)
-  | (?P<key>(?:{_QUALIFIED})[_\-.\ ]?key) | (?P<secret>secret) | (?P<token>token|jwt) | (?P<credential>credentials?|creds|(?<![A-Za-z])auth)
+        |пароль|(?<![A-Za-z])pass|(?<=_)pass|(?<=db)pass
+        |(?<![A-Za-z])(?:wpa_)?psk(?![A-Za-z])|passord|lösenord
+        |(?<!\w)(?:hasło|heslo|şifre|parolă|jelszó|κωδικός|mật\ khẩu|kata\ sandi)
+        |密码|密碼|口令|パスワード|비밀번호|암호|كلمة\ (?:المرور|السر)|رمز\ عبور|סיסמה|पासवर्ड|รหัสผ่าน)
+  | (?P<key>(?:{_QUALIFIED})[_\-.\ ]?key) | (?P<secret>secret) | (?P<token>token|jwt|(?<=_)pat(?![A-Za-z]))
+  | (?P<credential>credentials?|creds|(?<![A-Za-z])auth)
   | (?P<bare>(?<![A-Za-z])key)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _NAME_END = re.compile(
-    r"""(?:[_\-.]?(?:value|string|data|plain|raw|base64|b64|prod|live|dev|staging|primary|secondary|new|old|current|hash|v?\d{1,3}))*(?![A-Za-z0-9_-])""",
+    r"""(?:[_\-.]?(?:value|string|data|plain|raw|base(?:64)?|b64|prod|live|dev|staging|primary|secondary|new|old|current|hash|v?\d{1,3}))*(?![A-Za-z0-9_-])""",
     re.IGNORECASE,
 )
 _NOT_SECRET = re.compile(
@@ -32,7 +36,7 @@ _NOT_SECRET = re.compile(
 _MARK = r"""(?:\\{0,2}["'`])"""
 _ASSIGNED = re.compile(
     rf"""
-    {_MARK}?[ \t]{{0,3}}\]?\)?[ \t]{{0,3}}(?:=>|:=|\?=|={{1,3}}|:|\|)[ \t]{{0,3}}    # name = value, "name": value, ['name'] = value
+    {_MARK}?[ \t]{{0,3}}\]?\)?[ \t]{{0,3}}(?:=>|:=|\?=|={{1,3}}|:|：|\||[是为為は])[ \t]{{0,3}}    # name = value, "name": value, ['name'] = value
   | {_MARK},[ \t]{{0,3}}(?=\\{{0,2}}["'`])                                            # ("name", "value")
   | {_MARK}?,?\s{{1,20}}["']?value["']?[ \t]{{0,3}}[:=][ \t]{{0,3}}                      # name: NAME, value: value
   | >[ \t]{{0,3}}(?=[^<]{{0,2000}}</) | \((?=["'])                                             # <name>value</name>, name("value")
@@ -40,14 +44,25 @@ _ASSIGNED = re.compile(
     """,
     re.VERBOSE,
 )
+_NEXT_LINE = re.compile(r"(?:[(\[{\\]|[>|][+-]?)[ \t]{0,3}\r?\n[ \t]{1,40}(?=\S)")
+"""Between a name and a value that stands on the next line: in a bracket, in a block of YAML, behind a backslash."""
+
+_COPULA = "is|was|are|becomes|ist|lautet|est|es|é|è|jest|är"
 _SAID = re.compile(
-    rf"{_MARK}?[ \t]{{1,3}}(?:(?:is|was|to|as|are|becomes|ist|lautet|est|es|é|è)[ \t]{{1,3}}"
+    rf"{_MARK}?[ \t]{{1,3}}(?:(?:{_COPULA}|to|as)[ \t]{{0,2}}:?[ \t]{{1,3}}"
     rf"(?:now[ \t]{{1,3}})?(?:set[ \t]{{1,3}}to[ \t]{{1,3}})?)?(?=\S)",
     re.IGNORECASE,
 )
+_OF = re.compile(
+    rf"""[ \t]{{1,3}}(?:for|of|on|to|from|del|della|dello|di|para|do|da|de|des|du|pour|per|für|von|vom|zum|voor|van|dla|från|för|till?|от|для|від)
+         (?:[ \t]{{1,3}}[\w.'’@-]{{1,40}}){{1,6}}?(?:[ \t]{{1,3}}(?:{_COPULA})[ \t]{{0,2}}:?|[ \t]{{0,3}}[:=])[ \t]{{1,3}}(?=\S)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The password *for the test server is* …: what it opens, and then the value."""
+
 _SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate)\s+", re.IGNORECASE)
 _QUOTED = re.compile(r"""(?P<mark>\\{0,2}["'`])(?P<value>(?:(?!(?P=mark))[^\n]){1,2000})(?P=mark)""")
-_OPEN = re.compile(r"""[^\s"'`<>,;&|]{1,4000}""")
+_OPEN = re.compile(r"""[^\s"'`<>,;&|\u3000-\u9fff\uac00-\ud7af\uff08-\uff0e\uff1a-\uff1f]{1,4000}""")
 _IN_PROSE = re.compile(r"""[*_~(\[{]*(?:[^\W\d_]+(?:['’/-][^\W\d_]+)*|-{1,2}[A-Za-z][\w-]*)[*_~)\]}.:!?]*(?=[\s"'`<>,;&|]|\Z)""")
 """What goes on in the sentence: a password **manager:**, password (optional). A flag, too: it says what comes next."""
 _LINE_HINT = re.compile("key|token|secret|credential|auth|passw|bearer|login|api", re.IGNORECASE)
@@ -56,8 +71,45 @@ _HOLDS_DATA = re.compile(
 )
 _RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~-])(?<!SHA256:)[A-Za-z0-9][A-Za-z0-9_+/=.~-]{19,}")
 
-PARTS = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "jwt", "kennw", "contrase", "senha", "wachtw", "пароль")
-"""One of these is in every name of a secret."""
+PARTS = (
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "key",
+    "auth",
+    "cred",
+    "jwt",
+    "kennw",
+    "contrase",
+    "senha",
+    "wachtw",
+    "_pat",
+    "psk",
+    "senord",
+    "heslo",
+    "sandi",
+)
+"""One of these is in every name of a secret that is written in plain letters."""
+
+_PARTS_ABROAD = (
+    *(
+        "пароль",
+        "hasło",
+        "şifre",
+        "parolă",
+        "jelszó",
+        "κωδικός",
+        "mật khẩu",
+        "密码",
+        "密碼",
+        "口令",
+        "パスワード",
+        "비밀번호",
+        "암호",
+    ),
+    *("المرور", "السر", "رمز عبور", "סיסמה", "पासवर्ड", "รหัสผ่าน"),
+)
 
 LEAST_BARE = 20
 ASSIGNED_LEAST = {"password": 4, "secret": 8, "token": 12, "key": 12, "credential": 16, "bare": 20}
@@ -82,7 +134,11 @@ def _beside(text: str, name: re.Match[str], kind: str) -> Iterator[Span]:
     if separator and _is_verb(text, name) and separator[0].strip().lower() in ("", "to", "as"):
         return
     if separator := _ASSIGNED.match(text, start):
-        yield from _value(text, separator.end(), kind, ASSIGNED_LEAST[kind])
+        broken = _NEXT_LINE.match(text, separator.end())
+        yield from _value(text, broken.end() if broken else separator.end(), kind, ASSIGNED_LEAST[kind])
+    elif kind == "password" and not _is_verb(text, name) and (of := _OF.match(text, start)):
+        if not _IN_PROSE.match(text, of.end()):
+            yield from _value(text, of.end(), kind, SAID_LEAST[kind])
     elif separator := _SAID.match(text, start):
         is_flag = text[max(name.start() - 40, 0) : name.start()].rpartition(" ")[2].startswith("--")
         if is_flag or separator[0].strip() or not _IN_PROSE.match(text, separator.end()):
@@ -119,7 +175,7 @@ def _names(text: str) -> Iterator[re.Match[str]]:
         yield from _NAME.finditer(text)
         return
     seen = set()
-    for part in PARTS:
+    for part in PARTS if low.isascii() else (*PARTS, *_PARTS_ABROAD):
         at = low.find(part)
         while at >= 0:
             for found in _NAME.finditer(text, max(at - 13, 0), at + 11):
@@ -167,6 +223,8 @@ def _value(text: str, start: int, kind: str, least: int) -> Iterator[Span]:
             yield begin, begin + len(value), _named(kind)
     elif found := _OPEN.match(text, at):
         value = _trimmed(found[0])
+        if value.endswith("=") and text[found.end() : found.end() + 1] in ("'", '"'):
+            return  # the name of the next attribute
         if is_secret(value, kind, least):
             yield at, at + len(value), _named(kind)
 

@@ -21,6 +21,17 @@ _COMMAND = re.compile(
     """,
     re.VERBOSE,
 )
+_PGPASS = re.compile(r"^[\w.*-]{1,100}:(?:543\d|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<value>\S{4,200})$", re.MULTILINE)
+"""A line of PostgreSQL's file of passwords."""
+
+_ORACLE = re.compile(r"\boracle:\w+:[\w$]{1,60}/(?P<value>[^@\s/]{3,100})@")
+_SEED = re.compile(
+    r"""\b(?:seed|recovery|mnemonic|backup|secret)[ _-]?phrase["']?\s{0,3}(?:is|are|[:=])\s{0,3}["']?
+        (?P<value>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The words that a wallet is restored from (BIP 39: 12 to 24 words of 3 to 8 letters)."""
+
 _LOGINS = ("curl", "mysql", "mariadb", "sshpass", "login", "mongo", "redis-cli", "ldap")
 
 
@@ -42,6 +53,12 @@ def placed(text: str) -> Iterator[tuple[int, int, str]]:
         for found in _SQL.finditer(text):
             if not is_placeholder(found["value"]):
                 yield *found.span("value"), "password"
+    if ":543" in text:
+        yield from ((*found.span("value"), "password") for found in _PGPASS.finditer(text) if is_password(found["value"], 4))
+    if "@" in text and "oracle:" in low:
+        yield from ((*found.span("value"), "password") for found in _ORACLE.finditer(text) if not is_placeholder(found["value"]))
+    if "phrase" in low:
+        yield from ((*found.span("value"), "seed_phrase") for found in _SEED.finditer(text))
     if any(map(low.__contains__, _LOGINS)):
         for found in _COMMAND.finditer(text):
             name = found.lastgroup or ""

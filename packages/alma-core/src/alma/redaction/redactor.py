@@ -10,8 +10,9 @@ from itertools import chain
 from alma.redaction.names import ASSIGNED_LEAST, LEAST_BARE, bare, is_secret, kind_of, named
 from alma.redaction.personal import personal
 from alma.redaction.places import placed
+from alma.redaction.tables import HEADINGS, tabled
 from alma.redaction.values import is_placeholder
-from alma.redaction.vendors import tokens
+from alma.redaction.vendors import long_words, tokens
 
 MOST_ROUNDS = 4
 LEAST_REPEATED = 8
@@ -50,7 +51,7 @@ class Redactor:
 
     def secrets_in(self, name: str) -> list[str]:
         """The kinds of the secrets in what names something: of those that are known by their shape or place, without personal data."""
-        found = _chosen(name, chain(tokens(name), placed(name), named(name)))
+        found = _chosen(name, chain(tokens(name, long_words(name)), placed(name), named(name)))
         return sorted({kind for _, _, kind in found})
 
     def _once(self, text: str) -> str:
@@ -70,9 +71,12 @@ class Redactor:
         return changed
 
     def _found(self, text: str) -> Iterable[tuple[int, int, str]]:
-        found = [tokens(text), placed(text), named(text)]
-        if len(max(text.split(), key=len, default="")) >= LEAST_BARE:
+        words = long_words(text)
+        found = [tokens(text, words), placed(text), named(text)]
+        if any(len(word) >= LEAST_BARE for word in words):
             found.append(bare(text))
+        if "\n" in text and any(map(text.lower().__contains__, HEADINGS)):
+            found.append(tabled(text))
         if self.with_personal:
             found.append(personal(text))
         return chain.from_iterable(found)

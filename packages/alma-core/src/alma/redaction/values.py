@@ -15,7 +15,7 @@ _PLACEHOLDER = re.compile(
 )
 _CODE = re.compile(
     r"""
-    ^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*[(\[]                                 # a call, an index
+    ^\$?[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)*[(\[]                                 # a call, an index
   | ^(?:\w+\.)*(?:env|environ|secrets?|config|settings|self|this|vars?|data|args|params|options)\.[A-Za-z_]\w*$
   | ^[A-Za-z_]+(?:\.[A-Za-z_]+)+$                                         # names with dots
   | ^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$                                       # NAME_OF_A_VARIABLE

@@ -9,7 +9,7 @@ JWT: RFC 7519. PEM: RFC 7468.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -65,6 +65,14 @@ _SHAPES = (
           |[\w.-]+\.webhook\.office\.com/webhook\w*)/[\w/@=-]{16,}""",
     ),
     _Shape("stripe_key", "_live_|_test_|whsec_", "(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/]{24,}={0,2})"),
+    _Shape("braintree_token", "access_token$", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"),
+    _Shape("nuget_key", "oy2", "oy2[a-z0-9]{43}(?![A-Za-z0-9])"),
+    _Shape("firebase_key", ":APA91b", r"AAAA[\w-]{7}:APA91b[\w-]{100,}"),
+    _Shape(
+        "url_signature",
+        "-Signature=",
+        "(?<=[?&]X-(?:Amz|Goo|Oss)-Signature=)[0-9a-f]{64,}|(?<=[?&]X-Goog-Signature=)[0-9a-f]{64,}",
+    ),
     _Shape("npm_token", "npm_", "npm_[A-Za-z0-9]{30,}"),
     _Shape("pypi_token", "pypi-", r"pypi-[\w-]{40,}"),
     _Shape("vault_token", "hvs.|hvb.|hvr.", r"hv[sbr]\.[\w-]{20,}"),
@@ -109,15 +117,20 @@ _SHAPES = (
 )
 
 
-def tokens(text: str) -> Iterator[tuple[int, int, str]]:
-    """Returns where such tokens begin and end, and their kinds."""
-    long_words = "\n".join(word for word in text.split() if len(word) >= SHORTEST)
+def long_words(text: str) -> list[str]:
+    """Returns the words of a text that are long enough for a token."""
+    return [word for word in text.split() if len(word) >= SHORTEST]
+
+
+def tokens(text: str, words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Returns where such tokens begin and end in a text with these long words, and their kinds."""
+    searched = "\n".join(words)
     if _PEM_HINT in text:
-        long_words += _PEM_HINT
-    if not long_words:
+        searched += _PEM_HINT
+    if not searched:
         return
     for shape in _SHAPES:
-        if any(map(long_words.__contains__, shape.hint_list)):
+        if any(map(searched.__contains__, shape.hint_list)):
             for found in shape.pattern.finditer(text):
                 if not shape.is_loose or is_drawn(found[0]):
                     yield found.start(), found.end(), shape.kind
