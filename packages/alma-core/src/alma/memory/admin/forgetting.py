@@ -185,7 +185,7 @@ def _purged(room: Room, ids: Sequence[str], records: Sequence[str], actor: str) 
         if erased.unruled:
             form_again(room, next_write, erased.unruled)
 
-    room.empty_ledger(0)  # before the lock: the embedder may be asked for its scale
+    room.empty_ledgers()  # before the lock: the embedder may be asked for its scale
     try:
         return room.project.purge(ids, records=records, actor=actor, at=room.now(), then=form_rules)
     except CorruptStoreError as error:  # damage elsewhere must not keep what has to go

@@ -35,7 +35,7 @@ def form_again(room: Room, next_write: NextWrite, unruled: Mapping[str, Evidence
     Without the scale of the embedder nothing is judged: near tasks would not count. The next outcome then brings such rules back.
     """
     with next_write() as write:
-        ledger = room.empty_ledger(write.learned_seq)
+        ledger = room.empty_ledgers()(write.learned_seq)
         if not ledger.is_provisional:
             learner = Learner(room, write, ledger, room.now())
             for rule, seen in unruled.items():
