@@ -246,8 +246,8 @@ def test_runs_of_which_nothing_but_the_task_is_known_take_only_places_that_other
     integration = integration_of(
         store, evaluator=lambda view: (True, None) if view.answer == "good" else (False, "rude"), top_k=2
     )
-    for number in range(8):
-        integration.run(f"{TASK} {number}").end("good")
+    for name in "abcdefgh":
+        integration.run(f"{TASK} {name}").end("good")
     assert [line[:4] for line in integration.run(TASK).recall().splitlines() if "Succeeded" in line] == ["[O1]", "[O2]"]
     integration.run(TASK).end("bad")
     notes = integration.run(TASK).recall().splitlines()
