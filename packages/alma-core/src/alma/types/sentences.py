@@ -19,6 +19,11 @@ HITS = "hits"
 MOST_HITS = 3
 """Turns that are listed there."""
 
+CITED = "cited_in_attempts"
+"""Key of a heuristic's metadata in a slice: how often it was cited, and the share of success of those attempts."""
+
+_WELL = 0.75
+
 VERDICTS = {
     Verdict.SUCCESS: "Succeeded",
     Verdict.FAILURE: "Failed",
@@ -40,8 +45,18 @@ def ends_with(way: str, reason: str | None) -> bool:
 def worked(successes: int, trials: int, last: datetime, now: datetime | None, metadata: Mapping[str, Any]) -> str:
     """Returns the record of a strategy: "worked 8 of 10 times on 5 tasks, last 3 days ago; likely"."""
     if not trials:
-        return "no record yet"
+        return f"no record yet{_cited(metadata)}"
     return f"worked {successes} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
+
+
+def _cited(metadata: Mapping[str, Any]) -> str:
+    """Returns how often a heuristic without a trial of its own was cited, and how that went."""
+    found = metadata.get(CITED)
+    times, share = (found.get("times"), found.get("share")) if isinstance(found, dict) else (None, None)
+    if not isinstance(times, int) or not isinstance(share, int | float):
+        return ""
+    went = "that went well" if share >= _WELL else "that went badly" if share <= 1 - _WELL else "with mixed results"
+    return f" of its own; cited {_times(times)}, in attempts {went}"
 
 
 def failed(failures: int, successes: int, last: datetime, now: datetime | None, metadata: Mapping[str, Any]) -> str:

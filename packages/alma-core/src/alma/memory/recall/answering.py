@@ -12,6 +12,7 @@ from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.kinds import profile_for
 from alma.memory.readable import ReadableScope
+from alma.memory.recall.citations import with_citations
 from alma.memory.recall.contradictions import Disputed, disputed
 from alma.memory.recall.equal_rules import folded
 from alma.memory.recall.events import nearest_to_events
@@ -187,6 +188,7 @@ def answered(room: Room, asked: Asked) -> Answer | None:
         if attempts or any(map(is_of_attempt, memories.values())):  # what failed in one may stand behind
             ranking, memories, attempts = _refilled(room, asked, chosen, seen, rules, ranking, memories, attempts)
     memories = {row: rules.as_shown(row, memory) for row, memory in memories.items()}
+    memories |= with_citations(memories, seen)
     memories |= telling_all(memories, attempts)
     doubles = {**folded(ranking, memories), **attempts}
     order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
