@@ -27,7 +27,9 @@ def _row_of_only(known: Consulted) -> Row | None:
     successes, trials, recent_successes, recent_trials = counts[:, :4].T
     weights = known.cell_weights
     is_own = known.near.is_own[tasks]
-    if trials.max(initial=0.0) > 1 and not is_own.all():  # else each run is of a task of its own, or of the very task: it weighs what it weighs
+    if (
+        trials.max(initial=0.0) > 1 and not is_own.all()
+    ):  # else each run is of a task of its own, or of the very task: it weighs what it weighs
         alike = alikeness(successes, trials, weights, known.cell_rows, 1)
         weights = weights * design_weights(trials, np.where(is_own, 0.0, alike))
     order = np.argsort(counts[:, 6], kind="stable")
