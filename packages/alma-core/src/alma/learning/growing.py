@@ -15,21 +15,23 @@ class GrowingArray:
     def __init__(self, *shape: int, dtype: Any) -> None:
         self._held = np.zeros((0, *shape), dtype)
         self._count = 0
-        self._waiting: list[Any] = []
+        self._waiting: list[Any] | None = None  # most arrays of many small ledgers wait for nothing
 
     def __len__(self) -> int:
-        return self._count + len(self._waiting)
+        return self._count + len(self._waiting or ())
 
     @property
     def rows(self) -> NDArray[Any]:
         """All rows, in their order."""
         if self._waiting:
             self._take_in(self._waiting)
-            self._waiting = []
+            self._waiting = None
         return self._held[: self._count]
 
     def append(self, row: Any) -> None:
         """Appends a row."""
+        if self._waiting is None:
+            self._waiting = []
         self._waiting.append(row)
 
     def _take_in(self, rows: list[Any]) -> None:

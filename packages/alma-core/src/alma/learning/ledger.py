@@ -98,7 +98,8 @@ class Side:
     held: list[Entry] = field(default_factory=list)
     first_cells: list[int] = field(default_factory=list)
     """The number of the first cell of each task: all cells of later tasks come after it."""
-    by_place: dict[str, list[int]] = field(default_factory=dict)
+    by_place: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """The numbers of the cells of each task. Tuples of numbers cost the garbage collector nothing, and most tasks have one cell."""
     cells: dict[str, int] = field(default_factory=dict)
     agents: dict[str, int] = field(default_factory=dict)
     tasks: TaskKernels = field(init=False)
@@ -189,8 +190,9 @@ class Side:
 
     def _append(self, entry: Entry, vectors: StoredVectors, task_vector: bytes | None) -> None:
         seen = entry.evidence
-        self.cells[seen.id] = len(self.cells)
-        self.by_place.setdefault(class_in(seen.id), []).append(self.cells[seen.id])
+        number, place = len(self.cells), class_in(seen.id)
+        self.cells[seen.id] = number
+        self.by_place[place] = (*self.by_place.get(place, ()), number)
         self.held.append(entry)
         task, strategy = self._task(seen, vectors, task_vector), self._strategy(seen, vectors)
         whose = seen.owner if entry.is_of_others else seen.agent

@@ -33,7 +33,7 @@ class TaskKernels:
         self._code_of: dict[str, int] = {}
         self._strata = GrowingArray(dtype=np.intp)
         self._stratum_of: dict[tuple[str | None, str | None], int] = {}
-        self._places: dict[str, list[int]] = {}
+        self._places: dict[str, tuple[int, ...]] = {}
         self._space: TaskSpace | None = None
         self._share = 0.0
         self._fitted_on = 0
@@ -68,16 +68,20 @@ class TaskKernels:
         self._codes.append(UNTYPED if task_type is None else self._code_of.setdefault(task_type, len(self._code_of)))
         self._strata.append(self._stratum_of.setdefault((task_type, difficulty), len(self._stratum_of)))
         if text:
-            self._places.setdefault(normalised(text), []).append(number)
+            self._place(text, number)
         return number
 
     def complete(self, number: int, text: str, vector: Vectors | None) -> None:
         """Gives a task whose words were not known its words, or its vector."""
         if text:
             self.texts[number] = text
-            self._places.setdefault(normalised(text), []).append(number)
+            self._place(text, number)
         if vector is not None:
             self._vectors.rows[number] = vector
+
+    def _place(self, text: str, number: int) -> None:
+        key = normalised(text)
+        self._places[key] = (*self._places.get(key, ()), number)
 
     def question(self, number: int) -> Question:
         """The question of a task."""

@@ -52,6 +52,10 @@ _SILENT = frozenset({"archived_at"})
 """Columns whose change leaves the content of a memory as it was: `updated_at` stays."""
 
 
+MOST_UNSTORED = 256
+"""More rows that wait do not make a statement cheaper, but the garbage collector walks them."""
+
+
 @dataclass(slots=True)
 class Write:
     """Gathers the changes of one call. Used inside an open transaction and closed by `finish`, which writes the journal record."""
@@ -117,6 +121,8 @@ class Write:
         memory_number = self._insert_memory(row, partition)
         self.changes.append(Change("memory", memory.id, None, row))
         self._add_passages(memory.id, memory_number, passages, vectors)
+        if len(self.unstored) > MOST_UNSTORED:
+            self._store_passages()
         self.unsearched[memory_number] = passages
 
     def count_usage(self, counts: Mapping[str, Mapping[str, float]]) -> None:
@@ -317,15 +323,18 @@ class Write:
 
     def _complete(self) -> None:
         """Stores what hangs on the memories that were added: passages, vectors, their entries in the full text."""
+        self._store_passages()
+        if self.unsearched:
+            self.text.put(self.session, self.row, self.unsearched.items())
+            self.unsearched.clear()
+
+    def _store_passages(self) -> None:
         if self.unstored:
             self.session.run_many("passage_insert", self.unstored)
             self.unstored.clear()
         if self.vectors:
             store_vectors(self._view(), self.vectors)
             self.vectors.clear()
-        if self.unsearched:
-            self.text.put(self.session, self.row, self.unsearched.items())
-            self.unsearched.clear()
 
     def _journalled(self) -> bytes:
         """Writes the record of all changes, and gives its hash."""
