@@ -259,3 +259,41 @@ def test_a_long_list_is_cut() -> None:
 def test_any_text_is_read_and_every_event_says_something(text: str) -> None:
     found = named_events(text)
     assert found is None or all(any(character.isalnum() for character in event) for event in found.events)
+
+
+@pytest.mark.parametrize(
+    ("question", "relation", "events"),
+    [
+        ("Between selling the car and the move, how much time was there?", "interval", ("selling the car", "the move")),
+        (
+            "From the day we saw the house until we moved in, how many days went by?",
+            "interval",
+            ("we saw the house", "we moved in"),
+        ),
+        ("How many days earlier did I adopt the cat than move?", "interval", ("I adopt the cat", "move")),
+        ("How soon after the move was the sofa delivered?", "interval", ("the move", "the sofa delivered")),
+        ("How long was I waiting between the interview and the offer?", "interval", ("the interview", "the offer")),
+        ("Which of the two was more recent, the fair or the move?", "order", ("the fair", "the move")),
+        ("Was it after the offer that I ran the marathon?", "order", ("the offer", "I ran the marathon")),
+        ("Had I sold the car when I had the interview?", "order", ("I sold the car", "I had the interview")),
+        ("Do you remember when I sold the car?", "date", ("I sold the car",)),
+        ("In what month did I start the class?", "date", ("I start the class",)),
+        ("Since when do we have the cat?", "age", ("we have the cat",)),
+    ],
+)
+def test_more_forms_of_questions_are_read(question: str, relation: str, events: tuple[str, ...]) -> None:
+    assert named_events(question) == NamedEvents(Relation(relation), events)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How soon after meals should I brush my teeth?",
+        "Between us, how long should it take?",
+        "From Ghent to Lisbon, how long does it take by car?",
+        "Do you know when the shop opens?",
+        "In what month do the swallows return?",
+    ],
+)
+def test_more_questions_that_look_alike_name_none(question: str) -> None:
+    assert named_events(question) is None

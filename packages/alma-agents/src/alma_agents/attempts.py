@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
 
-from alma_agents import shell
+from alma_agents import options, shell
 from alma_agents.events import EDIT, SHELL, TOOL, Event
 from alma_agents.runs import Ran, Runs
 from alma_agents.signatures import error_of
@@ -229,4 +229,4 @@ def _command_run(open_ones: dict[str, _Open], event: Event, place: int, root: st
 
 
 def _may_mend(words: list[str]) -> bool:
-    return shell.kind_of(words) in (shell.INSTALL, shell.CHANGE, shell.RUN) and not shell.only_asks(words)
+    return shell.kind_of(words) in (shell.INSTALL, shell.CHANGE, shell.RUN) and not options.only_asks(words)

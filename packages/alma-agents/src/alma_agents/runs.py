@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from alma_agents import shell
+from alma_agents import options, shell
 from alma_agents.events import EDIT, SHELL, Event
 from alma_agents.signatures import error_of
 
@@ -43,7 +43,7 @@ def _change(words: list[str], *, writes: bool) -> str:
         return PASSING if words[0] in _NOT_LASTING else KEPT
     if kind == shell.INSTALL or (writes and words[0] in _WRITERS):
         return KEPT
-    return RAN if kind in (shell.RUN, shell.BUILD) and not shell.only_asks(words) else ""
+    return RAN if kind in (shell.RUN, shell.BUILD) and not options.only_asks(words) else ""
 
 
 class Ran(NamedTuple):

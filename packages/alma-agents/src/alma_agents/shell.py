@@ -2,7 +2,8 @@
 
 import posixpath
 import re
-from itertools import pairwise
+
+from alma_agents import options
 
 TEST, BUILD, LINT, RUN, INSTALL = "test", "build", "lint", "run", "install"
 READ, CHANGE = "read", "change"
@@ -60,32 +61,6 @@ _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _HARMLESS = frozenset(("echo", "printf", "pwd", "true", "sleep"))
 _FILTERS = frozenset(("tail", "tee", "cat", "sort", "nl", "cut", "tr", "column", "wc"))
 """Last parts of a pipe that do not fail by themselves: not `grep`, which may find nothing, and not `head`, which ends a pipe early."""
-_PLACES = re.compile(
-    r"-+(?:.*config(?:uration|-file)?|profile|context|kube-?config|namespace|region|project(?:-dir|-directory)?|directory|cwd|chdir|prefix|root|workdir"
-    r"|host(?:name)?|port|server|endpoint|(?:remote-)?user|private-key|identity-file|inventory|become|memory|platform|arch|destination|device|sdk|toolchain"
-    r"|system-\w+|env-file|features|all-features|enable-[\w-]+|with-[\w-]+|legacy-peer-deps|registry|(?:extra-)?index-url|find-links|break-system-packages"
-    r"|no-build-isolation|prefer-binary|openssl-legacy-provider|max-old-space-size|J-X\w+|X(?:mx|ms|ss)\w*|C)(?:=.*)?$"
-)
-"""Options that say with what and where a command works, not on how much of it: with one of them it is the same work."""
-
-_WITH_PLACE = re.compile(
-    r"--?(?:prefix|cwd|chdir|project-dir|project-directory|directory|context|kube-?config|namespace|profile|region|destination|config-file|file)|-C"
-)
-"""Those of them that have a value as a word of its own, whatever the program."""
-
-_ASKS = frozenset(("--version", "-version", "--help", "--info"))
-_LOOKS = frozenset(
-    ("list", "ls", "show", "query", "describe", "info", "status", "version", "devices", "doctor", "logs", "help", "inspect", "outdated", "why",
-     "search", "view", "whoami", "simctl")
-)  # fmt: skip
-"""First words behind a program of any name that only ask it something."""
-
-_PLACES_OF = {
-    "-f": ("mvn", "mvnw", "make", "docker-compose"), "-u": ("ansible-playbook", "ansible"), "-i": ("ansible-playbook", "ansible"),
-    "-n": ("kubectl", "helm"), "-p": ("mvn", "mvnw"),
-}  # fmt: skip
-"""The same of short ones, with the programs of which that is true."""
-
 _COMPOUND = frozenset(("if", "for", "while", "until", "case", "select", "function", "{", "then", "do", "else", "elif", "trap"))
 _CONTAINERS = frozenset(("docker", "podman", "docker-compose"))
 _SHELLS = frozenset(("sh", "bash", "zsh", "dash"))
@@ -165,16 +140,7 @@ class Command:
                 expected = next(rest, None)
             else:
                 added.append(word)
-        return expected is None and self.kind == other.kind and bool(added) and self._are_places(added)
-
-    def _are_places(self, added: list[str]) -> bool:
-        """Returns True for nothing but such options, each with at most one value behind it."""
-        is_option = [word.startswith("-") for word in added]
-        are_known = all(
-            _PLACES.match(word) is not None or self.words[0] in _PLACES_OF.get(word, ()) for word in added if word.startswith("-")
-        )
-        has_lone_value = any(not now and not before for before, now in zip([False, *is_option], is_option, strict=False))
-        return are_known and not has_lone_value
+        return expected is None and self.kind == other.kind and options.are_places(self.words[0], added)
 
 
 def _is_within(outer: str, inner: str) -> bool:
@@ -395,26 +361,9 @@ def commands_of(line: str) -> list[list[str]]:
     ]
 
 
-def _plain(words: list[str]) -> list[str]:
-    """Returns the words behind the program that are neither options nor say where it works."""
-    pairs = pairwise(words)
-    return [word for before, word in pairs if not word.startswith("-") and not _takes_a_place(words[0], before)]
-
-
-def only_asks(words: list[str]) -> bool:
-    """Returns True for a command that only shows something, whatever its program: it mends nothing."""
-    word = next(iter(_plain(words)), "")
-    return bool(_ASKS.intersection(words[1:])) or word in _LOOKS or (words[0] == "kubectl" and word == "get")
-
-
-def _takes_a_place(head: str, option: str) -> bool:
-    """Returns True for an option behind which it says where a program works."""
-    return head in _PLACES_OF.get(option, ()) or ("=" not in option and _WITH_PLACE.fullmatch(option) is not None)
-
-
 def kind_of(words: list[str]) -> str:
     """Returns what a command is for, by its program and the first word after it."""
-    head, rest = words[0], _plain(words)
+    head, rest = words[0], options.plain(words)
     word = rest[0] if rest else ""
     if re.match(_TESTS, head):
         return TEST
@@ -457,7 +406,7 @@ def kind_of(words: list[str]) -> str:
 def _command(words: list[str], heredoc: str = "", place: str = "") -> Command:
     kind = kind_of(words)
     head = words[0]
-    options: list[str] = []
+    chosen: list[str] = []
     targets: list[str] = []
     rest = iter(words[1:])
     for word in rest:
@@ -467,10 +416,12 @@ def _command(words: list[str], heredoc: str = "", place: str = "") -> Command:
             continue
         if _QUIET.match(word):
             continue
-        if word in ("-k", "-m", "-c", "-t", "--grep", "--filter", "-f", "-p", "--config", "-e") or _takes_a_place(head, word):
-            options.append(f"{word} {next(rest, '')}")
+        if word in ("-k", "-m", "-c", "-t", "--grep", "--filter", "-f", "-p", "--config", "-e") or options.takes_a_place(
+            head, word
+        ):
+            chosen.append(f"{word} {next(rest, '')}")
         elif word.startswith("-"):
-            options.append(word)
+            chosen.append(word)
         else:
             targets.append(word.removeprefix("./") or word)
     if head in ("npm", "pnpm", "yarn", "bun") and targets[:1] == ["run"] and targets[1:2] in (["test"], ["start"]):
@@ -478,7 +429,7 @@ def _command(words: list[str], heredoc: str = "", place: str = "") -> Command:
     fixed = 1 if head in _MANAGERS and targets else 0
     if fixed and targets[0] == "run":
         fixed = 2
-    named = [head.removeprefix("./"), *targets[:fixed], *sorted(options)]
+    named = [head.removeprefix("./"), *targets[:fixed], *sorted(chosen)]
     if heredoc:
         named.append(heredoc.strip()[:2000])
     if place:

@@ -55,7 +55,10 @@ _EDGE = 200
 _REACH = 320
 """Characters before and after a hint in which its sign is looked for."""
 
-_QUOTES = "\"'`“”‘’«»„"
+_OPENED = re.compile(r"(?<!\w)[\"'`“‘«„](?:[^\"'`“”‘’«»„\n]|(?<=\w)['’](?=\w)){0,60}$")
+_CLOSED = re.compile(r"(?:[^\"'`“”‘’«»„\n]|(?<=\w)['’](?=\w)){0,80}[\"'`”’»](?!\w)")
+"""A quotation around an order. An apostrophe is no quotation mark."""
+
 _OF_ATTACKS = re.compile(
     r"\b(?:attack|injection|jailbreak|phrase|block|reject|refus|filter|detect|benchmark|guardrail|protect|red.team)\w*"
 )
@@ -132,10 +135,8 @@ def _is_order(text: str, found: re.Match[str]) -> bool:
     before, after = text[max(found.start() - _AROUND, 0) : found.start()], text[found.end() : found.end() + _AROUND]
     if _DESCRIBED.search(before):
         return False
-    opened = max(map(before.rfind, _QUOTES))
-    closed = min((at for at in map(after.find, _QUOTES) if at >= 0), default=-1)
-    is_quoted = opened >= 0 and closed >= 0 and "\n" not in before[opened:] + after[:closed]
-    return not (is_quoted and _OF_ATTACKS.search(before[:opened] + " " + after[closed + 1 :]))
+    opened, closed = _OPENED.search(before), _CLOSED.match(after)
+    return not (opened and closed and _OF_ATTACKS.search(f"{before[: opened.start()]} {after[closed.end() :]}"))
 
 
 def doubted_together(texts: Sequence[str]) -> dict[int, str]:

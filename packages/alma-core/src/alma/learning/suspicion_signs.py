@@ -1,4 +1,4 @@
-"""The signs of orders in English and in the markup of chats, and of other texts that nobody should act on.
+"""The signs of orders in English and in the markup of chats, and of other texts that are not to be acted on.
 
 A sign is matched against text in small letters. Each has hints: words one of which stands in any text that bears it, near to it.
 """
@@ -30,7 +30,7 @@ SIGNS = (
               |{_RULES}\W+(?:above|before|given|you\W+(?:were|have))
               |(?:everything|anything|all|what)\W+(?:\w+\W+){{0,3}}?(?:above|before|previously|told))\b""",
     ),
-    (  # the same in other words: whatever the verb, all that was told before
+    (  # the same in other words: whatever the verb, all that was said before
         ("told", "instructed", "been given", "taught", "programmed"),
         r"""\b(?:ignor|disregard|forget|overlook|neglect|dismiss|drop|discard|abandon|set\W+aside|pay\W+no\W+attention\W+to|do\W+not\W+follow)\w*
             \W+(?:all|everything|anything|whatever|any|every)\b\W+(?:\w+\W+){0,4}?you(?:['’]ve|\W+have|\W+were|\W+had)?\W+(?:\w+\W+){0,2}?

@@ -46,6 +46,9 @@ TEXT = Arm(usual_mean=0.03, usual_deviation=0.06, weight=0.6)
 MOST_OF_TIME = 1.5
 """The most that a memory gains for lying in the time that a question names, as a z-score."""
 
+OF_TIME_ALONE = 4.0
+"""How many times as much it gains where the question says nothing else: then the time decides."""
+
 LEAST_COSINE = 0.2
 LEAST_SHARE = 0.1
 """A memory below both, in cosine on the scale of all-MiniLM-L6-v2 and in share of the greatest text score, is irrelevant to the question."""

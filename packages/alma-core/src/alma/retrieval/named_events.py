@@ -157,7 +157,10 @@ def _halves(text: str, word: str) -> Sequence[str]:
 @cache
 def _clue() -> re.Pattern[str]:
     """One of these is in every question that the other patterns match: most questions have none, and need not be looked at by each."""
-    clues = "between|since|ago|order|first|last|earlier|later|recently|before|after|take|had|when|date|day|sort|arrange|put|list"
+    clues = (
+        "between|since|ago|order|first|last|earlier|later|recent|recently|before|after|take|had|when|date|day|sort|arrange|put|list|soon|month|week|year"
+        "|until|till"
+    )
     return re.compile(rf"\b(?:{clues})\b", re.IGNORECASE)
 
 
@@ -169,6 +172,12 @@ def _readers() -> Sequence[tuple[re.Pattern[str], Reader]]:
 def _forms() -> Iterator[tuple[str, Reader]]:
     """The forms of questions, those that say most first, each with what reads it."""
     yield rf"\b(?:{_HOW_LONG}|{_LENGTH}){_BEFORE_BETWEEN} between (?P<pair>.+)$", _between
+    yield rf"^between (?P<pair>.+), (?:{_HOW_LONG}|{_LENGTH})\b(?! (?:do|does|should|can|is|are)\b).*$", _between
+    yield rf"^from (?P<pair>.+ (?:until|till|to) .+), (?:{_HOW_LONG})\b(?! (?:do|does|should|can|is|are)\b).*$", _from_to
+    yield rf"\b{_HOW_LONG} (?:was|were|did|had) (?:i|we|you|he|she|they|it)(?: \w+){{0,2}} between (?P<pair>.+)$", _between
+    yield rf"\b{_HOW_LONG} (?:earlier|later|sooner) (?:did|was|were|had) (?P<a>.+) than (?P<b>.+)$", _pair
+    yield r"\bhow soon (?:after|before) (?P<a>.+?) (?:was|were|did|had) (?P<b>.+)$", _pair
+    yield r"^(?:when|the day) (?P<a>.+), how (?:long|many \w+) had (?P<b>.+)$", _pair
     yield rf"\b{_HOW_LONG}{_HAS_PASSED} since (?P<a>.+) (?:when|by the time|before) (?P<b>.+)$", _pair
     yield rf"\b{_HOW_LONG}{_HAS_PASSED} since (?P<a>.+)$", _one(Relation.AGE)
     yield rf"\b{_HOW_LONG} ago (?:did|was|were|had) (?P<a>.+)$", _one(Relation.AGE)
@@ -176,15 +185,24 @@ def _forms() -> Iterator[tuple[str, Reader]]:
     yield rf"\b{_HOW_LONG} (?:after|before) (?P<a>.+?) did (?P<b>.+)$", _pair
     yield rf"\b{_HOW_LONG} (?:after|before) (?P<a>.+?) (?:was|were|had) (?P<b>.+)$", _pair
     yield rf"\b{_HOW_LONG} did it take(?: \w+)? from (?P<pair>.+)$", _from_to
+    yield r"^since when (?:do|have|did|has|am|are) (?P<a>.+)$", _one(Relation.AGE)
     yield rf"\b{_HOW_LONG} did it take (?P<a>.+?) after (?P<b>.+)$", _pair
-    first = r"(?:first|last|earlier|later|most recently)(?: (?:in|on|at|during|of|this|last) [^,:]*)?"
+    first = r"(?:first|last|earlier|later|more recent|most recently|longer ago)(?: (?:in|on|at|during|of|this|last) [^,:]*)?"
     yield rf"\b(?:which|what|whom?)\b(?P<lead>[^,:]*?)\b{first}\s*[,:] (?P<list>.+ or .+)$", _first_of
     came = r"(?:came|happened|started|began) (?:first|earlier)"
     yield rf"\b(?:which|what|whom?)\b(?P<lead>[^,:]*) {came} (?P<list>.+ or .+)$", _first_of
+    yield r"^was it (?:before or after|before|after) (?P<a>.+?) that (?P<b>.+)$", _before_or_after
+    yield r"^had (?P<a>.+?) when (?P<b>.+)$", _before_or_after
     yield r"^(?:did|was|were|had) (?P<a>.+?) (?:before or after|after or before|before|after) (?P<b>.+)$", _before_or_after
     yield r"\bin (?:what|which) order (?P<did>did|were|was) (?P<list>.+)$", _order
     yield rf"\b(?:what (?:is|was)|what's|give me|tell me) the (?:\w+ )?order of {_LISTED} ?(?P<list>.+)$", _order
     by = r"(?:by date|by time|in (?:chronological )?order)"
     yield rf"{_SORT} (?:these|the following)(?: \w+)* {by}\s*: (?P<list>.+)$", _sorted
     yield rf"{_SORT} (?P<list>.+?) (?:in|into) chronological order$", _sorted
-    yield r"^(?:on )?(?:when|(?:what|which) (?:date|day)) (?:did|was|were|had) (?P<a>.+)$", _one(Relation.DATE)
+    when = r"(?:when|(?:on |in )?(?:what|which) (?:date|day|week|month|year))"
+    yield rf"^{when}(?: exactly)? (?:did|was|were|had)(?: it that)? (?P<a>.+)$", _one(Relation.DATE)
+    happened = r"\w+(?:ed|t|d|ght|ew|ent|me|an|on|ook|ave)"
+    yield (
+        rf"^(?:(?:do|can) you )?(?:still )?(?:remember|recall|know|tell me) {when} (?P<a>(?:i|we) {happened} .+)$",
+        _one(Relation.DATE),
+    )

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
+from alma.text import STOPWORDS, words
+
 _NUMBERS = {
     name: number
     for number, names in enumerate(
@@ -57,8 +59,20 @@ _NAMED = {
     "last weekend": (-9.0, -1.0),
     "last month": (-62.0, -7.0),
 }
-_CURRENT = {"this morning": -1.0, "this week": -7.0, "this month": -31.0, "this year": -365.0}
+_CURRENT = {"today": -1.0, "this morning": -1.0, "this week": -7.0, "this month": -31.0, "this year": -365.0}
 """Read as a time only where a question looks back, as days of the week and feasts are."""
+_UNTELLING = frozenset(
+    (
+        *_NUMBERS, *_MONTHS, *(month[:3] for month in _MONTHS), "sept", *_SEASONS, *_DAYS, *_UNIT_DAYS, *(f"{unit}s" for unit in _UNIT_DAYS),
+        *(word for feast in _FEASTS for word in feast.split()), *("q1", "q2", "q3", "q4", "quarter", "weekend", "night", "morning", "evening"),
+        *("ago", "back", "earlier", "past", "last", "yesterday", "today", "since", "around", "early", "late", "mid", "start", "beginning", "end"),
+        *("happen", "happened", "went", "go", "going", "new", "tell", "told", "say", "said", "talk", "talked", "speak", "spoke", "mention"),
+        *("mentioned", "discuss", "discussed", "remember", "know", "anything", "something", "everything", "things", "us"),
+    )
+)  # fmt: skip
+"""Words of times, and words that say of nothing what it was, beside the stop words."""
+
+_JOINTS = ("between", "from", "and", "to", "until")
 _TOLD_BEFORE, _TOLD_AFTER = 1, 6
 """Days around a date on which what happened then is reported."""
 _MONTH_TOLD_AFTER = 5
@@ -83,7 +97,14 @@ def named_time(question: str, now: datetime) -> Interval | None:
         found = {Interval(one.start, max(now, one.end)) if _since().search(text[:place]) else one for one, place in named}
     except (ValueError, OverflowError):  # a year that no calendar has
         return None
+    if len(found) == 2 and _two_ends().search(text):
+        return Interval(min(one.start for one in found), max(one.end for one in found))
     return found.pop() if len(found) == 1 else None
+
+
+def names_only_a_time(question: str) -> bool:
+    """Returns True for a question that asks what was at a time and says nothing else: "What did I do last week?"."""
+    return all(word in _UNTELLING or word in STOPWORDS or word[0].isdigit() for word in words(question.lower()))
 
 
 def _relative(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
@@ -134,7 +155,8 @@ def _dated(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
         yield _days(datetime(year, month, day, tzinfo=UTC), -_TOLD_BEFORE, _TOLD_AFTER + 1), match.start()
         taken.append(match.span())
     for match in _months().finditer(text):
-        if _is_free(match, taken) and (match["before"] or match["year"] or match["month"] in _UNAMBIGUOUS):
+        is_after = match["before"] and (match["before"].strip() not in _JOINTS or _two_ends().search(text))
+        if _is_free(match, taken) and (is_after or match["year"] or match["month"] in _UNAMBIGUOUS):
             month = _month(match["month"])
             first = datetime(int(match["year"] or _year_of(now, month)), month, 1, tzinfo=UTC)
             yield _months_from(first, 1), match.start("month")
@@ -195,7 +217,13 @@ def _clue() -> re.Pattern[str]:
 @cache
 def _since() -> re.Pattern[str]:
     """What stands before a time that reaches until now."""
-    return re.compile(r"\bsince (?:(?:the|last|early|mid|late|about|around|this past) )*$")
+    return re.compile(r"\bsince (?:(?:the|last|early|mid|late|about|around|this past|(?:start|beginning|end|middle) of) )*$")
+
+
+@cache
+def _two_ends() -> re.Pattern[str]:
+    """What joins the two ends of one interval."""
+    return re.compile(r"\b(?:between|from) (?:\S+ ){1,5}?(?:and|to|until|till|through) ")
 
 
 @cache
@@ -232,5 +260,6 @@ def _dates() -> re.Pattern[str]:
 @cache
 def _months() -> re.Pattern[str]:
     return re.compile(
-        rf"\b(?P<before>(?:in|during|since|of|early|late|mid|last|this) )?(?P<month>{_MONTH})\b\.?(?:,? (?P<year>(?:19|20)\d\d)\b)?"
+        r"\b(?P<before>(?:in|during|since|of|early|late|mid|last|this|between|from|and|to|until) )?"
+        rf"(?P<month>{_MONTH})\b\.?(?:,? (?P<year>(?:19|20)\d\d)\b)?"
     )

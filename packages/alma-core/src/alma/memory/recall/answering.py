@@ -28,7 +28,7 @@ from alma.memory.room import Room
 from alma.memory.scopes import readable
 from alma.protocols import Candidate
 from alma.retrieval.named_events import NamedEvents, named_events
-from alma.retrieval.named_time import named_time
+from alma.retrieval.named_time import named_time, names_only_a_time
 from alma.retrieval.query import addressed, query_words, without_names
 from alma.retrieval.ranking import Contender, Ranked, contenders, ranked
 from alma.scoring import RECALL_WEIGHTS, Profile
@@ -160,7 +160,7 @@ def answered(room: Room, asked: Asked) -> Answer | None:
     names = scope.owners if asked.reader in scope.owners else scope.owners | {asked.reader}
     vector = room.store.texts.query(without_names(asked.task, names), room.project)
     time = named_time(asked.task, from_micros(asked.now))
-    question = Question(vector, query_words(asked.task), asked.arms, time)
+    question = Question(vector, query_words(asked.task), asked.arms, time, time is not None and names_only_a_time(asked.task))
     with room.project.moment():
         if asked.times is not None:
             question = replace(question, within=rows_within(room, asked.times, scope))

@@ -43,6 +43,8 @@ class Question:
     words: Sequence[str]
     arms: Collection[str] = ARMS
     time: Interval | None = None
+    is_of_time_alone: bool = False
+    """Asks what was at that time, and says nothing else."""
     within: Integers | None = None
     """The memories that count by their times, ascending; `None` where all of the scope do."""
     addressed: NDArray[np.float32] | None = None
@@ -397,13 +399,15 @@ def _judged(
     weighed = [(arm.z_scores, arm.weight) for arm in arms]
     z, gains = fusion.fused(weighed), np.zeros(len(scored.memories))
     if question.time is not None:
-        gains = _gains(room, question.time, scored, scope, z)
+        gains = _gains(room, question.time, scored, scope, z) * (fusion.OF_TIME_ALONE if question.is_of_time_alone else 1.0)
         z = fusion.fused(weighed, gains)
     memories, partitions, ties = scored.memories, scored.partitions, scored.ties
     told = scored.cosines if DENSE in question.arms else np.zeros(len(memories))
     kept = fusion.relevant(told, scored.shares, least_cosine=least_cosine(room, question.arms))
     kept |= scope.always_hold(partitions)
     kept |= _are_among(memories, always)
+    if question.is_of_time_alone:
+        kept |= gains > 0.0
     kept &= scope.is_open(partitions)
     similarities = fusion.similarity(z)
     evidence = Evidence(
