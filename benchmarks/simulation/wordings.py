@@ -5,7 +5,8 @@ A world draws 500 tasks from a vocabulary: an intent, a wording of it, a name. E
 beside Thompson sampling that knows the classes, with a bootstrap interval over worlds; whether what is shown was learned from the same intent;
 coverage of intervals; one strategy in many wordings; `check`; rules that are proven where nothing differs.
 
-The vocabularies `banking`, `debugging`, `helpdesk`, `repositories` and `orders` are for judging alone: no rule, constant or list of words may be chosen by how it does on them.
+The vocabularies `banking`, `debugging`, `helpdesk`, `repositories` and `orders` are for judging alone: no rule, constant or list of words may be
+chosen by how it does on them.
 """
 
 import argparse
