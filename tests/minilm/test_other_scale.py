@@ -1,7 +1,10 @@
 """An embedder without measured limits learns from tasks in other words, however it spreads its cosines."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 
 import numpy as np
 import pytest
@@ -139,3 +142,81 @@ def test_a_file_with_vectors_is_imported_while_the_model_is_away(tmp_path: Path)
         model.is_away = True
 
         assert alma.import_from(tmp_path / "shop.jsonl").stored.memories == 1
+
+
+MENU = ("Offer the passenger a voucher", "Transfer the passenger to a human", "Ask the passenger for the booking code")
+
+
+def test_a_menu_of_strategies_that_share_their_subject_is_told_apart_by_outcomes(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="desk", embedding_provider="minilm") as alma:
+        for number in range(90):
+            kind, way = ("refund", "seat", "meal")[number // 3 % 3], number % 3
+            alma.learn(
+                "dev", f"{kind} request {number}", way == ("refund", "seat", "meal").index(kind), MENU[way], task_type=kind
+            )
+
+        found = [
+            alma.strategies(f"another {kind} request", "dev", task_type=kind, among=MENU).rows
+            for kind in ("refund", "seat", "meal")
+        ]
+        assert [rows[0].strategy for rows in found] == list(MENU)
+        tables = [alma.strategies(f"another {kind} request", "dev", task_type=kind) for kind in ("refund", "seat", "meal")]
+        assert [table.rows[0].strategy for table in tables] == list(MENU)
+
+
+class Gathering(Shifted):
+    """Answers a call about the sentences to compare when another thread asks as well, or after a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.several = Barrier(2)
+        self.locked: list[bool] = []
+        self.is_locked = lambda: False
+
+    def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        if SENTENCES[0] in texts:
+            self.locked.append(self.is_locked())
+            with suppress(BrokenBarrierError):
+                self.several.wait(timeout=0.3)
+        return super().embed(texts)
+
+
+def test_threads_that_come_first_ask_the_model_once(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Gathering())) as alma:
+        with ThreadPoolExecutor(4) as threads:
+            found = list(threads.map(lambda agent: alma.strategies(LIKE[0], agent), ("a", "b", "c", "d")))
+        assert [len(rows) for rows in found] == [0] * 4
+        assert len(model.locked) == 1
+
+
+def test_threads_that_wait_for_a_model_that_fails_get_its_error(tmp_path: Path) -> None:
+    model = Gathering()
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=model) as alma:
+        model.is_away = True
+        with ThreadPoolExecutor(4) as threads:
+            asked = [threads.submit(alma.learn, agent, LIKE[0], True, "issue_refund(order_id)") for agent in "abcd"]
+        assert all(isinstance(one.exception(), EmbeddingError) for one in asked)
+        model.is_away = False
+        assert alma.learn("a", LIKE[0], True, "issue_refund(order_id)").success
+
+
+def test_the_model_is_asked_before_the_evidence_is_locked(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider=(model := Gathering())) as alma:
+        model.is_locked = alma._room.books._lock.locked
+        alma.strategies(LIKE[0], "dev")
+        assert model.locked == [False]
+
+
+def test_the_floor_of_retrieval_and_the_relevance_of_conversations_are_on_the_scale_of_the_embedder(tmp_path: Path) -> None:
+    said = "I adopted a grey cat from the shelter"
+    answers = []
+    for name, embedder in (("own", "minilm"), ("shifted", Shifted())):
+        with ALMA.open(tmp_path / name, project_id="desk", embedding_provider=embedder) as alma:
+            alma.add_conversation([("user", said)], "dev", "monday")
+            asked = [
+                alma.retrieve(text, "dev") for text in ("Which pet did I take home?", "Quantum chromodynamics lattice spacing")
+            ]
+            answers.append([(found.ids != [], found.relevance) for found in asked])
+    own, shifted = answers
+    assert [is_found for is_found, _ in own] == [is_found for is_found, _ in shifted] == [True, False]
+    assert shifted[0][1] == pytest.approx(own[0][1], abs=0.1)

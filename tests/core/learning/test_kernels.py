@@ -75,6 +75,14 @@ def test_names_are_what_fills_several_frames() -> None:
     }
 
 
+def test_a_name_may_have_several_words() -> None:
+    names = ("order 10482 of Mr Lehmann", "case 93 for Northwind", "ticket 7 from Priya Nair")
+    known = names_in([wording.format(name) for name in names for wording in WORDINGS])
+
+    assert all(known.within(f"cancel {name} today") for name in names)
+    assert len(known.within("deploy case 93 for Northwind to production")) == 1
+
+
 def test_verbs_at_the_beginning_are_no_names() -> None:
     tasks = [f"{verb} {service}" for verb in ("deploy", "restart", "stop") for service in SERVICES]
     assert set(names_in(tasks).numbers).isdisjoint({("deploy",), ("restart",), ("stop",)})

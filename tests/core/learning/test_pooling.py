@@ -9,7 +9,7 @@ from alma.evidence import Tally
 from alma.learning.comparing import compared
 from alma.learning.experience import Advice, Experience, Question
 from alma.learning.intervals import jeffreys
-from alma.learning.pooling import Nearness, Usual, pooled, usual_rates
+from alma.learning.pooling import LENT, Nearness, Usual, pooled, usual_rates
 from alma.learning.task_kernels import TaskKernels
 
 A, B = 0, 1
@@ -55,6 +55,16 @@ def test_expected_is_drawn_to_the_agents_rate_by_two_trials() -> None:
     assert given.expected[A] == pytest.approx((2 + 2 * given.base) / 5)
 
 
+def test_of_strategies_that_sound_alike_the_one_that_itself_succeeds_is_expected_to() -> None:
+    alike = np.array([[1.0, 0.95], [0.95, 1.0]])
+    runs = [(f"t{number}", number % 2, float(number % 2 == A), 1) for number in range(12)]
+    given = asked(experience_of(runs, same=alike))
+
+    assert given.trials.tolist() == pytest.approx([6 + 0.95 * 6] * 2)
+    assert given.expected[A] > 0.6
+    assert given.expected[B] < 0.4
+
+
 def test_what_a_strategy_usually_does_on_tasks_hardly_alike_is_no_evidence() -> None:
     known = experience_of([(f"t{number}", A, 1, 1) for number in range(40)])
     hardly = np.full(40, 0.1)
@@ -62,9 +72,12 @@ def test_what_a_strategy_usually_does_on_tasks_hardly_alike_is_no_evidence() -> 
     assert given.expected[A] == pytest.approx((0.4 + 2 * 0.5) / (0.4 + 2))
 
 
-def test_a_strategy_in_other_words_usually_does_as_both() -> None:
+def test_a_strategy_in_other_words_lends_its_trials() -> None:
     cells = np.array([1.0, 0.0]), np.ones(2), np.ones(2), np.array([A, B])
     assert usual_rates(*cells, np.ones((2, 2))).rates.tolist() == [0.5, 0.5]
+    lent = 0.9 * LENT
+    rates = usual_rates(*cells, np.array([[1.0, 0.9], [0.9, 1.0]])).rates
+    assert rates.tolist() == pytest.approx([(1 + 2 * 0.5) / (1 + lent + 2), (lent + 2 * 0.5) / (1 + lent + 2)])
 
 
 def test_an_untried_strategy_is_expected_at_the_agents_rate() -> None:

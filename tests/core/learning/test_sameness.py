@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from alma.learning.alike import MOST_KNOWN, AlikeStrategies, same_weights
+from alma.learning.sameness import BY_VECTORS
 from alma.learning.scale import OWN
 from alma.learning.ways import ways
 
@@ -12,7 +13,7 @@ def vectors_at(cosine: float) -> np.ndarray:
     return np.array([[1, 0], [cosine, np.sqrt(1 - cosine**2)]], np.float32)
 
 
-@pytest.mark.parametrize(("cosine", "weight"), [(0.2, 0), (0.25, 0), (0.34, 0.3), (0.4, 0.5), (0.52, 1)])
+@pytest.mark.parametrize(("cosine", "weight"), [(0.2, 0), (0.25, 0), (0.34, 0.3), (0.4, 0.5), (0.52, BY_VECTORS)])
 def test_other_words_are_the_same_way_as_far_as_vectors_are_near(cosine: float, weight: float) -> None:
     texts = ["canary on a small share first", "widen step by step after watching one machine"]
     assert same_weights(texts, vectors_at(cosine))[0, 1] == pytest.approx(weight, abs=1e-6)
@@ -42,7 +43,7 @@ def test_what_clearly_differs_is_another_way_however_near(one: str, other: str) 
     ],
 )
 def test_opposites_denials_and_numbers_of_texts_in_other_words_say_nothing(one: str, other: str) -> None:
-    assert same_weights([one, other], vectors_at(0.5))[0, 1] == 1
+    assert same_weights([one, other], vectors_at(0.5))[0, 1] == BY_VECTORS
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_wordings_in_a_row_of_near_ones_are_one_way_and_a_contradiction_parts_th
         "relaunch the process while watching",
         "cycle the service under observation of its output",
     ]
-    assert same_weights(chain, vectors)[0, 2] == 1
+    assert same_weights(chain, vectors)[0, 2] == BY_VECTORS
     opposite = [
         "increase the timeout of the whole call",
         "give the call more room to answer",
@@ -114,4 +115,4 @@ def test_strategies_beyond_those_that_are_compared_are_never_one_in_other_words(
     texts = ["bounce it and read the log", "relaunch the process while watching"]
     near = AlikeStrategies(OWN).weights([0, 1], texts, vectors_at(0.9))
     late = AlikeStrategies(OWN).weights([MOST_KNOWN, MOST_KNOWN + 1], texts, vectors_at(0.9))
-    assert (near[0, 1], late[0, 1]) == (1, 0)
+    assert (near[0, 1], late[0, 1]) == (BY_VECTORS, 0)

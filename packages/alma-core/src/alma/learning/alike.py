@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from alma.learning.experience import Floats, Vectors
-from alma.learning.sameness import NOT_SAME, same_weight
+from alma.learning.sameness import BY_VECTORS, NOT_SAME, same_weight
 from alma.learning.scale import OWN, Scale
 from alma.learning.ways import ways
 from alma.learning.wording import Stems, wording
@@ -41,9 +41,10 @@ class AlikeStrategies:
         return self._grouped(same, cosines) if self._scale else np.maximum(same, 0.0)
 
     def _grouped(self, same: Floats, cosines: Floats) -> Floats:
-        """The probabilities with 1 for all pairs of a group."""
+        """The probabilities with those of a group for all its pairs."""
         group = ways(cosines, same)
-        result: Floats = np.where(group[:, None] == group, 1.0, np.maximum(same, 0.0))
+        known = np.maximum(same, 0.0)
+        result: Floats = np.where(group[:, None] == group, np.maximum(known, BY_VECTORS), known)
         return result
 
     def _fill(self, same: Floats, numbers: Sequence[int], texts: Sequence[str], cosines: Floats) -> None:
@@ -74,6 +75,7 @@ class AlikeStrategies:
 def same_weights(texts: Sequence[str], vectors: Vectors, *, scale: Scale | None = OWN) -> Floats:
     """The probability that two of k strategies are one way (k × k, symmetric, 1 on the diagonal), from their texts and unit vectors.
 
-    1 within a group of `ways`, 0 where words clearly speak against it, else by the cosine; without a scale, 1 for equal words and else 0.
+    1 where words say so, `BY_VECTORS` within a group of `ways`, 0 where words clearly speak against it, else by the cosine; without a scale, 1 for
+    equal words and else 0.
     """
     return AlikeStrategies(scale).weights(range(len(texts)), texts, vectors)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from alma.text import STOPWORDS, words
 
-LONGEST = 3
-"""The most words of a name."""
+LONGEST = 6
+"""The most words of a name: "order 99317 of Mr Lehmann" is one, too."""
 
 READ_WORDS = 24
 """The words of a task that are read for frames: its beginning says what is wanted."""

@@ -30,6 +30,10 @@ LEAST_COSINE = 0.25
 SAME_WAY = 0.75
 """Two strategies with this probability of being the same are one, where plain counts are asked for and in tables."""
 
+LENT = 0.4
+"""How much a trial of another strategy says about the rate of one, if both are the same by their vectors: less than if words say so. Counts are
+summed all the same. But strategies of one list often share their subject, and with it their cosine: their own trials have to decide."""
+
 DISCOUNT = 0.93
 """What a later trial of a strategy on near tasks leaves of the weight of an earlier one."""
 
@@ -101,7 +105,6 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         experience.same,
         strata=near.types[table.tasks],
     )
-    like = (evidence * table.weights * table.trials).sum(axis=1)
     nearest = nearest_tasks(
         experience.cell_strategy,
         cosines[experience.cell_task],
@@ -109,9 +112,8 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         trials=experience.trials,
         same=experience.same,
     )
-    expected = (successes - (trials - like) * usual.rates + PRIOR_TRIALS * usual.base) / (like + PRIOR_TRIALS)
     return Advice(
-        expected=np.clip(expected, 0.0, 1.0),
+        expected=_expected(alone, separate, experience.same, usual),
         successes=successes,
         trials=trials,
         recent=np.divide(recent_successes, recent_trials, out=np.full(len(trials), usual.base), where=recent_trials > 0),
@@ -136,14 +138,28 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
 def usual_rates(successes: Floats, trials: Floats, weight: Floats, strategies: Indices, same: Floats) -> Usual:
     """The rates over all tasks, of cells with these counts, weights and rows (−1 for a strategy that is none of the k).
 
-    The agent's is drawn to a half by two trials, those of strategies, summed over those that are the `same`, to the agent's by as many.
+    The agent's is drawn to a half by two trials, those of strategies, to which those that are the `same` lend theirs, to the agent's by as many.
     """
     evidence = weight * design_weights(trials, ALIKE)
     won, tried = evidence * successes, evidence * trials
     base = float((won.sum() + 1) / (tried.sum() + 2))
-    of_rows = strategies >= 0
-    sums = [same @ np.bincount(strategies[of_rows], counts[of_rows], len(same)) for counts in (won, tried)]
+    of_rows, lent = strategies >= 0, _lent(same)
+    sums = [lent @ np.bincount(strategies[of_rows], counts[of_rows], len(same)) for counts in (won, tried)]
     return Usual(base, (sums[0] + PRIOR_TRIALS * base) / (sums[1] + PRIOR_TRIALS))
+
+
+def _expected(table: _Table, evidence: Floats, same: Floats, usual: Usual) -> Floats:
+    """The expected rate of each strategy, from a table of which no row is summed over others, and what its trials weigh."""
+    lent, tried = _lent(same), evidence * table.trials
+    trials, successes = lent @ tried.sum(axis=1), lent @ (evidence * table.successes).sum(axis=1)
+    like = lent @ (tried * table.weights).sum(axis=1)
+    rates: Floats = (successes - (trials - like) * usual.rates + PRIOR_TRIALS * usual.base) / (like + PRIOR_TRIALS)
+    return np.clip(rates, 0.0, 1.0)
+
+
+def _lent(same: Floats) -> Floats:
+    lent: Floats = np.where(same >= 1.0, 1.0, LENT * same)
+    return lent
 
 
 def _table(experience: Experience, weights: Floats) -> _Table:

@@ -10,6 +10,8 @@ from alma.text import spelt
 NOT_SAME, SPAN = 0.25, 0.3
 """Up to this cosine of all-MiniLM-L6-v2 two strategies are different; over this span from there the probability rises to 1."""
 
+BY_VECTORS = 0.95
+"""The most that vectors say: the share of pairs in one group of `alma.learning.ways` that are the same. Only where words say so, it is 1."""
 
 SHARED = 0.5
 """Texts that share so much of their telling words mostly differ in the one thing that matters. Those that share less are other words altogether."""
@@ -44,7 +46,7 @@ def same_weight(one: str, other: str, cosine: float, *, is_calibrated: bool) -> 
     is_short = len(one.split()) <= SHORT and len(other.split()) <= SHORT
     if is_short or (shares_words and places(mine.spoken, theirs.spoken).count("replace") < SEVERAL_PLACES):
         return DOUBTED
-    return min(max((cosine - NOT_SAME) / SPAN, 0.0), 1.0)
+    return min(max((cosine - NOT_SAME) / SPAN, 0.0), BY_VECTORS)
 
 
 def _share_words(one: Wording, other: Wording) -> bool:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from alma.learning.experience import Floats, Indices
+from alma.learning.sameness import BY_VECTORS
 
 ONE_WAY, OF_ONE_PAIR = 0.4, 0.1
 """Two groups of strategies are one from this mean cosine of all-MiniLM-L6-v2 on: over one pair the sum of both, over n pairs `ONE_WAY` and a share
@@ -17,12 +18,12 @@ pairs."""
 def ways(cosines: Floats, same: Floats) -> Indices:
     """The number of the group of each of k strategies: average-linkage clustering (Sokal and Michener 1958) down to `ONE_WAY`.
 
-    `same` is 1 for pairs that are the same, −1 for those that contradict each other, otherwise negative for those that are doubted. Both are k × k
-    and symmetric. Deterministic.
+    `same` is `BY_VECTORS` or more for pairs that are the same, −1 for those that contradict each other, otherwise negative for those in doubt. Both
+    are k × k and symmetric. Deterministic.
     """
     count = len(cosines)
     doubted = np.where(same < 0, np.minimum(cosines, DOUBTED), cosines)
-    sums = np.where(same >= 1, 1.0, np.where(same <= -1, CONTRADICTED, doubted))
+    sums = np.where(same >= BY_VECTORS, 1.0, np.where(same <= -1, CONTRADICTED, doubted))
     sizes, group = np.ones(count), np.arange(count)
     np.fill_diagonal(sums, -np.inf)
     for _ in range(count - 1):

@@ -5,6 +5,7 @@ from hashlib import sha256
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alma.errors import ValidationError
 from alma.learning.consulting import Consulted
@@ -21,6 +22,9 @@ from alma.types.strategies import StrategyRecord, StrategyTable
 
 LEAST_TRIALS = 0.1
 """A strategy with less evidence than this near the task is left out, unless it was asked about."""
+
+CLEARLY_BETTER = 0.1
+"""By how much more a wording must be expected to succeed than the one tried most often, to stand for both."""
 
 MOST_AMONG = 100
 
@@ -77,14 +81,23 @@ def _rows(room: Room, asked: Asking, is_of_steps: bool, also: Sequence[tuple[str
 
 
 def shown_rows(known: Consulted) -> Iterator[int]:
-    """The rows that a table has: one for all strategies that are the same, the one tried most often."""
+    """The rows that a table has: one for all strategies that are the same, the one tried most often, or one that is expected to do clearly better."""
     own = np.bincount(known.cell_rows, known.cell_weights * known.side.counts.rows[known.cells, 1], len(known.texts))
     left = np.array([bool(text) for text in known.texts], dtype=bool)
     for row in np.lexsort((np.arange(len(own)), -own)).tolist():
         if left[row]:
+            members = np.flatnonzero(left & (known.same[row] >= SAME_WAY) & (own > 0))
             left &= known.same[row] < SAME_WAY
             if known.advice.trials[row] >= LEAST_TRIALS or known.entries(row):
-                yield row
+                yield _standing_for(row, members, known.advice.expected)
+
+
+def _standing_for(row: int, members: NDArray[np.intp], expected: NDArray[np.float64]) -> int:
+    """The member of a group that its row shows: those that only sound alike may do differently."""
+    if not len(members):
+        return row
+    best = int(members[np.argmax(expected[members])])
+    return best if expected[best] >= expected[row] + CLEARLY_BETTER else row
 
 
 def _ordered(rows: Sequence[StrategyRecord], *, explore: bool, draw: Random | None) -> list[StrategyRecord]:
