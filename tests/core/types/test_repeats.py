@@ -23,6 +23,7 @@ def test_the_best_stands_for_all_and_says_for_how_many() -> None:
     assert _tags(found) == ["O1"]
     assert "Deploy build 41 to staging | Way: drain the queue first (and 2 more like it)\n" in found.to_prompt()
     assert len(found.ids) == 3
+    assert found.fitting().to_prompt() == found.to_prompt()
 
 
 @pytest.mark.parametrize(

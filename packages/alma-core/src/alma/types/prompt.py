@@ -33,13 +33,12 @@ def fitted(
     """Returns the items that a prompt of at most `max_tokens` includes, in their order and with the turns that it shows, and its text, "" if none
     fits. Better items are included first. Of outcomes that differ in numbers alone, the best stands for all."""
     _check_budget(max_tokens, count_tokens)
-    items, repeats = without_repeats(items) if timeline is None else (items, {})
+    items = without_repeats(items) if timeline is None else items
     lines: dict[int, tuple[Recalled, str]] = {}
 
     def text_of(chosen: Mapping[str, Recalled]) -> str:
         shown = in_time_order(chosen, timeline)
-        noted = {tag: _line(item, now, timeline, lines) + _repeated(repeats.get(tag, 0)) for tag, item in shown.items()}
-        return _assemble(noted, dates(shown, timeline, now))
+        return _assemble({tag: _line(item, now, timeline, lines) for tag, item in shown.items()}, dates(shown, timeline, now))
 
     kept = packed(items, lambda chosen: count_tokens(text_of(chosen)) <= max_tokens, count_tokens)
     return tuple(kept.values()), text_of(kept)
@@ -50,10 +49,6 @@ def _line(item: Recalled, now: datetime, timeline: Timeline | None, made: dict[i
     if id(item) not in made:
         made[id(item)] = (item, tagged_note(item, now, timeline))
     return made[id(item)][1]
-
-
-def _repeated(count: int) -> str:
-    return f" (and {count} more like it)" if count else ""
 
 
 def _check_budget(max_tokens: object, count_tokens: object) -> None:
@@ -120,4 +115,5 @@ def tagged_note(item: Recalled, now: datetime, timeline: Timeline | None = None)
     memory, prefix = item.memory, parts_of(item.tag)[0]
     if timeline is not None and is_dated(memory):
         return f"[{item.tag}] {memory.seen_at:%Y-%m-%d}: {note(memory, None, prefix)}"
-    return f"[{item.tag}] {note(memory, now, prefix)}"
+    alike = f" (and {item.alike} more like it)" if item.alike else ""
+    return f"[{item.tag}] {note(memory, now, prefix)}{alike}"

@@ -53,7 +53,8 @@ class Recalled(BaseModel):
     it represents.
 
     `explanation` has every number behind the score, where it was requested. `turns` are those of a conversation that are nearest to the question,
-    nearest first.
+    nearest first. `alike` is how many outcomes a prompt leaves out because they differ from this one in the numbers of their task alone; it is known
+    in a slice that was fitted to a prompt.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,5 +64,6 @@ class Recalled(BaseModel):
     score: float
     factors: Factors
     copies: int = 1
+    alike: int = 0
     explanation: Explanation | None = None
     turns: tuple[TurnHit, ...] = ()

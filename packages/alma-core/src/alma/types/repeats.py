@@ -12,22 +12,22 @@ _MARKS = ("shared_from", "flagged", CONTRADICTED)
 """Keys of metadata of which a prompt speaks."""
 
 
-def without_repeats(items: Sequence[Recalled]) -> tuple[list[Recalled], dict[str, int]]:
-    """Returns the items without the outcomes that repeat a better one, and how many repeat each that has any, by its tag.
+def without_repeats(items: Sequence[Recalled]) -> list[Recalled]:
+    """Returns the items without the outcomes that repeat a better one, which counts them in `alike`.
 
     An outcome repeats another of the same agent and user if the two are described in the same words but for the numbers in their task: "Deploy
     build 41" and "Deploy build 42", both done in the same way, with the same verdict and without an error or feedback that differs.
     """
-    first: dict[Hashable, str] = {}
-    kept, repeats = [], dict[str, int]()
+    groups: dict[Hashable, list[Recalled]] = {}
     for item in items:
         likeness = _likeness(item.memory) if isinstance(item.memory, Outcome) else item.tag
-        tag = first.setdefault(likeness, item.tag)
-        if tag == item.tag:
-            kept.append(item)
-        else:
-            repeats[tag] = repeats.get(tag, 0) + 1
-    return kept, repeats
+        groups.setdefault(likeness, []).append(item)
+    return [_for_all(first, rest) for first, *rest in groups.values()]
+
+
+def _for_all(first: Recalled, rest: Sequence[Recalled]) -> Recalled:
+    count = len(rest) + sum(item.alike for item in rest)
+    return first.model_copy(update={"alike": first.alike + count}) if count else first
 
 
 def _likeness(outcome: Outcome) -> Hashable:
