@@ -240,6 +240,12 @@ def test_a_prompt_reads_as_it_should() -> None:
     )
 
 
+def test_a_label_is_not_written_twice() -> None:
+    said = Outcome(task_description="Deploy it", outcome="failure", error_message="Error: port 80 is taken").described(None)
+
+    assert said == "Failed: Deploy it | Error: port 80 is taken"
+
+
 def test_an_anti_pattern_without_an_alternative_claims_none() -> None:
     text = slice_of(AntiPattern(pattern="Sleep", why_bad="Flaky", last_seen=NOW)).to_prompt()
 

@@ -160,7 +160,7 @@ class Outcome(Memory):
         when = "" if now is None else f", {sentences.age(self.timestamp, now)}"
         error = None if sentences.ends_with(self.strategy_used, self.error_message) else self.error_message
         parts = {"Way": self.strategy_used, "Error": error, "Feedback": self.user_feedback}
-        labelled = [f"{label}: {brief(text)}" for label, text in parts.items() if text]
+        labelled = [f"{label}: {brief(text.removeprefix(f'{label}: '))}" for label, text in parts.items() if text]
         first = f"{sentences.VERDICTS[self.outcome]}{when}: {brief(self.task_description)}"
         return " | ".join([first, *labelled, *sentences.of_attempt(self.metadata)])
 
