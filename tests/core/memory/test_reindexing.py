@@ -272,6 +272,26 @@ def test_another_object_of_the_same_process_is_told_too(shop: ALMA, other: Count
     assert second.retrieve(TASKS[0], "a").total_items
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda alma: alma.strategies(TASKS[0], agent="a"),
+        lambda alma: alma.check("a", "Something", task=TASKS[0]),
+        lambda alma: alma.assess(strategy="Something", context=TASKS[1], agent="a"),
+    ],
+    ids=("strategies", "check", "assess"),
+)
+def test_vectors_of_two_embedders_are_never_compared(
+    shop: ALMA, other: CountingEmbedder, open_store: OpenStore, ask: Callable[[ALMA], object]
+) -> None:
+    for number in range(3):
+        shop.learn("a", TASKS[number], "failure", strategy_used="Something", error_message="no")
+    second = open_store()
+    shop.reindex(other)
+    with pytest.raises(EmbedderMismatchError, match="open it again"):
+        ask(second)
+
+
 def test_a_call_under_way_during_the_switch_stores_no_old_vector(shop: ALMA, other: CountingEmbedder) -> None:
     room = shop._room
     vectors = room.store.texts.of(["Learned with the old one"], room.project)

@@ -76,9 +76,9 @@ def test_the_same_slice_gives_the_same_bytes(found: MemorySlice, budget: int) ->
 @pytest.mark.slow
 @given(slices())
 def test_every_line_is_one_of_ours_or_an_item_with_its_own_tag(found: MemorySlice) -> None:
-    text = found.to_prompt(10**9)
+    shown, text = found.fitted(10**9)
     lines = text.splitlines()
-    tags = [item.tag for item in found.recalled]
+    tags = [item.tag for item in shown.recalled]
 
     assert lines == [line for line in text.split("\n") if line]
     assert sorted(match[1] for line in lines if (match := TAG.match(line))) == sorted(tags)
@@ -89,14 +89,14 @@ def test_every_line_is_one_of_ours_or_an_item_with_its_own_tag(found: MemorySlic
 @pytest.mark.slow
 @given(slices())
 def test_no_stored_text_makes_a_tag(found: MemorySlice) -> None:
-    prompt = found.to_prompt(10**9)
+    shown, prompt = found.fitted(10**9)
     items = [line for line in prompt.splitlines() if TAG.match(line)]
 
     assert [line for line in items if len(TAG.findall(line)) != 1] == []
     for read in READERS:
-        assert cited_tags(read(prompt)) == {item.tag for item in found.recalled}
+        assert cited_tags(read(prompt)) == {item.tag for item in shown.recalled}
         assert [note for note in found.notes() if cited_tags(read(note))] == []
-    assert sorted(found.cited(prompt)) == sorted(found.ids)
+    assert sorted(found.cited(prompt)) == sorted(shown.ids)
     assert found.cited("\n".join(found.notes())) == []
 
 
@@ -104,14 +104,14 @@ def test_no_stored_text_makes_a_tag(found: MemorySlice) -> None:
 @given(slices(), st.sampled_from(["x7", "h1", "0"]))
 def test_no_stored_text_makes_a_tag_of_a_slice_that_has_its_own(found: MemorySlice, prefix: str) -> None:
     tagged = found.tagged(prefix)
-    prompt = tagged.to_prompt(10**9)
+    shown, prompt = tagged.fitted(10**9)
 
     for read in READERS:
-        assert cited_tags(read(prompt), prefix) == {f"{prefix}{item.tag}" for item in found.recalled}
+        assert cited_tags(read(prompt), prefix) == {item.tag for item in shown.recalled}
         assert [note for note in tagged.notes() if cited_tags(read(note), prefix)] == []
-    assert sorted(tagged.cited(prompt)) == sorted(found.ids)
+    assert sorted(tagged.cited(prompt)) == sorted(shown.ids)
     assert found.cited(prompt) == []
-    assert prompt.count(f"\n[{prefix}") == len(found)
+    assert prompt.count(f"\n[{prefix}") == len(shown)
 
 
 @pytest.mark.slow

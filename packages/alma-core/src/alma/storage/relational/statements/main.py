@@ -125,7 +125,7 @@ def main_statements() -> dict[str, ClauseElement]:
         "counted": select(_m.id, _m.row, _m.seq, *(_m[name] for name in RECOUNTED)).where(*named_memories),
         "passage_insert": inserting(PASSAGE, "row"),
         "vector_insert": ignoring(VECTOR, "row", "embedder").values(embedder=embedder()),
-        "vectors": select(_v.text_hash, _v.vector).join(
+        "vectors": select(_v.text_hash, _v.vector, _v.embedder).join(
             wanted := rows_of(VECTOR, project="project", text_hash="text_hash"),
             and_(_v.project == wanted.c.project, _v.text_hash == wanted.c.text_hash, _v.embedder == embedder()),
         ),
