@@ -132,7 +132,7 @@ def judge_embedder(embedder: "Embedder", provider: str) -> str:
 
 
 def judge_meanings(embedder: "Embedder") -> str:
-    """Returns whether the embedder puts texts of one meaning near each other, so that what is told in other words counts."""
+    """Returns whether the embedder puts texts of one meaning near each other, so that what is recorded in other words counts."""
     from alma.learning.kernels import calibrated
 
     name = embedder.fingerprint.model
