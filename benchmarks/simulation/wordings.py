@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pure", action="store_true", help="without the public calls: the baselines and the estimate alone")
     parser.add_argument("--paraphrased", action="store_true", help="offer each strategy in any of its five wordings")
     parser.add_argument("--difficult", action="store_true", help="half of the tasks are hard, of which only the type says so")
-    parser.add_argument("--wordings", type=positive, help="of each intent in a world (default: all 30; fewer is easier)")
+    parser.add_argument("--wordings", type=positive, help="of each intent in a world (default: all; fewer is easier)")
     parser.add_argument(
         "--embedder", default="minilm", help="name of an embedder, or sentence-transformers=MODEL (default: minilm)"
     )

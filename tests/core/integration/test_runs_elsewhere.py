@@ -201,6 +201,13 @@ def test_each_reason_why_work_was_sent_back_is_a_lesson_of_its_own(store: ALMA) 
     assert "| Way: work that was sent back: write Norwegian\n" in notes
 
 
+def test_work_that_is_sent_back_without_a_reason_begins_no_episode(store: ALMA) -> None:
+    run = integration_of(store).run(TASK)
+    run.corrected(" ")
+    run.settle()
+    assert not run.parts["dev"].has_begun
+
+
 def test_a_run_that_another_process_takes_up_is_judged_and_credited_as_a_whole(store: ALMA) -> None:
     seen: list[RunView] = []
     run = integration_of(store).run(TASK)

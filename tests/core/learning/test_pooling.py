@@ -10,6 +10,7 @@ from alma.learning.comparing import compared
 from alma.learning.experience import Advice, Experience, Question
 from alma.learning.intervals import jeffreys
 from alma.learning.pooling import LENT, Nearness, Usual, pooled, usual_rates
+from alma.learning.sameness import BY_VECTORS
 from alma.learning.task_kernels import TaskKernels
 
 A, B = 0, 1
@@ -157,6 +158,12 @@ def test_equally_good_strategies_have_no_lift() -> None:
 def test_without_others_there_is_nothing_to_compare_with() -> None:
     given = asked(experience_of([("t1", A, 1, 1)]))
     assert (given.lift[A], given.lift_lower[A], given.lift_upper[A], given.better[A], given.others[A]) == (0, -1, 1, 0.5, 0)
+
+
+def test_one_way_in_two_wordings_is_not_compared_with_itself() -> None:
+    alike = np.array([[1.0, BY_VECTORS], [BY_VECTORS, 1.0]])
+    given = asked(experience_of([(f"t{number}", number % 2, float(number % 2 == A), 1) for number in range(12)], same=alike))
+    assert (given.lift.tolist(), given.others.tolist()) == ([0, 0], [0, 0])
 
 
 def test_the_nearest_task_is_told_by_its_outcome() -> None:

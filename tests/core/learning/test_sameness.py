@@ -116,3 +116,16 @@ def test_strategies_beyond_those_that_are_compared_are_never_one_in_other_words(
     near = AlikeStrategies(OWN).weights([0, 1], texts, vectors_at(0.9))
     late = AlikeStrategies(OWN).weights([MOST_KNOWN, MOST_KNOWN + 1], texts, vectors_at(0.9))
     assert (near[0, 1], late[0, 1]) == (BY_VECTORS, 0)
+
+
+def test_what_is_remembered_of_pairs_groups_them_as_at_first() -> None:
+    cosines = np.array([[1.0, 0.6, 0.55], [0.6, 1.0, 0.2], [0.55, 0.2, 1.0]])
+    texts = [
+        "canary on a small share first",
+        "widen step by step after watching one machine",
+        "let few customers try before everybody gets new code",
+    ]
+    known = AlikeStrategies(OWN)
+    first, again = (known.weights(range(3), texts, np.linalg.cholesky(cosines).astype(np.float32)) for _ in range(2))
+    assert first[1, 2] == BY_VECTORS  # by the one between them
+    assert np.array_equal(first, again)

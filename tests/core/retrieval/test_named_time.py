@@ -247,6 +247,24 @@ def test_half_a_year_ago_is_not_a_year_ago() -> None:
 
 
 @pytest.mark.parametrize(
+    ("ends", "wanted"),
+    [
+        ("between 3 May and 9 May 2025", ("2025-05-02", "2025-05-16")),
+        ("from 3 May 2025 to 9 May", ("2025-05-02", "2025-05-16")),
+        ("between december and 9 May 2025", ("2024-12-01", "2025-05-16")),
+        ("from november 2024 to january", ("2024-11-01", "2025-02-06")),
+        ("from October to February", ("2025-10-01", "2026-03-06")),
+        ("from July to October", ("2026-07-01", "2026-11-06")),
+        ("between yesterday and five days ago", ("2026-11-20", "2026-11-26")),
+    ],
+)
+def test_the_year_of_one_end_of_an_interval_holds_for_the_other(ends: str, wanted: tuple[str, str]) -> None:
+    found = named_time(f"What did I do {ends}?", datetime(2026, 11, 26, 12, tzinfo=UTC))
+    assert found is not None
+    assert (found.start.date().isoformat(), found.end.date().isoformat()) == wanted
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "What did I do last week?",

@@ -76,3 +76,19 @@ def test_a_damaged_warning_keeps_nothing_that_is_purged(tmp_path: Path, caplog: 
 
         assert "rules that the purge took along were not formed again" in caplog.text
         assert alma.list_memories(kind="heuristic") == []
+
+
+def test_damaged_evidence_of_a_warning_keeps_nothing_that_is_purged(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path, project_id="shop", embedding_provider="hash") as alma:
+        better = [alma.learn("dev", f"Build {day}", "success", "make", task_type="build").id for day in range(5)]
+        for day in range(5):
+            alma.learn("dev", f"Build anew {day}", "failure", "rm -rf build", task_type="build")
+        (warning,) = alma.list_memories(kind="anti_pattern")
+        with closing(sqlite3.connect(tmp_path / "alma.db")) as connection, connection:
+            of_warning = "id IN (SELECT evidence FROM memory WHERE id = ?)"
+            connection.execute(f"UPDATE evidence SET recent = '[[]]' WHERE {of_warning}", (warning.id,))
+
+        assert alma.purge(better).memory_ids == tuple(better)
+
+        assert len(alma.list_memories()) == 5
+        assert alma.list_memories(kind="anti_pattern") == []

@@ -134,7 +134,7 @@ def judge_embedder(embedder: "Embedder", provider: str) -> str:
 
 
 def judge_meanings(embedder: "Embedder") -> str:
-    """Says whether the embedder puts texts of one meaning near each other, so that other words for the same count."""
+    """Says whether the embedder puts texts of one meaning near each other, so that what is recorded in other words counts."""
     name = embedder.fingerprint.model
     with _new_store(embedder) as alma:
         compares_meanings = alma.admin.compares_meanings()

@@ -131,8 +131,10 @@ def record_correction(run: "Run", part: Part, reason: object) -> None:
     said = None
     with run.integration.guard("a correction could not be read", run):
         said = run.stored(str(reason).strip())
+    if not said:
+        return
     episode = run.begun(part)  # which knows what was corrected before
-    if not said or said in part.corrections:
+    if said in part.corrections:
         return
     part.corrections.append(said)
     if episode is not None:

@@ -11,7 +11,7 @@ from alma.learning.ways import ways
 from alma.learning.wording import Stems, wording
 
 MOST_KNOWN = 512
-"""Pairs among this number of strategies, the first ones, are compared, and remembered: 1 MB at most. Later ones are the same in the same words
+"""Pairs among this number of strategies, the first ones, are compared, and remembered: 2 MB at most. Later ones are the same in the same words
 alone."""
 
 
@@ -21,7 +21,7 @@ class AlikeStrategies:
     def __init__(self, scale: Scale | None) -> None:
         """`scale` is that of the vectors; `None` if their cosines are not used."""
         self._scale = scale
-        self._known = np.full((0, 0), np.nan, np.float32)
+        self._known = np.full((0, 0), np.nan)
 
     def weights(self, numbers: Sequence[int], texts: Sequence[str], vectors: Vectors) -> Floats:
         """The probabilities for k strategies, by their numbers, texts and unit vectors: k × k, symmetric, 1 on the diagonal."""
@@ -67,7 +67,7 @@ class AlikeStrategies:
         size = len(self._known)
         if wanted <= size or size == MOST_KNOWN:
             return
-        grown = np.full((min(max(wanted, 2 * size, 8), MOST_KNOWN),) * 2, np.nan, np.float32)
+        grown = np.full((min(max(wanted, 2 * size, 8), MOST_KNOWN),) * 2, np.nan)
         grown[:size, :size] = self._known
         self._known = grown
 

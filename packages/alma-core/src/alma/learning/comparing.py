@@ -6,6 +6,7 @@ import numpy as np
 
 from alma.learning.experience import Floats, Indices
 from alma.learning.intervals import normal_cdf
+from alma.learning.sameness import BY_VECTORS
 from alma.learning.sums import summed
 
 DEVIATIONS = 2.1
@@ -38,7 +39,7 @@ def compared(mine: Counts, separate: Counts, same: Floats, *, strata: Indices) -
     Each task on which a strategy and others were tried is a stratum; of the other tasks, those with the same code in `strata` are one.
     `mine` is summed over strategies that are the `same`, `separate` is not. A lift of 0 between −1 and 1 where nothing can be compared.
     """
-    is_other = 1 - same
+    is_other = np.where(same >= BY_VECTORS, 0.0, 1 - same)  # else one way in two wordings had a lift over itself
     if not is_other.any():
         return _alone(len(same))
     others = tuple(summed(is_other, counts) for counts in separate)

@@ -124,10 +124,13 @@ def _reaches(text: str, hints: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _places_of(text: str, hint: str) -> Iterator[int]:
+    """Returns where a hint stands. Of many that stand close together the first and the last will do."""
     at = text.find(hint)
     while at >= 0:
-        yield at
-        at = text.find(hint, at + _REACH // 2)
+        end = at + _REACH // 2
+        last = text.rfind(hint, at, end)
+        yield from (at, last)
+        at = text.find(hint, last + len(hint))
 
 
 def _is_order(text: str, found: re.Match[str]) -> bool:

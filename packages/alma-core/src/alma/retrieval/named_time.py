@@ -94,12 +94,36 @@ def named_time(question: str, now: datetime) -> Interval | None:
         return None
     try:
         named = [*_relative(text, now), *_dated(text, now)]
-        found = {Interval(one.start, max(now, one.end)) if _since().search(text[:place]) else one for one, place in named}
+        found: dict[Interval, int] = {}
+        for one, place in named:
+            found.setdefault(Interval(one.start, max(now, one.end)) if _since().search(text[:place]) else one, place)
+        if len(found) == 2 and _two_ends().search(text):
+            return _joined(text, *sorted(found.items(), key=lambda item: item[1]))
     except (ValueError, OverflowError):  # a year that no calendar has
         return None
-    if len(found) == 2 and _two_ends().search(text):
-        return Interval(min(one.start for one in found), max(one.end for one in found))
-    return found.pop() if len(found) == 1 else None
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _joined(text: str, first: tuple[Interval, int], second: tuple[Interval, int]) -> Interval:
+    """The interval between two ends, each with its place in the text. The year of one end holds for the other, if that has none."""
+    (one, start), (other, end) = first, second
+    if _lacks_year(text[start:end]):
+        while one.start > other.start:
+            one = _a_year_before(one)
+    elif _lacks_year(text[end:]):
+        while (earlier := _a_year_before(other)).start >= one.start:
+            other = earlier
+    return Interval(min(one.start, other.start), max(one.end, other.end))
+
+
+def _lacks_year(text: str) -> bool:
+    """Returns True for a text that begins with a date or a month without a year."""
+    match = _dates().match(text) or _months().match(text)
+    return match is not None and not match["year"]
+
+
+def _a_year_before(one: Interval) -> Interval:
+    return Interval(one.start.replace(year=one.start.year - 1), one.end.replace(year=one.end.year - 1))
 
 
 def names_only_a_time(question: str) -> bool:

@@ -1,15 +1,18 @@
 """The evidence that goes with memories that are purged: the counts that rest on nothing else, and the rules that rest on those."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from alma.errors import CorruptStoreError
 from alma.journal import Change, entity
 from alma.storage.relational.evidence import evidence_from
 from alma.storage.relational.hidden_ids import hidden_id, revealed_id
 from alma.storage.relational.hidden_names import hidden_key
 from alma.storage.relational.logical import TABLES, View
 from alma.storage.relational.readback import Redactions, changes_of, record_from
+from alma.storage.relational.rows import UNREADABLE
 from alma.text import shortened
 from alma.types.evidence import Evidence, strategy_in, text_key
 from alma.types.kinds import MemoryType
@@ -74,13 +77,15 @@ def unlearned(log: Log, doomed: Collection[str]) -> Unlearned:
 
 
 def _under(view: View, rules: Collection[str]) -> Iterator[tuple[str, Evidence]]:
-    """The live ones of these rules, each with the evidence that it rests on."""
+    """The live ones of these rules, each with the evidence that it rests on, if that is readable."""
     for rule in sorted(rules):
         memory = TABLES["memory"].raw(view, rule)
         if memory is None or memory["archived_at"] is not None or memory["evidence"] is None:
             continue
         raw = view.one("evidence_by_id", id=memory["evidence"])
-        if raw is not None:
+        if raw is None:
+            continue
+        with suppress(CorruptStoreError, *UNREADABLE):  # damaged evidence supports no rule, and must not keep what has to go
             yield rule, evidence_from(TABLES[EVIDENCE].decoded(view, raw))
 
 
