@@ -61,3 +61,20 @@ def test_a_strategy_with_trials_of_its_own_says_these(alma: ALMA) -> None:
 
     assert "drain the queue (worked 3 of 3 times" in _line(alma)
     assert "cited" not in _line(alma)
+
+
+def test_the_use_of_other_users_moves_nothing_where_users_are_isolated(tmp_path: Path) -> None:
+    alma = ALMA.open(tmp_path, project_id="shop", embedding_provider="hash", users="isolated")
+    alma.add_heuristic("dev", TASK, "drain the queue")
+
+    def seen(user: str | None) -> tuple[str, float]:
+        found = alma.retrieve(TASK, agent="dev", user_id=user)
+        return found.to_prompt(), round(found.recalled[0].score, 6)
+
+    before = seen("ann"), seen(None)
+    for _ in range(6):
+        with alma.episode(agent="dev", task=TASK, user_id="bob") as episode:
+            episode.observe("As [H1] says")
+            episode.fail("it went down")
+
+    assert (seen("ann"), seen(None)) == before

@@ -81,6 +81,10 @@ class Candidate(NamedTuple):
         """Usage counts in the order in which `alma.scoring` takes them."""
         return (self.used, self.ignored, self.thumbs_up, self.thumbs_down, self.credited_successes, self.credited_trials)
 
+    def without_use(self) -> "Candidate":
+        """Returns the candidate as if it had never been shown."""
+        return self._replace(used=0, ignored=0, thumbs_up=0, thumbs_down=0, credited_successes=0.0, credited_trials=0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class CommonWords:

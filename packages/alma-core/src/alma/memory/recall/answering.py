@@ -38,6 +38,7 @@ from alma.types.kinds import MemoryType
 from alma.types.memories import AnyMemory
 from alma.types.partition import Partition
 from alma.types.recalled import Factors
+from alma.types.scope import UserWall
 from alma.vectors import AnyIndex
 
 
@@ -178,7 +179,7 @@ def answered(room: Room, asked: Asked) -> Answer | None:
             index, wanted = room.index.current(scope.rows), contenders_for(asked.top_k)
             nearest = nearest_to_events(room, index, question, events, scope, without=names, hits=wanted)
             found, chosen = _with_events(room, question, scope, asked.top_k, near, found, chosen, list(nearest.values()))
-        seen = candidates_of(room, chosen)
+        seen = candidates_of(room, asked, chosen)
         rules = rules_among(room, asked, about, seen)
         ranking = scored(asked, chosen, seen, rules, top_k=asked.top_k)
         memories = room.project.memories([item.memory for item in ranking])
@@ -239,9 +240,17 @@ def _refilled(
     return [item for item in wider if item.memory in taken], known, folds
 
 
-def candidates_of(room: Room, chosen: Sequence[Contender]) -> Sequence[Candidate]:
-    """Returns what ranking needs of the contenders that still exist."""
-    return room.project.candidates([contender.memory for contender in chosen])
+def candidates_of(room: Room, asked: Asked, chosen: Sequence[Contender]) -> Sequence[Candidate]:
+    """Returns what ranking needs of the contenders that still exist. Where users are isolated, the use of a memory that they share does not
+    count: it would be that of others."""
+    found = room.project.candidates([contender.memory for contender in chosen])
+    if room.store.users is not UserWall.ISOLATED:
+        return found
+    of = asked.partitions
+    with_users = {agent for agent in {of[one.partition].agent for one in found} if agent and room.has_users(agent, of)}
+    return [
+        one.without_use() if of[one.partition].user_id is None and of[one.partition].agent in with_users else one for one in found
+    ]
 
 
 def rules_among(

@@ -266,7 +266,7 @@ def _scored(room: Room, asked: Asked, answer: Answer, evidence: Evidence, memory
     if at is None:
         return None
     alone = Contender(memory, float(evidence.similarities[at]), 1)
-    return next(iter(scored(asked, [alone], candidates_of(room, [alone]), answer.rules, top_k=1)), None)
+    return next(iter(scored(asked, [alone], candidates_of(room, asked, [alone]), answer.rules, top_k=1)), None)
 
 
 def _top_k_that_returns(room: Room, asked: Asked, memory: int) -> int | None:
@@ -288,7 +288,7 @@ def _answer(room: Room, asked: Asked, top_k: int) -> Answer:
 
 def _least_top_k(room: Room, asked: Asked, wider: Answer, memory: int) -> int:
     """The least `top_k` for which a memory is among the contenders of its kind and among the best of them, were those all there are."""
-    ranking = scored(asked, wider.contenders, candidates_of(room, wider.contenders), wider.rules, top_k=_BOUNDLESS)
+    ranking = scored(asked, wider.contenders, candidates_of(room, asked, wider.contenders), wider.rules, top_k=_BOUNDLESS)
     kind = next(item.kind for item in ranking if item.memory == memory)
     order = {item.memory: place for place, item in enumerate(ranking) if item.kind == kind}
     by_similarity = [contender.memory for contender in wider.contenders if contender.memory in order]
