@@ -300,3 +300,19 @@ def test_a_strategy_whose_outcome_was_undone_and_brought_back_has_its_vector_fro
 
     learn(alma, 1)
     assert vector_of(alma, SECRET) == vector
+
+
+def test_a_rule_that_is_formed_again_does_not_quote_what_was_purged(open_store: OpenStore) -> None:
+    """The evidence of the second task stays, and keeps the error of its purged outcome: a rule made of it would bring the error back."""
+    alma = open_store()
+    failed = {"agent": "v", "outcome": "failure", "strategy_used": "rolling update", "task_type": "deployment"}
+    tasks = [f"Deploy mail {SECRET}", f"Deploy mail {SECRET}", "Deploy auth", "Deploy auth", "Deploy web"]
+    ids = [
+        alma.learn(task=task, error_message=f"Denied by {SECRET}" if place == 2 else None, **failed).id
+        for place, task in enumerate(tasks)
+    ]
+    assert len(rules_of(alma)) == 1
+
+    alma.purge(ids[:3])
+
+    assert [alma.get(rule) for rule in rules_of(alma) if SECRET in str(alma.get(rule))] == []

@@ -182,7 +182,7 @@ def purged_report(
 
 def _purged(room: Room, ids: Sequence[str], records: Sequence[str], actor: str) -> Erased | None:
     def form_rules(next_write: NextWrite, erased: Erased) -> None:
-        if erased.unruled:
+        if erased.unruled and not erased.left:  # else a new rule might quote what was purged
             form_again(room, next_write, erased.unruled)
 
     room.empty_ledgers()  # before the lock: the embedder may be asked for its scale
