@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.integration.answers import ERROR_CHARS, TEXT_CHARS, ToolVerdict, answer_text, tool_verdict
+from alma.integration.error_texts import error_in
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -442,3 +443,17 @@ def test_an_error_that_begins_a_long_dump_is_found() -> None:
 )
 def test_the_text_of_an_answer_is_what_a_person_would_read(answer: object, text: str) -> None:
     assert answer_text(answer) == text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The file was not found to be a duplicate, so it was imported.",
+        "The email could not be sent earlier; it is now delivered.",
+        "Table orders does not exist in the old schema, it was renamed.",
+        "The table was not found by the customer, who left.",
+        "access denied: 3 users today",
+    ],
+)
+def test_a_sentence_that_goes_on_is_no_error(answer: str) -> None:
+    assert error_in(answer) is None

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.redaction import Redactor
+from alma.redaction.personal import personal
 
 PIECES = st.sampled_from(
     [
@@ -124,3 +125,18 @@ def test_numbers_of_other_countries_are_known_by_their_name_or_checksum(kind: st
 )
 def test_numbers_that_name_no_person_stay(text: str) -> None:
     assert Redactor(b"k", with_personal=True)(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sin 0.123456 cos 0.98",
+        "PAN OS 10.2.3456",
+        "pan 12345",
+        "Handy 2023-12-24 gekauft",
+        "mobile 2024.05.01",
+        "sin 10000 euros",
+    ],
+)
+def test_a_word_that_is_also_the_name_of_a_number_needs_a_mark_and_a_date_is_no_phone(text: str) -> None:
+    assert list(personal(text)) == []

@@ -9,7 +9,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
@@ -45,7 +45,7 @@ class _Delays:
 
     def __init__(self) -> None:
         self._working: set[int] = set()
-        self._forks = 0
+        self._forking: set[int] = set()
         self._changed = threading.Condition()
 
     def begin(self) -> bool:
@@ -54,7 +54,7 @@ class _Delays:
         with self._changed:
             if me in self._working:
                 return False
-            self._changed.wait_for(lambda: not self._forks, LONGEST_DELAY)
+            self._changed.wait_for(lambda: not self._forking, LONGEST_DELAY)
             self._working.add(me)
         return True
 
@@ -65,18 +65,19 @@ class _Delays:
 
     def before_fork(self) -> None:
         """Waits for the work of other threads, and holds the lock, so that none begins before the fork is over."""
+        self._forking.add(threading.get_ident())
         self._changed.acquire()
-        self._forks += 1
         self._changed.wait_for(lambda: self._working <= {threading.get_ident()}, LONGEST_DELAY)
 
     def after_fork(self) -> None:
-        self._forks -= 1
-        self._changed.notify_all()
-        self._changed.release()
+        self._forking.discard(threading.get_ident())
+        with suppress(RuntimeError):  # a signal interrupted `before_fork`, and the lock is not held
+            self._changed.notify_all()
+            self._changed.release()
 
     def renew_in_child(self) -> None:
         self._working &= {threading.get_ident()}
-        self._forks, self._changed = 0, threading.Condition()
+        self._forking, self._changed = set(), threading.Condition()
 
 
 _DELAYS = _Delays()

@@ -81,8 +81,9 @@ _IN_ANY_CASE = (
     r"\[?(?:exit|return)[ _]?(?:code|status)?:? -?[1-9]\d*\]?$|(?:file|path|directory) not found: ",
     rf"{_DEVICES} error(?: near line \d+)?:{_VALUE}",
     rf"(?:(?:the|your|this|an?|requested) )?(?:[\w.-]+ ){{0,3}}{_THINGS}s?(?: [\w.-]+| ['\"‘“`][^\n]{{1,120}}?['\"’”`])? "
-    rf"(?:could not be {_DONE}|(?:was|were) not found|does(?: not|n't) exist)\b(?![^\n]{{120}})",
-    r"(?:access|permission) denied(?: [-–] |[:.] ?)\S|denied: \S|permission to [^\n]{1,80} (?:has been |was |is )?denied\.?$",
+    rf"(?:could not be {_DONE}|(?:was|were) not found|does(?: not|n't) exist)(?: (?:in|at|on|for|from|under|within) [^\n,;]{{1,80}}?)?"
+    r"(?:[.!:]?\s*(?:\n|$)|[.!:]\s)",
+    r"(?:access|permission) denied(?: [-–] |[:.] ?)(?!\d)\S|denied: \S|permission to [^\n]{1,80} (?:has been |was |is )?denied\.?$",
     r"insufficient (?:permissions?|privileges|funds|quota|credits?|scopes?|storage)\b|(?:\w+ )?(?:quota|limit) exceeded\b(?! by)"
     r"|upstream connect error |no healthy upstream$",
     r"unknown (?:command|function|method|tool|action|operation|option|argument|column|table|database|host|parameter|field):? ['\"‘`]",

@@ -62,8 +62,14 @@ _CLOSED = re.compile(r"(?:[^\"'`“”‘’«»„\n]|(?<=\w)['’](?=\w)){0,80
 _OF_ATTACKS = re.compile(
     r"\b(?:attack|injection|jailbreak|phrase|block|reject|refus|filter|detect|benchmark|guardrail|protect|red.team)\w*"
 )
+_CARRIED_OUT = re.compile(
+    r"\b(?:obey|comply|follow|do (?:it|so|this|that|as)|now|reply|respond|answer|execute|carry|proceed|apply|act)\b"
+)
+"""Around a quoted order, asks to do what it says."""
+
 _DESCRIBED = re.compile(
-    r"\b(?:tell|ask|told|instruct|trick|persuad|command|get|forc)\w*\s(?:an?|the|any|some|your|our|its|their)\s(?:\w+\s)?"
+    r"\b(?:attackers?|adversar(?:y|ies)|hackers?|users?|people|someone|they|it|that|which|who|to|by|of|could|can|may|might|would|trying|attempts?)"
+    r"\s(?:\w+\s){0,2}?(?:tell|ask|told|instruct|trick|persuad|command|get|forc)\w*\s(?:an?|the|any|some|its|their)\s(?:\w+\s)?"
     r"(?:ai|llms?|models?|assistants?|agents?|chatbots?|bots?)\s(?:to|into)\s$"
     r"|\b(?:that|which)\s(?:ask|tell|try|attempt|instruct|order)\w*\s[^.\n]{0,60}\bto\s$"
 )
@@ -139,7 +145,10 @@ def _is_order(text: str, found: re.Match[str]) -> bool:
     if _DESCRIBED.search(before):
         return False
     opened, closed = _OPENED.search(before), _CLOSED.match(after)
-    return not (opened and closed and _OF_ATTACKS.search(f"{before[: opened.start()]} {after[closed.end() :]}"))
+    if not opened or not closed:
+        return True
+    around = f"{before[: opened.start()]} {after[closed.end() :]}"
+    return _OF_ATTACKS.search(around) is None or _CARRIED_OUT.search(around) is not None
 
 
 def doubted_together(texts: Sequence[str]) -> dict[int, str]:

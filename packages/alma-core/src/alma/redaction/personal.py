@@ -25,16 +25,18 @@ _CALLED = re.compile(
 )
 """The name of a phone number, at the end of what stands before it."""
 
+_DATE = re.compile(r"(?:19|20)\d{2}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d{2}")
 _DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
 _SSN = re.compile(r"(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
 _NUMBER = re.compile(r"(?<![\w.-])(?:[A-Z]{1,2}[ ]|[A-Z]{1,6})?\d(?:[ .-]?\d|[A-Z](?![a-z])){4,20}(?:[ -]?[A-Z]\b)?(?![\w-])")
 _NUMBERED = re.compile(
     r"""
-    (?:\b(?:ssn|sin|tfn|nino|nhs|dni|nie|nif|cpf|cnpj|nir|bsn|pesel|cnp|cpr|ahv|curp|bvn|nric|hetu|idnr|egn|oib|pan|aadhaar
-         |social\ (?:security|insurance)|national\ (?:insurance|id(?:entity)?)|ni|passport|reisepass(?:nummer)?|pasaporte|passeport|passaporto
+    (?:\b(?:ssn|tfn|nino|nhs|dni|nie|nif|cpf|cnpj|nir|bsn|pesel|cnp|cpr|ahv|curp|bvn|nric|hetu|idnr|egn|oib|aadhaar
+         |social\ (?:security|insurance)|national\ (?:insurance|id(?:entity)?)|passport|reisepass(?:nummer)?|pasaporte|passeport|passaporto
          |personalausweis(?:nummer)?|steuer-?id|sozialversicherungsnummer|sécurité\ sociale|sécu|codice\ fiscale|burgerservicenummer
          |personnummer|fødselsnummer|henkilötunnus|rodné\ číslo|driver'?s?\ licen[cs]e|инн|снилс|паспорт)
+      |\b(?:sin|ni|pan)(?=[ ]?(?:number|no\b|nr\b|nummer|n°|card|[:=：]))
       |身份证号?码?|身分證字號|护照号?码?|マイナンバー|주민등록번호)
     [ ]?(?:number|no|nr|nummer|n°|card)?[.:=：]{0,2}\s{0,2}(?:(?:is|ist|est|es|è)\s)?$
     """,
@@ -80,7 +82,7 @@ def _national_numbers(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _phones(text: str) -> Iterator[tuple[int, int, str]]:
     for found in _DIALLED.finditer(text):
-        if 7 <= _digits(found) <= 15 and _CALLED.search(_said_before(text, found)):
+        if 7 <= _digits(found) <= 15 and not _DATE.fullmatch(found[0]) and _CALLED.search(_said_before(text, found)):
             yield *found.span(), "phone"
     for found in _PHONE.finditer(text):
         if 8 <= _digits(found) <= 15:
