@@ -140,3 +140,20 @@ def test_numbers_that_name_no_person_stay(text: str) -> None:
 )
 def test_a_word_that_is_also_the_name_of_a_number_needs_a_mark_and_a_date_is_no_phone(text: str) -> None:
     assert list(personal(text)) == []
+
+
+def test_names_without_end_hide_no_secret_behind_them() -> None:
+    text = "key=" * 5_000 + ' password: "correct7horse9battery"'
+
+    found = Redactor(b"k" * 32)(text)
+
+    assert "correct7horse9battery" not in found
+    assert found.startswith("key=key=")
+
+
+def test_each_name_of_a_file_on_one_line_is_read() -> None:
+    secrets = [f"q7Xw{number:03}Zr5Lm9Tk2Vb8" for number in range(100)]
+
+    found = Redactor(b"k" * 32)("{" + ",".join(f'"api_key{number}":"{secret}"' for number, secret in enumerate(secrets)) + "}")
+
+    assert [secret for secret in secrets if secret in found] == []

@@ -63,6 +63,10 @@ _OF = re.compile(
 _SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate)\s+", re.IGNORECASE)
 _QUOTED = re.compile(r"""(?P<mark>\\{0,2}["'`])(?P<value>(?:(?!(?P=mark))[^\n]){1,2000})(?P=mark)""")
 _OPEN = re.compile(r"""[^\s"'`<>,;&|\u3000-\u9fff\uac00-\ud7af\uff08-\uff0e\uff1a-\uff1f]{1,4000}""")
+_UNBROKEN = re.compile(r"""[^\s"'`<>,;&|\u3000-\u9fff\uac00-\ud7af\uff08-\uff0e\uff1a-\uff1f]+""")
+MOST_NAMES = 32
+"""The number of names in one unbroken text beside which values are looked for: each value may be thousands of characters long."""
+
 _IN_PROSE = re.compile(r"""[*_~(\[{]*(?:[^\W\d_]+(?:['’/-][^\W\d_]+)*|-{1,2}[A-Za-z][\w-]*)[*_~)\]}.:!?]*(?=[\s"'`<>,;&|]|\Z)""")
 """What goes on in the sentence: a password **manager:**, password (optional). A flag, too: it says what comes next."""
 _LINE_HINT = re.compile("key|token|secret|credential|auth|passw|bearer|login|api", re.IGNORECASE)
@@ -118,13 +122,21 @@ SAID_LEAST = {"password": 7, "secret": 12, "token": 16, "key": 16, "credential":
 
 def named(text: str) -> Iterator[Span]:
     """Returns where values stand beside names of secrets, and the kinds of these. No value is looked for in another."""
-    reached = 0
+    reached = end = count = 0
     for found in sorted(_names(text), key=re.Match.start):
-        kind = _kind_at(text, found) if found.start() >= reached else None
+        if found.start() >= end:
+            end, count = _unbroken_until(text, found.start()), 0
+        count += 1
+        kind = _kind_at(text, found) if found.start() >= reached and count <= MOST_NAMES else None
         if kind is not None:
             for span in _beside(text, found, kind):
                 reached = span[1]
                 yield span
+
+
+def _unbroken_until(text: str, start: int) -> int:
+    found = _UNBROKEN.match(text, start)
+    return start if found is None else found.end()
 
 
 def _beside(text: str, name: re.Match[str], kind: str) -> Iterator[Span]:
