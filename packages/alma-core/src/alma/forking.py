@@ -41,43 +41,50 @@ def renewed_in_children(thing: F) -> F:
 
 
 class _Delays:
-    """The threads whose work a fork waits for. While a fork waits, no other work begins."""
+    """The threads whose work a fork waits for. While a fork waits, no other work begins.
+
+    Every call passes here, so that the condition, which is written in Python, is asked only while a fork is under way.
+    """
 
     def __init__(self) -> None:
         self._working: set[int] = set()
         self._forking: set[int] = set()
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
 
     def begin(self) -> bool:
         """Notes the work of this thread. Returns False if it is noted already."""
         me = threading.get_ident()
-        with self._changed:
+        with self._lock:
             if me in self._working:
                 return False
-            self._changed.wait_for(lambda: not self._forking, LONGEST_DELAY)
+            if self._forking:
+                self._changed.wait_for(lambda: not self._forking, LONGEST_DELAY)
             self._working.add(me)
         return True
 
     def end(self) -> None:
-        with self._changed:
+        with self._lock:
             self._working.discard(threading.get_ident())
-            self._changed.notify_all()
+            if self._forking:
+                self._changed.notify_all()
 
     def before_fork(self) -> None:
         """Waits for the work of other threads, and holds the lock, so that none begins before the fork is over."""
         self._forking.add(threading.get_ident())
-        self._changed.acquire()
+        self._lock.acquire()
         self._changed.wait_for(lambda: self._working <= {threading.get_ident()}, LONGEST_DELAY)
 
     def after_fork(self) -> None:
         self._forking.discard(threading.get_ident())
         with suppress(RuntimeError):  # a signal interrupted `before_fork`, and the lock is not held
             self._changed.notify_all()
-            self._changed.release()
+            self._lock.release()
 
     def renew_in_child(self) -> None:
         self._working &= {threading.get_ident()}
-        self._forking, self._changed = set(), threading.Condition()
+        self._forking, self._lock = set(), threading.RLock()
+        self._changed = threading.Condition(self._lock)
 
 
 _DELAYS = _Delays()

@@ -152,7 +152,7 @@ class TextVectors:
         self._asking = None
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
-        vectors = self._asked(texts)
+        vectors = self._guarded(lambda: np.asarray(self._loaded().embed(texts), dtype=np.float32))
         expected = (len(texts), self.fingerprint.dimension)
         if vectors.shape != expected:
             raise EmbeddingError(
@@ -170,10 +170,6 @@ class TextVectors:
         worst = lengths[np.abs(lengths - 1.0).argmax()]
         if abs(worst - 1.0) > UNIT_TOLERANCE:
             raise EmbeddingError(f"{self.fingerprint.model} gave a vector of length {worst:.3g}, not 1; nothing was stored")
-
-    def _asked(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Returns the model's answer as an array."""
-        return self._guarded(lambda: np.asarray(self._loaded().embed(texts), dtype=np.float32))
 
     def _guarded(self, ask: Callable[[], Answer]) -> Answer:
         """Returns what an embedder answers. It is foreign code: any error it raises becomes one kind of error."""

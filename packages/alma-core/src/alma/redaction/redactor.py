@@ -73,7 +73,7 @@ class Redactor:
     def _found(self, text: str) -> Iterable[tuple[int, int, str]]:
         words = long_words(text)
         found = [tokens(text, words), placed(text), named(text)]
-        if any(len(word) >= LEAST_BARE for word in words):
+        if max(map(len, words), default=0) >= LEAST_BARE:
             found.append(bare(text))
         if "\n" in text and any(map(text.lower().__contains__, HEADINGS)):
             found.append(tabled(text))

@@ -10,12 +10,13 @@ from alma.types.sentences import CITED
 
 def with_citations(memories: Mapping[int, AnyMemory], seen: Iterable[Candidate]) -> dict[int, AnyMemory]:
     """Returns the heuristics without a trial of their own, with what is known of their citations. Only that is said, whatever was stored."""
-    cited = {one.memory: _said(one) for one in seen if one.used and one.credited_trials > 0}
-    return {
-        row: _with(memory, cited.get(row))
-        for row, memory in memories.items()
-        if isinstance(memory, Heuristic) and (row in cited or CITED in memory.metadata) and not memory.occurrence_count
-    }
+    result: dict[int, AnyMemory] = {}
+    for row, memory in memories.items():
+        if isinstance(memory, Heuristic) and not memory.occurrence_count:
+            one = next((one for one in seen if one.memory == row and one.used and one.credited_trials > 0), None)
+            if one is not None or CITED in memory.metadata:
+                result[row] = _with(memory, None if one is None else _said(one))
+    return result
 
 
 def _said(one: Candidate) -> dict[str, float]:

@@ -3,7 +3,7 @@
 For display only: nothing that is stored or learned follows from it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from alma.retrieval.ranking import Ranked
@@ -32,9 +32,12 @@ def attempts_folded(order: Sequence[Ranked], memories: Mapping[int, AnyMemory]) 
     return result
 
 
-def is_of_attempt(memory: AnyMemory) -> bool:
-    """Returns True for the outcome of an episode, or of a step in one."""
-    return _attempt_of(memory) is not None
+def any_of_attempt(memories: Iterable[AnyMemory]) -> bool:
+    """Returns True if there is an outcome of an episode, or of a step in one."""
+    for memory in memories:  # noqa: SIM110 - every question passes here, and a generator is entered for each memory
+        if isinstance(memory, Outcome) and isinstance(memory.metadata.get("episode_id"), str):
+            return True
+    return False
 
 
 def refilled(order: Sequence[Ranked], memories: Mapping[int, AnyMemory], known: Folds, top_k: int) -> Folds:

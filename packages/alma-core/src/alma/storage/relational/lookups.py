@@ -105,14 +105,14 @@ class Lookups:
                 return at_hand
             hidden = {view.seal.hide(digest, place=TEXT): text for digest, text in hashes.items() if text not in at_hand}
             wanted = [{"project": view.project, "text_hash": digest} for digest in hidden]
-            found = {row["text_hash"]: row for row in view.session.many("vectors", wanted)}
-            for number in {row["embedder"] for row in found.values()}:
-                self._check_embedder(number)
-            stored = {
-                hidden[digest]: view.seal.open(row["vector"], place="vector.vector", row=(view.project, digest, row["embedder"]))
-                for digest, row in found.items()
-            }
-            return {**stored, **at_hand}
+            checked = None
+            for row in view.session.many("vectors", wanted):
+                digest, number = row["text_hash"], row["embedder"]
+                if number != checked:
+                    self._check_embedder(number)
+                    checked = number
+                at_hand[hidden[digest]] = view.seal.open(row["vector"], place="vector.vector", row=(view.project, digest, number))
+            return at_hand
 
     def _check_embedder(self, number: int | None) -> None:
         """Raises an error if the vectors of this embedder do not compare with the caller's. A write has checked it as it began."""
