@@ -69,6 +69,7 @@ class AsyncAdmin:
 
     # Each of these is the method of ALMA of that name, awaited. A test checks that the classes match.
     history = _mirrored(ALMA.history)
+    compares_meanings = _mirrored(ALMA.compares_meanings)
     undo = _mirrored(ALMA.undo)
     undo_preview = _mirrored(ALMA.undo_preview)
     content_hash = _mirrored(ALMA.content_hash)
