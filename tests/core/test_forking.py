@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork on this system")
 
 SETUP = """
-import os, sys, threading, time
+import os, signal, sys, threading
 from pathlib import Path
 from alma import folders, forking
 from alma.forking import delaying_forks
@@ -33,6 +33,11 @@ def beside(work):
     thread.start()
     began.wait()
     return thread
+
+def endless(began):
+    with delaying_forks():
+        began.set()
+        threading.Event().wait()
 """
 
 
@@ -48,7 +53,8 @@ done = []
 def work(began):
     with delaying_forks():
         began.set()
-        time.sleep(0.1)
+        while not forking._DELAYS._forking:
+            threading.Event().wait(0)  # lets the other thread run
         done.append("work")
 beside(work)
 print(forked(lambda: print(done, end=" ", flush=True)), done)
@@ -59,11 +65,7 @@ print(forked(lambda: print(done, end=" ", flush=True)), done)
 def test_a_fork_does_not_wait_for_ever(tmp_path: Path) -> None:
     script = """
 forking.LONGEST_DELAY = 0.05
-def work(began):
-    with delaying_forks():
-        began.set()
-        threading.Event().wait()
-beside(work)
+beside(endless)
 print(forked())
 """
     assert _run(script, tmp_path).strip() == "0"
@@ -85,11 +87,7 @@ print(forked(more), forking._DELAYS._working)
 def test_a_child_does_not_wait_for_threads_that_only_its_parent_has(tmp_path: Path) -> None:
     script = """
 forking.LONGEST_DELAY = 0.05
-def work(began):
-    with delaying_forks():
-        began.set()
-        threading.Event().wait()
-beside(work)
+beside(endless)
 def again():
     forking.LONGEST_DELAY = 1000.0
     if forked():
@@ -101,25 +99,22 @@ print(forked(again))
 
 def test_work_that_begins_during_a_fork_waits_and_is_done_afterwards(tmp_path: Path) -> None:
     script = """
-made = 0
-stop = False
-def work(began):
-    global made
-    while not stop:
-        with delaying_forks():
-            made += 1
-        began.set()
-threads = [beside(work) for _ in range(4)]
+made, goal = [0] * 4, [sys.maxsize] * 4
+def work(number):
+    def go(began):
+        while made[number] < goal[number]:
+            with delaying_forks():
+                made[number] += 1
+            began.set()
+    return go
+threads = [beside(work(number)) for number in range(4)]
 codes = {forked() for _ in range(50)}
-before = made
-while made == before:
-    time.sleep(0.001)
-stop = True
+goal[:] = [count + 1 for count in made]
 for thread in threads:
-    thread.join()
-print(codes, forking._DELAYS._working)
+    thread.join(20)
+print(codes, [thread.is_alive() for thread in threads], forking._DELAYS._working)
 """
-    assert _run(script, tmp_path).strip() == "{0} set()"
+    assert _run(script, tmp_path).strip() == "{0} [False, False, False, False] set()"
 
 
 def test_a_child_keeps_no_lock_of_a_folder_that_its_parent_swept(tmp_path: Path) -> None:
@@ -135,8 +130,7 @@ children = []
 for _ in range(100):
     child = os.fork()
     if not child:
-        time.sleep(60)
-        os._exit(0)
+        signal.pause()
     children.append(child)
 stop = True
 thread.join()
@@ -185,23 +179,22 @@ from alma import ALMA
 
 alma = ALMA.open(place, project_id="shop", embedding_provider="hash", embedding_dim=384)
 alma.learn_many({"agent": "dev", "task": f"Task {number} of many", "outcome": "success"} for number in range(3_000))
-stop, made = False, [0, 0]
+made, goal = [0, 0], [sys.maxsize] * 2
 
 def work(number):
     def go(began):
         began.set()
-        while not stop:
+        while made[number] < goal[number]:
             alma.retrieve(f"Task {made[number]}", "dev")
             made[number] += 1
     return go
 
 threads = [beside(work(number)) for number in range(2)]
 codes = {forked() for _ in range(200)}
-before = list(made)
-until = time.monotonic() + 20
-while any(now == then for now, then in zip(made, before)) and time.monotonic() < until:
-    time.sleep(0.01)
-print(codes, all(now > then for now, then in zip(made, before)), flush=True)
+goal[:] = [count + 1 for count in made]
+for thread in threads:
+    thread.join(20)
+print(codes, [thread.is_alive() for thread in threads], flush=True)
 os._exit(0)
 """
-    assert _run(script, tmp_path).strip() == "{0} True"
+    assert _run(script, tmp_path).strip() == "{0} [False, False]"

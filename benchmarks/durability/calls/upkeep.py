@@ -90,9 +90,10 @@ def export_and_import(hand: Hand) -> None:
 
 def _compare(hand: Hand, copy: str) -> None:
     """An import says the same as what was exported, but for who holds an open episode, when it was maintained, and definitions' versions."""
-    mine, theirs = (len(hand.alma(name).list_memories(limit=10_000)) for name in (hand.solo, copy))
-    if mine != theirs:
-        hand.ledger.complain(f"{copy} lists {theirs} memories, {hand.solo} {mine}")
+    with hand.calling(Intent("history, explain, list", hand.solo)):
+        mine, theirs = (len(hand.alma(name).list_memories(limit=10_000)) for name in (hand.solo, copy))
+        if mine != theirs:
+            hand.ledger.complain(f"{copy} lists {theirs} memories, {hand.solo} {mine}")
 
 
 def maintain(hand: Hand) -> None:

@@ -457,3 +457,8 @@ def test_the_text_of_an_answer_is_what_a_person_would_read(answer: object, text:
 )
 def test_a_sentence_that_goes_on_is_no_error(answer: str) -> None:
     assert error_in(answer) is None
+
+
+def test_an_absence_that_ends_the_sentence_is_an_error() -> None:
+    for answer in ("The file was not found.", "Your requirements could not be resolved to an installable set of packages."):
+        assert error_in(answer) == answer

@@ -157,3 +157,8 @@ def test_each_name_of_a_file_on_one_line_is_read() -> None:
     found = Redactor(b"k" * 32)("{" + ",".join(f'"api_key{number}":"{secret}"' for number, secret in enumerate(secrets)) + "}")
 
     assert [secret for secret in secrets if secret in found] == []
+
+
+@pytest.mark.parametrize("text", ["SIN 046 454 286", "PAN ABCPE1234F", "SIN: 046 454 286", "pan no ABCPE1234F"])
+def test_initials_of_a_number_and_a_long_number_are_personal(text: str) -> None:
+    assert [kind for *_, kind in personal(text)] == ["national_number"]

@@ -70,8 +70,7 @@ else:
                 descriptor = os.open(folder, os.O_RDONLY)
                 stack.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
-                stack.callback(
-                    fcntl.flock, descriptor, fcntl.LOCK_UN
-                )  # closing is not enough where a forked child has inherited it
+                # closing is not enough where a forked child has inherited the descriptor
+                stack.callback(fcntl.flock, descriptor, fcntl.LOCK_UN)
                 is_locked = True
             yield is_locked

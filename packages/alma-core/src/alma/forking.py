@@ -14,6 +14,9 @@ from functools import wraps
 from typing import ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
 
+_MARK = "delays_forks"
+"""Attribute of a method that delays forks already, by the class that it is inherited from."""
+
 LONGEST_DELAY = 1.0
 """Seconds that a fork waits at most."""
 
@@ -106,7 +109,7 @@ def delays_forks(cls: type[C]) -> type[C]:
     """Class decorator: every public method, inherited ones too, delays forks by other threads. Signatures and documentation stay."""
     for name in dir(cls):
         method = inspect.getattr_static(cls, name)
-        if not name.startswith("_") and inspect.isfunction(method):
+        if not name.startswith("_") and inspect.isfunction(method) and not hasattr(method, _MARK):
             setattr(cls, name, _delaying(method))
     return cls
 
@@ -121,6 +124,7 @@ def _delaying(method: Callable[P, R]) -> Callable[P, R]:
         finally:
             _DELAYS.end()
 
+    setattr(call, _MARK, True)
     return call
 
 

@@ -34,31 +34,27 @@ _EARLIER = r"(?:last|latest|previous|prior|recent|first|common|known|typical|mea
 """Begins a report on an error of another call."""
 
 _DEEDS = (
-    r"(?:access|acquire|add|allocate|apply|attach|authenticate|authorize|bind|build|call|change|clone|commit|compile|complete|connect|convert|copy"
-    r"|create|decode|decrypt|delete|deploy|determine|download|encode|establish|evaluate|exec|execute|export|extract|fetch|find|generate|get"
+    r"(?:access|acquire|add|allocate|apply|attach|authenticate|authorize|bind|build|call|change|clone|commit|compile|complete|connect|convert"
+    r"|copy|create|decode|decrypt|delete|deploy|determine|download|encode|establish|evaluate|exec|execute|export|extract|fetch|find|generate|get"
     r"|handle|import|init|initialize|install|invoke|launch|list|load|locate|lock|log|login|lookup|match|merge|mount|move|navigate|obtain|open"
     r"|parse|perform|process|publish|pull|push|query|reach|read|receive|register|remove|rename|render|request|resolve|restart|retrieve|run|save"
-    r"|send"
-    r"|serialize|set|start|stat|stop|submit|update|upload|use|validate|verify|write)"
+    r"|send|serialize|set|start|stat|stop|submit|update|upload|use|validate|verify|write)"
 )
 """Begins the description of a failed action. Longer lines are prose, and a mere "not found" is an answer."""
 
 _DONE = (
     r"(?:accessed|applied|completed|connected|converted|created|decoded|delivered|established|executed|fetched|found|imported|installed|loaded"
-    r"|located"
-    r"|opened|parsed|processed|reached|read|resolved|retrieved|saved|sent|started|validated|verified)"
+    r"|located|opened|parsed|processed|reached|read|resolved|retrieved|saved|sent|started|validated|verified)"
 )
 _THINGS = (
     r"(?:address|column|command|connection|dependenc(?:y|ies)|document|element|email|file|folder|host|image|mail|message|module|operation"
-    r"|package|page"
-    r"|record|repository|request|requirements?|resource|schema|server|session|site|table|tool|url)"
+    r"|package|page|record|repository|request|requirements?|resource|schema|server|session|site|table|tool|url)"
 )
 """Things whose absence or refusal fails a call. Of people, places and the like, it is an answer."""
 
 _DEVICES = (
     r"(?:parser?|syntax|binder|catalog|conversion|constraint|transaction|compilation|configuration|authentication|authorization|permission"
-    r"|import|build"
-    r"|query|http|client|timeout|type|value|key|parameter|argument|schema|io|i/o|storage|driver|unknown)"
+    r"|import|build|query|http|client|timeout|type|value|key|parameter|argument|schema|io|i/o|storage|driver|unknown)"
 )
 
 _KEYS = (
@@ -81,16 +77,15 @@ _IN_ANY_CASE = (
     r"\[?(?:exit|return)[ _]?(?:code|status)?:? -?[1-9]\d*\]?$|(?:file|path|directory) not found: ",
     rf"{_DEVICES} error(?: near line \d+)?:{_VALUE}",
     rf"(?:(?:the|your|this|an?|requested) )?(?:[\w.-]+ ){{0,3}}{_THINGS}s?(?: [\w.-]+| ['\"‘“`][^\n]{{1,120}}?['\"’”`])? "
-    rf"(?:could not be {_DONE}|(?:was|were) not found|does(?: not|n't) exist)(?: (?:in|at|on|for|from|under|within) [^\n,;]{{1,80}}?)?"
+    rf"(?:could not be {_DONE}|(?:was|were) not found|does(?: not|n't) exist)(?: (?:in|at|on|for|from|under|within|to an?|to the) [^\n,;]{{1,80}}?)?"
     r"(?:[.!:]?\s*(?:\n|$)|[.!:]\s)",
     r"(?:access|permission) denied(?: [-–] |[:.] ?)(?!\d)\S|denied: \S|permission to [^\n]{1,80} (?:has been |was |is )?denied\.?$",
     r"insufficient (?:permissions?|privileges|funds|quota|credits?|scopes?|storage)\b|(?:\w+ )?(?:quota|limit) exceeded\b(?! by)"
     r"|upstream connect error |no healthy upstream$",
     r"unknown (?:command|function|method|tool|action|operation|option|argument|column|table|database|host|parameter|field):? ['\"‘`]",
     rf"invalid (?:[\w-]+ ){{0,3}}[\w-]+:{_VALUE}(?!\s*\d+ of\b)|invalid (?:[\w-]+ ){{0,3}}[\w-]+ ['\"`]\S",
-    r"(?:navigation|request|connection|upload|download|build|deploy(?:ment)?|installation|execution|validation|authentication|login|query"
-    r"|import|export"
-    r"|migration|compilation|transaction|command|operation) failed (?:because|due to|with|after|at|on) [^\n]{1,160}$",
+    r"(?:navigation|request|connection|upload|download|build|deploy(?:ment)?|installation|execution|validation|authentication|login|query|import"
+    r"|export|migration|compilation|transaction|command|operation) failed (?:because|due to|with|after|at|on) [^\n]{1,160}$",
     r"(?:tool|function|command|action|handler)\b[^\n]{0,60} (?:raised|threw) (?:an? )?(?:\w+ )?\w*(?:error|exception)\b",
     r"(?:sql )?compilation error: ?\S|\w+ error in [\w ]{1,40} operation: \S|query \S+ failed: \S|timeout(?: of)? \d+ ?m?s exceeded",
     r"(?:tool|execution|server|api|network|database|validation|internal|system|unexpected|connection|request|mcp) error(?: -?\d+)?: \S",

@@ -100,12 +100,9 @@ def _stage(words: Sequence[str]) -> NamedStage:
     places = (place for place, word in enumerate(words) if program_of(word) and _may_begin(words, place))
     named = [(place, _named(words, place)) for place in places]
     full = next((place for place, command in named if not command.is_bare), len(words))
-    return tuple(command for place, command in named if not (command.is_bare and _says_when(words[full:place])))
-
-
-def _says_when(words: Sequence[str]) -> bool:
-    """Returns True if a command and these words say when or where: `rm -rf dist before each build` names no `build`."""
-    return not _WHEN.isdisjoint(word.lower() for word in words)
+    end = next((place for place in range(full, len(words)) if words[place].lower() in _WHEN), len(words))
+    # behind such a word no command is named: `rm -rf dist before each build`
+    return tuple(command for place, command in named if place < end or not command.is_bare)
 
 
 def _may_begin(words: Sequence[str], place: int) -> bool:

@@ -34,10 +34,7 @@ from alma.storage.factories import SQLITE
 from alma.types.explanation import RetrievalExplanation
 from alma.types.identity import utc_now
 from alma.types.kinds import Verdict, VerdictSource
-from alma.types.memories import (
-    AnyMemory,
-    Outcome,
-)
+from alma.types.memories import AnyMemory, Outcome
 from alma.types.provenance import MemoryProvenance
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.slice import MemorySlice

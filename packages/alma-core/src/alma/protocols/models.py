@@ -30,7 +30,7 @@ class WordEmbedder(Protocol):
 
     @property
     def compares_words(self) -> bool:
-        """Whether they do."""
+        """Returns whether they do."""
 
 
 class LLM(Protocol):

@@ -62,8 +62,9 @@ _OF = re.compile(
 
 _SCHEME = re.compile(r"(?:bearer|basic|token|apikey|digest|negotiate)\s+", re.IGNORECASE)
 _QUOTED = re.compile(r"""(?P<mark>\\{0,2}["'`])(?P<value>(?:(?!(?P=mark))[^\n]){1,2000})(?P=mark)""")
-_OPEN = re.compile(r"""[^\s"'`<>,;&|\u3000-\u9fff\uac00-\ud7af\uff08-\uff0e\uff1a-\uff1f]{1,4000}""")
-_UNBROKEN = re.compile(r"""[^\s"'`<>,;&|\u3000-\u9fff\uac00-\ud7af\uff08-\uff0e\uff1a-\uff1f]+""")
+_WITHIN = r"""[^\s"'`<>,;&|\u3000-\u9fff\uac00-\ud7af\uff08-\uff0e\uff1a-\uff1f]"""
+_OPEN = re.compile(_WITHIN + "{1,4000}")
+_UNBROKEN = re.compile(_WITHIN + "+")
 MOST_NAMES = 32
 """The number of names in one unbroken text beside which values are looked for: each value may be thousands of characters long."""
 
@@ -75,44 +76,12 @@ _HOLDS_DATA = re.compile(
 )
 _RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~-])(?<!SHA256:)[A-Za-z0-9][A-Za-z0-9_+/=.~-]{19,}")
 
-PARTS = (
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-    "auth",
-    "cred",
-    "jwt",
-    "kennw",
-    "contrase",
-    "senha",
-    "wachtw",
-    "_pat",
-    "psk",
-    "senord",
-    "heslo",
-    "sandi",
-)
+PARTS = tuple("pass pwd secret token key auth cred jwt kennw contrase senha wachtw _pat psk senord heslo sandi".split())  # noqa: SIM905
 """One of these is in every name of a secret that is written in plain letters."""
 
 _PARTS_ABROAD = (
-    *(
-        "пароль",
-        "hasło",
-        "şifre",
-        "parolă",
-        "jelszó",
-        "κωδικός",
-        "mật khẩu",
-        "密码",
-        "密碼",
-        "口令",
-        "パスワード",
-        "비밀번호",
-        "암호",
-    ),
-    *("المرور", "السر", "رمز عبور", "סיסמה", "पासवर्ड", "รหัสผ่าน"),
+    *"пароль hasło şifre parolă jelszó κωδικός 密码 密碼 口令 パスワード 비밀번호 암호 المرور السر סיסמה पासवर्ड รหัสผ่าน".split(),  # noqa: SIM905
+    *("mật khẩu", "رمز عبور"),
 )
 
 LEAST_BARE = 20

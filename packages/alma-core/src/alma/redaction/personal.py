@@ -44,6 +44,8 @@ _NUMBERED = re.compile(
 )
 """The name of a national number, at the end of what stands before it."""
 
+_INITIALS = ("SIN ", "NI ", "PAN ")
+_LONG = 8
 _FEWEST_DIGITS = 4
 _FOUR_DIGITS = re.compile(r"\d(?:[ .-]?[A-Z]?\d){3}")
 _BEFORE = 40
@@ -75,9 +77,16 @@ def personal(text: str) -> Iterator[tuple[int, int, str]]:
 def _national_numbers(text: str) -> Iterator[tuple[int, int, str]]:
     yield from ((*found.span(), "national_number") for found in _SSN.finditer(text))
     for found in _NUMBER.finditer(text):
-        is_number = _digits(found) >= _FEWEST_DIGITS and _NUMBERED.search(_said_before(text, found))
-        if is_number or any(shape.fullmatch(found[0]) and is_one(found[0]) for shape, is_one in _CHECKED):
+        is_named = _NUMBERED.search(_said_before(text, found)) or _is_behind_initials(text, found)
+        if (is_named and _digits(found) >= _FEWEST_DIGITS) or any(
+            shape.fullmatch(found[0]) and is_one(found[0]) for shape, is_one in _CHECKED
+        ):
             yield *found.span(), "national_number"
+
+
+def _is_behind_initials(text: str, found: re.Match[str]) -> bool:
+    """Returns True for a long number behind the initials of one. In small letters, without a mark between, they are words."""
+    return len(found[0]) >= _LONG and "." not in found[0] and text[: found.start()].endswith(_INITIALS)
 
 
 def _phones(text: str) -> Iterator[tuple[int, int, str]]:

@@ -71,7 +71,7 @@ _SHAPES = (
     _Shape(
         "url_signature",
         "-Signature=",
-        "(?<=[?&]X-(?:Amz|Goo|Oss)-Signature=)[0-9a-f]{64,}|(?<=[?&]X-Goog-Signature=)[0-9a-f]{64,}",
+        "(?<=[?&]X-(?:Amz|Oss)-Signature=)[0-9a-f]{64,}|(?<=[?&]X-Goog-Signature=)[0-9a-f]{64,}",
     ),
     _Shape("npm_token", "npm_", "npm_[A-Za-z0-9]{30,}"),
     _Shape("pypi_token", "pypi-", r"pypi-[\w-]{40,}"),

@@ -19,7 +19,7 @@ from alma.memory.recall.events import nearest_to_events
 from alma.memory.recall.knowledge import Asking, asking
 from alma.memory.recall.named_speakers import named_speakers, search_named
 from alma.memory.recall.near_rules import NONE, near_rules
-from alma.memory.recall.one_attempt import Folds, any_of_attempt, attempts_folded, refilled, telling_all
+from alma.memory.recall.one_attempt import Folds, any_of_attempt, attempts_folded, refilled, with_attempts
 from alma.memory.recall.own_word import hide_the_rest, no_newer_than_others, rests_on_own_word
 from alma.memory.recall.relevant_rules import RelevantRules, relevant_rules
 from alma.memory.recall.search import ARMS, DENSE, Found, Question
@@ -190,7 +190,7 @@ def answered(room: Room, asked: Asked) -> Answer | None:
             ranking, memories, attempts = _refilled(room, asked, chosen, seen, rules, ranking, memories, attempts)
     memories = {row: rules.as_shown(row, memory) for row, memory in memories.items()}
     memories |= with_citations(memories, seen)
-    memories |= telling_all(memories, attempts)
+    memories |= with_attempts(memories, attempts)
     doubles = {**folded(ranking, memories), **attempts}
     order = [item for item in ranking if item.memory in memories and item.memory not in doubles]
     found_disputed = disputed(_advised_first(order, rules), memories, verified=asked.verified)

@@ -77,29 +77,29 @@ def explain_retrieval(
         as_of=as_of,
         temporal_filter=temporal_filter,
     )
-    reader_told = None if agent is None and place is None else question.reader
-    told = _Teller(question, wanted, reader_told, is_owners_view=agent is None and place is not None)
+    named_reader = None if agent is None and place is None else question.reader
+    explainer = _Explainer(question, wanted, named_reader, is_owners_view=agent is None and place is not None)
     if place is None:
-        return _absent(room, told)
+        return _absent(room, explainer)
     access = access_to(
         room, place.partition, agent=question.reader, user_id=question.user, include_shared=question.include_shared
     )
     if not access.is_open:
-        return told.left_out(
+        return explainer.left_out(
             Reason.SCOPE, _closed(access, place.partition.agent or place.partition.owner, question.reader), access=access
         )
     if place.is_archived:
-        doubt = reason_of(room, told.memory_id)
+        doubt = reason_of(room, explainer.memory_id)
         gone = f"it is in quarantine: it {doubt}" if doubt else "it was forgotten: it is archived, and no search looks at it"
-        return told.left_out(Reason.ARCHIVED, gone, access=access)
+        return explainer.left_out(Reason.ARCHIVED, gone, access=access)
     if question.times is not None and (why := question.times.why_not(_memory(room, place.memory))):
-        return told.left_out(Reason.OUTSIDE_TIMES, why, access=access)
+        return explainer.left_out(Reason.OUTSIDE_TIMES, why, access=access)
     answer = answered(room, question)
     assert answer is not None
     why = _hidden(room, question, place, answer)
     if why is not None:
-        return told.left_out(Reason.OVERRULED, why, access=access)
-    return _judged(room, question, answer, place.memory, told)
+        return explainer.left_out(Reason.OVERRULED, why, access=access)
+    return _judged(room, question, answer, place.memory, explainer)
 
 
 def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | None:
@@ -129,7 +129,7 @@ def _memory(room: Room, row: int) -> AnyMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class _Teller:
+class _Explainer:
     """Makes the explanation of one memory for one question."""
 
     asked: Asked
@@ -138,10 +138,10 @@ class _Teller:
     is_owners_view: bool
 
     def selected(self, explanation: Explanation) -> RetrievalExplanation:
-        told = f"Selected because: {_factors(explanation)}; score {explanation.score:.3f}, rank {explanation.rank}"
+        factors = f"Selected because: {_factors(explanation)}; score {explanation.score:.3f}, rank {explanation.rank}"
         details = [f"words matched: {', '.join(explanation.words)}"] if explanation.words else []
         details += [f"its evidence is near: {explanation.evidence}"] if explanation.evidence else []
-        text = "; ".join([told, *details, explanation.access.described])
+        text = "; ".join([factors, *details, explanation.access.described])
         return self._made(Reason.SELECTED, text, access=explanation.access, explanation=explanation)
 
     def left_out(self, reason: Reason, why: str, **more: Any) -> RetrievalExplanation:
@@ -164,18 +164,18 @@ class _Teller:
 
 
 def _factors(explanation: Explanation) -> str:
-    told = [f"{label}={explanation.factors[name].value:.2f}" for name, label in FACTOR_LABELS.items()]
+    parts = [f"{label}={explanation.factors[name].value:.2f}" for name, label in FACTOR_LABELS.items()]
     if explanation.usefulness != 1.0:
-        told.append(f"usefulness={explanation.usefulness:.2f}")
-    return ", ".join(told)
+        parts.append(f"usefulness={explanation.usefulness:.2f}")
+    return ", ".join(parts)
 
 
-def _absent(room: Room, told: _Teller) -> RetrievalExplanation:
+def _absent(room: Room, explainer: _Explainer) -> RetrievalExplanation:
     storage = room.store.storage
     others = [name for name in storage.project_names() if name != room.name] if isinstance(storage, ListsProjects) else []
-    if any(storage.project(name).find([told.memory_id]) for name in others):
-        return told.left_out(Reason.OTHER_PROJECT, "it belongs to another project of this store, and a project is a wall")
-    return told.left_out(Reason.UNKNOWN, f"no memory of project {room.name!r} has the id {told.memory_id!r}")
+    if any(storage.project(name).find([explainer.memory_id]) for name in others):
+        return explainer.left_out(Reason.OTHER_PROJECT, "it belongs to another project of this store, and a project is a wall")
+    return explainer.left_out(Reason.UNKNOWN, f"no memory of project {room.name!r} has the id {explainer.memory_id!r}")
 
 
 def _closed(access: Access, owner: str, reader: str) -> str:
@@ -191,33 +191,33 @@ def _closed(access: Access, owner: str, reader: str) -> str:
     return access.described
 
 
-def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller) -> RetrievalExplanation:
+def _judged(room: Room, asked: Asked, answer: Answer, memory: int, explainer: _Explainer) -> RetrievalExplanation:
     if any(item.memory == memory for item in answer.order):
-        return told.selected(explanations(room, asked, answer)[memory])
+        return explainer.selected(explanations(room, asked, answer)[memory])
     if asked.verified and memory in answer.disputed.dispreferred:
         why, by = answer.disputed.dispreferred[memory]
-        return told.left_out(
+        return explainer.left_out(
             Reason.CONTRADICTED, f"{by} contradicts it and is {why}; verified=False would return it", stands_for_it=by
         )
     if memory in answer.folded:
         standing = answer.memories[answer.folded[memory]]
         says = "is of the same attempt" if isinstance(standing, Outcome) else "says the same of the same tasks"
         why = f"it {says} as {standing.id}, which stands for it"
-        return told.left_out(Reason.FOLDED, why, stands_for_it=standing.id)
+        return explainer.left_out(Reason.FOLDED, why, stands_for_it=standing.id)
     evidence = _evidence(room, answer, memory)
     item = _scored(room, asked, answer, evidence, memory)
     if item is None:
-        return told.left_out(Reason.ARCHIVED, "it was forgotten just now")
+        return explainer.left_out(Reason.ARCHIVED, "it was forgotten just now")
     explanation = explained(room, asked, answer, evidence, item, words_in(room, answer, [memory])[memory])
     numbers = {"explanation": explanation, "access": explanation.access}
     if not evidence.is_relevant[place_in(evidence.memories, memory)]:
         floor = Floor(cosine=least_cosine(room, explanation.arms), share=LEAST_SHARE)
-        return told.left_out(Reason.BELOW_FLOOR, _beside_the_point(explanation, floor), floor=floor, **numbers)
+        return explainer.left_out(Reason.BELOW_FLOOR, _beside_the_point(explanation, floor), floor=floor, **numbers)
     equal = equal_ones(room, answer, memory)
     if equal and equal[0] != memory:
         other = _memory(room, equal[0]).id
         why = f"it says the same as {other}, which stands for all {len(equal)} memories of that content"
-        return told.left_out(Reason.FOLDED, why, stands_for_it=other, **numbers)
+        return explainer.left_out(Reason.FOLDED, why, stands_for_it=other, **numbers)
     needed = _top_k_that_returns(room, asked, memory)
     if not equal:
         reason, why = Reason.NOT_A_CANDIDATE, _not_found(explanation)
@@ -228,7 +228,7 @@ def _judged(room: Room, asked: Asked, answer: Answer, memory: int, told: _Teller
     last = [other.score for other in answer.order if other.kind == item.kind][-1:]
     rest = f"; the last {item.kind} returned has {last[0]:.4f}" if last else ""
     remedy = f"; top_k={needed} would return it" if needed else ""
-    return told.left_out(reason, f"{why}{rest}{remedy}", score_needed=next(iter(last), None), top_k_needed=needed, **numbers)
+    return explainer.left_out(reason, f"{why}{rest}{remedy}", score_needed=next(iter(last), None), top_k_needed=needed, **numbers)
 
 
 def _beside_the_point(explanation: Explanation, floor: Floor) -> str:

@@ -12,10 +12,10 @@ from alma.types.kinds import MemoryType, Verdict
 from alma.types.memories import AnyMemory, Outcome
 from alma.types.sentences import ATTEMPT, ends_with
 
-MOST_TOLD = 3
+MOST_LISTED = 3
 """Limit on the failures, and on the repairs, that are listed of an attempt."""
 
-TOLD_CHARS = 120
+LISTED_CHARS = 120
 
 
 Folds = Mapping[int, int]
@@ -63,7 +63,7 @@ def refilled(order: Sequence[Ranked], memories: Mapping[int, AnyMemory], known: 
     return result
 
 
-def telling_all(memories: Mapping[int, AnyMemory], folds: Folds) -> dict[int, AnyMemory]:
+def with_attempts(memories: Mapping[int, AnyMemory], folds: Folds) -> dict[int, AnyMemory]:
     """The outcomes that stand for an attempt, with what its other outcomes say: what failed in it, and what then worked."""
     groups: dict[int, list[Outcome]] = {}
     for row, best in folds.items():
@@ -74,12 +74,12 @@ def telling_all(memories: Mapping[int, AnyMemory], folds: Folds) -> dict[int, An
 
 def _with_parts(memory: AnyMemory, parts: Sequence[Outcome]) -> AnyMemory:
     steps = [part for part in parts if _is_step(part)]
-    failed = [_told(step) for step in steps if step.outcome is Verdict.FAILURE and not _says_the_same(step, memory)]
+    failed = [_described(step) for step in steps if step.outcome is Verdict.FAILURE and not _says_the_same(step, memory)]
     worked = [step.strategy_used for step in steps if step.outcome is Verdict.SUCCESS]
     known = {memory.strategy_used} if isinstance(memory, Outcome) else set()
     said: dict[str, Any] = {
-        "failed": failed[:MOST_TOLD],
-        "worked": [shortened(way, TOLD_CHARS) for way in dict.fromkeys(worked) if way and way not in known][:MOST_TOLD],
+        "failed": failed[:MOST_LISTED],
+        "worked": [shortened(way, LISTED_CHARS) for way in dict.fromkeys(worked) if way and way not in known][:MOST_LISTED],
     }
     flags = [part.metadata["flagged"] for part in parts if part.metadata.get("flagged")]
     flagged = {"flagged": flags[0]} if flags else {}
@@ -92,9 +92,9 @@ def _says_the_same(step: Outcome, memory: AnyMemory) -> bool:
     return own == (step.strategy_used, step.error_message)
 
 
-def _told(step: Outcome) -> str:
-    what, error = shortened(step.strategy_used, TOLD_CHARS), step.error_message
-    return f"{what} ({shortened(error, TOLD_CHARS)})" if error and not ends_with(step.strategy_used, error) else what
+def _described(step: Outcome) -> str:
+    what, error = shortened(step.strategy_used, LISTED_CHARS), step.error_message
+    return f"{what} ({shortened(error, LISTED_CHARS)})" if error and not ends_with(step.strategy_used, error) else what
 
 
 def _attempts(order: Sequence[Ranked], memories: Mapping[int, AnyMemory]) -> Mapping[tuple[str, str], list[int]]:

@@ -85,7 +85,7 @@ def _recalled(room: Room, question: Asked, answer: Answer, explain: bool) -> tup
     standing = set(answer.folded.values())
     near = hits(room, answer)
     pairs = [
-        (item, _told_apart(_as_stored_unless(item.memory in standing, answer.memories[item.memory]), question.reader))
+        (item, _with_origin(_as_stored_unless(item.memory in standing, answer.memories[item.memory]), question.reader))
         for item in answer.order
     ]
     pairs = [
@@ -127,9 +127,9 @@ def _relevance(room: Room, answer: Answer) -> float | None:
     return None if scale is None else relevance(scale.of(float(evidence.cosines[at])), float(evidence.shares[at]))
 
 
-def _as_stored_unless(tells: bool, memory: AnyMemory) -> AnyMemory:
-    """Of an attempt only that outcome tells which stands for it, whatever was stored under the key."""
-    return memory if tells or ATTEMPT not in memory.metadata else _without(memory, ATTEMPT)
+def _as_stored_unless(stands_for_it: bool, memory: AnyMemory) -> AnyMemory:
+    """Of an attempt only the outcome that stands for it has the key, whatever was stored under it."""
+    return memory if stands_for_it or ATTEMPT not in memory.metadata else _without(memory, ATTEMPT)
 
 
 def _contradicted(memory: AnyMemory, by: tuple[str, str] | None) -> AnyMemory:
@@ -147,7 +147,7 @@ def _with(memory: AnyMemory, name: str, value: object) -> AnyMemory:
     return memory.model_copy(update={"metadata": {**memory.metadata, name: value}})
 
 
-def _told_apart(memory: AnyMemory, reader: str) -> AnyMemory:
+def _with_origin(memory: AnyMemory, reader: str) -> AnyMemory:
     """A shared memory says whose it is; no other may say that it is shared."""
     if memory.kind != "user_preference" and memory.agent != reader:
         return _with(memory, SHARED_FROM, memory.agent)

@@ -402,8 +402,8 @@ def _judged(
         gains = _gains(room, question.time, scored, scope, z) * (fusion.OF_TIME_ALONE if question.is_of_time_alone else 1.0)
         z = fusion.fused(weighed, gains)
     memories, partitions, ties = scored.memories, scored.partitions, scored.ties
-    told = scored.cosines if DENSE in question.arms else np.zeros(len(memories))
-    kept = fusion.relevant(told, scored.shares, least_cosine=least_cosine(room, question.arms))
+    cosines = scored.cosines if DENSE in question.arms else np.zeros(len(memories))
+    kept = fusion.relevant(cosines, scored.shares, least_cosine=least_cosine(room, question.arms))
     kept |= scope.always_hold(partitions)
     kept |= _are_among(memories, always)
     if question.is_of_time_alone:

@@ -123,7 +123,7 @@ def _insert(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) 
 
 
 def _is_only_archived(change: Change) -> bool:
-    """Whether a passage leaves the indexes and is the same otherwise: its vector stays as it is."""
+    """Returns True if a passage leaves the indexes and is the same otherwise: its vector stays as it is."""
     return change.before is not None and change.after == {"is_live": False}
 
 
