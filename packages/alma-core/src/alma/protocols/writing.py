@@ -22,9 +22,16 @@ class MemoryWrites(Protocol):
         """Stores a memory with its passages. A passage whose text is in `vectors` gets that float16 vector. `ConflictError` if the id exists."""
 
     def replace(
-        self, memory: Memory, passages: Sequence[Passage], vectors: Mapping[str, bytes], *, evidence: str | None = None
+        self,
+        memory: Memory,
+        passages: Sequence[Passage],
+        vectors: Mapping[str, bytes],
+        *,
+        evidence: str | None = None,
+        **columns: Any,
     ) -> None:
-        """Replaces the memory of the same id, as `add` would store it; its usage stays. `MemoryNotFoundError` if there is none."""
+        """Replaces the memory of the same id, as `add` would store it; its usage stays, and whether it is archived, unless `archived_at` is
+        given. `MemoryNotFoundError` if there is none."""
 
     def change_memory(self, memory_id: str, **columns: Any) -> None:
         """Changes columns of a memory's row, and single fields of `body`. `archived_at` removes it from every search, or restores it."""

@@ -263,9 +263,7 @@ class _Judged:
         said = {**rule.metadata, **({ARCHIVED_BY: EVIDENCE} if is_demoted else {})}
         others = {name: value for name, value in kept.metadata.items() if name not in SAID_OF_RULES}
         made = rule.model_copy(update={"created_at": kept.created_at, "metadata": {**others, **said}})
-        self.write.replace(made, self._passages(made), self._vectors(), evidence=self.entry.evidence.id)
-        if not is_forgotten:
-            self.write.change_memory(made.id, archived_at=self.at if is_demoted else None)
+        self._replace(made, **({} if is_forgotten else {"archived_at": self.at if is_demoted else None}))
 
     def _is_due(self, now: Standing, before: str | None) -> bool:
         """Returns True if a standing has to be settled. Only what was touched is proven anew, so what else is likely now may still be proven."""
@@ -313,15 +311,16 @@ class _Judged:
     def _settle_anti_pattern(self, standing: Standing, level: Level | None) -> None:
         seen, pooled = self.entry.evidence, self._pooled()
         told, before = self._told(pooled), self._told_before()
-        is_changed = standing != seen.anti_pattern_status
-        if is_changed:
+        is_retold = before is not None and standing is not Standing.DEMOTED and told != before
+        if standing != seen.anti_pattern_status:
             said, memory_id = self._said(level, works=False), seen.anti_pattern or self._new_id()
             rule = rules.anti_pattern(pooled, self._setting(), standing, said, told, memory_id=memory_id)
-            made = self._changed(rule, standing, rules.anti_pattern_counts(pooled), was=seen.anti_pattern_status)
+            counts = rules.anti_pattern_counts(pooled)
+            made = self._changed(rule, standing, counts, was=seen.anti_pattern_status, is_retold=is_retold)
             self._rest(anti_pattern=made, anti_pattern_status=standing)
-        if before is not None and standing is not Standing.DEMOTED and told != before:
+        elif is_retold:
             self._retell(pooled, told)
-        elif not is_changed and seen.anti_pattern:
+        elif seen.anti_pattern:
             self.recounted[seen.anti_pattern] = rules.anti_pattern_counts(pooled)
 
     def _rest(self, **named: Any) -> None:
@@ -342,15 +341,24 @@ class _Judged:
         """Has the stored anti-pattern say why and what instead anew, where there still is one."""
         kept = self._stored(self.entry.evidence.anti_pattern)
         if isinstance(kept, AntiPattern):
-            rule = rules.retold(kept, pooled, told, self._setting())
-            self.write.replace(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id)
+            self._replace(rules.retold(kept, pooled, told, self._setting()))
+
+    def _replace(self, rule: Heuristic | AntiPattern, **columns: Any) -> None:
+        self.write.replace(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id, **columns)
 
     def _changed(
-        self, rule: Heuristic | AntiPattern, standing: Standing, counts: Mapping[str, Any], *, was: str | None
+        self,
+        rule: Heuristic | AntiPattern,
+        standing: Standing,
+        counts: Mapping[str, Any],
+        *,
+        was: str | None,
+        is_retold: bool = False,
     ) -> str | None:
         """Makes the rule, or changes the stored one to its new standing, and returns its id; `None` for one that was purged, which stays away.
 
-        Only what was archived here comes back from there: a rule that a caller forgot stays forgotten.
+        With `is_retold`, what it says has changed, too. Only what was archived here comes back from there: a rule that a caller forgot stays
+        forgotten.
         """
         kept = None if was is None else self._stored(rule.id)
         if kept is not None:
@@ -359,7 +367,11 @@ class _Judged:
                 columns |= {"archived_at": self.at, "body": {"metadata": {**rule.metadata, ARCHIVED_BY: EVIDENCE}}}
             elif was == Standing.DEMOTED and kept.metadata.get(ARCHIVED_BY) == EVIDENCE:
                 columns["archived_at"] = None
-            self.write.change_memory(rule.id, **columns)
+            if is_retold:
+                archived = {name: at for name, at in columns.items() if name == "archived_at"}
+                self._replace(rule.model_copy(update={"created_at": kept.created_at}), **archived)
+            else:
+                self.write.change_memory(rule.id, **columns)
             return rule.id
         if was is not None or standing is Standing.DEMOTED:
             return None

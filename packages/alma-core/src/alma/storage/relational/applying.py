@@ -30,17 +30,18 @@ def apply_changes(
         raise ValueError("a row is changed twice at once")
     given = sorted([*(_with_evidence(view, change) for change in given), *_moved(view, given)], key=_order)
     affected = _searchable(given)
-    for memory_id in affected:
-        text.remove(view.session, view.project, _entry(view, memory_id))
+    text.remove(view.session, view.project, [found for memory_id in affected for found in _entry(view, memory_id)])
+    embedded: dict[str, bytes | None] = {}
     try:
         for change in given:
-            _make(view, change, vectors, seq)
+            _make(view, change, vectors, embedded, seq)
+        view.store_rewritten()
     except LookupError as error:
         raise ConflictError(f"{change.table} {change.key!r} cannot be changed: {error}") from error
     except (ValueError, AttributeError, RecursionError) as error:
         raise CorruptStoreError(f"{change.table} {change.key!r} is damaged: {error}; see `alma verify`") from error
-    for memory_id in affected:
-        text.put(view.session, view.project, _entry(view, memory_id))
+    _hold_vectors(view, embedded)
+    text.put(view.session, view.project, [found for memory_id in affected for found in _entry(view, memory_id)])
     return given
 
 
@@ -89,14 +90,17 @@ def _searchable(changes: Sequence[Change]) -> list[str]:
     )
 
 
-def _make(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) -> None:
+def _make(view: View, change: Change, vectors: Mapping[str, bytes], embedded: dict[str, bytes | None], seq: int) -> None:
+    """Makes a change, and adds the texts whose vectors have to be there to `embedded`, with those of them that are given."""
     table = TABLES[change.table]
     raw = table.raw(view, change.key)
     if change.before is None:
         if raw is not None:
             raise ConflictError(f"{change.table} {change.key!r} is there already")
-        _insert(view, change, vectors, seq)
-        _keep_compared(view, change, vectors)
+        _insert(view, change, vectors, embedded, seq)
+        strategy = compared_text(change.table, change.after or {})
+        if strategy is not None and strategy in vectors:  # the one that was there may have been dropped
+            embedded[strategy] = vectors[strategy]
         return
     if raw is None:
         raise ConflictError(f"{change.table} {change.key!r} is gone")
@@ -109,48 +113,49 @@ def _make(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) ->
         table.delete(view, raw)
         _remove_from_indexes(view, change, raw, None, seq)
         return
-    columns = _columns(view, change, {**row, **change.after}, vectors, seq)
+    columns = _columns(view, change, {**row, **change.after}, vectors, embedded, seq)
     table.update(view, raw, columns)
     _remove_from_indexes(view, change, raw, columns, seq)
 
 
-def _insert(view: View, change: Change, vectors: Mapping[str, bytes], seq: int) -> None:
-    columns = _columns(view, change, dict(change.after or {}), vectors, seq)
+def _insert(view: View, change: Change, vectors: Mapping[str, bytes], embedded: dict[str, bytes | None], seq: int) -> None:
+    columns = _columns(view, change, dict(change.after or {}), vectors, embedded, seq)
     try:
         TABLES[change.table].insert(view, columns)
     except NotUniqueError as error:  # evidence on the same strategy, made anew under another id
         raise ConflictError(f"{change.table} {change.key!r} cannot be made: another took its place meanwhile") from error
 
 
-def _is_only_archived(change: Change) -> bool:
-    """Returns True if a passage leaves the indexes and is the same otherwise: its vector stays as it is."""
-    return change.before is not None and change.after == {"is_live": False}
+def _keeps_vector(change: Change) -> bool:
+    """Returns True if a passage was embedded as the same text before, and is not brought back: its vector is there."""
+    if change.before is None or change.after is None:
+        return False
+    changed = {name for name, value in change.after.items() if change.before.get(name) != value}
+    return "text_hash" not in changed and not ("is_live" in changed and change.after["is_live"])
 
 
-def _keep_compared(view: View, change: Change, vectors: Mapping[str, bytes]) -> None:
-    """Keeps the vector by which the strategy of a new row is compared, if it was given: the one that was there may have been dropped."""
-    text = compared_text(change.table, change.after or {})
-    if text is not None and text in vectors:
-        store_vector(view, text, vectors[text])
-
-
-def _columns(view: View, change: Change, row: Row, vectors: Mapping[str, bytes], seq: int) -> Row:
+def _columns(
+    view: View, change: Change, row: Row, vectors: Mapping[str, bytes], embedded: dict[str, bytes | None], seq: int
+) -> Row:
     table = TABLES[change.table]
     columns = table.encoded(view, change.key, row)
     if table.is_numbered:
         columns["seq"] = seq
-    if change.table == "passage" and columns["text_hash"] is not None and not _is_only_archived(change):
-        store_vector(view, row["text"], vectors.get(row["text"]))
+    if change.table == "passage" and columns["text_hash"] is not None and not _keeps_vector(change):
+        embedded[row["text"]] = vectors.get(row["text"])
     return columns
 
 
-def store_vector(view: View, text: str, vector: bytes | None) -> None:
-    """Keeps the vector of a text, if there is none yet. `StorageError` if there is none at all."""
-    digest = text_hash(text)
-    if vector is not None:
-        store_vectors(view, {digest: vector})
-    elif view.one("vector_exists", text_hash=view.seal.hide(digest, place=TEXT)) is None:
-        raise StorageError(f"there is no vector for a passage that has to be found by one: {text[:60]!r}")
+def _hold_vectors(view: View, embedded: Mapping[str, bytes | None]) -> None:
+    """Stores the vectors of texts that are given and not there. `StorageError` for a text that has none in either place."""
+    if given := {text_hash(text): vector for text, vector in embedded.items() if vector is not None}:
+        store_vectors(view, given)
+    wanted = {view.seal.hide(text_hash(text), place=TEXT): text for text, vector in embedded.items() if vector is None}
+    looked_up = [{"project": view.project, "text_hash": digest} for digest in wanted]
+    held = {row["text_hash"] for row in view.many("vectors_held", looked_up)}
+    for digest, text in wanted.items():
+        if digest not in held:
+            raise StorageError(f"there is no vector for a passage that has to be found by one: {text[:60]!r}")
 
 
 def store_vectors(view: View, vectors: Mapping[bytes, bytes]) -> None:

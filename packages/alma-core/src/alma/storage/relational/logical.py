@@ -59,6 +59,8 @@ class View:
     """Raw rows of memories that need not be read again, until they change."""
     passages: dict[str, list[Row]] = field(default_factory=dict)
     """Raw rows of all passages of memories that need not be read again, by the id of the memory, until one is made or deleted."""
+    rewritten: list[Row] = field(default_factory=list)
+    """Passages whose new columns are still to be stored, all by one statement: see `store_rewritten`."""
     superseded: list[Row] | None = None
     """Takes what `note_last_record` has to note, where the caller notes it later, with more."""
     partitions: dict[int, PartitionKey] = field(default_factory=dict)
@@ -105,6 +107,11 @@ class View:
     def keep_passages(self, memory_id: str) -> None:
         """Reads the passages of a memory, so that nothing reads them again that changes them through this view."""
         self.passages[memory_id] = list(self.all("passages_of", memory_id=memory_id))
+
+    def store_rewritten(self) -> None:
+        """Stores the passages that were updated."""
+        self.session.run_many("passage_update", self.rewritten)
+        self.rewritten.clear()
 
     def one(self, query: str, **given: Any) -> Row | None:
         """The only row, or none."""
@@ -252,7 +259,7 @@ class _Passages(LogicalTable):
         if raw["owner"] in view.passages:
             held = view.passages[raw["owner"]]
             view.passages[raw["owner"]] = [{**one, **columns} if one is raw else one for one in held]
-        view.session.run("passage_update", {**columns, "of_row": raw["row"]})
+        view.rewritten.append({"new_row": raw["row"], **{f"new_{name}": value for name, value in columns.items()}})
 
     def delete(self, view: View, raw: Row) -> None:
         view.passages.clear()

@@ -270,19 +270,20 @@ class Write:
         vectors: Mapping[str, bytes],
         *,
         evidence: str | None = None,
+        **columns: Any,
     ) -> None:
         """Puts a memory in place of the one with its id, passages and all, as `add` would store it; it keeps its usage, and stays archived if it
-        was. `MemoryNotFoundError` if there is none."""
+        was, unless `columns` has `archived_at`. `MemoryNotFoundError` if there is none."""
         view, row = self._to_change(memory.id)
         view.keep_passages(memory.id)
-        wanted = {**memory_row(memory, evidence=evidence), "archived_at": row["archived_at"]}
+        wanted = {**memory_row(memory, evidence=evidence), "archived_at": row["archived_at"], **columns}
+        is_live = wanted["archived_at"] is None
         changes = self._difference(memory.id, row, wanted, keep_time=True)
         stored = passages_of(view, memory.id)
         wanted = {}
         for passage in passages:
             digest = text_hash(passage.text) if passage.text in vectors else None
-            made = {**passage_row(memory.id, passage, digest), "is_live": row["archived_at"] is None}
-            wanted[passage_key(memory.id, passage.position)] = made
+            wanted[passage_key(memory.id, passage.position)] = {**passage_row(memory.id, passage, digest), "is_live": is_live}
         for key in {**stored, **wanted}:
             if stored.get(key) != wanted.get(key):
                 changes.append(Change("passage", key, stored.get(key), wanted.get(key)))

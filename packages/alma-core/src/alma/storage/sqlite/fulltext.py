@@ -42,10 +42,9 @@ class FTS5Index:
 
     def remove(self, session: Session, project: int, memories: Iterable[Searched], /) -> None:
         """Takes memories out again. The table keeps no text, so it gets the words again."""
-        connection_of(session).executemany(
-            f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES ('delete', ?, ?)",  # noqa: S608 - a number
-            (document for memory, passages in memories for document in documents_of(memory, passages)),
-        )
+        searched = list(memories)
+        run = remove_together if 0 < len(searched) <= FEW else remove_all
+        run(connection_of(session), project, searched)
 
     def lists(self, session: Session, project: int, stems: Sequence[str], /, *, limit: int | None) -> WordLists:
         """Returns where each stem stands: a limit counts each time that it stands somewhere."""
@@ -107,6 +106,23 @@ def insert_together(connection: sqlite3.Connection, project: int, memories: Sequ
     rows = ", ".join("(?, ?)" for _ in documents)
     statement = f"INSERT INTO text_{project:d} (rowid, text) VALUES {rows}"  # noqa: S608 - a number, and marks
     connection.execute(statement, [value for document in documents for value in document])
+
+
+def remove_all(connection: sqlite3.Connection, project: int, memories: Iterable[Searched]) -> None:
+    """Takes memories out of the index, given with the passages that they were put in with."""
+    connection.executemany(
+        f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES ('delete', ?, ?)",  # noqa: S608 - a number
+        (document for memory, passages in memories for document in documents_of(memory, passages)),
+    )
+
+
+def remove_together(connection: sqlite3.Connection, project: int, memories: Sequence[Searched]) -> None:
+    """As `remove_all`, in one statement, for few memories."""
+    documents = [document for memory, passages in memories for document in documents_of(memory, passages)]
+    rows = ", ".join("('delete', ?, ?)" for _ in documents)
+    statement = f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES {rows}"  # noqa: S608 - a number, and marks
+    if documents:
+        connection.execute(statement, [value for document in documents for value in document])
 
 
 def optimize(connection: sqlite3.Connection, project: int) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from alma import journal
 from alma.journal import Change
-from alma.storage.relational.applying import store_vector
+from alma.storage.relational.applying import store_vectors
 from alma.storage.relational.checks.expected import Expected, replay
 from alma.storage.relational.checks.findings import Area, Findings
 from alma.storage.relational.checks.vectors import stored_vectors
@@ -19,6 +19,7 @@ from alma.storage.relational.hidden_names import hidden_key, hidden_kind, hidden
 from alma.storage.relational.logical import TABLES, PartitionKey, View
 from alma.storage.relational.partitions import Partitions
 from alma.storage.relational.reembedding import dimensions_of
+from alma.storage.relational.rows import text_hash
 from alma.storage.relational.seal import Seal
 from alma.storage.relational.store_values import is_whole
 from alma.storage.relational.writing import Write
@@ -129,8 +130,8 @@ class _Rebuild:
             return
         found = [*stored_vectors(view, dimensions_of(self.connection))]
         self.connection.executemany("DELETE FROM vector WHERE row = ?", [(vector.row,) for vector in found if vector.fault])
-        for text in sorted(self.before.unembedded.get(view.project, set()) & self.vectors.keys()):
-            store_vector(view, text, self.vectors[text])
+        texts = sorted(self.before.unembedded.get(view.project, set()) & self.vectors.keys())
+        store_vectors(view, {text_hash(text): self.vectors[text] for text in texts})
 
 
 def _replayed(view: View, name: str) -> tuple[Expected, int]:

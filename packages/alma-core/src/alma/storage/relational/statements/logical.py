@@ -14,14 +14,12 @@ from alma.storage.relational.statements.pieces import (
     PASSAGE,
     RECORD,
     USAGE,
-    VECTOR,
-    embedder,
     given,
     updating,
     updating_rows,
 )
 
-_m, _p, _v, _u = MEMORY.c, PASSAGE.c, VECTOR.c, USAGE.c
+_m, _p, _u = MEMORY.c, PASSAGE.c, USAGE.c
 
 
 def logical_statements() -> dict[str, ClauseElement]:
@@ -41,7 +39,9 @@ def logical_statements() -> dict[str, ClauseElement]:
         "passage_rows": passages.where(_p.project == given("project")).order_by(_p.row),
         "passages_of": passages.where(*of_memory).order_by(_p.position),
         "passage_at": passages.where(*of_memory, _p.position == given("position")),
-        "passage_update": updating(PASSAGE, "row", *(column.name for column in _p if column.name not in ("row", "project"))),
+        "passage_update": updating_rows(
+            PASSAGE, ("row",), *(column.name for column in _p if column.name not in ("row", "project"))
+        ),
         "passage_delete": delete(PASSAGE).where(_p.row == given("of_row")),
         "usage_rows": usages.where(_m.project == given("project")).order_by(_u.memory),
         "usage_of": usages.where(*of_memory),
@@ -54,7 +54,4 @@ def logical_statements() -> dict[str, ClauseElement]:
         .values({name: given(name) for name in ("version", "body", "updated_at")})
         .where(*record_key),
         "record_delete": delete(RECORD).where(*record_key),
-        "vector_exists": select(_v.row).where(
-            _v.project == given("project"), _v.text_hash == given("text_hash"), _v.embedder == embedder()
-        ),
     }

@@ -91,6 +91,10 @@ def main_statements() -> dict[str, ClauseElement]:
         )
         .where(_p.project + ZERO == given("project"), _p.row.in_(rows_given()), _p.text_hash.is_not(None))
     )
+    vectors_wanted = rows_of(VECTOR, project="project", text_hash="text_hash")
+    is_wanted = and_(
+        _v.project == vectors_wanted.c.project, _v.text_hash == vectors_wanted.c.text_hash, _v.embedder == embedder()
+    )
     within = MEMORY.alias("within")
     inside = select(within.c.row).where(within.c.partition.in_(rows_given()))
     seen_within = (
@@ -125,10 +129,8 @@ def main_statements() -> dict[str, ClauseElement]:
         "counted": select(_m.id, _m.row, _m.seq, *(_m[name] for name in RECOUNTED)).where(*named_memories),
         "passage_insert": inserting(PASSAGE, "row"),
         "vector_insert": ignoring(VECTOR, "row", "embedder").values(embedder=embedder()),
-        "vectors": select(_v.text_hash, _v.vector, _v.embedder).join(
-            wanted := rows_of(VECTOR, project="project", text_hash="text_hash"),
-            and_(_v.project == wanted.c.project, _v.text_hash == wanted.c.text_hash, _v.embedder == embedder()),
-        ),
+        "vectors": select(_v.text_hash, _v.vector, _v.embedder).join(vectors_wanted, is_wanted),
+        "vectors_held": select(_v.text_hash).join(vectors_wanted, is_wanted),
         "texts": texts.where(_p.project == given("project"), _p.seq > given("after"), _p.seq <= given("upto")),
         "texts_since": texts.where(
             _p.memory.in_(
