@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 
@@ -95,14 +96,28 @@ def _most_descriptor() -> int:
 
 
 def _warm_hand(sample: Sample, seed: str) -> Hand:
-    """A hand that has made calls of every kind before, so that all modules are loaded.
-
-    NumPy's OpenBLAS takes its buffers at the first product of matrices, and ends the process itself if it gets none.
-    """
-    large = np.ones((256, 256), np.float32)
-    assert (large @ large).sum() == 256**3
+    """A hand that has made calls of every kind before, so that all modules are loaded, and NumPy's OpenBLAS has its buffers."""
     hand = new_hand("limited", Opens(sample.store), sample.files, seed)
     hand.takes_any = True
     work_on_all(hand)
     work(hand, CALLS)
+    _take_buffers()
     return hand
+
+
+def _take_buffers() -> None:
+    """Computes products of matrices in two threads at once.
+
+    OpenBLAS takes a buffer for each of the threads that compute at the same time, keeps it, and ends the process itself if it gets none.
+    ALMA computes in the caller's thread and in one of its own.
+    """
+    started, large = Barrier(2), np.ones((1024, 1024), np.float32)
+
+    def multiply() -> None:
+        started.wait()
+        assert (large @ large)[0, 0] == len(large)
+
+    with ThreadPoolExecutor(1) as threads:
+        other = threads.submit(multiply)
+        multiply()
+        other.result()
