@@ -25,6 +25,7 @@ from alma.memory.observed import Observed
 from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
 from alma.memory.recall import strategies as tried
+from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import ARMS
 from alma.memory.redacting import Redact
 from alma.memory.watching import reports_operations
@@ -225,8 +226,7 @@ class ALMA(Additions, Attempts, Around, Observed):
         `since` and `until` limit when what is remembered happened or was last confirmed, or `temporal_filter` does. `as_of` asks from a past
         moment: what was recorded later is left out. Naive times are taken as UTC.
         """
-        return retrieve.retrieve(
-            self._room,
+        request = RetrieveRequest(
             task=query if task is None else task,
             agent=agent,
             top_k=top_k,
@@ -236,13 +236,13 @@ class ALMA(Additions, Attempts, Around, Observed):
             profile=profile,
             weights=weights,
             arms=arms,
-            explain=explain,
             verified=verified,
             since=since,
             until=until,
             as_of=as_of,
             temporal_filter=temporal_filter,
         )
+        return retrieve.retrieve(self._room, request, explain=explain)
 
     @by_place("query")
     def explain_retrieval(
@@ -270,10 +270,8 @@ class ALMA(Additions, Attempts, Around, Observed):
         Its `str()` begins "Selected because: " or "Not selected because: ". Without an `agent`, the reader is the memory's own owner. An
         unknown id is an explanation, not an error. Writes nothing.
         """
-        return explain.explain_retrieval(
-            self._room,
-            query=query,
-            memory_id=memory_id,
+        request = RetrieveRequest(
+            task=query,
             agent=agent,
             user_id=user_id,
             top_k=top_k,
@@ -288,6 +286,7 @@ class ALMA(Additions, Attempts, Around, Observed):
             as_of=as_of,
             temporal_filter=temporal_filter,
         )
+        return explain.explain_retrieval(self._room, request, memory_id=memory_id)
 
     @by_place("task")
     def learn(

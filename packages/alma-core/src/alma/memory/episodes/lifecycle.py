@@ -20,6 +20,7 @@ from alma.memory.learn import record
 from alma.memory.learn.learner import writing
 from alma.memory.learn.request import LearnRequest
 from alma.memory.recall import retrieve
+from alma.memory.recall.request import RetrieveRequest
 from alma.memory.room import Room
 from alma.memory.watching import SEARCH, STEP_METHOD, UPSERT, Operation, reported
 from alma.protocols import Write
@@ -69,7 +70,8 @@ def begin(
     key = new_id(now) if episode_id is None else args.checked_label(episode_id, "episode_id")
     if memories is None:
         with reported(room.store, Operation(SEARCH, "episode", room.name, name, asked)) as operation:
-            operation.result = shown = retrieve.retrieve(room, task=asked, agent=name, top_k=top_k, user_id=user)
+            request = RetrieveRequest(task=asked, agent=name, top_k=top_k, user_id=user)
+            operation.result = shown = retrieve.retrieve(room, request)
     else:
         shown = _checked_slice(room, memories, name)
     opened = EpisodeRecord(
