@@ -1,9 +1,10 @@
 """Updates evidence with one more outcome."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import sha256
+from itertools import chain
 
 from alma.evidence import Tally, observed
 from alma.text import cleaned
@@ -144,27 +145,27 @@ def noted_reason(reasons: Sequence[Happening], error: str | None, at: int) -> tu
     if not error:
         return tuple(reasons)
     newest = kept_text(error, REASON_CHARS)
-    by_skeleton: dict[str, Happening] = {}
-    for what, count, last in (*reasons, (newest, 1, at)):
-        key = skeleton(what)
-        known = by_skeleton.get(key)
-        by_skeleton[key] = (joined(known[0], what), known[1] + count, max(known[2], last)) if known else (what, count, last)
-    kept = sorted(by_skeleton.values(), key=lambda reason: reason[1:], reverse=True)[:MOST_REASONS]
-    own = by_skeleton[skeleton(newest)]
-    if own not in kept:
-        kept[-1] = own
-    return tuple(kept)
+    by_skeleton = _by_skeleton([*reasons, (newest, 1, at)])
+    kept, own = _commonest(by_skeleton), by_skeleton[skeleton(newest)]
+    return kept if own in kept else (*kept[:-1], own)
 
 
 def merged_reasons(found: Iterable[Sequence[Happening]]) -> tuple[Happening, ...]:
-    """Merges the reasons of several pieces of evidence. Those that differ only in varying parts are merged, and show only what did not
-    vary."""
-    by_skeleton: dict[str, Happening] = {}
-    for what, count, last in (reason for reasons in found for reason in reasons):
-        skeleton = cleaned(what)
-        known = by_skeleton.get(skeleton)
-        by_skeleton[skeleton] = (joined(known[0], what), known[1] + count, max(known[2], last)) if known else (what, count, last)
-    return tuple(sorted(by_skeleton.values(), key=lambda reason: reason[1:], reverse=True)[:MOST_REASONS])
+    """Merges the reasons of several pieces of evidence, as `noted_reason` does."""
+    return _commonest(_by_skeleton(chain.from_iterable(found)))
+
+
+def _by_skeleton(reasons: Iterable[Happening]) -> dict[str, Happening]:
+    merged: dict[str, Happening] = {}
+    for what, count, last in reasons:
+        key = skeleton(what)
+        known = merged.get(key)
+        merged[key] = (joined(known[0], what), known[1] + count, max(known[2], last)) if known else (what, count, last)
+    return merged
+
+
+def _commonest(reasons: Mapping[str, Happening]) -> tuple[Happening, ...]:
+    return tuple(sorted(reasons.values(), key=lambda reason: reason[1:], reverse=True)[:MOST_REASONS])
 
 
 def _noted_event(recent: Sequence[Happening], seen: Observation) -> tuple[tuple[Happening, ...], bool]:
