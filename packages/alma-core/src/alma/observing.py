@@ -34,15 +34,15 @@ class Observation:
     at: int
 
     @classmethod
-    def of(cls, outcome: Outcome, *, told: int) -> "Observation":
-        """Builds the observation of an outcome that was recorded at `told`; it cannot have happened later.
+    def of(cls, outcome: Outcome, *, recorded_at: int) -> "Observation":
+        """Builds the observation of an outcome that was recorded at `recorded_at`; it cannot have happened later.
 
         Two are the same event if task, strategy and verdict are equal, and the errors differ only in varying parts.
         """
         said = "\0".join((outcome.task_description, outcome.strategy_used, outcome.outcome, cleaned(outcome.error_message or "")))
         error = outcome.error_message or outcome.user_feedback
         event = sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        at = min(to_micros(outcome.timestamp), told)
+        at = min(to_micros(outcome.timestamp), recorded_at)
         return cls(outcome.outcome, event, error if outcome.outcome is not Verdict.SUCCESS else None, at)
 
 
@@ -61,7 +61,7 @@ def place_of(outcome: Outcome, task: str, *, is_step: bool) -> str:
 def only(outcome: Outcome, task: str, *, is_step: bool) -> Evidence:
     """Returns the evidence of the first outcome of a task. It is not stored until there is a second outcome: the first contains it
     all."""
-    seen = Observation.of(outcome, told=to_micros(outcome.created_at))
+    seen = Observation.of(outcome, recorded_at=to_micros(outcome.created_at))
     owner, place = owner_name(outcome.agent, outcome.user_id), place_of(outcome, task, is_step=is_step)
     hashed = _strategy_hash(outcome)
     worth = WORTH.get(seen.verdict)
@@ -131,7 +131,7 @@ def recounted(evidence: Evidence, was: Verdict, now: Verdict) -> Evidence:
     return replace(evidence, lifetime=lifetime, unverified=unverified)
 
 
-def retold(evidence: Evidence, newest: Iterable[Observation]) -> Evidence:
+def rebuilt(evidence: Evidence, newest: Iterable[Observation]) -> Evidence:
     """Returns the evidence with operative counts and reasons rebuilt from its newest outcomes, in the order in which they were
     recorded."""
     blank = replace(evidence, lifetime=Tally(), operative=Tally(), unverified=0, observed_at=0, recent=(), reasons=())

@@ -25,7 +25,7 @@ from alma.memory.room import Room
 from alma.memory.scopes import needed_by
 from alma.protocols import Write
 from alma.text import matched_text, spelt
-from alma.types.evidence import NO_STRATEGY, Evidence, Told, type_of
+from alma.types.evidence import NO_STRATEGY, AntiPatternText, Evidence, type_of
 from alma.types.identity import from_micros, new_id
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic, Memory
 from alma.types.partition import agent_in
@@ -248,7 +248,7 @@ class _Judged:
         fails = anti_pattern_level(self.row, needed)
         if seen.anti_pattern and (kept := self._stored(seen.anti_pattern)):
             standing, said = fails.standing if fails else Standing.DEMOTED, self._said(fails, works=False)
-            warning = rules.anti_pattern(pooled, self._setting(), standing, said, self._told(pooled), memory_id=kept.id)
+            warning = rules.anti_pattern(pooled, self._setting(), standing, said, self._text(pooled), memory_id=kept.id)
             self._put_in_place(kept, warning, standing)
             self._believe("anti_pattern_status", standing)
 
@@ -312,15 +312,15 @@ class _Judged:
 
     def _settle_anti_pattern(self, standing: Standing, level: Level | None) -> None:
         seen, pooled = self.entry.evidence, self._pooled()
-        told, before = self._told(pooled), self._told_before()
+        text, before = self._text(pooled), self._stored_text()
         is_changed = standing != seen.anti_pattern_status
         if is_changed:
             said, memory_id = self._said(level, works=False), seen.anti_pattern or self._new_id()
-            rule = rules.anti_pattern(pooled, self._setting(), standing, said, told, memory_id=memory_id)
+            rule = rules.anti_pattern(pooled, self._setting(), standing, said, text, memory_id=memory_id)
             made = self._changed(rule, standing, rules.anti_pattern_counts(pooled), was=seen.anti_pattern_status)
             self._rest(anti_pattern=made, anti_pattern_status=standing)
-        if before is not None and standing is not Standing.DEMOTED and told != before:
-            self._retell(pooled, told)
+        if before is not None and standing is not Standing.DEMOTED and text != before:
+            self._reword(pooled, text)
         elif not is_changed and seen.anti_pattern:
             self.recounted[seen.anti_pattern] = rules.anti_pattern_counts(pooled)
 
@@ -330,19 +330,19 @@ class _Judged:
         self.entry.is_due = True
         self.known.side.change(self.entry, {})
 
-    def _told(self, pooled: Evidence) -> Told:
+    def _text(self, pooled: Evidence) -> AntiPatternText:
         return rules.why_bad(pooled), alternative_to(self.known, self.index)
 
-    def _told_before(self) -> Told | None:
+    def _stored_text(self) -> AntiPatternText | None:
         """Returns what the stored anti-pattern says."""
         kept = self._stored(self.entry.evidence.anti_pattern)
         return (kept.why_bad, kept.better_alternative) if isinstance(kept, AntiPattern) else None
 
-    def _retell(self, pooled: Evidence, told: Told) -> None:
+    def _reword(self, pooled: Evidence, text: AntiPatternText) -> None:
         """Has the stored anti-pattern say why and what instead anew, where there still is one."""
         kept = self._stored(self.entry.evidence.anti_pattern)
         if isinstance(kept, AntiPattern):
-            rule = rules.retold(kept, pooled, told, self._setting())
+            rule = rules.reworded(kept, pooled, text, self._setting())
             self.write.replace(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id)
 
     def _changed(

@@ -34,7 +34,7 @@ from alma.types.memories import AnyMemory, Outcome
 from alma.types.scope import Access
 
 _BOUNDLESS = 2**31
-_NOBODY = "nobody"
+_NO_READER = "nobody"
 
 
 def explain_retrieval(room: Room, request: RetrieveRequest, *, memory_id: object) -> RetrievalExplanation:
@@ -85,7 +85,7 @@ def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | Non
 def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, object]:
     """The reader if none is named: the memory's own owner; for a preference, the agent that stored it, for its user."""
     if place is None:
-        return _NOBODY, user_id
+        return _NO_READER, user_id
     partition = place.partition
     user = partition.user_id if user_id is None else user_id
     return partition.agent or _memory(room, place.memory).agent or partition.owner, user
