@@ -9,7 +9,7 @@ import numpy as np
 
 from alma.learning.alike import AlikeStrategies
 from alma.learning.experience import Experience, Question, Vectors
-from alma.learning.growing import GrowingArray
+from alma.learning.growing_array import GrowingArray
 from alma.learning.kernels import Calibration
 from alma.learning.other_users import Held, OtherUsers, stands_for_users, users_of
 from alma.learning.pooling import Nearness

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from alma.evidence import Tally
+from alma.learning.informative_error import most_informative
 from alma.learning.standing import CANDIDATE_CONFIDENCE, Standing
 from alma.learning.suspicion import flagged
-from alma.learning.telling import most_telling
 from alma.text import matched_text, shortened
 from alma.types.evidence import AntiPatternText, Evidence
 from alma.types.identity import from_micros
@@ -114,7 +114,7 @@ def passages(first: str, second: str, keywords: Sequence[str | None]) -> tuple[P
 
 def why_bad(of: Evidence) -> str:
     """The most telling error that was recorded, or honestly that none was, or that those of single users are held back."""
-    return most_telling(of.reasons) or (NO_ERROR if of.task else FAILED_FOR_USERS)
+    return most_informative(of.reasons) or (NO_ERROR if of.task else FAILED_FOR_USERS)
 
 
 def shortened_strategy(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from alma.learning.experience import Experience, Floats, Indices, Question, Vectors
-from alma.learning.growing import GrowingArray
+from alma.learning.growing_array import GrowingArray
 from alma.learning.kernels import UNTYPED, Calibration, profile_share
 from alma.learning.pooling import Nearness
 from alma.learning.task_space import LANDMARKS, TaskSpace, task_space

@@ -15,13 +15,12 @@ from alma.memory import opening
 from alma.memory.additions import Additions
 from alma.memory.administration import Admin
 from alma.memory.argument_order import by_place
-from alma.memory.around import Around
 from alma.memory.attempts import Attempts
 from alma.memory.damage import names_damage
 from alma.memory.episodes import lifecycle, usage
+from alma.memory.harness_methods import HarnessMethods
 from alma.memory.learn import record
 from alma.memory.learn.request import LearnRequest
-from alma.memory.observed import Observed
 from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
 from alma.memory.recall import strategies as tried
@@ -47,7 +46,7 @@ from alma.types.temporal import TemporalFilter
 @names_damage(lambda alma: alma._store.storage)
 @reports_operations
 @checks_flags
-class ALMA(Additions, Attempts, Around, Observed):
+class ALMA(Additions, Attempts, HarnessMethods):
     """A project's memory: retrieve before a task, learn after it.
 
     Open one with `ALMA.open` or `ALMA.from_config`. Threads may share it, and processes may share its folder. Every method that takes an

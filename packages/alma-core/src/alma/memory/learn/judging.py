@@ -9,7 +9,6 @@ import numpy as np
 
 from alma.errors import CorruptStoreError
 from alma.learning import rules
-from alma.learning.alone import row_of_advice
 from alma.learning.better_alternative import alternative_to
 from alma.learning.consulting import Consulted, consulted, may_be_rules
 from alma.learning.experience import Question
@@ -19,6 +18,7 @@ from alma.learning.levels import Level, Row, anti_pattern_level, heuristic_level
 from alma.learning.pooling import NEAR, SAME_WAY
 from alma.learning.proving import proven_rows
 from alma.learning.rules import Setting
+from alma.learning.single_strategy import row_of_advice
 from alma.learning.standing import Needed, Standing, changed
 from alma.learning.suspicion import FLAGGED
 from alma.memory.room import Room

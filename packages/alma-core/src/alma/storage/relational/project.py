@@ -28,7 +28,7 @@ from alma.protocols import (
     UsageTotals,
     VectorChanges,
 )
-from alma.storage.relational import insight, readback
+from alma.storage.relational import figures, readback
 from alma.storage.relational.evidence import EvidenceReader
 from alma.storage.relational.hidden_names import (
     forget_names,
@@ -241,39 +241,39 @@ class SQLProject(Lookups):
     def passages(self, rows: Sequence[int]) -> dict[int, Passage]:
         """Passages by row. Unknown rows are left out."""
         with self._database.reading() as session:
-            return insight.passages(session, rows, self._seal)
+            return figures.passages(session, rows, self._seal)
 
     def growth(self) -> list[PartitionDay]:
         """Returns the number of memories made in each partition on each day, by day; archived ones are left out."""
         with self._database.snapshot() as session:
             project = self._find(session)
             known = self._known if project is None else self._all_partitions(session, project)
-            return insight.growth(session, project, known.by_row)
+            return figures.growth(session, project, known.by_row)
 
     def activity(self) -> list[DayCount]:
         """Returns the number of journal records of each operation on each day, by day."""
         with self._database.reading() as session:
-            return insight.activity(session, self._find(session), self._seal)
+            return figures.activity(session, self._find(session), self._seal)
 
     def newest_records(self, limit: int) -> list[JournalEntry]:
         """The newest journal records, newest first."""
         with self._database.reading() as session:
-            return insight.newest_records(session, self._find(session), limit, self._seal)
+            return figures.newest_records(session, self._find(session), limit, self._seal)
 
     def telling(self, limit: int) -> list[int]:
         """The memories with the most evidence, best first."""
         with self._database.reading() as session:
-            return insight.telling(session, self._find(session), limit)
+            return figures.telling(session, self._find(session), limit)
 
     def usage_totals(self) -> UsageTotals:
         """Sums the usage of what was shown, over all memories that are not archived."""
         with self._database.reading() as session:
-            return insight.usage_totals(session, self._find(session))
+            return figures.usage_totals(session, self._find(session))
 
     def sizes(self) -> Sizes:
         """How much each sort of content takes."""
         with self._database.reading() as session:
-            return insight.sizes(session, self._find(session))
+            return figures.sizes(session, self._find(session))
 
     def text_lists(self, words: Sequence[str], *, partitions: Sequence[int], common: CommonWords) -> TextLists:
         """Where the words of a question stand in the memories of these partitions, and nothing of others. A consistent read.
