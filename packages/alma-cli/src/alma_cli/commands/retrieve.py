@@ -52,8 +52,8 @@ def retrieve(
     """
     from alma import ALMA
 
-    is_hint_told = not prompt
-    with ALMA.from_config(config_path(config)) as alma, _log_without_hints() if is_hint_told else nullcontext():
+    shows_hint = not prompt
+    with ALMA.from_config(config_path(config)) as alma, _log_without_hints() if shows_hint else nullcontext():
         memories = alma.retrieve(
             task=task,
             agent=agent,

@@ -50,7 +50,7 @@ def readable(
         if row not in former and access_to(room, partition, agent=agent, user_id=user_id, include_shared=include_shared).is_open
     ]
     scope = ReadableScope.of(
-        [*(before or ()), *added], known, _told_of(room, known, agent, user_id, include_shared=include_shared)
+        [*(before or ()), *added], known, _counts_of(room, known, agent, user_id, include_shared=include_shared)
     )
     room.scopes.keep(key, scope)
     return scope
@@ -65,7 +65,7 @@ def counted_owners(room: Room, owner: str, *, has_users: bool) -> Owners:
     return (agent, users_of(agent)) if has_users and room.store.users is not UserWall.ISOLATED else (agent,)
 
 
-def _told_of(
+def _counts_of(
     room: Room, known: Mapping[int, Partition], agent: str, user_id: str | None, *, include_shared: bool
 ) -> frozenset[str]:
     """Returns the agents of whose other users a reader sees counts: those that it may read, unless users are isolated."""

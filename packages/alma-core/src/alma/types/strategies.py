@@ -4,20 +4,17 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from alma.types.identity import UtcDatetime
 from alma.types.memories import AntiPattern
+from alma.types.value import Value
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Difference = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 
 
-class _Advice(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Range(_Advice):
+class Range(Value):
     """Interval of a number at 95 %."""
 
     lower: float
@@ -46,7 +43,7 @@ LABELS = {
 """The recommendation for each verdict in the words of alma-memory."""
 
 
-class StrategyRecord(_Advice):
+class StrategyRecord(Value):
     """A strategy's record on tasks like the one asked about, of the same type, or on all.
 
     `successes` of `trials`, on `tasks` tasks, are lifetime counts of near tasks, a partial success half; where no task is near, they are
@@ -86,7 +83,7 @@ class StrategyRecord(_Advice):
     similarity: float | None = None
 
 
-class StrategyTable(_Advice):
+class StrategyTable(Value):
     """Strategies that were tried, best first: for tasks like the one asked about, else for all."""
 
     agent: str
@@ -103,7 +100,7 @@ class StrategyTable(_Advice):
         return "\n".join(row.summary for row in self.rows) or "nothing was tried yet"
 
 
-class ActionWarning(_Advice):
+class ActionWarning(Value):
     """An anti-pattern that an action matches. `similarity` is the cosine of the two."""
 
     anti_pattern: AntiPattern
@@ -112,7 +109,7 @@ class ActionWarning(_Advice):
     shared_from: str | None = None
 
 
-class ActionCheck(_Advice):
+class ActionCheck(Value):
     """Known reasons why an action would fail. Warnings are ordered nearest first."""
 
     agent: str
@@ -128,7 +125,7 @@ class ActionCheck(_Advice):
         return "\n".join(warning.summary for warning in self.warnings) or "nothing known speaks against it"
 
 
-class Assessment(_Advice):
+class Assessment(Value):
     """The expected success of a strategy, or of any attempt, at a task, and how sure that is.
 
     `confidence_score` is the expected rate of success, shrunk towards that of all the agent's tasks where little is known; `interval` is

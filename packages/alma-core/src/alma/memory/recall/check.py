@@ -32,7 +32,7 @@ MOST_NAMING = 100
 """How many of the anti-patterns that share most words with the code in an action are looked at."""
 
 MOST = 8
-TOLD_CHARS = 200
+SUMMARY_CHARS = 200
 
 
 def check(
@@ -50,9 +50,11 @@ def check(
     user = args.optional_name(user_id, "user_id")
     matching = _matching(room, reader, user, text)
     behind = room.project.learned.behind(list(matching))
-    told = _told_for(room, reader, user, list(matching), *asked)
+    relevant = _relevant(room, reader, user, list(matching), *asked)
     matching = {
-        row: (told.as_warning(row, pattern), cosine) for row, (pattern, cosine) in matching.items() if row not in told.hidden
+        row: (relevant.as_warning(row, pattern), cosine)
+        for row, (pattern, cosine) in matching.items()
+        if row not in relevant.hidden
     }
 
     def place(row: int) -> tuple[float, bool, bool, tuple[str, str, str], int]:
@@ -87,7 +89,7 @@ def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int,
     }
 
 
-def _told_for(
+def _relevant(
     room: Room, reader: str, user: str | None, rows: list[int], task: str | None, task_type: str | None
 ) -> RelevantRules:
     """Which of the learned patterns hold for a task. Without one, all of the reader's own do, and of others' those on what it did not try."""
@@ -133,9 +135,9 @@ def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | 
     instead = f" Instead: {_short(pattern.better_alternative)}." if pattern.better_alternative else ""
     origin = f" (learned by {_short(shared)})" if shared else ""
     record = f"it failed {learned.failures:g} of {learned.trials:g} times" if learned else "stated, not learned"
-    told = f"{_short(pattern.pattern)}: {_short(pattern.why_bad)}; {record}{origin}.{instead}"
-    return ActionWarning(anti_pattern=pattern, similarity=cosine, summary=defused(told), shared_from=shared)
+    summary = f"{_short(pattern.pattern)}: {_short(pattern.why_bad)}; {record}{origin}.{instead}"
+    return ActionWarning(anti_pattern=pattern, similarity=cosine, summary=defused(summary), shared_from=shared)
 
 
 def _short(text: str) -> str:
-    return shortened(one_line(text), TOLD_CHARS)
+    return shortened(one_line(text), SUMMARY_CHARS)
