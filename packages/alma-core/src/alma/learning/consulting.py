@@ -162,6 +162,8 @@ def consulted(
     weight = _weights(side, agent, cells, reader)
     if reader is not None:
         weight = _own_first(weight, near.weights[task[cells]] * side.counts.rows[cells, 1], rows, ways.same)
+        counts = weight > 0  # what counts nothing is not among the plain counts either
+        cells, rows, weight = cells[counts], rows[counts], weight[counts]
 
     def make_advice() -> Advice:
         return _advice(side, near, cells, place, weight, ways, reader)
