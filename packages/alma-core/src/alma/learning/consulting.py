@@ -1,7 +1,7 @@
 """A question put to the ledger in hand: the tasks that are near, what was tried on them, and the advice that follows."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -154,6 +154,9 @@ def consulted(
     weight = _weights(side, agent, found.cells, reader)
     if reader is not None:
         weight = _own_first(weight, task_weights * side.counts.rows[found.cells, 1], found.rows, ways.same)
+        counts = weight > 0  # what counts nothing is not among the plain counts either
+        found = replace(found, cells=found.cells[counts], rows=found.rows[counts])
+        task_weights, weight = task_weights[counts], weight[counts]
 
     def make_advice() -> Advice:
         return _advice(side, near, found, weight, ways, reader)

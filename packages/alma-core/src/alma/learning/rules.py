@@ -18,6 +18,8 @@ from alma.types.soundness import SHOWN_CHARS as SHOWN_CHARS
 NO_ERROR = "no error was recorded"
 OF_USERS = "tasks of several users"
 FAILED_FOR_USERS = "it failed for several users"
+ARCHIVED_BY, EVIDENCE = "archived_by", "evidence"
+"""What the metadata of a demoted rule says: that no caller archived it."""
 
 
 @dataclass(frozen=True, slots=True)

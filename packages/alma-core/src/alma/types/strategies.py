@@ -93,6 +93,9 @@ class StrategyTable(Value):
     def __iter__(self) -> Iterator[StrategyRecord]:  # type: ignore[override] # a table is gone through by row
         return iter(self.rows)
 
+    def __getitem__(self, place: int) -> StrategyRecord:
+        return self.rows[place]
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -129,8 +132,8 @@ class Assessment(Value):
     """The expected success of a strategy, or of any attempt, at a task, and how sure that is.
 
     `confidence_score` is the expected rate of success, shrunk towards that of all the agent's tasks where little is known; `interval` is
-    its 95 % interval. `trials` and `successes` are of the same strategy and like tasks, weighted by similarity. Where nothing at all is
-    known, the `verdict` is "unknown" and the score a half.
+    its 95 % interval. `trials` and `successes` of a strategy are those of its row in the table of strategies; without a strategy they are of
+    like tasks, weighted by similarity. Where nothing at all is known, the `verdict` is "unknown" and the score a half.
     """
 
     agent: str

@@ -17,7 +17,7 @@ from alma.learning.level_words import said_of
 from alma.learning.levels import Level, Row, anti_pattern_level, heuristic_level
 from alma.learning.pooling import NEAR, SAME_WAY
 from alma.learning.proving import proven_rows
-from alma.learning.rules import Setting
+from alma.learning.rules import ARCHIVED_BY, EVIDENCE, Setting
 from alma.learning.single_strategy import row_of_advice
 from alma.learning.standing import Needed, Standing, changed
 from alma.learning.suspicion import FLAGGED
@@ -30,14 +30,12 @@ from alma.types.identity import from_micros, new_id
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic, Memory
 from alma.types.partition import agent_in
 from alma.types.passages import Passage
+from alma.types.sentences import EXACT
 
 Counts = Mapping[str, Any]
 
-ARCHIVED_BY, EVIDENCE = "archived_by", "evidence"
-"""What the metadata of a demoted rule says: that no caller archived it."""
-
 SAID_OF_RULES = frozenset(
-    {"status", "learned", "task", "task_type", "of_users", "tasks", "sure", "said", "caution", FLAGGED, ARCHIVED_BY}
+    {"status", "learned", "task", "task_type", "of_users", "tasks", "sure", "said", "caution", EXACT, FLAGGED, ARCHIVED_BY}
 )
 """The names in the metadata of a rule that follow its evidence."""
 

@@ -8,7 +8,7 @@ from alma.evidence import Interval, Tally
 from alma.learning.clusters import ALIKE, design_weights
 from alma.learning.consulting import Consulted
 from alma.learning.pooling import SAME_WAY
-from alma.learning.records import RecordMaker, counted, ranged, verdict_of
+from alma.learning.records import RecordMaker, counted, counts_of, ranged, relative_only, verdict_of
 from alma.learning.standings import Standings
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
@@ -38,8 +38,6 @@ _OUTLOOK = {
     Judgement.SEEMS_TO_WORK: "such tasks succeed more often than not",
     Judgement.SEEMS_TO_FAIL: "such tasks fail more often than not; look for another way",
 }
-_BEST_OF_BAD = "better than the others, but it fails more often than not"
-_WORST_OF_GOOD = "worse than the others, but it succeeds more often than not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,8 @@ class _Known:
     interval: Interval
     counts: Tally
     judgement: Judgement
+    others: float = 0.0
+    """The trials that a strategy is compared with."""
     records: tuple[StrategyRecord, ...] = ()
 
 
@@ -117,11 +117,14 @@ def _of_strategy(room: Room, known: Consulted, reader: str, strategy: str) -> _K
     score = float(advice.expected[row])
     if counts.trials < LEAST_TRIALS:
         return _Known(score if known.side.held else EVEN, Interval(0.0, 1.0), counts, Judgement.UNKNOWN)
+    counts = counts_of(known, row)  # those of its row in the table, so that the two agree
     _, works, fails = standings.of(row)
     judgement = verdict_of(works, fails, trials=counts.trials)
     maker = RecordMaker(known, standings, reader=reader)
     records = tuple(maker.record(shown) for shown in shown_rows(known) if known.same[row, shown] >= SAME_WAY)
-    return _Known(score, Interval(float(advice.lower[row]), float(advice.upper[row])), counts, judgement, records)
+    return _Known(
+        score, Interval(float(advice.lower[row]), float(advice.upper[row])), counts, judgement, float(advice.others[row]), records
+    )
 
 
 def _drawn(counts: Tally, towards: float) -> float:
@@ -129,12 +132,8 @@ def _drawn(counts: Tally, towards: float) -> float:
 
 
 def _advice(known: _Known) -> str:
-    """Returns what to do with a strategy: a rule compares it with the others, which need not be any good."""
-    if known.judgement in (Judgement.WORKS, Judgement.SEEMS_TO_WORK) and known.counts.rate < EVEN:
-        return _BEST_OF_BAD
-    if known.judgement in (Judgement.FAILS, Judgement.SEEMS_TO_FAIL) and known.counts.rate > EVEN:
-        return _WORST_OF_GOOD
-    return _ADVICE[known.judgement]
+    """Returns what to do with a strategy."""
+    return relative_only(known.judgement, known.counts.rate, others=known.others) or _ADVICE[known.judgement]
 
 
 def _summary(known: _Known, advice: str) -> str:

@@ -20,6 +20,7 @@ from alma.protocols import StoredEvidence
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
+from alma.types.sentences import EXACT, exact
 from alma.types.strategies import ActionCheck, ActionWarning
 from alma.types.tags import defused
 
@@ -121,13 +122,13 @@ def _folded(warnings: Iterable[ActionWarning]) -> list[ActionWarning]:
 
 
 def _counts(pattern: AntiPattern, behind: StoredEvidence | None) -> Tally | None:
-    """The counts of a learned pattern; with halves, which a memory rounds, where they are all of the task that it began on."""
+    """The counts of a learned pattern; where a memory rounds the half of a partial success, those of its metadata, or of the evidence it began on."""
     if behind is None:
         return None
-    exact, trials = behind.evidence.lifetime, pattern.occurrence_count + pattern.success_count
-    if (counted(exact.failures), counted(exact.trials)) == (pattern.occurrence_count, trials):
-        return exact
-    return Tally(float(pattern.success_count), float(trials))
+    trials, began = pattern.occurrence_count + pattern.success_count, behind.evidence.lifetime
+    if EXACT not in pattern.metadata and (counted(began.failures), counted(began.trials)) == (pattern.occurrence_count, trials):
+        return began
+    return Tally(float(exact(pattern.success_count, pattern.metadata)), float(trials))
 
 
 def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | None) -> ActionWarning:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from alma.errors import MemoryNotFoundError
+from alma.learning.rules import ARCHIVED_BY, EVIDENCE
 from alma.memory import arguments as args
 from alma.memory.quarantine import reason_of
 from alma.memory.recall.answering import (
@@ -60,7 +61,7 @@ def explain_retrieval(room: Room, request: RetrieveRequest, *, memory_id: object
         )
     if place.is_archived:
         doubt = reason_of(room, explainer.memory_id)
-        gone = f"it is in quarantine: it {doubt}" if doubt else "it was forgotten: it is archived, and no search looks at it"
+        gone = f"it is in quarantine: it {doubt}" if doubt else _why_archived(_memory(room, place.memory))
         return explainer.left_out(Reason.ARCHIVED, gone, access=access)
     if question.times is not None and (why := question.times.why_not(_memory(room, place.memory))):
         return explainer.left_out(Reason.OUTSIDE_TIMES, why, access=access)
@@ -70,6 +71,12 @@ def explain_retrieval(room: Room, request: RetrieveRequest, *, memory_id: object
     if why is not None:
         return explainer.left_out(Reason.OVERRULED, why, access=access)
     return _judged(room, question, answer, place.memory, explainer)
+
+
+def _why_archived(memory: AnyMemory) -> str:
+    if memory.metadata.get(ARCHIVED_BY) == EVIDENCE:
+        return "it is demoted: when its evidence last changed, that did not bear it out"
+    return "it was forgotten: it is archived, and no search looks at it"
 
 
 def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | None:

@@ -27,6 +27,7 @@ from alma.types.explanation import EvidencePart
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic
 from alma.types.partition import Partition
+from alma.types.sentences import EXACT
 
 RULES = frozenset({MemoryType.HEURISTIC.value, MemoryType.ANTI_PATTERN.value})
 
@@ -116,7 +117,7 @@ class RelevantRules:
             return memory
         lifetime = shown.row.lifetime
         metadata = {
-            **memory.metadata,
+            **{name: value for name, value in memory.metadata.items() if name != EXACT},
             "status": shown.level.standing.value,
             **said_of(shown.row, shown.level, works=row not in self.failing),
         }
