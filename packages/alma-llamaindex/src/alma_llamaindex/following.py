@@ -71,8 +71,10 @@ class Followed:
         return None if line is None else line.run
 
     def is_shown_elsewhere(self, run: Run) -> bool:
-        """Returns True when a retriever shows the notes of this run."""
-        return self.has_retriever and any(line.run is run for line in self.lines.values())
+        """Returns True when a retriever shows the notes of this run, or a harness in its prompt."""
+        own = next((line for line in self.lines.values() if line.run is run), None)
+        is_in_prompt = own is not None and not own.is_ended_here and run.speaking == run.agent
+        return is_in_prompt or (own is not None and self.has_retriever)
 
     def run_context(self, state: object = None) -> RunContext:
         """Returns the context of the run: its workflow's context, the arguments of `run`, and the state of the workflow."""
