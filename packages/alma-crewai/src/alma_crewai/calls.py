@@ -2,15 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, ToolUsageFinishedEvent
 from crewai.tools.tool_failure import ToolFailure, ToolFailureReason
 from crewai.utilities.string_utils import sanitize_tool_name
-from pydantic import BaseModel
 
-from alma.integration import Run, ToolUse, tool_use
+from alma.integration import Run, ToolUse, schema_of, tool_use
 from alma_crewai.actors import Work
 
 OWN_TOOLS = {"search_memory", "save_to_memory"}
@@ -22,9 +20,6 @@ BLOCKED = "Tool execution blocked by hook."
 NO_COWORKER, COWORKER_FAILED = "Error executing tool. coworker mentioned not found", "Error executing task with agent '"
 """Beginnings of CrewAI's results for a delegation to an unknown coworker, and to a coworker that failed, which is the coworker's
 failure."""
-
-MOST_SCHEMAS = 256
-"""Limit on the tools whose schemas are kept."""
 
 
 def report(run: Run, work: Work, event: ToolFailureDetectedEvent | ToolUsageFinishedEvent) -> None:
@@ -56,14 +51,8 @@ def _returned(run: Run, use: ToolUse, event: ToolUsageFinishedEvent) -> None:
 def _use(run: Run, work: Work, name: str, given: Mapping[str, Any]) -> ToolUse:
     run.model_said(given)
     tools = [*(getattr(work.task, "tools", None) or ()), *(getattr(work.agent, "tools", None) or ())]
-    schemas = (_schema(tool.args_schema) for tool in tools if sanitize_tool_name(tool.name) == name)
+    schemas = (schema_of(tool.args_schema) for tool in tools if sanitize_tool_name(tool.name) == name)
     return tool_use(name, given, schema=next(schemas, None), task=run.task)
-
-
-@lru_cache(MOST_SCHEMAS)
-def _schema(arguments: type[BaseModel]) -> Mapping[str, Any]:
-    """Returns the JSON schema of a tool's arguments, which pydantic makes slowly: once for all calls."""
-    return arguments.model_json_schema()
 
 
 def _said(failure: ToolFailure) -> str:
