@@ -147,6 +147,7 @@ def test_an_action_that_nothing_speaks_against_is_clear(tried) -> None:
         "agent": "victor",
         "action": "Write the invoice",
         "warnings": [],
+        "hint": None,
     }
 
 
