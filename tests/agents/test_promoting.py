@@ -30,6 +30,14 @@ def test_a_rule_enters_the_block_and_leaves_it_with_the_rest_untouched(tmp_path:
         assert promoted(alma, text) == "# Mine\n"
 
 
+def test_a_rule_stays_in_the_block_however_much_is_learned_after_it(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as alma:
+        alma.add_anti_pattern(agent="codex", pattern="sleep() in tests", why_bad="flaky")
+        text = promoted(alma, "")
+        alma.learn_many({"agent": "codex", "task": "Answer", "outcome": "success"} for _ in range(1_001))
+        assert "sleep() in tests" in promoted(alma, text)
+
+
 def test_the_interval_of_a_placebo_holds_zero(tmp_path: Path) -> None:
     with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as alma:
         for number in range(40):

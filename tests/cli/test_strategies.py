@@ -216,3 +216,16 @@ def test_pictures_are_plain_where_nothing_else_can_be_shown(
 ) -> None:
     monkeypatch.setattr("sys.stdout", Terminal(encoding, is_terminal=is_terminal))
     assert intervals.marks() == expected
+
+
+def test_what_was_learned_of_a_type_is_asked_for_by_the_type(project) -> None:
+    for service in ("auth", "billing", "search"):
+        project("learn", "-a", "victor", "-t", f"Deploy {service}", "--task-type", "deployment", "-o", "success", "-s", GOOD)
+    typed = ("-a", "victor", "--task-type", "deployment", "--json")
+
+    rules = [one for one in project("retrieve", "Move the mail", *typed).json["recalled"] if one["memory"]["kind"] == "heuristic"]
+    assert [one["memory"]["strategy"] for one in rules] == [GOOD]
+    assert project("explain", "Move the mail", rules[0]["memory"]["id"], *typed).json["selected"]
+    assert not project("explain", "Move the mail", rules[0]["memory"]["id"], "-a", "victor", "--json").json["selected"]
+    assert project("assess", GOOD, "--context", "Move the mail", *typed).json["trials"] == 3
+    assert not project("assess", GOOD, "--context", "Move the mail", "-a", "victor", "--json").json["is_known"]

@@ -14,6 +14,8 @@ LASTS = timedelta(days=90)
 
 _BLOCK = re.compile(rf"\n*{re.escape(BEGIN)}.*?{re.escape(END)}\n?", re.DOTALL)
 _LEAST = 3
+MOST_RULES = 10_000
+"""Newest rules of a kind that are looked at."""
 _HEAD = """\
 ---
 name: alma-rules
@@ -31,7 +33,8 @@ def promoted(alma: ALMA, text: str, *, as_skill: bool = False) -> str:
     The text depends on the rules alone, not on their order or on the day.
     """
     now = open_records(alma, "agents.source").now()
-    rules = [rule for rule in alma.list_memories(limit=1_000) if isinstance(rule, Heuristic | AntiPattern)]
+    listed = (rule for kind in ("heuristic", "anti_pattern") for rule in alma.list_memories(kind, limit=MOST_RULES))
+    rules = [rule for rule in listed if isinstance(rule, Heuristic | AntiPattern)]
     kept = [rule for rule in rules if rule.user_id is None and "flagged" not in rule.metadata and _holds(alma, rule, now)]
     rest = _BLOCK.sub("\n", text).rstrip("\n") if BEGIN in text else text
     if as_skill and not rest.strip():

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from alma_cli.exits import Exit
-from alma_cli.options import AgentOption, ConfigOption, JsonOption, UserOption, config_path
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, TaskTypeOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable
 
 
@@ -15,7 +15,7 @@ def check(
     task: Annotated[
         str | None, typer.Option("--task", "-t", help="What it is done for: what was learned from other tasks is silent.")
     ] = None,
-    task_type: Annotated[str | None, typer.Option("--task-type", help="The type of that task.")] = None,
+    task_type: TaskTypeOption = None,
     user_id: UserOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
