@@ -141,7 +141,7 @@ def test_an_action_that_is_known_to_fail_is_warned_of_and_has_its_exit_code(trie
 
 
 def test_an_action_that_nothing_speaks_against_is_clear(tried) -> None:
-    assert tried("check", "Write the invoice", "-a", "victor").out == "Nothing known speaks against it\n"
+    assert tried("check", "Write the invoice", "-a", "victor").out == "No known warning matches it\n"
     assert tried("check", "Write the invoice", "-a", "victor", "--json").json == {
         "is_clear": True,
         "agent": "victor",
@@ -166,7 +166,7 @@ def test_a_strategy_is_assessed_with_its_interval_and_what_it_rests_on(tried) ->
 def test_what_nobody_tried_is_unknown(tried) -> None:
     told = tried("assess", "hot fix in production", "--context", TASK, "-a", "victor")
 
-    assert told.out == "Unknown: nothing like it was tried\n"
+    assert told.out == "Unknown: no verdict on anything like it\n"
     assert tried("assess", "hot fix in production", "-t", TASK, "-a", "victor", "--json").json["is_known"] is False
 
 

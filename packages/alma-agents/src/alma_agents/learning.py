@@ -16,6 +16,7 @@ from alma_agents import index, spool
 from alma_agents.attempts import Attempt, Session
 from alma_agents.events import Event
 from alma_agents.hosts import HOSTS, event_of
+from alma_agents.rules import Rule, rules_of
 from alma_agents.signatures import words_of
 from alma_agents.trust import is_trusted
 from alma_agents.warning import erase_oldest, note_commands, warnings_of
@@ -28,7 +29,6 @@ MOST_RULES = 50
 MOST_BRIEFED = 6
 """Rules of a kind at the start of a session."""
 
-Rule = AntiPattern | Heuristic
 CODING = "coding"
 """Key of an outcome's metadata that says what it was learned from."""
 
@@ -223,7 +223,7 @@ def _briefings(alma: ALMA) -> dict[str, str]:
     briefings: dict[str, str] = {}
     for host in HOSTS:
         owners = _owners(alma, host)
-        rules |= {owner: _rules_of(alma, owner) for owner in owners if owner not in rules}
+        rules |= {owner: rules_of(alma, owner, most=MOST_RULES) for owner in owners if owner not in rules}
         readable = [rule for owner in owners for rule in rules[owner] if owner == host or _reads(alma, host, rule)]
         briefings[host] = _briefing(sorted(readable, key=lambda rule: rule.created_at, reverse=True))
     return {host: text for host, text in briefings.items() if text}
@@ -234,15 +234,6 @@ def _owners(alma: ALMA, host: str) -> list[str]:
     sharing = [owner for owner, scope in alma.agents.items() if scope.share_with]
     inherited = alma.agents[host].inherit_from if host in alma.agents else ()
     return list(dict.fromkeys([host, *inherited, *sharing]))
-
-
-def _rules_of(alma: ALMA, owner: str) -> list[Rule]:
-    listed = (rule for kind in ("anti_pattern", "heuristic") for rule in alma.list_memories(kind, owner, limit=MOST_RULES))
-    return [
-        rule
-        for rule in listed
-        if isinstance(rule, AntiPattern | Heuristic) and rule.user_id is None and "flagged" not in rule.metadata
-    ]
 
 
 def _reads(alma: ALMA, host: str, rule: Rule) -> bool:

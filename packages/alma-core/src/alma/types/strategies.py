@@ -133,7 +133,7 @@ class ActionCheck(_Advice):
         return not self.warnings
 
     def __str__(self) -> str:
-        return "\n".join(warning.summary for warning in self.warnings) or _hinted("nothing known speaks against it", self.hint)
+        return "\n".join(warning.summary for warning in self.warnings) or _hinted("no known warning matches it", self.hint)
 
 
 class Assessment(_Advice):

@@ -31,7 +31,7 @@ _ADVICE = {
     Judgement.UNDECIDED: "tried, but on such tasks neither way is clear",
     Judgement.SEEMS_TO_FAIL: "it has failed so far; look for another way",
     Judgement.FAILS: "avoid it",
-    Judgement.UNKNOWN: "unknown: nothing like it was tried",
+    Judgement.UNKNOWN: "unknown: no verdict on anything like it",
 }
 _OUTLOOK = {
     **_ADVICE,
