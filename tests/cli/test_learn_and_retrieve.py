@@ -146,3 +146,14 @@ def test_a_list_is_read_and_its_ids_are_copied_in_a_terminal_of_80_columns(proje
     assert any("success: Test the login form" in line for line in lines)
     assert any(f"id {learned['id']}" in line for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_a_list_says_whether_there_are_more(project) -> None:
+    for number in range(3):
+        project("learn", "-a", "helena", "-t", f"Deploy service {number}", "-o", "success")
+
+    assert project("list", "-n", "2").out.splitlines()[-1] == "These are the newest 2; there are more, see --limit"
+    assert "there are more" not in project("list", "-n", "3").out
+    shown = project("list", "-n", "2", "--oldest-first", "--json").json
+    assert (len(shown["memories"]), shown["has_more"]) == (2, True)
+    assert project("list", "-n", "3", "--json").json["has_more"] is False

@@ -13,6 +13,7 @@ from alma.config.nearest import suggestion
 from alma.config.paths import check_db_name
 from alma.errors import ConfigurationError
 from alma.scoring import LARGEST_WEIGHT
+from alma.text import quoted
 from alma.types.scope import MemoryScope, UserWall
 from alma.types.value import Value
 
@@ -224,14 +225,7 @@ class Settings(Value):
     @field_validator("storage")
     @classmethod
     def _known_storage(cls, value: str) -> str:
-        if value in STORAGES:
-            return value
-        there = (*STORAGES, *_installed("alma.storage"), *_installed("alma.vectors"))
-        if value not in there and value in STORAGES_OF_PACKAGES:
-            raise ConfigurationError(
-                f"storage: {value!r} comes with the package alma-{value}, which is not installed; there is {', '.join(there)}"
-            )
-        return _one_of("storage", value, there, STORAGES_OF_PACKAGES)
+        return check_storage(value)
 
     @field_validator("embedding_provider")
     @classmethod
@@ -251,6 +245,19 @@ class Settings(Value):
         return check_db_name(value)
 
 
+def check_storage(name: str) -> str:
+    """Returns the name of a kind of store if it can be opened here. `ConfigurationError` names the package that one comes with, or the
+    nearest name."""
+    if name in STORAGES:
+        return name
+    there = (*STORAGES, *_installed("alma.storage"), *_installed("alma.vectors"))
+    if name not in there and name in STORAGES_OF_PACKAGES:
+        raise ConfigurationError(
+            f"storage: {name!r} comes with the package alma-{name}, which is not installed; there is {', '.join(there)}"
+        )
+    return _one_of("storage", name, there, STORAGES_OF_PACKAGES)
+
+
 def _all_embedders() -> tuple[str, ...]:
     return (*EMBEDDERS, *_installed("alma.embedders"))
 
@@ -264,4 +271,4 @@ def _one_of(key: str, value: str, built: tuple[str, ...], of_packages: tuple[str
     if value in built:
         return value
     choice = f"there is {', '.join(built)}" + (f" (with packages of their own: {', '.join(of_packages)})" if of_packages else "")
-    raise ConfigurationError(f"{key}: unknown {value!r}{suggestion(value, built + of_packages)}; {choice}")
+    raise ConfigurationError(f"{key}: unknown {quoted(value)}{suggestion(value, built + of_packages)}; {choice}")

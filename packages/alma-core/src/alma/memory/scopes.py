@@ -119,6 +119,11 @@ def nearest_category(room: Room, agent: str, text: str, vectors: Mapping[str, by
     return categories[best] if cosines[best] >= needed else None
 
 
+def hint_of_agent(room: Room, agent: str, text: str) -> str | None:
+    """Returns the hint of `unknown_agent_hint` for an answer that is empty."""
+    return None if agent in room.agents else unknown_agent_hint(room.project.partitions(), agent, text)
+
+
 def unknown_agent_hint(partitions: Mapping[int, Partition], agent: str, task: str) -> str | None:
     """Returns a hint where nothing is stored for an agent: that a known agent has a similar name, or that the task is one. Logs it,
     too."""

@@ -84,11 +84,15 @@ class StrategyRecord(Value):
 
 
 class StrategyTable(Value):
-    """Strategies that were tried, best first: for tasks like the one asked about, else for all."""
+    """Strategies that were tried, best first: for tasks like the one asked about, else for all.
+
+    `hint` says what may be wrong where nothing was tried: an agent with a similar name is known, or agent and task look swapped.
+    """
 
     agent: str
     task: str | None
     rows: tuple[StrategyRecord, ...]
+    hint: str | None = None
 
     def __iter__(self) -> Iterator[StrategyRecord]:  # type: ignore[override] # a table is gone through by row
         return iter(self.rows)
@@ -100,7 +104,7 @@ class StrategyTable(Value):
         return len(self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(row.summary for row in self.rows) or "nothing was tried yet"
+        return "\n".join(row.summary for row in self.rows) or _hinted("nothing was tried yet", self.hint)
 
 
 class ActionWarning(Value):
@@ -113,11 +117,15 @@ class ActionWarning(Value):
 
 
 class ActionCheck(Value):
-    """Known reasons why an action would fail. Warnings are ordered nearest first."""
+    """Known reasons why an action would fail. Warnings are ordered nearest first.
+
+    `hint` says what may be wrong where there is none: an agent with a similar name is known.
+    """
 
     agent: str
     action: str
     warnings: tuple[ActionWarning, ...]
+    hint: str | None = None
 
     @property
     def is_clear(self) -> bool:
@@ -125,15 +133,15 @@ class ActionCheck(Value):
         return not self.warnings
 
     def __str__(self) -> str:
-        return "\n".join(warning.summary for warning in self.warnings) or "nothing known speaks against it"
+        return "\n".join(warning.summary for warning in self.warnings) or _hinted("no known warning matches it", self.hint)
 
 
 class Assessment(Value):
     """The expected success of a strategy, or of any attempt, at a task, and how sure that is.
 
     `confidence_score` is the expected rate of success, shrunk towards that of all the agent's tasks where little is known; `interval` is
-    its 95 % interval. `trials` and `successes` of a strategy are those of its row in the table of strategies; without a strategy they are of
-    like tasks, weighted by similarity. Where nothing at all is known, the `verdict` is "unknown" and the score a half.
+    its 95 % interval. `trials` and `successes` are of the same strategy and like tasks, weighted by similarity. Where nothing at all is
+    known, the `verdict` is "unknown" and the score a half; `hint` then says whether an agent with a similar name is known.
     """
 
     agent: str
@@ -147,6 +155,7 @@ class Assessment(Value):
     recommendation: str
     summary: str
     records: tuple[StrategyRecord, ...] = ()
+    hint: str | None = None
 
     @property
     def is_known(self) -> bool:
@@ -154,4 +163,8 @@ class Assessment(Value):
         return self.verdict is not Judgement.UNKNOWN
 
     def __str__(self) -> str:
-        return self.summary
+        return _hinted(self.summary, self.hint)
+
+
+def _hinted(summary: str, hint: str | None) -> str:
+    return f"{summary}; {hint}" if hint else summary

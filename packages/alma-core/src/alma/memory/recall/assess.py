@@ -15,7 +15,7 @@ from alma.memory.argument_order import check_order
 from alma.memory.recall.knowledge import advised, asking
 from alma.memory.recall.strategies import shown_rows
 from alma.memory.room import Room
-from alma.memory.scopes import needed_by
+from alma.memory.scopes import hint_of_agent, needed_by
 from alma.text import matched_text
 from alma.types.strategies import Assessment, Judgement, StrategyRecord
 
@@ -31,7 +31,7 @@ _ADVICE = {
     Judgement.UNDECIDED: "tried, but on such tasks neither way is clear",
     Judgement.SEEMS_TO_FAIL: "it has failed so far; look for another way",
     Judgement.FAILS: "avoid it",
-    Judgement.UNKNOWN: "unknown: nothing like it was tried",
+    Judgement.UNKNOWN: "unknown: no verdict on anything like it",
 }
 _OUTLOOK = {
     **_ADVICE,
@@ -80,6 +80,7 @@ def assess(
         recommendation=advice,
         summary=_summary(known, advice),
         records=known.records,
+        hint=hint_of_agent(room, reader, task) if known.judgement is Judgement.UNKNOWN else None,
     )
 
 

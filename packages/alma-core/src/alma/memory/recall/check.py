@@ -15,7 +15,7 @@ from alma.memory.recall.knowledge import asking
 from alma.memory.recall.near_evidence import holding, near
 from alma.memory.recall.relevant_rules import RelevantRules, is_shared_rule, relevant_rules
 from alma.memory.room import Room
-from alma.memory.scopes import readable
+from alma.memory.scopes import hint_of_agent, readable
 from alma.protocols import StoredEvidence
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
@@ -65,7 +65,8 @@ def check(
 
     ordered = sorted(matching, key=place)
     warnings = [_warning(*matching[row], reader, _counts(matching[row][0], behind.get(row))) for row in ordered]
-    return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]))
+    hint = None if warnings else hint_of_agent(room, reader, text)
+    return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]), hint=hint)
 
 
 def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int, tuple[AntiPattern, float]]:

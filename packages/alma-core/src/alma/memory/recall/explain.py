@@ -33,6 +33,7 @@ from alma.retrieval.ranking import Contender, Ranked
 from alma.types.explanation import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
 from alma.types.memories import AnyMemory, Outcome
 from alma.types.scope import Access
+from alma.types.tags import not_an_id
 
 _BOUNDLESS = 2**31
 _NO_READER = "nobody"
@@ -152,7 +153,8 @@ def _absent(room: Room, explainer: _Explainer) -> RetrievalExplanation:
     others = [name for name in storage.project_names() if name != room.name] if isinstance(storage, ListsProjects) else []
     if any(storage.project(name).find([explainer.memory_id]) for name in others):
         return explainer.left_out(Reason.OTHER_PROJECT, "it belongs to another project of this store, and a project is a wall")
-    return explainer.left_out(Reason.UNKNOWN, f"no memory of project {room.name!r} has the id {explainer.memory_id!r}")
+    wanted = explainer.memory_id
+    return explainer.left_out(Reason.UNKNOWN, f"no memory of project {room.name!r} has the id {wanted!r}{not_an_id(wanted)}")
 
 
 def _closed(access: Access, owner: str, reader: str) -> str:
