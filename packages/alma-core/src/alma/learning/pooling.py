@@ -34,6 +34,10 @@ LENT = 0.4
 """How much a trial of another strategy says about the rate of one, if both are the same by their vectors: less than if words say so. Counts are
 summed all the same. But strategies of one list often share their subject, and with it their cosine: their own trials have to decide."""
 
+CHANGED = 1.96
+"""From this number of standard errors between the rate of now and that of all trials on, what is expected is the rate of now. Both grow from the
+same trials, and discounted ones are worth more than their sum, so of strategies that do not change far fewer than 1 in 20 seem to."""
+
 DISCOUNT = 0.93
 """What a later trial of a strategy on near tasks leaves of the weight of an earlier one."""
 
@@ -112,8 +116,9 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         trials=experience.trials,
         same=experience.same,
     )
+    expected = _expected(alone, separate, experience.same, usual)
     return Advice(
-        expected=_expected(alone, separate, experience.same, usual),
+        expected=_as_of_now(expected, (successes, trials), (recent_successes, recent_trials), usual.base),
         successes=successes,
         trials=trials,
         recent=np.divide(recent_successes, recent_trials, out=np.full(len(trials), usual.base), where=recent_trials > 0),
@@ -155,6 +160,15 @@ def _expected(table: _Table, evidence: Floats, same: Floats, usual: Usual) -> Fl
     like = lent @ (tried * table.weights).sum(axis=1)
     rates: Floats = (successes - (trials - like) * usual.rates + PRIOR_TRIALS * usual.base) / (like + PRIOR_TRIALS)
     return np.clip(rates, 0.0, 1.0)
+
+
+def _as_of_now(expected: Floats, ever: tuple[Floats, Floats], recent: tuple[Floats, Floats], base: float) -> Floats:
+    """The expected rates, those of now where a rate has clearly changed (score test): a way that worked a hundred times may work no more."""
+    (successes, trials), (recent_successes, recent_trials) = ever, recent
+    rate = (successes + 0.5) / (trials + 1.0)
+    has_changed = np.abs(recent_successes - recent_trials * rate) > CHANGED * np.sqrt(recent_trials * rate * (1.0 - rate))
+    now = (recent_successes + PRIOR_TRIALS * base) / (recent_trials + PRIOR_TRIALS)
+    return np.where(has_changed, now, expected)
 
 
 def _lent(same: Floats) -> Floats:
