@@ -194,6 +194,19 @@ def test_the_table_says_where_the_best_of_bad_strategies_fails_more_often_than_n
     assert "candidate; failed more often than not, but less often than the others)" in prompt
 
 
+def test_a_way_that_works_no_more_is_left_by_who_follows_the_first_row(alma: ALMA) -> None:
+    for number in range(60):
+        alma.learn("dev", f"Ship part {number}", number % 10 > 0, "canary", task_type="ship")
+    for number in range(8):
+        alma.learn("dev", f"Ship piece {number}", number % 2 == 0, "blue-green", task_type="ship")
+    assert alma.strategies(agent="dev", task_type="ship")[0].strategy == "canary"
+
+    for number in range(12):
+        alma.learn("dev", f"Ship crate {number}", "failure", "canary", task_type="ship")
+
+    assert alma.strategies(agent="dev", task_type="ship")[0].strategy == "blue-green"
+
+
 def test_rows_of_a_table_have_places(alma: ALMA) -> None:
     alma.learn("dev", TASK, "success", "canary")
     assert alma.strategies(TASK, "dev")[0].strategy == "canary"

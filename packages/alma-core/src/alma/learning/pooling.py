@@ -34,6 +34,10 @@ LENT = 0.4
 """How much a trial of another strategy says about the rate of one, if both are the same by their vectors: less than if words say so. Counts are
 summed all the same. But strategies of one list often share their subject, and with it their cosine: their own trials have to decide."""
 
+CHANGED = 1.96
+"""From this number of standard errors between the rate of now and that of all trials on, what is expected is the rate of now. Both grow from the
+same trials, and discounted ones are worth more than their sum, so of strategies that do not change far fewer than 1 in 20 seem to."""
+
 DISCOUNT = 0.93
 """What a later trial of a strategy on near tasks leaves of the weight of an earlier one."""
 
@@ -109,6 +113,7 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
     alone = merged = _Weighed.of(table, alike, near.is_own)
     if np.count_nonzero(experience.same) > len(experience.same):
         merged = _Weighed.of(table.merged(experience.same), alike, near.is_own)
+    successes, trials = merged.successes.sum(axis=1), merged.trials.sum(axis=1)
     recent_trials, recent_successes = _recent(merged)
     versus = compared(
         (merged.successes, merged.trials),
@@ -123,11 +128,12 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         trials=experience.trials,
         same=experience.same,
     )
+    expected = _expected(alone, experience.same, usual)
     return Advice(
-        expected=_expected(alone, experience.same, usual),
-        successes=merged.successes.sum(axis=1),
-        trials=merged.trials.sum(axis=1),
-        recent=np.divide(recent_successes, recent_trials, out=np.full(len(recent_trials), usual.base), where=recent_trials > 0),
+        expected=_as_of_now(expected, (successes, trials), (recent_successes, recent_trials), usual.base),
+        successes=successes,
+        trials=trials,
+        recent=np.divide(recent_successes, recent_trials, out=np.full(len(trials), usual.base), where=recent_trials > 0),
         recent_successes=recent_successes,
         recent_trials=recent_trials,
         **_whole(experience, near),
@@ -166,6 +172,15 @@ def _expected(alone: _Weighed, same: Floats, usual: Usual) -> Floats:
     like = lent @ (alone.trials * alone.table.weights).sum(axis=1)
     rates: Floats = (successes - (trials - like) * usual.rates + PRIOR_TRIALS * usual.base) / (like + PRIOR_TRIALS)
     return np.clip(rates, 0.0, 1.0)
+
+
+def _as_of_now(expected: Floats, ever: tuple[Floats, Floats], recent: tuple[Floats, Floats], base: float) -> Floats:
+    """The expected rates, those of now where a rate has clearly changed (score test): a way that worked a hundred times may work no more."""
+    (successes, trials), (recent_successes, recent_trials) = ever, recent
+    rate = (successes + 0.5) / (trials + 1.0)
+    has_changed = np.abs(recent_successes - recent_trials * rate) > CHANGED * np.sqrt(recent_trials * rate * (1.0 - rate))
+    now = (recent_successes + PRIOR_TRIALS * base) / (recent_trials + PRIOR_TRIALS)
+    return np.where(has_changed, now, expected)
 
 
 def _lent(same: Floats) -> Floats:
