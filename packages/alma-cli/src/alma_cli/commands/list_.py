@@ -10,6 +10,10 @@ from alma_cli.output import console, print_json, table
 from alma_cli.slices import summary_of
 
 ID_WIDTH = len("id ") + 36
+DAY_WIDTH = len("2026-11-26")
+BETWEEN = 8
+"""Cells around and between four columns."""
+
 LARGEST = 100_000
 """Number of memories that `ALMA.list_memories` returns at most."""
 
@@ -56,8 +60,11 @@ def list_(
     shown = table(("what", "kind", "owner", "made"), rows)
     shown.columns[0].min_width = ID_WIDTH  # an id broken in two cannot be copied
     shown.columns[1].no_wrap = shown.columns[3].no_wrap = True
-    console().print(shown)
+    out = console()
+    others = ID_WIDTH + max(len(kind) for _, kind, _, _ in rows) + DAY_WIDTH + BETWEEN
+    shown.columns[2].max_width = max(len("owner"), out.width - others)  # else a narrow terminal cuts the day
+    out.print(shown)
     if has_more:
-        console().print(
+        out.print(
             f"These are the {'oldest' if oldest_first else 'newest'} {limit:,}; there are more, see --limit", soft_wrap=True
         )
