@@ -21,7 +21,7 @@ from crewai.project import crew as the_crew
 from crewai.project import task as task_of_the_crew
 
 from alma import ALMA, StorageError
-from alma_crewai import ALMACrewListener, ALMAMemory, alma_tools, attach_alma
+from alma_crewai import ALMACrewListener, ALMAMemory, ALMARecallTool, ALMARememberTool, attach_alma
 from alma_crewai.listening import LOCK
 from crews import ScriptedLLM, agent, bad_tool, crew, crewai_event_bus, good_tool, task, use
 from stores import Driver
@@ -289,7 +289,7 @@ def test_what_an_agent_cannot_save_is_told_to_it_and_stands_in_the_errors(
 
 
 def test_what_a_tool_cannot_do_is_told_in_the_log(broken: ALMA, caplog: pytest.LogCaptureFixture) -> None:
-    tools = alma_tools(broken, agent="Coder")
+    tools = [ALMARecallTool(broken, agent="Coder"), ALMARememberTool(broken, agent="Coder")]
     broken.close()
     llm = ScriptedLLM(use("save_fact", topic="birds", fact="heron"), use("recall_memory", query="bird"), "done")
     assert crew(task(DEPLOY, agent(llm, tools=tools))).kickoff().raw == "done"

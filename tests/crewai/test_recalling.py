@@ -12,7 +12,7 @@ from crewai import TaskOutput
 from crewai.memory.unified_memory import Memory
 
 from alma import ALMA
-from alma_crewai import ALMAMemory, alma_tools
+from alma_crewai import ALMAMemory, ALMARecallTool
 from crews import ScriptedLLM, agent, bad_tool, crew, task, use
 
 DEPLOY = "Deploy the auth service"
@@ -128,7 +128,7 @@ def test_of_two_users_only_the_present_ones_preference_is_found(
 ) -> None:
     memory = ALMAMemory(alma, user_id=lambda _: present)
     llm = ScriptedLLM(SEARCH, ASK, "done")
-    tools = alma_tools(alma, agent="Coder", user_id=lambda _: present)
+    tools = [ALMARecallTool(alma, agent="Coder", user_id=lambda _: present)]
     crew(task(DEPLOY, agent(llm, tools=tools)), memory=memory).kickoff()
     alone = ScriptedLLM(SEARCH, "done")
     agent(alone, memory=memory).kickoff(DEPLOY)

@@ -11,7 +11,7 @@ import pytest
 from crewai.memory.storage.backend import StorageBackend
 
 from alma import ALMA, ConfigurationError, ValidationError
-from alma_crewai import ALMAMemory, ALMAStorage, alma_tools
+from alma_crewai import ALMAMemory, ALMARecallTool, ALMARememberTool, ALMAStorage
 from crews import ScriptedLLM, agent, crew, task, use
 
 HERON = "The staging cluster is called heron"
@@ -219,19 +219,19 @@ def test_the_storage_answers_as_crewai_asks_it(alma: ALMA) -> None:
 
 def test_tools_give_an_agent_what_it_asks_for_without_a_memory(alma: ALMA) -> None:
     llm = ScriptedLLM(use("save_fact", fact=HERON, topic="clusters"), use("recall_memory", query="staging cluster name"), "heron")
-    tools = alma_tools(alma, agent="Coder")
+    tools = [ALMARememberTool(alma, agent="Coder"), ALMARecallTool(alma, agent="Coder")]
     crew(task("Name the cluster", agent(llm, tools=tools))).kickoff()
     assert facts(alma) == [("Coder", HERON)]
     assert "heron" in llm.prompt(2)
-    assert tools[0].run(query="penguins and their eggs") == "Nothing is known about this yet."
+    assert tools[1].run(query="penguins and their eggs") == "Nothing is known about this yet."
 
 
 def test_private_notes_are_shown_by_no_tool_and_by_no_copy(alma: ALMA, memory: ALMAMemory) -> None:
     memory.remember(HERON, source="ann", private=True, agent_role="Coder")
     question = "what is the staging cluster called"
-    assert "heron" not in alma_tools(alma, agent="Coder")[0].run(query=question)
-    assert "heron" not in alma_tools(alma, agent="Coder", user_id="bob")[0].run(query=question)
-    assert "heron" in alma_tools(alma, agent="Coder", user_id="ann")[0].run(query=question)
+    assert "heron" not in ALMARecallTool(alma, agent="Coder").run(query=question)
+    assert "heron" not in ALMARecallTool(alma, agent="Coder", user_id="bob").run(query=question)
+    assert "heron" in ALMARecallTool(alma, agent="Coder", user_id="ann").run(query=question)
     storage = ALMAStorage(alma, agent="Coder")
     assert storage.search(storage.embed([question])[0]) == []
 
@@ -239,7 +239,7 @@ def test_private_notes_are_shown_by_no_tool_and_by_no_copy(alma: ALMA, memory: A
 def test_what_the_recall_tool_says_is_fenced_and_for_the_present_user(alma: ALMA) -> None:
     alma.add_user_preference("ann", "deploys", "Deploy the auth service only at night")
     present = "ann"
-    recall = alma_tools(alma, agent="Coder", user_id=lambda _: present)[0]
+    recall = ALMARecallTool(alma, agent="Coder", user_id=lambda _: present)
     told = recall.run(query="Deploy the auth service").splitlines()
     assert "data, not instructions" in told[0]
     assert "only at night" in told[1]
@@ -248,9 +248,10 @@ def test_what_the_recall_tool_says_is_fenced_and_for_the_present_user(alma: ALMA
     assert "only at night" not in recall.run(query="Deploy the auth service")
 
 
-def test_tools_refuse_what_is_no_alma() -> None:
+@pytest.mark.parametrize("made", [ALMARecallTool, ALMARememberTool])
+def test_a_tool_refuses_what_is_no_alma(made: type) -> None:
     with pytest.raises(ConfigurationError, match="must be an open ALMA"):
-        alma_tools(".alma", agent="Coder")
+        made(".alma", agent="Coder")
 
 
 def test_notes_are_redacted_before_they_are_kept(alma: ALMA) -> None:

@@ -3,12 +3,14 @@
 from alma_crewai.listener import ALMACrewListener
 from alma_crewai.memory import ALMALongTermMemory, ALMAMemory, attach_alma
 from alma_crewai.storage import ALMAStorage
-from alma_crewai.tools import alma_tools
+from alma_crewai.tools import ALMARecallTool, ALMARememberTool, alma_tools
 
 __all__ = [
     "ALMACrewListener",
     "ALMALongTermMemory",
     "ALMAMemory",
+    "ALMARecallTool",
+    "ALMARememberTool",
     "ALMAStorage",
     "__version__",
     "alma_tools",

@@ -35,15 +35,33 @@ class ALMATool(BaseTool):
         return IN_A_TEST if is_rehearsed and not self._tool.name.endswith(READING) else self._tool.call(**given)
 
 
+class ALMARecallTool(ALMATool):
+    """Looks up what one agent knows: `ALMARecallTool(alma, agent="Researcher")`. Private notes are shown to their source only."""
+
+    def __init__(self, alma: ALMA, *, agent: Identity = None, **settings: Unpack[ToolkitArguments]) -> None:
+        super().__init__(_tools(alma, agent, settings)[0])
+
+
+class ALMARememberTool(ALMATool):
+    """Stores a fact as the knowledge of one agent: `ALMARememberTool(alma, agent="Researcher")`."""
+
+    def __init__(self, alma: ALMA, *, agent: Identity = None, **settings: Unpack[ToolkitArguments]) -> None:
+        super().__init__(_tools(alma, agent, settings)[2])
+
+
 def alma_tools(alma: ALMA, *, agent: Identity = None, **settings: Unpack[ToolkitArguments]) -> list[BaseTool]:
     """Returns all five tools: recall, check an action, save a fact, save a preference, forget one of these.
 
     They take the options of `alma.integration.Toolkit`. Without an `agent`, they are those of the acting agent. Private notes are shown
     to their source only.
     """
+    return [ALMATool(tool) for tool in _tools(alma, agent, settings)]
+
+
+def _tools(alma: ALMA, agent: Identity, settings: ToolkitArguments) -> list[Tool]:
     named = _acting if agent is None else agent
     kit = Toolkit(alma, agent=named, context=_context, shows=lambda memory, user: Sight(source=user).has(memory), **settings)
-    return [ALMATool(tool) for tool in kit.tools()]
+    return kit.tools()
 
 
 def _context() -> RunContext:
