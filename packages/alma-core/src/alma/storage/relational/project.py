@@ -276,10 +276,11 @@ class SQLProject(Lookups):
 
         Words that are `common` there are left out if a rarer one occurs.
         """
-        with self._viewing_one_state() as view:
-            if view is None or not words:
+        with self._database.snapshot() as session:  # not `_viewing_one_state`: each question passes here, and may make few calls
+            project = self._find(session)
+            if project is None or not words:
                 return NO_LISTS
-            return ScopedWords(view, self._text, words, partitions, common, self._words).lists()
+            return ScopedWords(View(session, project, self._seal), self._text, words, partitions, common, self._words).lists()
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""
