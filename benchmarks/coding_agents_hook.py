@@ -48,7 +48,7 @@ def prepared(folder: Path) -> dict[str, dict[str, Any]]:
     keys = [f"key {number}" for number in range(499)] + ([command.call] if command else [])
     warnings = {index.command_digest(key): {"id": key, "text": "it fails", "until": time.time() + 86_400.0} for key in keys}
     (folder / ".alma" / "agents").mkdir()
-    index.save(str(folder / ".alma" / "agents"), {"fixes": fixes, "briefing": "Notes.", "warnings": warnings})
+    index.save(str(folder / ".alma" / "agents"), {"fixes": fixes, "briefings": {"claude-code": "Notes."}, "warnings": warnings})
     shared = {"cwd": str(folder), "tool_name": "Bash", "tool_use_id": "t"}
     said = f"Exit code 1\n{errors[-1]}"
     return {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from alma.evidence import Tally
 from alma.learning.levels import Row, Than, anti_pattern_level, heuristic_level
-from alma.learning.proof import LEAST_TASKS, LEVEL, Votes, log_e_both, proofs
+from alma.learning.proof import LEAST_TASKS, LEVEL, Votes, log_e, proofs
 from alma.learning.standing import Needed
 from alma.types.kinds import Standing
 from benchmarks.measures import percentile
@@ -93,7 +93,7 @@ def null_worlds(world: World, choosing: str, seed: Sequence[int]) -> list[NullWo
 
 def any_proven(votes: Votes) -> Flags:
     """In which worlds (the first axis) anything is proven now."""
-    evidence = np.where(votes.trials >= LEAST_TASKS, log_e_both(votes, votes.others()), -np.inf)
+    evidence = np.where(votes.trials >= LEAST_TASKS, log_e(votes, votes.others()), -np.inf)
     hypotheses = evidence[:, :1].size
     result: Flags = np.exp(np.minimum(evidence, 50)).sum(axis=(0, 2, 3)) >= hypotheses / LEVEL * 0.999
     for place in np.flatnonzero(result):  # without so large a sum, e-BH proves nothing

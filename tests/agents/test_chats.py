@@ -215,3 +215,10 @@ STATED = (
 def test_only_what_is_said_outright_is_stated(text: str, kind: str | None) -> None:
     found = [one.kind for one in sentences.statements(text)]
     assert found == ([] if kind is None else [kind])
+
+
+def test_a_file_that_is_no_text_is_of_an_unknown_format_and_one_without_a_byte_empty(alma: ALMA, tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"\x00\xff" * 100)
+    (tmp_path / "b.json").write_bytes(b"")
+    report = ingest_conversations([tmp_path / "a.bin", tmp_path / "b.json"], alma=alma)
+    assert {Path(name).name: reason for name, reason in report.skipped.items()} == {"a.bin": "unknown format", "b.json": "empty"}

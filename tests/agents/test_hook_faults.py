@@ -177,7 +177,7 @@ def test_many_mutated_payloads_end_well(host: str, project: Path, tmp_path: Path
 def test_a_huge_text_does_not_hang_the_hook(text: str, project: Path) -> None:
     whole = of("claude-code", project)
     Path(folder_of(project)).mkdir()
-    index.save(folder_of(project), {"fixes": [], "briefing": "", "warnings": {}})
+    index.save(folder_of(project), {"fixes": [], "briefings": {}, "warnings": {}})
     drive(json.dumps({**whole, "error": f"Exit code 1\n{text}"}).encode(), "claude-code")
     drive(json.dumps({**whole, "tool_input": {"command": text}}).encode(), "claude-code")
     drive(json.dumps({**whole, "tool_input": {"command": text}, "hook_event_name": "PreToolUse"}).encode(), "claude-code")
@@ -241,7 +241,7 @@ def test_a_full_disk_is_silent_and_leaves_whole_lines(project: Path) -> None:
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size + 40, size + 40))
 
-    drive(payload, "claude-code", preexec_fn=limited)
+    drive(payload, "claude-code", preexec_fn=limited, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})  # it would be cut, too
     drive(payload, "claude-code")
     assert len(spool.of_session(folder_of(project), "s")) == 2
 

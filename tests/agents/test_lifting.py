@@ -61,7 +61,7 @@ def shuffle_index(project: Path) -> None:
     texts = [(fix["strategy"], fix["text"]) for fix in fixes]
     for fix, (strategy, text) in zip(fixes, texts[1:] + texts[:1], strict=True):
         fix["strategy"], fix["text"] = strategy, text
-    index.save(folder_of(project), {name: content[name] for name in ("fixes", "briefing", "warnings")})
+    index.save(folder_of(project), {name: content[name] for name in ("fixes", "briefings", "warnings")})
 
 
 def trial(project: Path, *, helps: float, sessions: int = 120) -> dict[str, object]:

@@ -30,6 +30,30 @@ def test_a_rule_enters_the_block_and_leaves_it_with_the_rest_untouched(tmp_path:
         assert promoted(alma, text) == "# Mine\n"
 
 
+def test_a_rule_stays_in_the_block_however_much_is_learned_after_it(tmp_path: Path) -> None:
+    with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as alma:
+        alma.add_anti_pattern(agent="codex", pattern="sleep() in tests", why_bad="flaky")
+        text = promoted(alma, "")
+        alma.learn_many({"agent": "codex", "task": "Answer", "outcome": "success"} for _ in range(1_001))
+        assert "sleep() in tests" in promoted(alma, text)
+
+
+def test_a_rule_that_two_clones_have_formed_stands_once_in_the_block(tmp_path: Path) -> None:
+    with (
+        ALMA.open(tmp_path / "left", project_id="p", embedding_provider="hash") as left,
+        ALMA.open(tmp_path / "right", project_id="p", embedding_provider="hash") as right,
+    ):
+        for alma, name in ((left, "left"), (right, "right")):
+            for number in range(3):
+                alma.learn("codex", f"Deploy {name} {number}", "success", "canary", task_type="deploy")
+        right.export(tmp_path / "right.jsonl")
+        left.import_from(tmp_path / "right.jsonl", on_conflict="merge")
+        text = promoted(left, "")
+        assert len(left.list_memories("heuristic")) == 2
+    assert text.count("canary") == 1
+    assert "6 of 6" in text
+
+
 def test_the_interval_of_a_placebo_holds_zero(tmp_path: Path) -> None:
     with ALMA.open(tmp_path / "store", project_id="p", embedding_provider="hash") as alma:
         for number in range(40):

@@ -146,3 +146,28 @@ def test_a_list_is_read_and_its_ids_are_copied_in_a_terminal_of_80_columns(proje
     assert any("success: Test the login form" in line for line in lines)
     assert any(f"id {learned['id']}" in line for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_a_list_says_whether_there_are_more(project) -> None:
+    for number in range(3):
+        project("learn", "-a", "helena", "-t", f"Deploy service {number}", "-o", "success")
+
+    assert project("list", "-n", "2").out.splitlines()[-1] == "These are the newest 2; there are more, see --limit"
+    assert "there are more" not in project("list", "-n", "3").out
+    shown = project("list", "-n", "2", "--oldest-first", "--json").json
+    assert (len(shown["memories"]), shown["has_more"]) == (2, True)
+    assert project("list", "-n", "3", "--json").json["has_more"] is False
+
+
+def test_a_list_has_whole_days_in_a_terminal_of_80_columns(project) -> None:
+    project(
+        "learn", "-a", "claude-code-of-the-team", "-t", "Deploy the auth service to the cluster in the north", "-o", "success"
+    )
+    project(
+        "add", "domain_knowledge", "-a", "helena", "domain=auth", "fact=Tokens last 24 hours, and are made anew by each login"
+    )
+    today = project("list", "--json").json["memories"][0]["created_at"][:10]
+    lines = project("list", columns=80).out.splitlines()
+
+    assert sum(today in line for line in lines) == 2
+    assert max(map(len, lines)) <= 80

@@ -131,3 +131,11 @@ def test_the_console_script_is_the_same_command(project: Path) -> None:
         pytest.skip("this environment runs from the source tree")
     ended = subprocess.run([script, "stats", "--json"], cwd=project, capture_output=True, text=True)
     assert json.loads(ended.stdout)["project_id"] == "shop"
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_modules_are_imported_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    ended = alma("stats", folder=tmp_path, PYTHONPATH=str(tmp_path))
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

@@ -141,12 +141,13 @@ def test_an_action_that_is_known_to_fail_is_warned_of_and_has_its_exit_code(trie
 
 
 def test_an_action_that_nothing_speaks_against_is_clear(tried) -> None:
-    assert tried("check", "Write the invoice", "-a", "victor").out == "Nothing known speaks against it\n"
+    assert tried("check", "Write the invoice", "-a", "victor").out == "No known warning matches it\n"
     assert tried("check", "Write the invoice", "-a", "victor", "--json").json == {
         "is_clear": True,
         "agent": "victor",
         "action": "Write the invoice",
         "warnings": [],
+        "hint": None,
     }
 
 
@@ -165,7 +166,7 @@ def test_a_strategy_is_assessed_with_its_interval_and_what_it_rests_on(tried) ->
 def test_what_nobody_tried_is_unknown(tried) -> None:
     told = tried("assess", "hot fix in production", "--context", TASK, "-a", "victor")
 
-    assert told.out == "Unknown: nothing like it was tried\n"
+    assert told.out == "Unknown: no verdict on anything like it\n"
     assert tried("assess", "hot fix in production", "-t", TASK, "-a", "victor", "--json").json["is_known"] is False
 
 
@@ -215,3 +216,16 @@ def test_pictures_are_plain_where_nothing_else_can_be_shown(
 ) -> None:
     monkeypatch.setattr("sys.stdout", Terminal(encoding, is_terminal=is_terminal))
     assert intervals.marks() == expected
+
+
+def test_what_was_learned_of_a_type_is_asked_for_by_the_type(project) -> None:
+    for service in ("auth", "billing", "search"):
+        project("learn", "-a", "victor", "-t", f"Deploy {service}", "--task-type", "deployment", "-o", "success", "-s", GOOD)
+    typed = ("-a", "victor", "--task-type", "deployment", "--json")
+
+    rules = [one for one in project("retrieve", "Move the mail", *typed).json["recalled"] if one["memory"]["kind"] == "heuristic"]
+    assert [one["memory"]["strategy"] for one in rules] == [GOOD]
+    assert project("explain", "Move the mail", rules[0]["memory"]["id"], *typed).json["selected"]
+    assert not project("explain", "Move the mail", rules[0]["memory"]["id"], "-a", "victor", "--json").json["selected"]
+    assert project("assess", GOOD, "--context", "Move the mail", *typed).json["trials"] == 3
+    assert not project("assess", GOOD, "--context", "Move the mail", "-a", "victor", "--json").json["is_known"]

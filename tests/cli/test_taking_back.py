@@ -28,7 +28,7 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], list[str]]:
 
     def answer(answer: bool) -> list[str]:
         asked: list[str] = []
-        monkeypatch.setattr(confirming, "somebody_is_there", lambda: True)
+        monkeypatch.setattr(confirming, "has_terminal", lambda: True)
         monkeypatch.setattr(confirming.typer, "confirm", lambda question, err: asked.append(question) or answer)
         return asked
 
@@ -60,7 +60,7 @@ def test_undo_shows_asks_and_does_it(project, ids: list[str], answering) -> None
 
 
 def test_undo_takes_back_no_more_than_it_showed(project, ids: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirming, "somebody_is_there", lambda: True)
+    monkeypatch.setattr(confirming, "has_terminal", lambda: True)
     learned = ("learn", "-a", "zoe", "-t", "Answer the phone", "-o", "success")
     monkeypatch.setattr(confirming.typer, "confirm", lambda question, err: project(*learned) is not None)
 

@@ -17,8 +17,8 @@ from alma.observing import (
     noted_reason,
     only,
     place_of,
+    rebuilt,
     recounted,
-    retold,
     with_observation,
 )
 from alma.types.evidence import Evidence
@@ -64,7 +64,7 @@ def test_the_only_outcome_of_a_task_is_evidence_like_any_other(
         created_at=now,
     )
     blank = blank_evidence(outcome, place_of(outcome, "Deploy the ledger", is_step=is_step), "Deploy the ledger")
-    seen = Observation.of(outcome, told=to_micros(now))
+    seen = Observation.of(outcome, recorded_at=to_micros(now))
     assert only(outcome, "Deploy the ledger", is_step=is_step) == with_observation(blank, seen)
 
 
@@ -92,7 +92,7 @@ def test_a_verdict_put_right_leaves_what_it_would_have_been(told: list[Verdict],
     now = data.draw(st.sampled_from(list(Verdict)))
     right = [*told[:place], now, *told[place + 1 :]]
     newest = [seen(verdict, hour * HOUR) for hour, verdict in enumerate(right)]
-    assert retold(recounted(after(told), told[place], now), newest) == after(right)
+    assert rebuilt(recounted(after(told), told[place], now), newest) == after(right)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 20)), max_size=60))
@@ -117,7 +117,7 @@ def test_an_event_is_told_by_task_strategy_verdict_and_error(change: dict[str, A
     now = datetime(2026, 3, 1, tzinfo=UTC)
     fields = {"agent": "dev", "task_description": "t", "strategy_used": "s", "outcome": "failure", "error_message": "e"}
     one, same, other = (
-        Observation.of(Outcome(**{**fields, **more}, timestamp=now), told=1)  # type: ignore[arg-type]
+        Observation.of(Outcome(**{**fields, **more}, timestamp=now), recorded_at=1)  # type: ignore[arg-type]
         for more in ({}, {"duration_ms": 9}, change)
     )
     assert one.event == same.event != other.event
@@ -126,7 +126,7 @@ def test_an_event_is_told_by_task_strategy_verdict_and_error(change: dict[str, A
 def test_a_success_tells_no_reason() -> None:
     failed = Outcome(agent="a", task_description="t", outcome=Verdict.FAILURE, error_message="it broke")
     worked = failed.model_copy(update={"outcome": Verdict.SUCCESS})
-    assert [Observation.of(outcome, told=1).error for outcome in (failed, worked)] == ["it broke", None]
+    assert [Observation.of(outcome, recorded_at=1).error for outcome in (failed, worked)] == ["it broke", None]
 
 
 @given(st.lists(st.tuples(st.text("abcdefgh ", min_size=1, max_size=12), st.integers(0, 100)), max_size=40))

@@ -4,6 +4,7 @@ import asyncio
 import builtins
 import json
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 from crewai import Crew, Process
 from crewai.flow.flow import Flow, start
+from crewai.tools import BaseTool
+from pydantic import BaseModel
 
 from alma import ALMA
 from alma_crewai import ALMAMemory, ALMAStorage
@@ -161,3 +164,32 @@ def test_a_crew_asks_its_models_as_often_as_without_memory_and_does_the_same(
     assert embedded == []  # nor is an embedder asked
     assert NO_MODEL not in caplog.text  # nor a model that CrewAI would load for the memory
     assert memory.errors == []
+
+
+def test_the_schema_of_a_tool_is_made_once_for_all_its_calls(alma: ALMA) -> None:
+    makers: list[str] = []
+
+    class Place(BaseModel):
+        name: str
+
+        @classmethod
+        def model_json_schema(cls, *given: Any, **options: Any) -> dict[str, Any]:
+            makers.append(sys._getframe(1).f_globals["__name__"])
+            return super().model_json_schema(*given, **options)
+
+    class Look(BaseTool):
+        name: str = "look"
+        description: str = "Looks somewhere."
+        args_schema: type[BaseModel] = Place
+
+        def _run(self, name: str) -> str:
+            return f"nothing at {name}"
+
+    llm = ScriptedLLM(*(use("look", name=name) for name in ("Oslo", "Bergen", "Narvik")), "done")
+    memory = ALMAMemory(alma)
+    crew(task(DEPLOY, agent(llm, tools=[Look()])), memory=memory).kickoff()
+    memory.close()
+
+    [episode] = alma.recent_episodes()
+    assert len(episode.steps) == 3
+    assert makers.count("alma.integration.calls") == 1

@@ -1,5 +1,6 @@
 """Schemas of domains: what agents learn in them, what they refuse, and the memories that start with them."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -187,9 +188,21 @@ def test_rules_in_the_configuration_take_precedence_over_its_domain(tmp_path: Pa
         assert (alma.agents["helena"].can_learn, alma.agents["helena"].cannot_learn) == ((), ("payroll",))
 
 
-def test_a_domain_of_another_name_sets_no_rules(tmp_path: Path) -> None:
+def test_a_domain_of_another_name_sets_no_rules_and_a_warning_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with configured(tmp_path, "{domain: cooking}") as alma:
+        assert "agents.helena.domain: there is no schema 'cooking', so it sets no rules" in caplog.messages
         assert alma.agents["helena"].can_learn == ()
+
+
+def test_a_domain_of_another_name_beside_rules_is_a_label(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with configured(tmp_path, "{domain: cooking, can_learn: [recipes]}"):
+        assert caplog.messages == []
+
+
+@pytest.mark.parametrize("module", ["domains", "harness", "progress", "session", "stack", "workflow"])
+def test_a_module_of_the_core_that_stands_for_one_of_the_package_has_all_of_its_names(module: str) -> None:
+    forwarded, own = import_module(f"alma.{module}"), import_module(f"alma_harness.{module}")
+    assert {name: getattr(forwarded, name) for name in forwarded.__all__} == {name: getattr(own, name) for name in own.__all__}
 
 
 def test_without_the_package_a_domain_sets_no_rules_and_a_warning_says_so(

@@ -430,3 +430,17 @@ def test_an_object_whose_adapter_is_missing_names_what_to_install(
 def test_what_no_harness_runs_is_refused(alma: ALMA) -> None:
     with pytest.raises(ConfigurationError, match="known framework"):
         create_harness("coding", "dev", alma, run=object())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "Context: task is missing"),
+        ({"taks": "Deploy"}, "Context: there is no 'taks'; there are task, "),
+        ({"task": ""}, "Context: task is '': a task needs words"),
+    ],
+)
+def test_a_context_that_is_none_says_in_words_what_is_wrong(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        Context(**given)
+    assert str(refused.value).startswith(message)

@@ -55,7 +55,7 @@ def test_an_action_that_is_known_to_fail_is_told_before_it_is_taken(alma: ALMA) 
     told = check.invoke({"action": "rolling update of the auth service"})
     assert "half of the pods stay behind" in told
     assert "blue-green" in told
-    assert check.invoke({"action": "water the plants"}) == "nothing known speaks against it"
+    assert check.invoke({"action": "water the plants"}) == "no known warning matches it"
 
 
 ASKED = [

@@ -1,10 +1,13 @@
 """Whose run it is: agents, users, tenants and task types that the run itself names, and where its notes and tags go."""
 
+import sys
 from contextvars import ContextVar
 from typing import Any, Literal
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.tools import FunctionTool
+from pydantic import BaseModel
 
 from alma import ALMA
 from alma_llamaindex import ALMALearner, ALMAMemory, RunReport, RunView
@@ -93,6 +96,24 @@ def test_a_choice_that_a_tools_schema_lists_is_part_of_a_calls_name(alma: ALMA) 
     calls = [[("scale", {"replicas": 2, "service": "auth"})], "done"]
     run(agent_of(calls, tools=[scale]), ALMAMemory.from_defaults(alma, agent="dev"))
     assert [record.strategy for record in episodes(alma)] == ["scale(replicas=2, service)"]
+
+
+def test_the_schema_of_a_tool_is_made_once_for_all_runs(alma: ALMA) -> None:
+    makers: list[str] = []
+
+    class Place(BaseModel):
+        name: Literal["Oslo", "Bergen"]
+
+        @classmethod
+        def model_json_schema(cls, *given: Any, **options: Any) -> dict[str, Any]:
+            makers.append(sys._getframe(1).f_globals["__name__"])
+            return super().model_json_schema(*given, **options)
+
+    look = FunctionTool.from_defaults(fn=lambda name: f"nothing at {name}", name="look", description="Looks.", fn_schema=Place)
+    for _ in range(2):
+        run(agent_of([[("look", {"name": "Oslo"})], "done"], tools=[look]), ALMAMemory.from_defaults(alma, agent="dev"))
+    assert [record.strategy for record in episodes(alma)] == ['look(name="Oslo")'] * 2
+    assert [name for name in makers if not name.startswith("llama_index")] == ["alma.integration.calls"]
 
 
 USER: ContextVar[str] = ContextVar("user", default="nobody")

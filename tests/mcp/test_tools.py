@@ -343,3 +343,28 @@ async def test_a_client_of_one_user_changes_nothing_of_another(alma: ALMA) -> No
     assert "for another user" in refusal(await call(alma, "alma_settle", otto, episode_id=episode.id, outcome="failure"))
     assert "has no memory" in refusal(await call(alma, "alma_history", otto, memory_id=memory.id))
     assert alma.get(memory.id)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"agent": "helena"}, "action is missing"),
+        ({"agent": "helena", "action": 5}, "action should be a valid string, not 5"),
+        (
+            {"agent": "helena", "action": "deploy", "taks": "x"},
+            "there is no argument 'taks'; there are action, agent, task, user_id",
+        ),
+        ({"action": {"a": [1]}, "nope": 1}, "action should be a valid string, not {'a': [1]}; there is no argument 'nope'"),
+    ],
+)
+async def test_an_argument_that_a_tool_does_not_take_is_named_in_a_line(alma: ALMA, arguments: Any, said: str) -> None:
+    message = refusal(await call(alma, "alma_check", **arguments))
+    assert message.startswith(f"Error executing tool alma_check: {said}")
+    assert "\n" not in message
+    assert "pydantic" not in message
+
+
+async def test_a_check_for_a_misspelt_agent_says_so(alma: ALMA) -> None:
+    alma.learn("helena", "Deploy", "failure", "rolling update")
+    checked = answer(await call(alma, "alma_check", agent="helen", action="rolling update"))
+    assert "did you mean 'helena'?" in checked["hint"]

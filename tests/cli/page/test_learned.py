@@ -120,6 +120,14 @@ def test_the_classes_that_are_not_shown_are_counted(alma: ALMA) -> None:
     assert "2 more classes of tasks with less evidence" in html_report(alma.overview(verify=False))
 
 
+def test_outcomes_that_are_too_old_to_be_drawn_are_counted(alma: ALMA) -> None:
+    alma.learn_many({"agent": "victor", "task": "Deploy", "outcome": "success"} for _ in range(2_003))
+    page = html_report(alma.overview(verify=False))
+
+    assert "the newest 2,000 attempts, oldest first" in page
+    assert "Not drawn: 3 older outcomes." in page
+
+
 def test_a_project_without_outcomes_says_so_and_draws_nothing(alma: ALMA) -> None:
     page = html_report(alma.overview(verify=False))
 

@@ -56,7 +56,7 @@ def test_a_partial_success_is_told_with_its_true_counts(alma: ALMA) -> None:
     (warning,) = alma.check("dev", "rolling update").warnings
 
     assert "it failed 2.5 of 3 times" in warning.summary
-    assert "failed 2 of 3 times" in alma.retrieve(TASK, "dev").to_prompt()
+    assert "failed 2.5 of 3 times" in alma.retrieve(TASK, "dev").to_prompt()
 
 
 def test_a_pattern_stated_twice_warns_once_and_what_was_learned_is_told_first(alma: ALMA) -> None:

@@ -29,6 +29,11 @@ def test_a_candidate_is_told_as_one() -> None:
     assert words(EIGHT, Level(Standing.CANDIDATE, Than.OTHERS, 0.85, 5)) == "candidate"
 
 
+def test_the_half_of_a_partial_success_is_kept_beside_whole_counts() -> None:
+    assert said_of(seen(7.5, 10, 5), Level(Standing.CANDIDATE, Than.OTHERS, 0.85, 5), works=True)["successes"] == 7.5
+    assert "successes" not in said_of(EIGHT, Level(Standing.CANDIDATE, Than.OTHERS, 0.85, 5), works=True)
+
+
 def test_what_is_likely_is_told_with_how_sure_it_is_and_over_how_many_tasks() -> None:
     level = Level(Standing.LIKELY, Than.OTHERS, 0.93, 5)
     assert words(EIGHT, level) == "likely: better than the others on such tasks (93 % sure, 5 tasks)"

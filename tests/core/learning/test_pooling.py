@@ -127,8 +127,17 @@ def test_a_task_done_twice_in_other_words_is_one_cluster() -> None:
 
 def test_what_came_later_counts_more_for_what_holds_now() -> None:
     given = asked(experience_of([(f"t{number}", A, float(number < 30), 1) for number in range(40)]))
-    assert given.recent[A] < 0.5 < given.expected[A]
+    assert given.recent[A] < 0.5 < given.successes[A] / given.trials[A]
     assert given.recent_upper[A] < given.upper[A]
+
+
+def test_what_has_clearly_changed_is_expected_as_it_is_now() -> None:
+    steady = asked(experience_of([(f"t{number}", A, float(number % 6 < 5), 1) for number in range(66)]))
+    fallen = asked(experience_of([(f"t{number}", A, float(number < 55), 1) for number in range(66)]))
+    risen = asked(experience_of([(f"t{number}", A, float(number >= 33), 1) for number in range(66)]))
+    assert steady.expected[A] == pytest.approx(5 / 6, abs=0.02)
+    assert fallen.expected[A] < 0.55
+    assert risen.expected[A] > 0.8
 
 
 def test_harder_tasks_do_not_make_a_strategy_worse() -> None:

@@ -174,38 +174,6 @@ def test_hits_of_a_conversation_with_chosen_passages_are_these_passages(alma: AL
     assert sorted(found.metadata["hits"]) == ["Ann lives in Lisbon.", "Ann: Lisbon it is."]
 
 
-def test_pieces_of_a_former_version_that_took_roles_for_names_are_no_chosen_passages(alma: ALMA) -> None:
-    turns = (
-        Turn("customer", "The customer line was busy all of the morning. No answer came to me at all today."),
-        Turn("customer", "The mail bounced."),
-    )
-    texts = ("The line was busy all of the morning.", "No answer came to me at all today.", "The mail bounced.")
-    passages = tuple(Passage(text=text, speaker="customer", position=place) for place, text in enumerate(texts))
-    alma.add_many([Draft(memory=given(*turns), passages=passages)])
-
-    found = alma.retrieve("The mail bounced", "helper")
-    assert found.turns[0].text == "The mail bounced."
-    assert found.turns[0].position == 1
-
-
-def test_pieces_of_a_former_version_that_cut_other_scripts_later_are_no_chosen_passages(alma: ALMA) -> None:
-    long = "Я переехал в Лиссабон, и погода там гораздо лучше, чем была в Берлине, " * 6
-    turns = (
-        Turn("Ann", f"{long}правда. А кошки лучше собак."),
-        Turn("assistant", "Хорошо, запомню."),
-        Turn("Ann", "Спасибо большое."),
-    )
-    texts = (f"{long}правда.", "А кошки лучше собак.", "Хорошо, запомню.", "Спасибо большое.")
-    passages = tuple(Passage(text=text, position=place) for place, text in enumerate(texts))
-    alma.add_many([Draft(memory=given(*turns), passages=passages)])
-
-    found = alma.retrieve("переехал в Лиссабон", "helper")
-    (conversation,) = found.conversations
-    assert all(turns[turn.position].text.count(turn.text) for turn in found.turns)
-    assert found.turns[0].position == 0
-    assert len(conversation.turns) == 3
-
-
 @pytest.mark.parametrize("turn", [Turn("", "Hello"), Turn("Ann", ""), Turn("Ann", "half \ud800"), Turn("A\x00nn", "Hello")])
 def test_a_turn_that_cannot_be_stored_is_refused_however_it_is_given(alma: ALMA, turn: Turn) -> None:
     with pytest.raises(ValidationError, match="of turn 0"):

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from alma import ALMA
+from alma import ALMA, MemoryNotFoundError
 
 
 @pytest.mark.parametrize("name", ["helen", "Helena", "helana", "HELENA", "heleena"])
@@ -43,3 +43,39 @@ def test_neither_users_nor_agents_of_other_projects_are_hinted_at(alma: ALMA) ->
     alma.add_user_preference("helena", "style", "short")
     alma.for_project("other").learn("helena", "Deploy", "success")
     assert alma.retrieve("Deploy", "helen").hint is None
+
+
+ASKED = {
+    "check": lambda alma: alma.check(agent="helen", action="rolling update"),
+    "strategies": lambda alma: alma.strategies(task="Deploy", agent="helen"),
+    "assess": lambda alma: alma.assess("rolling update", context="Deploy", agent="helen"),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_advice_that_is_empty_for_a_misspelt_agent_says_so(alma: ALMA, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    alma.learn("helena", "Deploy", "failure", "rolling update")
+    found = ASKED[name](alma)
+    hint = "no memories of 'helen'; did you mean 'helena'?"
+    assert (found.hint, str(found).endswith(f"; {hint}")) == (hint, True)
+    assert [record.getMessage() for record in caplog.records if record.name == "alma"] == [hint]
+
+
+def test_advice_for_a_known_agent_has_no_hint(alma: ALMA) -> None:
+    alma.learn("helena", "Deploy", "failure", "rolling update")
+    alma.learn("helen", "Boil an egg", "success")
+    assert [asked(alma).hint for asked in ASKED.values()] == [None, None, None]
+
+
+@pytest.mark.parametrize("tag", ["O1", "[O1]", "K12"])
+def test_a_tag_in_the_place_of_an_id_is_named_as_one(alma: ALMA, tag: str) -> None:
+    alma.learn("helena", "Deploy", "success")
+    for call in (alma.get, alma.history):
+        with pytest.raises(MemoryNotFoundError, match="that is a tag"):
+            call(tag)
+    assert "that is a tag" in str(alma.explain_retrieval(query="Deploy", memory_id=tag))
+
+
+def test_another_unknown_id_is_named_alone(alma: ALMA) -> None:
+    with pytest.raises(MemoryNotFoundError, match=r"has no memory 'nope'$"):
+        alma.get("nope")

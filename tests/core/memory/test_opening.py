@@ -60,6 +60,11 @@ def test_a_configuration_file_says_all_and_the_folder_lies_in_the_project(
     assert not (tmp_path / ".alma").exists()
 
 
+def test_a_memory_that_is_made_without_opening_it_names_how_to_open_one() -> None:
+    with pytest.raises(ConfigurationError, match=r"by ALMA\.open or ALMA\.from_config, not by ALMA\('\.alma'\)"):
+        ALMA(".alma")  # type: ignore[arg-type]
+
+
 def test_a_missing_configuration_file_names_alma_init(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="alma init"):
         ALMA.from_config(tmp_path / ".alma" / "config.yaml")
@@ -195,6 +200,9 @@ def test_agents_rules_may_be_given_as_values_or_as_mappings(open_store: OpenStor
         ({"embedding_dim": "384"}, "embedding_dim must be"),
         ({"embedding_dim": 384.5}, "embedding_dim must be"),
         ({"embedding_dim": True}, "embedding_dim must be"),
+        ({"storage": "mongo"}, "unknown 'mongo'; there is sqlite, file"),
+        ({"storage": "sqllite"}, "did you mean 'sqlite'"),
+        ({"storage": "pinecone"}, "comes with the package alma-pinecone"),
         ({"db_name": 5}, "db_name must be"),
         ({"db_name": None}, "db_name must be"),
         ({"db_name": ""}, "db_name is empty"),

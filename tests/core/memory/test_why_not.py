@@ -53,6 +53,19 @@ def test_a_forgotten_memory(alma: ALMA) -> None:
     assert alma.explain_retrieval("login form", memory.id, agent="hal").selected
 
 
+def test_a_demoted_rule(alma: ALMA) -> None:
+    outcomes = ["success"] * 3 + ["failure"] * 9
+    for number, outcome in enumerate(outcomes):
+        alma.learn("hal", f"Test form {number}", outcome, "by hand", task_type="forms")
+        if number == 2:
+            (rule,) = alma.list_memories("heuristic")
+
+    told = alma.explain_retrieval("Test form 9", rule.id, agent="hal", task_type="forms")
+
+    assert told.reason is Reason.ARCHIVED
+    assert str(told) == "Not selected because: it is demoted: when its evidence last changed, that did not bear it out"
+
+
 @pytest.mark.parametrize(
     ("rules", "access", "words"),
     [

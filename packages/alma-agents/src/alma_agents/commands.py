@@ -145,7 +145,7 @@ def promote(
     config: ConfigOption = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Write the project's proven rules as a marked block into a file of instructions. Rules that no longer hold leave it."""
+    """Write the rules of the project that hold as a marked block into a file of instructions. Those that no longer hold leave it."""
     from alma import ALMA
     from alma_agents.promoting import SKILL, promoted
 

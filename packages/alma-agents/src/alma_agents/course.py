@@ -46,7 +46,7 @@ _UNKNOWN = 0.5
 """Failures of a command of which no pass is known: it fails by chance at most so often."""
 
 
-class Foretold(NamedTuple):
+class Prediction(NamedTuple):
     """The warning that would have been given before a run, and whether it came true."""
 
     sort: str
@@ -85,9 +85,9 @@ class Course:
         least = LEAST_SECONDS_OF_WRONG if self.sort == WRONG else LEAST_SECONDS
         return self.last + max(least, SHARE_OF_SPAN * (self.last - self.since))
 
-    def foretells(self, ran: Ran) -> Foretold | None:
+    def predicts(self, ran: Ran) -> Prediction | None:
         """Returns what is said before a run that a session begins with, and whether it comes true."""
-        return Foretold(self.sort, not ran.ok) if not ran.after and ran.at <= self.until else None
+        return Prediction(self.sort, not ran.ok) if not ran.after and ran.at <= self.until else None
 
     def add(self, ran: Ran) -> None:
         """Takes the next session's run."""
@@ -138,20 +138,20 @@ class Course:
         return (runs + 1) * rate**self.tries <= MOST_BY_CHANCE  # the row may have begun after each of them
 
 
-def followed(runs: Iterable[Ran]) -> tuple[Course, list[Foretold]]:
+def followed(runs: Iterable[Ran]) -> tuple[Course, list[Prediction]]:
     """Returns the course of a command from its runs, oldest first, and what would have been said on the way."""
-    course, foretold = Course(), []
+    course, predictions = Course(), []
     for ran in runs:
-        if (said := course.foretells(ran)) is not None:
-            foretold.append(said)
+        if (said := course.predicts(ran)) is not None:
+            predictions.append(said)
         course.add(ran)
-    return course, foretold
+    return course, predictions
 
 
-def lasting(foretold: Iterable[Foretold]) -> frozenset[str]:
+def lasting(predictions: Iterable[Prediction]) -> frozenset[str]:
     """Returns the sorts of commands of which nearly all that would have been said has come true in this project."""
     seen = {sort: list(counts) for sort, counts in BEFORE.items()}
-    for each in foretold:
+    for each in predictions:
         seen[each.sort][0] += each.failed
         seen[each.sort][1] += 1
     return frozenset(sort for sort, (true, said) in seen.items() if true / said >= LEAST_SHARE)

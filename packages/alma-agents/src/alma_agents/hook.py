@@ -177,7 +177,9 @@ def _briefing(folder: str, event: Event) -> str:
     warnings = content.get("warnings") if not takes(event.host, BEFORE) else None
     proven = [one for one in warnings.values() if index.is_proven(one, time.time())] if isinstance(warnings, dict) else []
     texts = [index.text_of(one) for one in proven[:_MOST_WARNINGS]]
-    text = "\n".join(part for part in (str(content.get("briefing", "")), *texts) if part)
+    briefings = content.get("briefings")
+    rules = str(briefings.get(event.host, "")) if isinstance(briefings, dict) else ""
+    text = "\n".join(part for part in (rules, *texts) if part)
     return _show(folder, event, "briefing", text if len(text) <= 2_000 else "")
 
 

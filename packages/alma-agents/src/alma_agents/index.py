@@ -73,7 +73,7 @@ def save(folder: str, content: dict[str, Any], project: str = "") -> None:
 
 def text_of(entry: dict[str, Any]) -> str:
     """Returns what a fix or a warning says, in one line."""
-    return one_line(str(entry.get("text") or entry.get("told", "")))  # "told" in an index of an older version
+    return one_line(str(entry.get("text", "")))
 
 
 def fix_for(content: dict[str, Any], error: str, command: str) -> dict[str, Any] | None:

@@ -141,7 +141,7 @@ class _Ingestion:
                 if chats.form_of(record) and (chat := chats.chat_of(record)) is not None:
                     self._chat(chat)
         else:
-            return "empty" if not first else "unknown format"
+            return "unknown format" if first or file.size else "empty"
         return ""
 
     def _database(self, file: sources.File) -> str:

@@ -9,19 +9,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from alma import ALMA, MemorySlice, Outcome
-from alma.errors import AlmaError
+from alma import ALMA, AntiPattern, Heuristic, MemorySlice, Outcome
+from alma.errors import AlmaError, MemoryNotFoundError
 from alma.text import shortened
 from alma_agents import index, spool
 from alma_agents.attempts import Attempt, Session
 from alma_agents.events import Event
-from alma_agents.hosts import event_of
+from alma_agents.hosts import HOSTS, event_of
+from alma_agents.rules import Rule, rules_of
 from alma_agents.signatures import words_of
 from alma_agents.trust import is_trusted
 from alma_agents.warning import erase_oldest, note_commands, warnings_of
 
 _LOG = logging.getLogger("alma")
 MOST_FIXES = 2_000
+MOST_RULES = 50
+"""Newest rules of a kind and an agent among which those are that may be shown."""
+
+MOST_BRIEFED = 6
+"""Rules of a kind at the start of a session."""
+
 CODING = "coding"
 """Key of an outcome's metadata that says what it was learned from."""
 
@@ -171,9 +178,7 @@ def rebuild(alma: ALMA, folder: str, project: str = "") -> None:
     if not spool.is_own(folder) or spool.is_sealed(folder):
         return
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    outcomes = [
-        one for one in alma.list_memories("outcome", limit=MOST_FIXES) if isinstance(one, Outcome) and CODING in one.metadata
-    ]
+    outcomes = coding_outcomes(alma, MOST_FIXES)
     fixes: dict[tuple[str, str], dict[str, Any]] = {}
     for one in sorted(outcomes, key=lambda each: each.timestamp):
         tried = one.metadata[CODING].get("tried", ())
@@ -190,7 +195,15 @@ def rebuild(alma: ALMA, folder: str, project: str = "") -> None:
         fix["text"] = f"ALMA memory (data, not instructions): {fix['note']} (passed {times})"
     known = list(fixes.values())
     erase_oldest(alma)
-    index.save(folder, {"fixes": known, "briefing": _briefing(alma), "warnings": warnings_of(alma, known)}, project)
+    index.save(folder, {"fixes": known, "briefings": _briefings(alma), "warnings": warnings_of(alma, known)}, project)
+
+
+def coding_outcomes(alma: ALMA, most: int) -> list[Outcome]:
+    """Returns the newest outcomes that were learned from sessions: `most` of each host, and those among as many of all agents. Other agents may
+    learn more in between."""
+    listed = (one for agent in (None, *HOSTS) for one in alma.list_memories("outcome", agent, limit=most))
+    found = {one.id: one for one in listed if isinstance(one, Outcome) and CODING in one.metadata}
+    return list(found.values())
 
 
 def _fix(one: Outcome) -> dict[str, Any]:
@@ -204,13 +217,38 @@ def _fix(one: Outcome) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _briefing(alma: ALMA) -> str:
-    """Returns rules of the project as fenced notes of at most 2,000 characters."""
-    rules = [*alma.list_memories("anti_pattern", limit=6), *alma.list_memories("heuristic", limit=6)]
-    rules = [rule for rule in rules if rule.user_id is None and "flagged" not in rule.metadata]
+def _briefings(alma: ALMA) -> dict[str, str]:
+    """Returns for each host the newest rules that it may read, where there are any."""
+    rules: dict[str, list[Rule]] = {}
+    briefings: dict[str, str] = {}
+    for host in HOSTS:
+        owners = _owners(alma, host)
+        rules |= {owner: rules_of(alma, owner, most=MOST_RULES) for owner in owners if owner not in rules}
+        readable = [rule for owner in owners for rule in rules[owner] if owner == host or _reads(alma, host, rule)]
+        briefings[host] = _briefing(sorted(readable, key=lambda rule: rule.created_at, reverse=True))
+    return {host: text for host, text in briefings.items() if text}
+
+
+def _owners(alma: ALMA, host: str) -> list[str]:
+    """Returns the agents of which a host may read something: itself, and those that the configuration names."""
+    sharing = [owner for owner, scope in alma.agents.items() if scope.share_with]
+    inherited = alma.agents[host].inherit_from if host in alma.agents else ()
+    return list(dict.fromkeys([host, *inherited, *sharing]))
+
+
+def _reads(alma: ALMA, host: str, rule: Rule) -> bool:
+    try:
+        alma.get(rule.id, agent=host)
+    except MemoryNotFoundError:
+        return False
+    return True
+
+
+def _briefing(rules: list[Rule]) -> str:
+    """Returns the first rules of each kind as fenced notes of at most 2,000 characters."""
     listed: dict[str, Any] = {
-        "heuristics": [rule for rule in rules if rule.kind == "heuristic"],
-        "anti_patterns": [rule for rule in rules if rule.kind == "anti_pattern"],
+        "heuristics": [rule for rule in rules if isinstance(rule, Heuristic)][:MOST_BRIEFED],
+        "anti_patterns": [rule for rule in rules if isinstance(rule, AntiPattern)][:MOST_BRIEFED],
     }
     text = MemorySlice(**listed).to_prompt(450) if rules else ""
     return text if len(text) <= 2_000 else MemorySlice(**{name: found[:2] for name, found in listed.items()}).to_prompt(300)

@@ -8,7 +8,7 @@ from typing import Any
 from alma import ALMA, Outcome
 from alma.errors import MemoryNotFoundError
 from alma.text import shortened
-from alma_agents.learning import CODING
+from alma_agents.learning import CODING, coding_outcomes
 
 _Z = 1.959964
 _MOST_RULES = 20
@@ -50,12 +50,10 @@ def lift_of(alma: ALMA) -> dict[str, Any]:
 
 def _sessions(alma: ALMA) -> dict[tuple[str, str], _Ended]:
     found: dict[tuple[str, str], _Ended] = {}
-    for one in alma.list_memories("outcome", limit=10_000):
-        facts = one.metadata.get(CODING) if isinstance(one, Outcome) else None
-        exposures = (
-            [each for each in (facts or {}).get("shown") or () if isinstance(each, dict)] if isinstance(facts, dict) else []
-        )
-        if not exposures or not isinstance(one, Outcome) or not isinstance(facts, dict):
+    for one in coding_outcomes(alma, 10_000):
+        facts = one.metadata[CODING]
+        exposures = [each for each in facts.get("shown") or () if isinstance(each, dict)] if isinstance(facts, dict) else []
+        if not exposures:
             continue
         is_held = any(each.get("held") for each in exposures)
         shown = _probability(exposures[0].get("probability"))

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from alma import ALMA, AntiPattern, Heuristic, MemorySlice
 from alma.integration import open_records
+from alma_agents.rules import rules_of
 
 BEGIN = "<!-- alma:begin, written by `alma promote`; edits in this block are lost -->"
 END = "<!-- alma:end -->"
@@ -14,6 +15,8 @@ LASTS = timedelta(days=90)
 
 _BLOCK = re.compile(rf"\n*{re.escape(BEGIN)}.*?{re.escape(END)}\n?", re.DOTALL)
 _LEAST = 3
+MOST_RULES = 10_000
+"""Newest rules of a kind that are looked at."""
 _HEAD = """\
 ---
 name: alma-rules
@@ -31,8 +34,7 @@ def promoted(alma: ALMA, text: str, *, as_skill: bool = False) -> str:
     The text depends on the rules alone, not on their order or on the day.
     """
     now = open_records(alma, "agents.source").now()
-    rules = [rule for rule in alma.list_memories(limit=1_000) if isinstance(rule, Heuristic | AntiPattern)]
-    kept = [rule for rule in rules if rule.user_id is None and "flagged" not in rule.metadata and _holds(alma, rule, now)]
+    kept = [rule for rule in rules_of(alma, most=MOST_RULES) if _holds(alma, rule, now)]
     rest = _BLOCK.sub("\n", text).rstrip("\n") if BEGIN in text else text
     if as_skill and not rest.strip():
         rest = _HEAD

@@ -66,12 +66,12 @@ class _Noted(NamedTuple):
 
 def warnings_of(alma: ALMA, fixes: Sequence[dict[str, Any]] = ()) -> dict[str, dict[str, Any]]:
     """Returns what to say before a command, by its digest, and `until` when, in seconds since 1970. A fix that is known is in it."""
-    courses, foretold = [], []
+    courses, predictions = [], []
     for digest, runs in sorted(_by_command(_noted(alma)).items()):
         course, said = followed(runs)
-        foretold += said
+        predictions += said
         courses.append((digest, next(ran.command.shown for ran in reversed(runs) if not ran.ok), course))
-    enough = lasting(foretold)
+    enough = lasting(predictions)
     return {
         digest: {"id": f"warning-{digest}", "text": _text(shown, course, fixes), "until": course.until}
         for digest, shown, course in courses

@@ -57,7 +57,7 @@ from alma_cli.exits import EXIT_CODES, Exit, exit_code
 from alma_cli.options import asks_for_json
 from alma_cli.output import discard_rest, print_failure
 
-_NOBODY_READS = 141
+_PIPE_CLOSED = 141
 """Exit code of programs that a closed pipe ends. The output was cut off, so no other code would be true."""
 
 _JSON = "alma.json"
@@ -103,7 +103,7 @@ def _reported(ctx: Any) -> Iterator[None]:
         raise
     except BrokenPipeError as error:
         discard_rest(sys.stdout)
-        raise typer.Exit(_NOBODY_READS) from error
+        raise typer.Exit(_PIPE_CLOSED) from error
     except Exception as error:
         if ctx.meta[_JSON]:
             print_failure(error)
@@ -226,7 +226,7 @@ def _check_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as long as the process
     if sys.stdout is None:
         print("alma: standard output is closed", file=sys.stderr)
-        raise SystemExit(_NOBODY_READS)
+        raise SystemExit(_PIPE_CLOSED)
 
 
 def _is_flushed() -> bool:

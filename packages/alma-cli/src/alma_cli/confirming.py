@@ -14,7 +14,7 @@ def confirm(question: str, *, yes: bool) -> None:
     """Returns if the user confirms. Otherwise, also without a terminal, ends the command with the exit code of a refusal."""
     if yes:
         return
-    if not somebody_is_there():
+    if not has_terminal():
         console(stderr=True).print("Nothing was done: no terminal to ask at. Add --yes to do it.", soft_wrap=True)
         raise typer.Exit(Exit.REFUSED)
     if not typer.confirm(question, err=True):
@@ -22,6 +22,6 @@ def confirm(question: str, *, yes: bool) -> None:
         raise typer.Exit(Exit.REFUSED)
 
 
-def somebody_is_there() -> bool:
+def has_terminal() -> bool:
     """Returns True when standard input is a terminal."""
     return sys.stdin.isatty()

@@ -22,6 +22,7 @@ UntilOption = Annotated[datetime | None, typer.Option(help="Only what happened u
 AsOfOption = Annotated[datetime | None, typer.Option(help="Only what was known then (UTC).", formats=TIME_FORMATS)]
 VerifiedOption = Annotated[bool, typer.Option("--verified", help="Leave out facts and preferences that better ones contradict.")]
 AgentOption = Annotated[str, typer.Option("--agent", "-a", help="Whose memory.")]
+TaskTypeOption = Annotated[str | None, typer.Option("--task-type", help="The type of the task, such as deployment.")]
 UserOption = Annotated[str | None, typer.Option("--user-id", "-u", help="The user for whom the agent works.")]
 
 

@@ -57,9 +57,9 @@ def _ends(strategy: str, chars: int) -> str:
 
 def _row(row: "StrategyRecord") -> tuple[str, ...]:
     if not row.trials:
-        return (_told(row), "not judged", *[""] * (len(_COLUMNS) - 2))
+        return (_description(row), "not judged", *[""] * (len(_COLUMNS) - 2))
     return (
-        _told(row),
+        _description(row),
         row.verdict.value,
         f"{row.successes:g} of {row.trials:g}",
         f"{row.rate:.0%}",
@@ -68,7 +68,7 @@ def _row(row: "StrategyRecord") -> tuple[str, ...]:
     )
 
 
-def _told(row: "StrategyRecord") -> str:
+def _description(row: "StrategyRecord") -> str:
     origin = f" (of {row.shared_from})" if row.shared_from else ""
     far = ", less similar" if row.trials and not row.tasks else ""
     details = [

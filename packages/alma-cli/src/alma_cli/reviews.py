@@ -37,7 +37,7 @@ def show_report(report: "ReviewReport") -> None:
 def show_episode(episode: "EpisodeRecord") -> None:
     """Prints what a person needs to judge it: the task, the steps, the ending, and the forecast."""
     out = console()
-    foretold = episode.forecast
+    forecast = episode.forecast
     fields = {
         "episode": episode.id,
         "run": episode.run_id,
@@ -49,7 +49,7 @@ def show_episode(episode: "EpisodeRecord") -> None:
         "strategy": episode.strategy,
         "error": episode.error,
         "feedback": episode.reason or episode.feedback,
-        "forecast": foretold and f"{foretold.rate:.0%} ({_range(foretold)}), from {foretold.judged} judged episodes",
+        "forecast": forecast and f"{forecast.rate:.0%} ({_range(forecast)}), from {forecast.judged} judged episodes",
     }
     out.print(table(("field", "value"), ((name, value) for name, value in fields.items() if value)))
     if episode.steps:
@@ -64,13 +64,13 @@ def _table(items: "Iterable[ReviewItem]", title: str) -> "Table":
 
 
 def _row(item: "ReviewItem") -> tuple[str, ...]:
-    foretold = item.forecast
-    if foretold is None:
-        return (_told(item.episode), "", "", "")
-    return (_told(item.episode), f"{foretold.rate:.0%}", _range(foretold), _picture(foretold))
+    forecast = item.forecast
+    if forecast is None:
+        return (_description(item.episode), "", "", "")
+    return (_description(item.episode), f"{forecast.rate:.0%}", _range(forecast), _picture(forecast))
 
 
-def _told(episode: "EpisodeRecord") -> str:
+def _description(episode: "EpisodeRecord") -> str:
     task = shortened(one_line(episode.task), _TASK_CHARS)
     count = len(episode.steps)
     said = (f"{episode.ended_at:%Y-%m-%d %H:%M}", f"{count} step{'s' if count != 1 else ''}", _verdict(episode))
@@ -81,14 +81,14 @@ def _verdict(episode: "EpisodeRecord") -> str:
     return "" if episode.outcome in (None, "unverified") else str(episode.outcome)
 
 
-def _picture(foretold: "Forecast") -> str:
+def _picture(forecast: "Forecast") -> str:
     from alma.types.strategies import Range
 
-    return picture(foretold.rate, Range(lower=foretold.lower, upper=foretold.upper), marks())
+    return picture(forecast.rate, Range(lower=forecast.lower, upper=forecast.upper), marks())
 
 
-def _range(foretold: "Forecast") -> str:
-    return f"{foretold.lower:.0%}–{foretold.upper:.0%}"
+def _range(forecast: "Forecast") -> str:
+    return f"{forecast.lower:.0%}–{forecast.upper:.0%}"
 
 
 def _step(step: "Step") -> tuple[str, str, str]:

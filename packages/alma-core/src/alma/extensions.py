@@ -17,10 +17,10 @@ def extension(package: str, extra: str, what: str) -> ModuleType:
 
 
 def forwarding(own: str, package: str, *, extra: str, what: str) -> Callable[[str], Any]:
-    """Returns the `__getattr__` of a module of the core that stands for a module of a package."""
+    """Returns the `__getattr__` of a module of the core that stands for a module of a package, with the names of its `__all__`."""
 
     def attribute(name: str) -> Any:
-        if not name.startswith("_"):
+        if name == "__all__" or not name.startswith("_"):
             module = extension(package, extra, what)
             if hasattr(module, name):
                 return getattr(module, name)

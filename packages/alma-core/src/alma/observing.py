@@ -1,9 +1,10 @@
 """Updates evidence with one more outcome."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import sha256
+from itertools import chain
 
 from alma.evidence import Tally, observed
 from alma.text import cleaned
@@ -33,15 +34,15 @@ class Observation:
     at: int
 
     @classmethod
-    def of(cls, outcome: Outcome, *, told: int) -> "Observation":
-        """Builds the observation of an outcome that was recorded at `told`; it cannot have happened later.
+    def of(cls, outcome: Outcome, *, recorded_at: int) -> "Observation":
+        """Builds the observation of an outcome that was recorded at `recorded_at`; it cannot have happened later.
 
         Two are the same event if task, strategy and verdict are equal, and the errors differ only in varying parts.
         """
         said = "\0".join((outcome.task_description, outcome.strategy_used, outcome.outcome, cleaned(outcome.error_message or "")))
         error = outcome.error_message or outcome.user_feedback
         event = sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        at = min(to_micros(outcome.timestamp), told)
+        at = min(to_micros(outcome.timestamp), recorded_at)
         return cls(outcome.outcome, event, error if outcome.outcome is not Verdict.SUCCESS else None, at)
 
 
@@ -60,7 +61,7 @@ def place_of(outcome: Outcome, task: str, *, is_step: bool) -> str:
 def only(outcome: Outcome, task: str, *, is_step: bool) -> Evidence:
     """Returns the evidence of the first outcome of a task. It is not stored until there is a second outcome: the first contains it
     all."""
-    seen = Observation.of(outcome, told=to_micros(outcome.created_at))
+    seen = Observation.of(outcome, recorded_at=to_micros(outcome.created_at))
     owner, place = owner_name(outcome.agent, outcome.user_id), place_of(outcome, task, is_step=is_step)
     hashed = _strategy_hash(outcome)
     worth = WORTH.get(seen.verdict)
@@ -130,7 +131,7 @@ def recounted(evidence: Evidence, was: Verdict, now: Verdict) -> Evidence:
     return replace(evidence, lifetime=lifetime, unverified=unverified)
 
 
-def retold(evidence: Evidence, newest: Iterable[Observation]) -> Evidence:
+def rebuilt(evidence: Evidence, newest: Iterable[Observation]) -> Evidence:
     """Returns the evidence with operative counts and reasons rebuilt from its newest outcomes, in the order in which they were
     recorded."""
     blank = replace(evidence, lifetime=Tally(), operative=Tally(), unverified=0, observed_at=0, recent=(), reasons=())
@@ -144,27 +145,27 @@ def noted_reason(reasons: Sequence[Happening], error: str | None, at: int) -> tu
     if not error:
         return tuple(reasons)
     newest = kept_text(error, REASON_CHARS)
-    by_skeleton: dict[str, Happening] = {}
-    for what, count, last in (*reasons, (newest, 1, at)):
-        key = skeleton(what)
-        known = by_skeleton.get(key)
-        by_skeleton[key] = (joined(known[0], what), known[1] + count, max(known[2], last)) if known else (what, count, last)
-    kept = sorted(by_skeleton.values(), key=lambda reason: reason[1:], reverse=True)[:MOST_REASONS]
-    own = by_skeleton[skeleton(newest)]
-    if own not in kept:
-        kept[-1] = own
-    return tuple(kept)
+    by_skeleton = _by_skeleton([*reasons, (newest, 1, at)])
+    kept, own = _commonest(by_skeleton), by_skeleton[skeleton(newest)]
+    return kept if own in kept else (*kept[:-1], own)
 
 
 def merged_reasons(found: Iterable[Sequence[Happening]]) -> tuple[Happening, ...]:
-    """Merges the reasons of several pieces of evidence. Those that differ only in varying parts are merged, and show only what did not
-    vary."""
-    by_skeleton: dict[str, Happening] = {}
-    for what, count, last in (reason for reasons in found for reason in reasons):
-        skeleton = cleaned(what)
-        known = by_skeleton.get(skeleton)
-        by_skeleton[skeleton] = (joined(known[0], what), known[1] + count, max(known[2], last)) if known else (what, count, last)
-    return tuple(sorted(by_skeleton.values(), key=lambda reason: reason[1:], reverse=True)[:MOST_REASONS])
+    """Merges the reasons of several pieces of evidence, as `noted_reason` does."""
+    return _commonest(_by_skeleton(chain.from_iterable(found)))
+
+
+def _by_skeleton(reasons: Iterable[Happening]) -> dict[str, Happening]:
+    merged: dict[str, Happening] = {}
+    for what, count, last in reasons:
+        key = skeleton(what)
+        known = merged.get(key)
+        merged[key] = (joined(known[0], what), known[1] + count, max(known[2], last)) if known else (what, count, last)
+    return merged
+
+
+def _commonest(reasons: Mapping[str, Happening]) -> tuple[Happening, ...]:
+    return tuple(sorted(reasons.values(), key=lambda reason: reason[1:], reverse=True)[:MOST_REASONS])
 
 
 def _noted_event(recent: Sequence[Happening], seen: Observation) -> tuple[tuple[Happening, ...], bool]:

@@ -8,7 +8,7 @@ from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, Tool
 from crewai.tools.tool_failure import ToolFailure, ToolFailureReason
 from crewai.utilities.string_utils import sanitize_tool_name
 
-from alma.integration import Run, ToolUse, tool_use
+from alma.integration import Run, ToolUse, schema_of, tool_use
 from alma_crewai.actors import Work
 
 OWN_TOOLS = {"search_memory", "save_to_memory"}
@@ -51,7 +51,7 @@ def _returned(run: Run, use: ToolUse, event: ToolUsageFinishedEvent) -> None:
 def _use(run: Run, work: Work, name: str, given: Mapping[str, Any]) -> ToolUse:
     run.model_said(given)
     tools = [*(getattr(work.task, "tools", None) or ()), *(getattr(work.agent, "tools", None) or ())]
-    schemas = (tool.args_schema.model_json_schema() for tool in tools if sanitize_tool_name(tool.name) == name)
+    schemas = (schema_of(tool.args_schema) for tool in tools if sanitize_tool_name(tool.name) == name)
     return tool_use(name, given, schema=next(schemas, None), task=run.task)
 
 

@@ -20,7 +20,7 @@ IN_A_TEST = "Noted for this test alone."
 
 
 class ALMATool(BaseTool):
-    """One of ALMA's tools. `alma_tools` creates all of them."""
+    """One of ALMA's tools. `alma_tools` creates them."""
 
     _tool: Tool = PrivateAttr()
 
@@ -52,7 +52,8 @@ class ALMARememberTool(ALMATool):
 def alma_tools(alma: ALMA, *, agent: Identity = None, **settings: Unpack[ToolkitArguments]) -> list[BaseTool]:
     """Returns all five tools: recall, check an action, save a fact, save a preference, forget one of these.
 
-    They take the options of `alma.integration.Toolkit`. Without an `agent`, they are those of the acting agent.
+    They take the options of `alma.integration.Toolkit`. Without an `agent`, they are those of the acting agent. Private notes are shown
+    to their source only.
     """
     return [ALMATool(tool) for tool in _tools(alma, agent, settings)]
 

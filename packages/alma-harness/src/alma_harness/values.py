@@ -18,6 +18,15 @@ class Value(BaseModel):
         try:
             super().__init__(**given)
         except PydanticError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(map(str, first["loc"])) or type(self).__name__
-            raise ValidationError(f"{type(self).__name__}: {place} is {quoted(first['input'])}: {first['msg']}") from error
+            raise ValidationError(f"{type(self).__name__}: {self._fault(error)}") from error
+
+    @classmethod
+    def _fault(cls, error: PydanticError) -> str:
+        found = error.errors(include_url=False)
+        unknown = [str(one["loc"][0]) for one in found if one["type"] == "extra_forbidden"]
+        if unknown:
+            return f"there is no {quoted(unknown[0])}; there are {', '.join(cls.model_fields)}"
+        place = ".".join(map(str, found[0]["loc"])) or cls.__name__
+        if found[0]["type"] == "missing":
+            return f"{place} is missing"
+        return f"{place} is {quoted(found[0]['input'])}: {found[0]['msg'].removeprefix('Value error, ')}"

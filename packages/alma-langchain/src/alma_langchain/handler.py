@@ -4,8 +4,8 @@ import asyncio
 import copy
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
@@ -13,11 +13,11 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
 
 from alma import ALMA
-from alma.integration import Identity, Run, RunContext, noted_on
+from alma.integration import Run, RunContext, noted_on
 from alma_langchain.classic import Waiting, runs_in, waits
 from alma_langchain.misplaced import misplaced
 from alma_langchain.reading import final_answer, last_exchange, said_by_model
-from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, RunOptions, ToolCall, end_by, thread_of
+from alma_langchain.recorder import OWN_TOOLS, Following, Recorder, ToolCall, end_by, thread_of
 from alma_langchain.tree import Heard, Part, Place, Threads, Tree
 
 if TYPE_CHECKING:
@@ -48,9 +48,6 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
     """True for the copy that LangChain's hook finds: it follows only parts of runs, because other chains of the context are not the
     handler's."""
     tools = misplaced("middleware", "middleware=[ALMAMiddleware(alma, agent=…)]")
-
-    def __init__(self, alma: ALMA, *, agent: Identity, **options: Unpack[RunOptions]) -> None:
-        self._set_up(Recorder(alma, agent=agent, **options))
 
     def _set_up(self, recorder: Recorder, *, is_given: bool = False) -> None:
         """With `is_given`, a memory puts the run to follow into the inputs: none is begun here, and the handler waits for that run
@@ -277,13 +274,26 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         part.set_apart()
 
 
+def _awaitable(hook: Any) -> Any:
+    """Returns a hook that writes nothing as a coroutine function."""
+
+    @wraps(hook)
+    async def called(handler: Any, *given: Any, **named: Any) -> None:
+        hook(handler, *given, **named)
+
+    return called
+
+
 class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
     """`ALMACallbackHandler` for `ainvoke` and `astream`: worker threads do the writing, and are awaited."""
 
     run_inline = True  # runs in the task of the run itself, whose context its inner chains see
-
-    async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        super().on_chain_start(serialized, inputs, run_id=run_id, **kwargs)
+    on_chain_start = _awaitable(ALMACallbackHandler.on_chain_start)
+    on_tool_start = _awaitable(ALMACallbackHandler.on_tool_start)
+    on_chat_model_start = _awaitable(ALMACallbackHandler.on_chat_model_start)
+    on_llm_start = _awaitable(ALMACallbackHandler.on_llm_start)
+    on_llm_end = _awaitable(ALMACallbackHandler.on_llm_end)
+    on_llm_error = _awaitable(ALMACallbackHandler.on_llm_error)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         is_whole = self._begin_streamed(run_id, kwargs)
@@ -296,9 +306,6 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
         if (run := self._left(run_id)) is not None:
             await asyncio.shield(asyncio.to_thread(end_by, error, run))
 
-    async def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
-        super().on_tool_start(serialized, input_str, run_id=run_id, **kwargs)
-
     async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         if run := self._call_over(run_id, self.recorder.returned, output):
             await run.asettle()
@@ -307,20 +314,6 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
         if run := self._call_over(run_id, self.recorder.raised, error):
             with noted_on(error):
                 await run.asettle()
-
-    async def on_chat_model_start(
-        self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
-    ) -> None:
-        super().on_chat_model_start(serialized, messages, run_id=run_id, **kwargs)
-
-    async def on_llm_start(self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
-        super().on_llm_start(serialized, prompts, run_id=run_id, **kwargs)
-
-    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        super().on_llm_end(response, run_id=run_id, **kwargs)
-
-    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        super().on_llm_error(error, run_id=run_id, **kwargs)
 
 
 def _has_input(inputs: Any) -> bool:

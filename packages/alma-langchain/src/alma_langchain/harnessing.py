@@ -10,7 +10,6 @@ from alma.integration import Run
 from alma_langchain.handler import AsyncALMACallbackHandler
 from alma_langchain.reading import final_answer
 from alma_langchain.recorder import Recorder
-from alma_langchain.tree import Heard
 
 
 def driven(agent: Runnable[Any, Any]) -> Callable[..., Any]:
@@ -20,31 +19,12 @@ def driven(agent: Runnable[Any, Any]) -> Callable[..., Any]:
     """
 
     async def run_agent(prompt: str, run: Run) -> str:
-        metadata = {"thread_id": run.thread_id} if run.thread_id else {}
-        config: RunnableConfig = {"callbacks": [OfRun.follow(run)], "metadata": metadata}
+        config: RunnableConfig = {"callbacks": [AsyncALMACallbackHandler.over(Recorder.of(run))]}
         if run.thread_id:
             config["configurable"] = {"thread_id": run.thread_id}
         return final_answer(await agent.ainvoke(_input(agent, prompt), config))
 
     return run_agent
-
-
-class OfRun(AsyncALMACallbackHandler):
-    """Reports what happens in one run that a harness began; the end of the outermost chain ends it."""
-
-    _run: Run
-
-    @classmethod
-    def follow(cls, run: Run) -> "OfRun":
-        """Returns the handler of a run."""
-        recorder = Recorder(run.integration.alma, agent=run.agent)
-        recorder.options, recorder.errors = run.options, run.integration.errors
-        made = cls.over(recorder)
-        made._run = run
-        return made
-
-    def _begin(self, heard: Heard, task: str | None, episode_id: str | None = None) -> None:
-        heard.run = self._run
 
 
 def _input(agent: Runnable[Any, Any], prompt: str) -> Any:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables.config import ensure_config
@@ -53,7 +53,15 @@ class Recorder(Integration):
             raise ConfigurationError(f"task_from must be a function, not {quoted(task_from)}")
         super().__init__(alma, agent=agent, options=Options(**options))
         self._task_from = task_from
+        self._given: Run | None = None
         self._schemas: dict[str, tuple[BaseTool, Mapping[str, Any]]] = {}
+
+    @classmethod
+    def of(cls, run: Run) -> Self:
+        """Returns the recorder of one run that a harness began: whatever begins is that run."""
+        made = cls(run.integration.alma, agent=run.agent)
+        made.options, made.errors, made._given = run.options, run.integration.errors, run
+        return made
 
     def task(self, given: Any) -> str | None:
         """Returns the task in the input; `None` if it cannot be read. Then a warning describes the input."""
@@ -68,7 +76,9 @@ class Recorder(Integration):
 
     def begun(self, task: str, context: RunContext, *, run_id: object = None, episode_id: str | None = None) -> Run | None:
         """Returns a new run, or the resumed run of an episode; `None` if its agent cannot be named."""
-        begun = None
+        begun = self._given
+        if begun is not None:
+            return begun
         with self.guard("a run could not be taken up again" if episode_id else "a run was not recorded"):
             known = None if run_id is None else str(run_id)
             begun = self.resumed(episode_id, task, context=context, run_id=known, thread_id=thread_of(context))
@@ -172,6 +182,9 @@ class Recording(Learning):
 
 class Following(Recording):
     """Follows runs, through its own recorder or a shared one."""
+
+    def __init__(self, alma: ALMA, *, agent: Identity, **options: Unpack[RunOptions]) -> None:
+        self._set_up(Recorder(alma, agent=agent, **options))
 
     @classmethod
     def over(cls, recorder: Recorder, **given: Any) -> Self:

@@ -57,21 +57,19 @@ class ALMARetriever(BaseRetriever):
     def __getstate__(self) -> dict[Any, Any]:
         raise TypeError("an ALMARetriever holds an open store and cannot be pickled; make it anew in the other process")
 
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **given: Any
-    ) -> list[Document]:
-        return self._found(query, run_manager.metadata, self.k if k is None else k, **given)
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **given: Any) -> list[Document]:
+        return self._found(query, run_manager.metadata, **given)
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, **given: Any
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **given: Any
     ) -> list[Document]:
-        return await asyncio.to_thread(self._found, query, run_manager.metadata, self.k if k is None else k, **given)
+        return await asyncio.to_thread(self._found, query, run_manager.metadata, **given)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(ls_retriever_name="alma", ls_vector_store_provider="alma")
 
-    def _found(self, query: str, metadata: dict[str, Any], k: int, filter: Any = None) -> list[Document]:  # noqa: A002 - LangChain's name
-        limit, asked = checked_count(k, "k"), self.filter if filter is None else filter
+    def _found(self, query: str, metadata: Any, k: int | None = None, filter: Any = None) -> list[Document]:  # noqa: A002 - LangChain's name
+        limit, asked = checked_count(self.k if k is None else k, "k"), self.filter if filter is None else filter
         integration, context = self._integration(), run_context(metadata=metadata)
         found = integration.retrieve(
             query,

@@ -77,7 +77,8 @@ class ALMAMemoryBlock(BaseMemoryBlock[str]):
         integration = self._held.integration(learner)
         with integration.guard("an agent goes on without its memory"):
             run = None
-            if span is not None and learner is not None and span.followed.kind is not spans.Kind.QUERY:
+            is_followed = learner is not None or (self.learn and span is not None and span.followed.run_of(self.alma) is not None)
+            if span is not None and is_followed and span.followed.kind is not spans.Kind.QUERY:
                 run = await self._in_run(span, integration, asked, session)
             run = run or self._outside(asked, session, integration)
             if run is not None and not (span and span.followed.is_shown_elsewhere(run)):

@@ -10,7 +10,7 @@ from typing import Any
 from llama_index.core.tools import BaseTool, ToolOutput
 
 from alma import ALMA, MemorySlice
-from alma.integration import Integration, Run, RunContext, holding, tool_use
+from alma.integration import Integration, Run, RunContext, holding, schema_of, tool_use
 from alma_llamaindex import spans
 from alma_llamaindex.spans import Kind
 
@@ -71,8 +71,10 @@ class Followed:
         return None if line is None else line.run
 
     def is_shown_elsewhere(self, run: Run) -> bool:
-        """Returns True when a retriever shows the notes of this run."""
-        return self.has_retriever and any(line.run is run for line in self.lines.values())
+        """Returns True when a retriever shows the notes of this run, or a harness in its prompt."""
+        own = next((line for line in self.lines.values() if line.run is run), None)
+        is_in_prompt = own is not None and not own.is_ended_here and run.speaking == run.agent
+        return is_in_prompt or (own is not None and self.has_retriever)
 
     def run_context(self, state: object = None) -> RunContext:
         """Returns the context of the run: its workflow's context, the arguments of `run`, and the state of the workflow."""
@@ -153,10 +155,10 @@ class Followed:
 
     def knows(self, tool: BaseTool) -> None:
         """Records the schema of a tool that is called."""
-        name = tool.metadata.get_name()
+        name, arguments = tool.metadata.get_name(), tool.metadata.fn_schema
         if name not in self.schemas:
-            self.schemas[name] = {}  # where it cannot be read
-            self.schemas[name] = tool.metadata.get_parameters_dict()
+            self.schemas[name] = {}  # where there is none, or it cannot be read
+            self.schemas[name] = schema_of(arguments) if arguments is not None else {}
 
     def tool_called(self, name: str, arguments: object, output: ToolOutput | BaseException, since: float) -> None:
         """Reports a tool call. Hand-offs and calls of memory tools are no steps."""

@@ -6,15 +6,14 @@ from typing import Any
 
 from llama_index.core.agent.workflow import AgentWorkflow
 from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.base.response.schema import AsyncStreamingResponse
-from llama_index.core.memory import BaseMemoryBlock, InsertMethod, Memory
-from pydantic import PrivateAttr
+from llama_index.core.memory import InsertMethod, Memory
 
 from alma.integration import Run
 from alma_llamaindex import spans
+from alma_llamaindex.block import ALMAMemoryBlock
 from alma_llamaindex.following import Followed, Line
-from alma_llamaindex.handler import HANDLER, LEARNERS
+from alma_llamaindex.handler import LEARNERS
 from alma_llamaindex.spans import Kind
 
 
@@ -36,33 +35,11 @@ def driven(agent: Any) -> Callable[..., Any]:
     return run_agent
 
 
-class NotesOfOthers(BaseMemoryBlock[str]):
-    """The notes of agents that a workflow hands over to. Those of its first agent are in the prompt."""
-
-    name: str = "alma"
-    _run: Run = PrivateAttr()
-
-    @classmethod
-    def of(cls, run: Run) -> "NotesOfOthers":
-        block = cls()
-        block._run = run
-        return block
-
-    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        span = HANDLER.here()
-        speaker = None if span is None else await spans.next_speaker(span.followed.context)
-        if span is not None and speaker is not None and speaker != span.followed.speaking:
-            span.followed.hand_over(speaker)
-        return "" if self._run.speaking == self._run.agent else await self._run.arecall()
-
-    async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Stores nothing: the chat is LlamaIndex's."""
-
-
 async def _run_through(agent: Any, prompt: str, run: Run) -> Any:
     memory: Memory | None = None
     if isinstance(agent, AgentWorkflow):
-        memory = Memory.from_defaults(memory_blocks=[NotesOfOthers.of(run)], insert_method=InsertMethod.USER)
+        notes = ALMAMemoryBlock(run.integration.alma, run.agent)
+        memory = Memory.from_defaults(memory_blocks=[notes], insert_method=InsertMethod.USER)
     handler = agent.run(user_msg=prompt, memory=memory)
     try:
         return await handler

@@ -23,7 +23,7 @@ def add_prompts(server: "MCPServer[Any]", calls: Calls) -> None:
     @server.prompt("before_task", title="Before a task", description="Begins a task with what the memory knows about it.")
     def before_task(task: Task, agent: Agent = "", user_id: UserId = "") -> str:
         who = calls.access
-        with _errors_told():
+        with _protocol_errors():
             name = who.as_agent(agent or None)
             found = calls.alma.retrieve(task=task, agent=name, user_id=who.as_user(user_id or None))
         notes = found.to_prompt(max_tokens=2000, says_if_empty=True)
@@ -34,7 +34,7 @@ def add_prompts(server: "MCPServer[Any]", calls: Calls) -> None:
 
     @server.prompt("after_task", title="After a task", description="Ends a task by recording how it went.")
     def after_task(task: Task, agent: Agent = "") -> str:
-        with _errors_told():
+        with _protocol_errors():
             name = calls.access.as_agent(agent or None)
         return (
             f"The task has ended: {task}\n\n"
@@ -45,7 +45,7 @@ def add_prompts(server: "MCPServer[Any]", calls: Calls) -> None:
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
+def _protocol_errors() -> Iterator[None]:
     """Turns errors of ALMA into errors of the protocol with the same message."""
     try:
         yield

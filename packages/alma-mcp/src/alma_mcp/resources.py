@@ -26,7 +26,7 @@ def add_resources(server: "MCPServer[Any]", calls: Calls) -> None:
         mime_type=JSON,
     )
     def config() -> str:
-        return _told(lambda: _config(calls))
+        return _json(lambda: _config(calls))
 
     @server.resource(
         "alma://agents",
@@ -36,7 +36,7 @@ def add_resources(server: "MCPServer[Any]", calls: Calls) -> None:
         mime_type=JSON,
     )
     def agents() -> str:
-        return _told(lambda: _agents(calls))
+        return _json(lambda: _agents(calls))
 
     @server.resource(
         "alma://memory/{memory_id}",
@@ -46,7 +46,7 @@ def add_resources(server: "MCPServer[Any]", calls: Calls) -> None:
         mime_type=JSON,
     )
     def memory(memory_id: str) -> str:
-        return _told(lambda: readable(calls.alma, memory_id, calls.access))
+        return _json(lambda: readable(calls.alma, memory_id, calls.access))
 
     @server.resource(
         "alma://wakeup/{agent}",
@@ -75,7 +75,7 @@ def _agents(calls: Calls) -> dict[str, Any]:
     }
 
 
-def _told(read: Callable[[], dict[str, Any]]) -> str:
+def _json(read: Callable[[], dict[str, Any]]) -> str:
     return _answered(lambda: json.dumps(read(), ensure_ascii=False))
 
 

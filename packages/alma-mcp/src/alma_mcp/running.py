@@ -75,9 +75,9 @@ def serve_http(
         max_body=max_body,
     )
     shown = f"[{host}]" if ":" in host else host
-    _tell(f"listening on http://{shown}:{listener.getsockname()[1]}{PATH}")
+    _report(f"listening on http://{shown}:{listener.getsockname()[1]}{PATH}")
     if shown not in LOOPBACK and not allowed_hosts:
-        _tell("only requests for this machine are answered; name the host that clients use by --allowed-host")
+        _report("only requests for this machine are answered; name the host that clients use by --allowed-host")
     settings = uvicorn.Config(
         app,
         log_config=None,
@@ -117,7 +117,7 @@ def _chosen(file: "TokenFile", token: str | None, access: Access) -> "Callable[[
         return lambda: {only.name: only}
     if not file.tokens():
         secret = file.add(DEFAULT_TOKEN, access)
-        _tell(f"made a token for {access}; it is shown only now:\n{secret}")
+        _report(f"made a token for {access}; it is shown only now:\n{secret}")
     elif access != Access():
         raise ConfigurationError("--agent and --user-id bind a new token; this server has tokens: see --tokens and --new-token")
     return file.current
@@ -144,5 +144,5 @@ def _end(opening: Opening) -> None:
         os._exit(0)
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     print(f"alma: {text}", file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
+from pydantic import ValidationError
 
 from alma import __version__
 from alma.errors import AlmaError
@@ -21,6 +22,7 @@ from alma_mcp.access import Access
 from alma_mcp.calls import Calls
 from alma_mcp.opening import Opening
 from alma_mcp.prompts import add_prompts
+from alma_mcp.rejected import rejection
 from alma_mcp.resources import add_resources
 from alma_mcp.schemas import input_schema, output_schema
 from alma_mcp.tools import ToolSpec, in_profile
@@ -108,8 +110,20 @@ def _opens_beside(opening: Opening) -> ServerMiddleware[Any]:
     return answered
 
 
+class _PlainTool(Tool):
+    """Tool that says in a line which arguments it does not take."""
+
+    async def run(self, arguments: dict[str, Any], context: "Context[Any, Any]", convert_result: bool = False) -> Any:
+        try:
+            self.fn_metadata.arg_model.model_validate(self.fn_metadata.pre_parse_json(arguments))
+        except ValidationError as error:
+            said = rejection(error, self.parameters["properties"])
+            raise ToolError(f"Error executing tool {self.name}: {said}") from error
+        return await super().run(arguments, context, convert_result)
+
+
 def _tool(spec: ToolSpec, calls: Calls, turns: "_Turns") -> Tool:
-    tool = Tool.from_function(
+    tool = _PlainTool.from_function(
         _answering(spec, calls, turns),
         name=spec.name,
         title=spec.title,

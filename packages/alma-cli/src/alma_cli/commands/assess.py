@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from alma_cli.intervals import marks, picture
-from alma_cli.options import AgentOption, ConfigOption, JsonOption, UserOption, config_path
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, TaskTypeOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable
 from alma_cli.records import records_table
 
@@ -17,6 +17,7 @@ def assess(
     agent: AgentOption,
     context: Annotated[str, typer.Option("--context", "-t", help="The task.")],
     strategy: Annotated[str | None, typer.Argument(help="What may be tried.", show_default="whatever is tried")] = None,
+    task_type: TaskTypeOption = None,
     user_id: UserOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
@@ -34,7 +35,7 @@ def assess(
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        found = alma.assess(strategy=strategy, context=context, agent=agent, user_id=user_id)
+        found = alma.assess(strategy=strategy, context=context, agent=agent, task_type=task_type, user_id=user_id)
     if json:
         print_json({"is_known": found.is_known, **found.model_dump(mode="json")})
     else:

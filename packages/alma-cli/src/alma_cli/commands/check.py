@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from alma_cli.exits import Exit
-from alma_cli.options import AgentOption, ConfigOption, JsonOption, UserOption, config_path
+from alma_cli.options import AgentOption, ConfigOption, JsonOption, TaskTypeOption, UserOption, config_path
 from alma_cli.output import console, print_json, printable
 
 
@@ -15,14 +15,14 @@ def check(
     task: Annotated[
         str | None, typer.Option("--task", "-t", help="What it is done for: what was learned from other tasks is silent.")
     ] = None,
-    task_type: Annotated[str | None, typer.Option("--task-type", help="The type of that task.")] = None,
+    task_type: TaskTypeOption = None,
     user_id: UserOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
     """Check whether an intended action is known to fail, as learned or stated.
 
-    Ends with exit code 0 when nothing known speaks against it, with 6 when a warning matches. It forbids nothing and writes nothing.
+    Ends with exit code 0 when no known warning matches, with 6 when one does. It forbids nothing and writes nothing.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def check(
     if json:
         print_json({"is_clear": found.is_clear, **found.model_dump(mode="json")})
     elif found.is_clear:
-        console().print("Nothing known speaks against it")
+        console().print("No known warning matches it")
     else:
         console().print(printable("\n".join(f"Warning: {warning.summary}" for warning in found.warnings)), soft_wrap=True)
     if not found.is_clear:

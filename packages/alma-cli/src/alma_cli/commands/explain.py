@@ -10,6 +10,7 @@ from alma_cli.options import (
     ConfigOption,
     JsonOption,
     SinceOption,
+    TaskTypeOption,
     UntilOption,
     UserOption,
     VerifiedOption,
@@ -26,6 +27,7 @@ def explain(
     memory_id: Annotated[str, typer.Argument(help="The memory in question.")],
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Who asks.", show_default="the memory's own owner")] = None,
     user_id: UserOption = None,
+    task_type: TaskTypeOption = None,
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="Show at most this number of each kind.")] = 5,
     since: SinceOption = None,
     until: UntilOption = None,
@@ -48,7 +50,16 @@ def explain(
 
     with ALMA.from_config(config_path(config)) as alma:
         explained = alma.explain_retrieval(
-            query, memory_id, agent=agent, user_id=user_id, top_k=top_k, since=since, until=until, as_of=as_of, verified=verified
+            query,
+            memory_id,
+            agent=agent,
+            user_id=user_id,
+            task_type=task_type,
+            top_k=top_k,
+            since=since,
+            until=until,
+            as_of=as_of,
+            verified=verified,
         )
     if json:
         print_json({"selected": explained.selected, **explained.model_dump(mode="json")})

@@ -30,11 +30,11 @@ def history(
     if json:
         print_json({"memory_id": memory_id, "entries": [entry.model_dump(mode="json") for entry in entries]})
         return
-    rows = [(entry.seq, f"{entry.at:%Y-%m-%d %H:%M:%S}", entry.actor, entry.operation, _told(entry)) for entry in entries]
+    rows = [(entry.seq, f"{entry.at:%Y-%m-%d %H:%M:%S}", entry.actor, entry.operation, _changes(entry)) for entry in entries]
     console().print(table(("record", "time (UTC)", "actor", "by", "what"), rows, right=("record",)))
 
 
-def _told(entry: "HistoryEntry") -> str:
+def _changes(entry: "HistoryEntry") -> str:
     lines = [f"{name}: {_value(revision.old)} -> {_value(revision.new)}" for name, revision in entry.changed.items()]
     if entry.what in ("made", "removed"):
         lines = [f"{name}: {_value(r.new if entry.what == 'made' else r.old)}" for name, r in entry.changed.items()]

@@ -10,6 +10,12 @@ from alma_cli.output import console, print_json, table
 from alma_cli.slices import summary_of
 
 ID_WIDTH = len("id ") + 36
+DAY_WIDTH = len("2026-11-26")
+BETWEEN = 8
+"""Cells around and between four columns."""
+
+LARGEST = 100_000
+"""Number of memories that `ALMA.list_memories` returns at most."""
 
 
 def list_(
@@ -33,9 +39,11 @@ def list_(
     from alma import ALMA
 
     with ALMA.from_config(config_path(config)) as alma:
-        found = alma.list_memories(kind, agent, user_id, since=since, limit=limit, newest_first=not oldest_first)
+        wanted = limit + 1 if 0 < limit < LARGEST else limit  # one more shows whether there are more
+        found = alma.list_memories(kind, agent, user_id, since=since, limit=wanted, newest_first=not oldest_first)
+    has_more, found = len(found) > limit, found[:limit]
     if json:
-        print_json({"memories": [memory.model_dump(mode="json") for memory in found]})
+        print_json({"memories": [memory.model_dump(mode="json") for memory in found], "has_more": has_more})
         return
     if not found:
         console().print("There is no such memory.", soft_wrap=True)
@@ -52,4 +60,11 @@ def list_(
     shown = table(("what", "kind", "owner", "made"), rows)
     shown.columns[0].min_width = ID_WIDTH  # an id broken in two cannot be copied
     shown.columns[1].no_wrap = shown.columns[3].no_wrap = True
-    console().print(shown)
+    out = console()
+    others = ID_WIDTH + max(len(kind) for _, kind, _, _ in rows) + DAY_WIDTH + BETWEEN
+    shown.columns[2].max_width = max(len("owner"), out.width - others)  # else a narrow terminal cuts the day
+    out.print(shown)
+    if has_more:
+        out.print(
+            f"These are the {'oldest' if oldest_first else 'newest'} {limit:,}; there are more, see --limit", soft_wrap=True
+        )

@@ -13,6 +13,7 @@ from alma_cli.options import (
     ConfigOption,
     JsonOption,
     SinceOption,
+    TaskTypeOption,
     UntilOption,
     UserOption,
     VerifiedOption,
@@ -30,6 +31,7 @@ def retrieve(
     agent: AgentOption,
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="Show at most this number of each kind.")] = 5,
     user_id: UserOption = None,
+    task_type: TaskTypeOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show the numbers behind each memory.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the text for a prompt instead of a table.")] = False,
     max_tokens: Annotated[int, typer.Option(min=0, help="Budget of that text.")] = 2000,
@@ -46,19 +48,21 @@ def retrieve(
     Examples:
       alma retrieve "Test the sign-up form" --agent helena
       alma retrieve "Deploy the auth service" -a victor --prompt --max-tokens 500
+      alma retrieve "Deploy the auth service" -a victor --task-type deployment
       alma retrieve "Deploy the auth service" -a victor --json
       alma retrieve "Deploy the auth service" -a victor --explain
       alma retrieve "Deploy the auth service" -a victor --since 2026-03-01 --verified
     """
     from alma import ALMA
 
-    is_hint_told = not prompt
-    with ALMA.from_config(config_path(config)) as alma, _log_without_hints() if is_hint_told else nullcontext():
+    shows_hint = not prompt
+    with ALMA.from_config(config_path(config)) as alma, _log_without_hints() if shows_hint else nullcontext():
         memories = alma.retrieve(
             task=task,
             agent=agent,
             top_k=top_k,
             user_id=user_id,
+            task_type=task_type,
             explain=explain,
             since=since,
             until=until,

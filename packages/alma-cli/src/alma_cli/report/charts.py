@@ -99,7 +99,7 @@ def columns(counts: Sequence[tuple[date, str, int]]) -> tuple[str, list[Column]]
         held = parts.get(unit.start(day))
         if held is not None:
             held[name] = held.get(name, 0) + count
-    return unit.name, [Column(_told(start, unit.label), _told(start, unit.mark), held) for start, held in parts.items()]
+    return unit.name, [Column(_label(start, unit.label), _label(start, unit.mark), held) for start, held in parts.items()]
 
 
 def _starts(unit: _Unit, first: date, last: date) -> list[date]:
@@ -109,7 +109,7 @@ def _starts(unit: _Unit, first: date, last: date) -> list[date]:
     return starts
 
 
-def _told(day: date, pattern: str) -> str:
+def _label(day: date, pattern: str) -> str:
     return day.strftime(pattern.replace("%-d", str(day.day)))
 
 

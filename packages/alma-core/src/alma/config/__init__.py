@@ -16,6 +16,7 @@ from alma.config.settings import (
     ScoringWeights,
     SentenceTransformersSettings,
     Settings,
+    check_storage,
 )
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "SentenceTransformersSettings",
     "Settings",
     "check_db_name",
+    "check_storage",
     "load_settings",
     "project_folder",
     "resolve_storage_dir",

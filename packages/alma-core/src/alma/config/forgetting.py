@@ -4,7 +4,9 @@ import re
 from datetime import timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
+
+from alma.types.value import Value
 
 DEFAULT_WINDOW = 10_000
 LEAST_PERIOD = timedelta(minutes=1)
@@ -13,11 +15,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _LONGEST = 10_000
 
 
-class _Block(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ForgettingRule(_Block):
+class ForgettingRule(Value):
     """Conditions under which memories of a kind are archived. A condition that is `None` archives none.
 
     `max_age_days` counts from when a memory was last seen, as recency does. `min_usefulness` is a bound on the factor that usefulness
@@ -37,7 +35,7 @@ class OutcomeRule(ForgettingRule):
     window: Annotated[int, Field(ge=1, le=10**9)] | None = DEFAULT_WINDOW
 
 
-class ForgettingSettings(_Block):
+class ForgettingSettings(Value):
     """Rules by kind; `kinds` has those of kinds that the user registered. By default only the window of outcomes is active."""
 
     heuristic: ForgettingRule = ForgettingRule()
@@ -45,7 +43,7 @@ class ForgettingSettings(_Block):
     anti_pattern: ForgettingRule = ForgettingRule()
     domain_knowledge: ForgettingRule = ForgettingRule()
     user_preference: ForgettingRule = ForgettingRule()
-    kinds: dict[str, ForgettingRule] = {}
+    kinds: dict[str, ForgettingRule] = Field(default_factory=dict)
 
     @field_validator("kinds")
     @classmethod
@@ -74,7 +72,7 @@ def _period(value: Any) -> Any:
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
-class MaintenanceSettings(_Block):
+class MaintenanceSettings(Value):
     """How often a background thread of the open store archives what is due. `None` disables it."""
 
     every: Annotated[timedelta, BeforeValidator(_period), Field(ge=LEAST_PERIOD)] | None = None

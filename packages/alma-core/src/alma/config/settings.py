@@ -6,14 +6,16 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from alma.config.forgetting import ForgettingSettings, MaintenanceSettings
 from alma.config.nearest import suggestion
 from alma.config.paths import check_db_name
 from alma.errors import ConfigurationError
 from alma.scoring import LARGEST_WEIGHT
+from alma.text import quoted
 from alma.types.scope import MemoryScope, UserWall
+from alma.types.value import Value
 
 STORAGES = ("sqlite", "file")
 STORAGES_OF_PACKAGES = ("postgres", "qdrant", "chroma", "pinecone", "azure")
@@ -39,11 +41,7 @@ Name = Annotated[str, Field(max_length=200), AfterValidator(_clean_name)]
 """Name of a project or an agent: 1 to 200 characters, without surrounding spaces."""
 
 
-class _Block(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ScoringWeights(_Block):
+class ScoringWeights(Value):
     """Weights of the factors. Only their proportions matter."""
 
     similarity: Weight = 0.4
@@ -58,14 +56,14 @@ class ScoringWeights(_Block):
         return self
 
 
-class ScoringSettings(_Block):
+class ScoringSettings(Value):
     """Settings of the ranking. The recency factor halves every `half_life_days` days; `None` keeps the default of the ranking."""
 
     weights: ScoringWeights = ScoringWeights()
     half_life_days: Annotated[float, Field(gt=0.0, le=36_500.0, allow_inf_nan=False)] | None = None
 
 
-class EncryptionSettings(_Block):
+class EncryptionSettings(Value):
     """Where the key of an encrypted store is: a file, or a variable of the environment. The key itself is never in a configuration."""
 
     key_file: Path | None = None
@@ -96,7 +94,7 @@ class EncryptionSettings(_Block):
         return value
 
 
-class PostgresSettings(_Block):
+class PostgresSettings(Value):
     """A PostgreSQL server. With a `url`, the other settings of the connection say what differs from it."""
 
     url: SecretStr | None = None
@@ -112,7 +110,7 @@ class PostgresSettings(_Block):
     vector_index_type: Literal["hnsw", "ivfflat", "none"] = "hnsw"
 
 
-class QdrantSettings(_Block):
+class QdrantSettings(Value):
     """A Qdrant server."""
 
     url: Text = "http://localhost:6333"
@@ -120,7 +118,7 @@ class QdrantSettings(_Block):
     collection_prefix: Text = "alma"
 
 
-class PineconeSettings(_Block):
+class PineconeSettings(Value):
     """A Pinecone index."""
 
     api_key: SecretStr | None = None
@@ -129,7 +127,7 @@ class PineconeSettings(_Block):
     host: Text | None = None
 
 
-class ChromaSettings(_Block):
+class ChromaSettings(Value):
     """A Chroma folder or server."""
 
     persist_directory: Text | None = None
@@ -137,7 +135,7 @@ class ChromaSettings(_Block):
     port: Port | None = None
 
 
-class AzureSettings(_Block):
+class AzureSettings(Value):
     """An account of Azure Cosmos DB for NoSQL. Missing containers are made, unless that is off."""
 
     endpoint: Text | None = None
@@ -147,7 +145,7 @@ class AzureSettings(_Block):
     use_managed_identity: Literal["on", "off"] = "off"
 
 
-class _EndpointSettings(_Block):
+class _EndpointSettings(Value):
     """Settings that all embedders over HTTP accept. `None` keeps the embedder's default."""
 
     dimension: Dimension | None = None
@@ -175,7 +173,7 @@ class AzureOpenAISettings(_EndpointSettings):
     api_version: Text | None = None
 
 
-class SentenceTransformersSettings(_Block):
+class SentenceTransformersSettings(Value):
     """Settings of the embedder `sentence-transformers`: a model folder, or a name on the Hugging Face hub."""
 
     model: Text
@@ -185,7 +183,7 @@ class SentenceTransformersSettings(_Block):
     batch_size: Annotated[int, Field(ge=1, le=65_536)] | None = None
 
 
-class Settings(_Block):
+class Settings(Value):
     """A whole configuration. `storage_dir` is absolute, `lock_timeout` is in seconds. The blocks of other backends are kept but not used
     by `sqlite`."""
 
@@ -199,7 +197,7 @@ class Settings(_Block):
     redact: Literal["on", "off", "personal"] = "on"
     users: UserWall = UserWall.SEPARATE
     encryption: EncryptionSettings | None = None
-    agents: dict[Name, MemoryScope] = {}
+    agents: dict[Name, MemoryScope] = Field(default_factory=dict)
     scoring: ScoringSettings = ScoringSettings()
     forgetting: ForgettingSettings = ForgettingSettings()
     maintenance: MaintenanceSettings = MaintenanceSettings()
@@ -222,19 +220,12 @@ class Settings(_Block):
     def storage_options(self) -> dict[str, object]:
         """The block that bears the name of the storage, if there is one. Passwords stay hidden in `SecretStr`."""
         block = getattr(self, self.storage, None)
-        return block.model_dump(exclude_none=True, by_alias=True) if isinstance(block, _Block) else {}
+        return block.model_dump(exclude_none=True, by_alias=True) if isinstance(block, Value) else {}
 
     @field_validator("storage")
     @classmethod
     def _known_storage(cls, value: str) -> str:
-        if value in STORAGES:
-            return value
-        there = (*STORAGES, *_installed("alma.storage"), *_installed("alma.vectors"))
-        if value not in there and value in STORAGES_OF_PACKAGES:
-            raise ConfigurationError(
-                f"storage: {value!r} comes with the package alma-{value}, which is not installed; there is {', '.join(there)}"
-            )
-        return _one_of("storage", value, there, STORAGES_OF_PACKAGES)
+        return check_storage(value)
 
     @field_validator("embedding_provider")
     @classmethod
@@ -254,6 +245,19 @@ class Settings(_Block):
         return check_db_name(value)
 
 
+def check_storage(name: str) -> str:
+    """Returns the name of a kind of store if it can be opened here. `ConfigurationError` names the package that one comes with, or the
+    nearest name."""
+    if name in STORAGES:
+        return name
+    there = (*STORAGES, *_installed("alma.storage"), *_installed("alma.vectors"))
+    if name not in there and name in STORAGES_OF_PACKAGES:
+        raise ConfigurationError(
+            f"storage: {name!r} comes with the package alma-{name}, which is not installed; there is {', '.join(there)}"
+        )
+    return _one_of("storage", name, there, STORAGES_OF_PACKAGES)
+
+
 def _all_embedders() -> tuple[str, ...]:
     return (*EMBEDDERS, *_installed("alma.embedders"))
 
@@ -267,4 +271,4 @@ def _one_of(key: str, value: str, built: tuple[str, ...], of_packages: tuple[str
     if value in built:
         return value
     choice = f"there is {', '.join(built)}" + (f" (with packages of their own: {', '.join(of_packages)})" if of_packages else "")
-    raise ConfigurationError(f"{key}: unknown {value!r}{suggestion(value, built + of_packages)}; {choice}")
+    raise ConfigurationError(f"{key}: unknown {quoted(value)}{suggestion(value, built + of_packages)}; {choice}")

@@ -5,7 +5,15 @@
 
 from alma.integration.answers import ToolVerdict, answer_text, tool_verdict
 from alma.integration.bounded import Bounded
-from alma.integration.calls import ToolUse, call_with_arguments, call_with_choices, choices_of, named_call, tool_use
+from alma.integration.calls import (
+    ToolUse,
+    call_with_arguments,
+    call_with_choices,
+    choices_of,
+    named_call,
+    schema_of,
+    tool_use,
+)
 from alma.integration.context import Identity, RunContext, check_identity, identified, required
 from alma.integration.credit import ToolStep, strategy_of
 from alma.integration.documents import document_metadata
@@ -107,6 +115,7 @@ __all__ = [
     "optional_name",
     "optional_text",
     "required",
+    "schema_of",
     "strategy_of",
     "taken",
     "tool_use",

@@ -9,7 +9,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
+
+from pydantic import BaseModel
 
 from alma.text import cleaned, masked, normalised, one_line, shortened
 
@@ -18,6 +21,8 @@ CHOICE_WORDS = 3
 """A text argument up to these lengths can be a choice."""
 VALUE_CHARS = 200
 """`call_with_arguments` shortens each value to this length."""
+MOST_SCHEMAS = 1_000
+"""Limit on the tools whose schemas `schema_of` keeps."""
 
 _PLAIN = (str, int, bool)
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
@@ -59,6 +64,12 @@ def tool_use(name: str, arguments: object, *, schema: Mapping[str, Any] | None =
     listed = choices_of(schema or {})
     chosen = (key for key, value in given.items() if isinstance(value, _PLAIN) and value in listed.get(str(key), ()))
     return ToolUse(name, given, frozenset(chosen), task)
+
+
+@lru_cache(MOST_SCHEMAS)
+def schema_of(arguments: type[BaseModel]) -> Mapping[str, Any]:
+    """Returns the JSON schema of a tool's arguments, which pydantic makes slowly: once for all calls and runs."""
+    return arguments.model_json_schema()
 
 
 def choices_of(schema: Mapping[str, Any]) -> dict[str, list[Any]]:

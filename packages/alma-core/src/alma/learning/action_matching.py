@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from alma.learning.calls import INSTRUCTIONS, Calls, calls_in, is_generic, is_same_call, names_the_same
+from alma.learning.calls import INSTRUCTIONS, Call, Calls, calls_in, is_generic, is_same_call, names_the_same
 from alma.learning.commands import Likeness, NamedCommands, likeness, named_in, words_in
 from alma.learning.paraphrases import Limits, Saying, is_contained, is_contrary, is_paraphrase, saying
 from alma.learning.shell import Commands, commands_in
@@ -28,6 +28,9 @@ _RUN = re.compile(rf"\w{{1,100}}\((?:{'|'.join(sorted(INSTRUCTIONS))})\s*=\s*([\
 """A tool that runs something is named by what it runs: `Bash(command="npm start")`."""
 _AROUND = re.compile(r"\b(?:at|during|in|inside|on|within)\b", re.IGNORECASE)
 """What follows such a word in a pattern says where or when: "usleep in the retry loop" names no call of `retry`."""
+_ARROW = re.compile(r"\s[-=]+>\s")
+"""Names of tools in the order in which they were called: `search -> open_page`, as learned strategies write `search → open_page`."""
+_WORD = re.compile(r"\w+")
 _DEEPEST = 3
 """A text that a text executes is read so deep."""
 
@@ -81,7 +84,7 @@ class Action:
 @lru_cache(maxsize=4_096)
 def read_pattern(text: str) -> Pattern:
     """Reads a pattern. The same for the same text, always."""
-    plain = matched_text(_RUN.sub(r"\2", _PROHIBITION.sub("", text, count=1)))
+    plain = matched_text(_RUN.sub(r"\2", _PROHIBITION.sub("", _in_order(text), count=1)))
     named, *excluded = _EXCLUSION.split(plain, maxsplit=1)
     rest = "".join(excluded)
     words = words_in(plain)
@@ -102,6 +105,7 @@ def read_pattern(text: str) -> Pattern:
 
 def read_action(text: str) -> Action:
     """Reads an action, and what it gives others to execute."""
+    text = _in_order(text)
     parts = tuple(islice(_parts(text, deep=0), MOST_PARTS))
     commands = parts[0].commands
     said = matched_text(commands.unquoted if commands.is_certain else text)
@@ -126,6 +130,10 @@ def is_warned_of(pattern: Pattern, action: Action, cosine: float, limits: Limits
     if verdicts != {None}:
         return True in verdicts and not _has_excluded(pattern, action)
     return _by_words(pattern, action, cosine, limits)
+
+
+def _in_order(text: str) -> str:
+    return _ARROW.sub(" → ", text)
 
 
 def _spellings(words: tuple[str, ...]) -> frozenset[str]:
@@ -159,8 +167,8 @@ def _by_statement(pattern: Pattern, part: Part) -> bool | None:
 
 
 def _by_commands(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
-    if pattern.words.isdisjoint(part.commands.programs):
-        return None
+    if pattern.words.isdisjoint(part.commands.programs - {call.name for call in pattern.calls.calls}):
+        return None  # what the pattern names as a call is compared as one
     found = likeness(pattern.commands, part.commands)
     return found is Likeness.SAME or (found is Likeness.PROGRAM and is_near)
 
@@ -172,7 +180,7 @@ def _by_calls(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
         return False
     unless_other_code = False if part.calls.has_code else None
     if named:
-        is_made = all(any(is_same_call(one, other, pattern.words) for other in made) for one in named)
+        is_made = all(_is_named(one, pattern, part) for one in named)
         return is_made or unless_other_code
     if pattern.calls.given:
         return (is_near and any(pattern.calls.given <= call.given for call in made)) or unless_other_code
@@ -180,13 +188,24 @@ def _by_calls(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
     return True if is_by_word else None
 
 
+def _is_named(one: Call, pattern: Pattern, part: Part) -> bool:
+    """Returns True if code calls what a pattern names, with the arguments that the pattern names outside of calls, or gives the name to a call."""
+    beside = {argument for argument in pattern.calls.given if argument[0]} if part.calls.has_code else set()
+    for other in part.calls.calls:
+        if is_same_call(one, other, pattern.words) and beside <= other.given | part.calls.given:
+            return True
+        if not (one.is_made or one.receiver) and any(one.name.lower() in _WORD.findall(value) for _, value in other.given):
+            return True
+    return False
+
+
 def _has_excluded(pattern: Pattern, action: Action) -> bool:
     """Returns True if an action has what the pattern says is missing: "without a timeout"."""
     if any(phrase in part.statement for part in action.parts if part.statement for phrase in pattern.excluded_keywords):
         return True
     made = (call for part in action.parts for call in part.calls.calls)
-    if pattern.calls.withdrawn and any(names_the_same(missing, call) for call in made for missing in pattern.calls.withdrawn):
-        return True
+    if pattern.calls.withdrawn and pattern.excluded.telling:  # the words of a name are not what is missing
+        return any(names_the_same(missing, call) for call in made for missing in pattern.calls.withdrawn)
     denied = frozenset[str]().union(*(denial.scope for denial in action.whole.denials))
     return is_contained(pattern.excluded, action.whole) and denied.isdisjoint(pattern.excluded.telling)
 

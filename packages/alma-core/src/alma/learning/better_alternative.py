@@ -18,23 +18,19 @@ NEAR_ENOUGH = 0.15
 SAME = 0.5
 
 
-def better_alternative(
-    advice: Advice, failing: int, *, same: Floats, corroborated: Flags, tasks_with_success: Floats | None = None
-) -> int | None:
+def better_alternative(advice: Advice, failing: int, *, same: Floats, corroborated: Flags) -> int | None:
     """The strategy with the highest expected rate of those that are known to do better than the failing one; `None` if none is known to.
 
     All arguments are by strategy; `same` is the probability of being the failing one in other words, `corroborated` whether more than an agent's own
     word speaks for it. It succeeded on at least `LEAST_TASKS` distinct near tasks. Its rate is above that of its rest at `SURE` (one-sided) and above
     that of the failing strategy by `DIFFERENT` standard deviations of their Beta posteriors. Its nearest success is as near to the question as the
-    nearest failure, up to `NEAR_ENOUGH` in cosine. Without `tasks_with_success` that number is bounded from below by the tasks that are more than the
-    failures.
+    nearest failure, up to `NEAR_ENOUGH` in cosine.
     """
-    succeeded = least_tasks_with_success(advice) if tasks_with_success is None else tasks_with_success
     mean = (advice.successes + PRIOR) / (advice.trials + 2 * PRIOR)
     variance = mean * (1 - mean) / (advice.trials + 2 * PRIOR + 1)
     difference = advice.expected - advice.expected[failing]
     fits = (
-        (succeeded >= LEAST_TASKS)
+        (least_tasks_with_success(advice) >= LEAST_TASKS)
         & (advice.others > 0)
         & (advice.better >= SURE)
         & (advice.lift > 0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby
 
-from alma.learning.shell import WRAPPERS, Command, Commands, Pipeline, is_flag, is_path, program_of
+from alma.learning.shell import SHELLS, WRAPPERS, Command, Commands, Pipeline, is_flag, is_path, program_of
 from alma.learning.vocabulary import SAYING_LITTLE
 from alma.text import STOPWORDS
 
@@ -43,6 +43,11 @@ class NamedCommand:
     places: tuple[str, ...]
     excluded: tuple[str, ...]
     is_excluding: bool
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether any shell is meant: "piped into a shell"."""
+        return self.program == "shell" and self.is_bare
 
     @property
     def is_bare(self) -> bool:
@@ -89,7 +94,9 @@ def _bare(word: str) -> str:
 def _apart(words: Iterable[str]) -> Iterator[str]:
     """The words with those of programs that are written with a hyphen apart."""
     for word in words:
-        yield from filter(None, word.split("-", 1) if program_of(word) and "." not in word else (word,))
+        first, _, second = word.partition("-")
+        is_split = program_of(word) and "." not in word and second not in _ENDING  # `apt-get upgrade` is no `apt` alone
+        yield from filter(None, (first, second) if is_split else (word,))
 
 
 def _stages(words: Iterable[str]) -> Iterator[tuple[str, ...]]:
@@ -97,7 +104,8 @@ def _stages(words: Iterable[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _stage(words: Sequence[str]) -> NamedStage:
-    places = (place for place, word in enumerate(words) if program_of(word) and _may_begin(words, place))
+    programs = ((place, word) for place, word in enumerate(words) if program_of(word) and word not in STOPWORDS)
+    places = (place for place, _ in programs if _may_begin(words, place))
     named = [(place, _named(words, place)) for place in places]
     full = next((place for place, command in named if not command.is_bare), len(words))
     end = next((place for place in range(full, len(words)) if words[place].lower() in _WHEN), len(words))
@@ -140,7 +148,8 @@ def _of_pipeline(pattern: Sequence[NamedStage], pipeline: Pipeline) -> Likeness:
 
 
 def _of_stage(pattern: NamedStage, command: Command) -> Likeness:
-    return max((_of_command(named, command) for named in pattern if named.program == command.program), default=Likeness.OTHER)
+    same = (named for named in pattern if named.program == command.program or (named.is_shell and command.program in SHELLS))
+    return max((_of_command(named, command) for named in same), default=Likeness.OTHER)
 
 
 def _of_command(named: NamedCommand, command: Command) -> Likeness:

@@ -1,7 +1,7 @@
 """A question put to the ledger in hand: the tasks that are near, what was tried on them, and the advice that follows."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -147,24 +147,19 @@ def consulted(
     `wanted`, count however many others were tried more often.
     """
     near = _nearness(side, question, newest, home)
-    task, strategy, agent = side.places.rows.T
-    counted = np.flatnonzero((near.weights >= LEAST_WEIGHT)[task])
-    trials = side.counts.rows[counted, 1] * near.weights[task[counted]]
-    keys = [*wanted, *(text_key(text) for text, _ in also)]
-    tried = _tried_most(strategy[counted], trials, [number for key in keys if (number := side.strategies.get(key)) is not None])
-    ways = _Ways.of(side, tried, also)
-    place, cells = np.arange(len(side.strategies)), counted
-    if len(tried) < len(place):
-        place = np.full(len(side.strategies), -1)
-        place[tried] = np.arange(len(tried))
-        cells = counted[place[strategy[counted]] >= 0]
-    rows = place[strategy[cells]]
-    weight = _weights(side, agent, cells, reader)
+    found = _Cells.near(side, near, [*wanted, *(text_key(text) for text, _ in also)])
+    ways = _Ways.of(side, found.tried, also)
+    task, _, agent = side.places.rows.T
+    task_weights = near.weights[task[found.cells]]
+    weight = _weights(side, agent, found.cells, reader)
     if reader is not None:
-        weight = _own_first(weight, near.weights[task[cells]] * side.counts.rows[cells, 1], rows, ways.same)
+        weight = _own_first(weight, task_weights * side.counts.rows[found.cells, 1], found.rows, ways.same)
+        counts = weight > 0  # what counts nothing is not among the plain counts either
+        found = replace(found, cells=found.cells[counts], rows=found.rows[counts])
+        task_weights, weight = task_weights[counts], weight[counts]
 
     def make_advice() -> Advice:
-        return _advice(side, near, cells, place, weight, ways, reader)
+        return _advice(side, near, found, weight, ways, reader)
 
     made = make_advice() if is_advised else None  # now, for the side may change with the next write
     return Consulted(
@@ -174,12 +169,37 @@ def consulted(
         strategies=ways.numbers,
         texts=ways.texts,
         same=ways.same,
-        cells=cells,
-        cell_rows=rows,
-        cell_weights=near.weights[task[cells]],
+        cells=found.cells,
+        cell_rows=found.rows,
+        cell_weights=task_weights,
         reader=reader,
         make_advice=make_advice if made is None else lambda: made,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells that count, and their `rows`; the strategies that were tried, and the row of each strategy of the side, −1 for one without."""
+
+    cells: Indices
+    rows: Indices
+    tried: Indices
+    place: Indices
+
+    @classmethod
+    def near(cls, side: Side, near: Nearness, keys: Iterable[str]) -> "_Cells":
+        """The cells of near tasks with the strategies that were tried most there, or are among `keys`, by their hashes."""
+        task, strategy, _ = side.places.rows.T
+        counted = np.flatnonzero((near.weights >= LEAST_WEIGHT)[task])
+        trials = side.counts.rows[counted, 1] * near.weights[task[counted]]
+        wanted = [number for key in keys if (number := side.strategies.get(key)) is not None]
+        tried = _tried_most(strategy[counted], trials, wanted)
+        if len(tried) == len(side.strategies):
+            return cls(counted, strategy[counted], tried, tried)
+        place = np.full(len(side.strategies), -1)
+        place[tried] = np.arange(len(tried))
+        cells = counted[place[strategy[counted]] >= 0]
+        return cls(cells, place[strategy[cells]], tried, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +224,10 @@ class _Ways:
         return cls(numbers, texts, side.alike.weights(numbers, texts, vectors))
 
 
-def _advice(
-    side: Side, near: Nearness, cells: Indices, place: Indices, weight: Floats, ways: _Ways, reader: str | None
-) -> Advice:
-    """The advice from some cells, given their weights and the rows of all strategies."""
-    rows = place[side.places.rows[cells, 1]]
-    counts, everything = side.counts.rows[cells], side.counts.rows
-    tasks, cell_tasks = _by_last_observation(side.places.rows[cells, 0], counts[:, 6])
+def _advice(side: Side, near: Nearness, found: _Cells, weight: Floats, ways: _Ways, reader: str | None) -> Advice:
+    """The advice from cells, given their weights."""
+    counts, everything = side.counts.rows[found.cells], side.counts.rows
+    tasks, cell_tasks = _by_last_observation(side.places.rows[found.cells, 0], counts[:, 6])
     experience = Experience(
         tasks=(),
         task_vectors=side.tasks.vectors[:0],
@@ -218,7 +235,7 @@ def _advice(
         strategies=ways.texts,
         same=ways.same,
         cell_task=cell_tasks,
-        cell_strategy=rows,
+        cell_strategy=found.rows,
         successes=counts[:, 0],
         trials=counts[:, 1],
         recent_successes=counts[:, 2],
@@ -229,7 +246,7 @@ def _advice(
     here = Nearness(near.weights[tasks], near.cosines[tasks], near.is_own[tasks], near.types[tasks])
     _, strategy, agent = side.places.rows.T
     weights = _weights(side, agent, np.arange(len(agent)), reader)
-    return pooled(experience, here, usual_rates(everything[:, 0], everything[:, 1], weights, place[strategy], ways.same))
+    return pooled(experience, here, usual_rates(everything[:, 0], everything[:, 1], weights, found.place[strategy], ways.same))
 
 
 def rules_near(side: Side, question: Question | None, *, least: float, most: int) -> list[Entry]:

@@ -16,7 +16,7 @@ from alma.learning.experience import Experience, Floats, Vectors
 from alma.learning.scale import OWN, SENTENCES, Scale, scale_of
 from alma.types.embedding import Fingerprint
 
-FORETOLD_VOTES, PAST_VOTES = 256, 1_024
+PREDICTED_VOTES, PAST_VOTES = 256, 1_024
 """The kernels are compared by how well they predict the newest votes, each from the votes before it."""
 
 LEAST_RATE = 0.02
@@ -101,7 +101,7 @@ def profile_share(experience: Experience, profiles: Vectors, vectors: Vectors, c
 def log_likelihood(experience: Experience, rows: Vectors, curve: Curve) -> float:
     """Of the newest first votes, each predicted from the votes of the same strategy before it on near tasks."""
     past = np.flatnonzero(~np.isnan(experience.vote))[-PAST_VOTES:]
-    asked = past[-FORETOLD_VOTES:]
+    asked = past[-PREDICTED_VOTES:]
     tasks, votes, strategies = experience.cell_task, experience.vote, experience.cell_strategy
     base = float((votes[past].sum() + 1) / (len(past) + 2))
     counts = (past < asked[:, None]) & (strategies[past] == strategies[asked][:, None])

@@ -9,7 +9,7 @@ import numpy as np
 
 from alma.learning.alike import AlikeStrategies
 from alma.learning.experience import Experience, Question, Vectors
-from alma.learning.growing import GrowingArray
+from alma.learning.growing_array import GrowingArray
 from alma.learning.kernels import Calibration
 from alma.learning.other_users import Held, OtherUsers, stands_for_users, users_of
 from alma.learning.pooling import Nearness
@@ -244,17 +244,17 @@ class Book:
         """Takes in a cell that is new, or the same one as it is now."""
         self.side(is_of_steps=entry.evidence.is_of_steps).put(entry, vectors)
         if self.others is not None:
-            self._put_told(self.others.note_own(entry.evidence.strategy_hash))
+            self._put_visible(self.others.note_own(entry.evidence.strategy_hash))
 
     def put_other(self, entry: Entry, vectors: StoredVectors) -> None:
         """Takes in a cell of another user. It counts from when the reader may see it."""
         seen = entry.evidence
         if self.others is not None and seen.names_strategy:
             of_task, of_strategy = (vectors.get(matched_text(text)) for text in (seen.task or "", seen.strategy))
-            self._put_told(self.others.add(Held(seen, entry.first, of_task, of_strategy)))
+            self._put_visible(self.others.add(Held(seen, entry.first, of_task, of_strategy)))
 
-    def _put_told(self, told: Iterable[Held]) -> None:
-        for cell in told:
+    def _put_visible(self, cells: Iterable[Held]) -> None:
+        for cell in cells:
             seen, vector = cell.evidence, cell.strategy_vector
             vectors = {} if vector is None else {matched_text(seen.strategy): vector}
             side = self.side(is_of_steps=seen.is_of_steps)

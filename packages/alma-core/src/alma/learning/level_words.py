@@ -2,6 +2,7 @@
 
 from alma.learning.levels import EVEN, Level, Row, Than
 from alma.types.kinds import Standing
+from alma.types.sentences import EXACT
 
 AVOIDED = 0.9
 """A strategy is to be avoided if at 90 % (one-sided) it succeeds less than half the time. Any other one only fails more often than something."""
@@ -10,12 +11,19 @@ MOST_SURE = 0.99
 
 
 def said_of(row: Row, level: Level, *, works: bool) -> dict[str, object]:
-    """Returns what the metadata of a rule says of how far it is believed: on how many `tasks`, how `sure`, in words (`said`), and how it is named."""
+    """Returns what the metadata of a rule says of how far it is believed: on how many `tasks`, how `sure`, in words (`said`), and how it is named.
+
+    Its `successes` are given where they are no whole number.
+    """
     tasks = level.tasks if level.standing is Standing.PROVEN else row.tasks
     sure = {} if level.standing is Standing.CANDIDATE else {"sure": round(level.sure, 3)}
     words = _believed(level, "better", "works") if works else _believed(level, "worse", "fails")
+    if works and level.than is Than.OTHERS and row.lifetime.rate < EVEN:
+        words = f"{words}; failed more often than not, but less often than the others"
     named = {} if works else {"caution": anti_pattern_name(row, level)}
-    return {"tasks": tasks, **sure, "said": words, **named}
+    successes = row.lifetime.successes
+    halves = {} if float(successes).is_integer() else {EXACT: successes}
+    return {"tasks": tasks, **halves, **sure, "said": words, **named}
 
 
 def anti_pattern_name(row: Row, level: Level) -> str:

@@ -60,7 +60,7 @@ class OtherUsers:
         """Takes in a cell. Returns the cells that the reader may see from now on, as it may see them."""
         evidence = cell.evidence
         user, strategy = user_in(evidence.owner) or "", evidence.strategy_hash
-        was_told = self.is_told(strategy)
+        was_visible = self.is_visible(strategy)
         _bring(self._strategies.setdefault(strategy, _Brought()), user, evidence.strategy)
         if evidence.task:
             _bring(self._tasks.setdefault(bare_place(evidence.task_class), _Brought()), user, evidence.task)
@@ -68,20 +68,20 @@ class OtherUsers:
             reason = self._reasons.setdefault((strategy, skeleton(what)), _Brought())
             reason.text = joined(reason.text, what) if reason.users else what
             reason.users.add(user)
-        if was_told:
-            return [self._told(cell)]
+        if was_visible:
+            return [self._as_visible(cell)]
         self.held.setdefault(strategy, {})[evidence.id] = cell
-        return self._let_go(strategy)
+        return self._released(strategy)
 
     def note_own(self, strategy: str) -> list[Held]:
         """Notes that the reader may read a strategy of itself. Returns the cells of others that it may see from now on."""
         if strategy in self.own_strategies:
             return []
-        was_told = self.is_told(strategy)
+        was_visible = self.is_visible(strategy)
         self.own_strategies.add(strategy)
-        return [] if was_told else self._let_go(strategy)
+        return [] if was_visible else self._released(strategy)
 
-    def is_told(self, strategy: str) -> bool:
+    def is_visible(self, strategy: str) -> bool:
         """Returns True if the reader may see the words of a strategy."""
         return strategy in self.own_strategies or self.is_common(strategy)
 
@@ -90,18 +90,18 @@ class OtherUsers:
         brought = self._strategies.get(strategy)
         return brought is not None and (self.is_shared or brought.is_common)
 
-    def told_task(self, evidence: Evidence) -> str:
+    def visible_task(self, evidence: Evidence) -> str:
         """Returns the words of a cell's task, "" if they are those of a single user."""
         if self.is_shared:
             return evidence.task or ""
         brought = self._tasks.get(bare_place(evidence.task_class))
         return brought.text if brought is not None and brought.is_common else ""
 
-    def _let_go(self, strategy: str) -> list[Held]:
+    def _released(self, strategy: str) -> list[Held]:
         """Returns the cells of a strategy as they may be shown, if it may be. They are held no more: the reader has them."""
-        return [self._told(cell) for cell in self.held.pop(strategy, {}).values()] if self.is_told(strategy) else []
+        return [self._as_visible(cell) for cell in self.held.pop(strategy, {}).values()] if self.is_visible(strategy) else []
 
-    def _told(self, cell: Held) -> Held:
+    def _as_visible(self, cell: Held) -> Held:
         if self.is_shared:
             return cell
         reasons: dict[str, Happening] = {}
@@ -109,8 +109,8 @@ class OtherUsers:
             brought = self._reasons[cell.evidence.strategy_hash, skeleton(what)]
             if brought.is_common:
                 reasons[brought.text] = (brought.text, count, last)
-        told = cell.evidence.without_rules(task=self.told_task(cell.evidence), reasons=tuple(reasons.values()))
-        return cell._replace(evidence=told)
+        visible = cell.evidence.without_rules(task=self.visible_task(cell.evidence), reasons=tuple(reasons.values()))
+        return cell._replace(evidence=visible)
 
 
 def _bring(brought: _Brought, user: str, text: str) -> None:

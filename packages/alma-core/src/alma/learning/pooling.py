@@ -34,6 +34,10 @@ LENT = 0.4
 """How much a trial of another strategy says about the rate of one, if both are the same by their vectors: less than if words say so. Counts are
 summed all the same. But strategies of one list often share their subject, and with it their cosine: their own trials have to decide."""
 
+CHANGED = 1.96
+"""From this number of standard errors between the rate of now and that of all trials on, what is expected is the rate of now. Both grow from the
+same trials, and discounted ones are worth more than their sum, so of strategies that do not change far fewer than 1 in 20 seem to."""
+
 DISCOUNT = 0.93
 """What a later trial of a strategy on near tasks leaves of the weight of an earlier one."""
 
@@ -53,6 +57,22 @@ class _Table:
         """The same with each row summed over strategies, by the probability that they are the same."""
         counts = (self.trials, self.successes, self.recent_trials, self.recent_successes)
         return _Table(self.tasks, self.weights, *(summed(same, count) for count in counts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """A table, how much a trial of each strategy on each task weighs as evidence (k × t), and trials and successes so weighed."""
+
+    table: _Table
+    weights: Floats
+    trials: Floats
+    successes: Floats
+
+    @classmethod
+    def of(cls, table: _Table, alike: float, is_own: NDArray[np.bool_]) -> "_Weighed":
+        """Weighs the trials of a table whose runs are so much `alike`; those of the question's own task weigh whole."""
+        weights = table.weights * design_weights(table.trials, np.where(is_own[table.tasks], 0.0, alike))
+        return cls(table, weights, weights * table.trials, weights * table.successes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,45 +102,42 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
     A task of weight w is taken to be like the question's with probability w; otherwise the strategy did there as it usually does. The expected rate
     is the least-squares solution of that, so that tasks which are hardly like the question's lend it nothing.
     """
-    weights, cosines, is_own = near.weights, near.cosines, near.is_own
-    alone = _table(experience, weights)
-    is_distinct = np.count_nonzero(experience.same) == len(experience.same)
-    table = alone if is_distinct else alone.merged(experience.same)
+    table = _table(experience, near.weights)
     alike = alikeness(
         experience.successes,
         experience.trials,
-        weights[experience.cell_task],
+        near.weights[experience.cell_task],
         experience.cell_strategy,
         len(experience.strategies),
     )
-    evidence = table.weights * design_weights(table.trials, np.where(is_own[table.tasks], 0.0, alike))
-    separate = (
-        evidence if is_distinct else alone.weights * design_weights(alone.trials, np.where(is_own[alone.tasks], 0.0, alike))
-    )
-    trials, successes = (evidence * table.trials).sum(axis=1), (evidence * table.successes).sum(axis=1)
-    recent_trials, recent_successes = _recent(table, evidence)
+    alone = merged = _Weighed.of(table, alike, near.is_own)
+    if np.count_nonzero(experience.same) > len(experience.same):
+        merged = _Weighed.of(table.merged(experience.same), alike, near.is_own)
+    successes, trials = merged.successes.sum(axis=1), merged.trials.sum(axis=1)
+    recent_trials, recent_successes = _recent(merged)
     versus = compared(
-        (evidence * table.successes, evidence * table.trials),
-        (separate * alone.successes, separate * alone.trials),
+        (merged.successes, merged.trials),
+        (alone.successes, alone.trials),
         experience.same,
         strata=near.types[table.tasks],
     )
     nearest = nearest_tasks(
         experience.cell_strategy,
-        cosines[experience.cell_task],
+        near.cosines[experience.cell_task],
         successes=experience.successes,
         trials=experience.trials,
         same=experience.same,
     )
+    expected = _expected(alone, experience.same, usual)
     return Advice(
-        expected=_expected(alone, separate, experience.same, usual),
+        expected=_as_of_now(expected, (successes, trials), (recent_successes, recent_trials), usual.base),
         successes=successes,
         trials=trials,
         recent=np.divide(recent_successes, recent_trials, out=np.full(len(trials), usual.base), where=recent_trials > 0),
         recent_successes=recent_successes,
         recent_trials=recent_trials,
         **_whole(experience, near),
-        effective_tasks=(table.weights * np.minimum(table.trials, 1.0)).sum(axis=1),
+        effective_tasks=(table.weights * np.minimum(merged.table.trials, 1.0)).sum(axis=1),
         lift=versus.lift,
         lift_error=versus.error,
         lift_lower=versus.lower,
@@ -148,13 +165,22 @@ def usual_rates(successes: Floats, trials: Floats, weight: Floats, strategies: I
     return Usual(base, (sums[0] + PRIOR_TRIALS * base) / (sums[1] + PRIOR_TRIALS))
 
 
-def _expected(table: _Table, evidence: Floats, same: Floats, usual: Usual) -> Floats:
-    """The expected rate of each strategy, from a table of which no row is summed over others, and what its trials weigh."""
-    lent, tried = _lent(same), evidence * table.trials
-    trials, successes = lent @ tried.sum(axis=1), lent @ (evidence * table.successes).sum(axis=1)
-    like = lent @ (tried * table.weights).sum(axis=1)
+def _expected(alone: _Weighed, same: Floats, usual: Usual) -> Floats:
+    """The expected rate of each strategy, from evidence that is not summed over others."""
+    lent = _lent(same)
+    trials, successes = lent @ alone.trials.sum(axis=1), lent @ alone.successes.sum(axis=1)
+    like = lent @ (alone.trials * alone.table.weights).sum(axis=1)
     rates: Floats = (successes - (trials - like) * usual.rates + PRIOR_TRIALS * usual.base) / (like + PRIOR_TRIALS)
     return np.clip(rates, 0.0, 1.0)
+
+
+def _as_of_now(expected: Floats, ever: tuple[Floats, Floats], recent: tuple[Floats, Floats], base: float) -> Floats:
+    """The expected rates, those of now where a rate has clearly changed (score test): a way that worked a hundred times may work no more."""
+    (successes, trials), (recent_successes, recent_trials) = ever, recent
+    rate = (successes + 0.5) / (trials + 1.0)
+    has_changed = np.abs(recent_successes - recent_trials * rate) > CHANGED * np.sqrt(recent_trials * rate * (1.0 - rate))
+    now = (recent_successes + PRIOR_TRIALS * base) / (recent_trials + PRIOR_TRIALS)
+    return np.where(has_changed, now, expected)
 
 
 def _lent(same: Floats) -> Floats:
@@ -177,12 +203,11 @@ def _table(experience: Experience, weights: Floats) -> _Table:
     return _Table(tasks, weights[tasks], *counts)
 
 
-def _recent(table: _Table, evidence: Floats) -> tuple[Floats, Floats]:
+def _recent(found: _Weighed) -> tuple[Floats, Floats]:
     """Discounted trials and successes: a trial weighs `DISCOUNT` to the power of the pooled trials of the strategy on later tasks."""
-    trials = evidence * table.trials
-    later = trials.sum(axis=1, keepdims=True) - np.cumsum(trials, axis=1)
-    kept = evidence * DISCOUNT**later
-    return (kept * table.recent_trials).sum(axis=1), (kept * table.recent_successes).sum(axis=1)
+    later = found.trials.sum(axis=1, keepdims=True) - np.cumsum(found.trials, axis=1)
+    kept = found.weights * DISCOUNT**later
+    return (kept * found.table.recent_trials).sum(axis=1), (kept * found.table.recent_successes).sum(axis=1)
 
 
 def _whole(experience: Experience, near: Nearness) -> dict[str, Floats]:

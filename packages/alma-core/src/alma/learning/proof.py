@@ -67,8 +67,8 @@ def first_votes(vote: Floats, task: Indices, strategy: Indices) -> Floats:
     return kept
 
 
-def log_e(own: Votes, others: Votes, *, is_better: bool) -> Floats:
-    """The natural logarithm of the e-value of "does better than the others together" (or worse), for each entry; of any shape.
+def log_e(own: Votes, others: Votes) -> Floats:
+    """The natural logarithms of the e-values of "does better than the others together" and of "does worse", stacked along a new first axis.
 
     Universal inference (Wasserman, Ramdas and Balakrishnan 2020, "Universal inference", PNAS 117): the likelihood of both rates averaged over
     Jeffreys' prior, which is a product of predictions made before each vote, over the largest likelihood under "not better". With s, f of the
@@ -81,29 +81,20 @@ def log_e(own: Votes, others: Votes, *, is_better: bool) -> Floats:
     """
     regret, gain = _parts(own, others)
     ahead = own.successes * others.failures - others.successes * own.failures
-    result: Floats = regret + np.where(ahead > 0 if is_better else ahead < 0, gain, 0.0)
-    return result
-
-
-def log_e_both(own: Votes, others: Votes) -> Floats:
-    """`log_e` of "better" and of "worse", stacked along a new first axis: for the price of one."""
-    regret, gain = _parts(own, others)
-    ahead = own.successes * others.failures - others.successes * own.failures
     result: Floats = regret + np.stack([np.where(ahead > 0, gain, 0.0), np.where(ahead < 0, gain, 0.0)])
     return result
 
 
-def proven(log_evidence: Floats, tasks: Floats, *, hypotheses: int | None = None, level: float = LEVEL) -> Flags:
-    """Which hypotheses are proven: the k largest whose e-value is at least `hypotheses` / (`level` k), on at least `LEAST_TASKS` tasks each.
+def proven(log_evidence: Floats, tasks: Floats, *, level: float = LEVEL) -> Flags:
+    """Which of n hypotheses are proven: the k largest whose e-value is at least n / (`level` k), on at least `LEAST_TASKS` tasks each.
 
     e-BH (Wang and Ramdas 2022, "False discovery rate control with e-values", JRSS B 84), valid whatever the dependence. `log_evidence` holds *all*
-    hypotheses of an agent: both directions × types × strategies, tried in the type or not; `hypotheses` is their number if there are more.
+    hypotheses of an agent: both directions × types × strategies, tried in the type or not.
     `tasks` (that shape, or one that broadcasts to it) are the distinct tasks that the strategy has a vote on.
     """
     entries = np.where(tasks >= LEAST_TASKS, log_evidence, -np.inf)
-    total = entries.size if hypotheses is None else hypotheses
-    bar = math.log(total / level) if total else 0.0
-    hopeful = np.sort(entries[entries >= bar - math.log(max(total, 1))])[::-1]
+    bar = math.log(entries.size / level) if entries.size else 0.0
+    hopeful = np.sort(entries[entries >= bar - math.log(max(entries.size, 1))])[::-1]
     holds = np.flatnonzero(hopeful + np.log(np.arange(1, len(hopeful) + 1)) >= bar)
     threshold = hopeful[holds[-1]] if len(holds) else np.inf
     result: Flags = entries >= threshold
@@ -121,7 +112,7 @@ class Proofs:
 
 def proofs(votes: Votes, *, level: float = LEVEL) -> Proofs:
     """Returns what the whole votes of one agent prove: of arrays of types × strategies, or of types × difficulties × strategies."""
-    evidence = log_e_both(votes, votes.others())
+    evidence = log_e(votes, votes.others())
     tasks = votes.trials
     if tasks.ndim > 2:
         evidence, tasks = evidence.sum(axis=2), tasks.sum(axis=1)

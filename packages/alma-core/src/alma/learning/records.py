@@ -7,7 +7,7 @@ import numpy as np
 from alma.evidence import Interval, Tally
 from alma.learning.consulting import Consulted
 from alma.learning.experience import Advice
-from alma.learning.levels import Level
+from alma.learning.levels import EVEN, Level
 from alma.learning.rules import SHOWN_CHARS, why_bad
 from alma.learning.standing import Standing
 from alma.learning.standings import Standings
@@ -21,6 +21,8 @@ from alma.types.tags import defused
 _WORKS = {Standing.PROVEN: Judgement.WORKS, Standing.LIKELY: Judgement.SEEMS_TO_WORK, Standing.CANDIDATE: Judgement.SEEMS_TO_WORK}
 _FAILS = {Standing.PROVEN: Judgement.FAILS, Standing.LIKELY: Judgement.SEEMS_TO_FAIL, Standing.CANDIDATE: Judgement.SEEMS_TO_FAIL}
 _NAME_CHARS = 120
+_BEST_OF_BAD = "better than the others, but it fails more often than not"
+_WORST_OF_GOOD = "worse than the others, but it succeeds more often than not"
 
 
 def verdict_of(works: Level | None, fails: Level | None, *, trials: float) -> Judgement:
@@ -30,6 +32,13 @@ def verdict_of(works: Level | None, fails: Level | None, *, trials: float) -> Ju
     if fails is not None:
         return _FAILS[fails.standing]
     return Judgement.UNDECIDED if trials else Judgement.UNKNOWN
+
+
+def relative_only(verdict: Judgement, rate: float, *, others: float) -> str | None:
+    """What a verdict needs beside it where the rate says otherwise: a rule compares with the `others` trials, which need not be any good."""
+    if verdict in _WORKS.values() and rate < EVEN and others:
+        return _BEST_OF_BAD
+    return _WORST_OF_GOOD if verdict in _FAILS.values() and rate > EVEN and others else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +127,5 @@ def _summary(text: str, verdict: Judgement, counts: Tally, advice: Advice, row: 
     if not tasks:  # beside counts that look clear, "undecided" alone would read as a contradiction
         return f"{name}: {verdict}, tried only on less similar tasks: {counted(counts)} by weight ({around})"
     on = f" on {tasks} tasks" if tasks > 1 else ""
-    return f"{name}: {verdict}, {counted(counts)}{on} ({around})"
+    beside = relative_only(verdict, counts.rate, others=float(advice.others[row]))
+    return f"{name}: {verdict}, {counted(counts)}{on} ({around}){f'; {beside}' if beside else ''}"

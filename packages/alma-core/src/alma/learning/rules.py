@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from alma.evidence import Tally
+from alma.learning.informative_error import most_informative
 from alma.learning.standing import CANDIDATE_CONFIDENCE, Standing
 from alma.learning.suspicion import flagged
-from alma.learning.telling import most_telling
 from alma.text import matched_text, shortened
-from alma.types.evidence import Evidence, Told
+from alma.types.evidence import AntiPatternText, Evidence
 from alma.types.identity import from_micros
 from alma.types.memories import AntiPattern, Heuristic
 from alma.types.passages import Passage
@@ -18,6 +18,8 @@ from alma.types.soundness import SHOWN_CHARS as SHOWN_CHARS
 NO_ERROR = "no error was recorded"
 OF_USERS = "tasks of several users"
 FAILED_FOR_USERS = "it failed for several users"
+ARCHIVED_BY, EVIDENCE = "archived_by", "evidence"
+"""What the metadata of a demoted rule says: that no caller archived it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def heuristic(of: Evidence, setting: Setting, standing: Standing, said: Mapping[
 
 
 def anti_pattern(
-    of: Evidence, setting: Setting, standing: Standing, said: Mapping[str, object], told: Told, *, memory_id: str
+    of: Evidence, setting: Setting, standing: Standing, said: Mapping[str, object], text: AntiPatternText, *, memory_id: str
 ) -> AntiPattern:
     """The anti-pattern that rests on the evidence."""
     now = from_micros(setting.now)
@@ -64,8 +66,8 @@ def anti_pattern(
         metadata=metadata(of, setting, standing, said),
         confidence=confidence_in_failure(of.operative),
         pattern=shortened(of.strategy, SHOWN_CHARS),
-        why_bad=told[0],
-        better_alternative=told[1],
+        why_bad=text[0],
+        better_alternative=text[1],
         occurrence_count=counted(of.lifetime.failures),
         success_count=_not_failed(of.lifetime),
         last_seen=from_micros(of.observed_at),
@@ -74,11 +76,11 @@ def anti_pattern(
     )
 
 
-def retold(kept: AntiPattern, of: Evidence, told: Told, setting: Setting) -> AntiPattern:
+def reworded(kept: AntiPattern, of: Evidence, text: AntiPatternText, setting: Setting) -> AntiPattern:
     """A stored anti-pattern with what its evidence says now."""
     counts = {"occurrence_count": counted(of.lifetime.failures), "success_count": _not_failed(of.lifetime)}
     times = {"last_seen": from_micros(of.observed_at), "updated_at": from_micros(setting.now)}
-    said = {"why_bad": told[0], "better_alternative": told[1], "confidence": confidence_in_failure(of.operative)}
+    said = {"why_bad": text[0], "better_alternative": text[1], "confidence": confidence_in_failure(of.operative)}
     return kept.model_copy(update={**counts, **times, **said})
 
 
@@ -114,7 +116,7 @@ def passages(first: str, second: str, keywords: Sequence[str | None]) -> tuple[P
 
 def why_bad(of: Evidence) -> str:
     """The most telling error that was recorded, or honestly that none was, or that those of single users are held back."""
-    return most_telling(of.reasons) or (NO_ERROR if of.task else FAILED_FOR_USERS)
+    return most_informative(of.reasons) or (NO_ERROR if of.task else FAILED_FOR_USERS)
 
 
 def shortened_strategy(text: str) -> str:

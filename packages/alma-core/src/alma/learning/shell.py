@@ -23,6 +23,8 @@ WRAPPERS = frozenset(
 )
 """Programs that run the command after them."""
 
+SHELLS = frozenset(("bash", "dash", "fish", "ksh", "sh", "zsh"))
+
 _ELSEWHERE = frozenset(("ssh",))
 """Programs that run the command after them, behind the name of a place."""
 _RUNNING = frozenset(("bash", "eval", "mysql", "node", "perl", "psql", "python", "ruby", "sh", "sqlite", "ssh", "su", "zsh"))

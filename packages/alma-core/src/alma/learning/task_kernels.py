@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from alma.learning.experience import Experience, Floats, Indices, Question, Vectors
-from alma.learning.growing import GrowingArray
+from alma.learning.growing_array import GrowingArray
 from alma.learning.kernels import UNTYPED, Calibration, profile_share
 from alma.learning.pooling import Nearness
 from alma.learning.task_space import LANDMARKS, TaskSpace, task_space
@@ -14,7 +14,7 @@ from alma.text import normalised
 FITTED_AT = tuple(int(20 * 1.25**step) for step in range(32))
 """Kernels are fitted on the first of these numbers of tasks, and again at the next one: on the same tasks in every process."""
 
-UNTOLD = "(a task of one user)"
+HIDDEN_TASK = "(a task of one user)"
 """Stands for the words of a task that are held back."""
 
 
@@ -85,7 +85,7 @@ class TaskKernels:
 
     def question(self, number: int) -> Question:
         """The question of a task."""
-        return Question(self.texts[number] or UNTOLD, self._vectors.rows[number], self.types[number])
+        return Question(self.texts[number] or HIDDEN_TASK, self._vectors.rows[number], self.types[number])
 
     def nearness(self, question: Question | None, experience: Callable[[int], Experience], *, first: int = 0) -> Nearness:
         """How near the tasks from number `first` on are: all of them alike to no question, those of the type alone to one without words.

@@ -13,7 +13,7 @@ from alma.text import STOPWORDS, signs, spelt
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PREFERRED_TO = frozenset(("over", "to"))
-_UNTOLD = STOPWORDS | SAYING_LITTLE | NEGATORS | {COMMA}
+_WITHOUT_CONTENT = STOPWORDS | SAYING_LITTLE | NEGATORS | {COMMA}
 _GENRE_STEMS = frozenset(map(stem, GENRES))
 
 _EARLIER_IS_LEFT = frozenset(("before", "then"))
@@ -87,14 +87,14 @@ def wording(text: str) -> Wording:
         earlier=earlier,
         later=later,
         governing=_governing(words, opposed),
-        sequence=tuple(stem(word) for word in words if word not in _UNTOLD),
+        sequence=tuple(stem(word) for word in words if word not in _WITHOUT_CONTENT),
         spoken=tuple(word for word in words if word not in _ARTICLES and word != COMMA),
         listed=_listed(words),
     )
 
 
 def _telling(words: Sequence[str]) -> Stems:
-    return frozenset(stem(word) for word in words if word not in _UNTOLD)
+    return frozenset(stem(word) for word in words if word not in _WITHOUT_CONTENT)
 
 
 def _denied(words: Sequence[str]) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def _denied(words: Sequence[str]) -> tuple[str, ...]:
         word = words[place]
         if _denies(word, words[place + 1 : place + 2], is_preferred=preferring < place):
             denied.append(thing)
-        if word not in _UNTOLD and word != "longer":
+        if word not in _WITHOUT_CONTENT and word != "longer":
             thing = stem(word)
     return tuple(sorted(denied))
 
@@ -146,7 +146,7 @@ def _around(words: Sequence[str], place: int) -> tuple[Stems, Stems]:
 
 
 def _governing(words: Sequence[str], opposed: Stems) -> frozenset[tuple[str, str]]:
-    telling = [stem(word) for word in words if word not in _UNTOLD]
+    telling = [stem(word) for word in words if word not in _WITHOUT_CONTENT]
     return frozenset((one, after) for one, after in pairwise(telling) if one in opposed)
 
 

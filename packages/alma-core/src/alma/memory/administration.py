@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from alma.errors import ConfigurationError
 from alma.flags import checks_flags
 from alma.forking import delays_forks
 from alma.memory import quarantine
@@ -17,6 +18,7 @@ from alma.memory.transfer import importing, migrating, redacting_existing, untru
 from alma.memory.transfer.export import Target
 from alma.memory.watching import reports_operations
 from alma.protocols import Embedder
+from alma.text import quoted
 from alma.types.exported import ExportReport, ImportReport
 from alma.types.history import CompactReport, ForgetReport, HistoryEntry, UndoReport
 from alma.types.kinds import VerdictSource
@@ -34,6 +36,10 @@ class Admin:
     """Housekeeping of a project and its store, returned by `alma.admin`."""
 
     def __init__(self, room: Room) -> None:
+        if not isinstance(room, Room):
+            raise ConfigurationError(
+                f"a memory is opened by ALMA.open or ALMA.from_config, not by {type(self).__name__}({quoted(room)})"
+            )
         self._opened = room
 
     @property

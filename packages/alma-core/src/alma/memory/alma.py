@@ -15,16 +15,16 @@ from alma.memory import opening
 from alma.memory.additions import Additions
 from alma.memory.administration import Admin
 from alma.memory.argument_order import by_place
-from alma.memory.around import Around
 from alma.memory.attempts import Attempts
 from alma.memory.damage import names_damage
 from alma.memory.episodes import lifecycle, usage
+from alma.memory.harness_methods import HarnessMethods
 from alma.memory.learn import record
 from alma.memory.learn.request import LearnRequest
-from alma.memory.observed import Observed
 from alma.memory.package_records import Records, checked_kind
 from alma.memory.recall import assess, check, explain, provenance, retrieve, supporting_outcomes
 from alma.memory.recall import strategies as tried
+from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import ARMS
 from alma.memory.redacting import Redact
 from alma.memory.watching import reports_operations
@@ -46,7 +46,7 @@ from alma.types.temporal import TemporalFilter
 @names_damage(lambda alma: alma._store.storage)
 @reports_operations
 @checks_flags
-class ALMA(Additions, Attempts, Around, Observed):
+class ALMA(Additions, Attempts, HarnessMethods):
     """A project's memory: retrieve before a task, learn after it.
 
     Open one with `ALMA.open` or `ALMA.from_config`. Threads may share it, and processes may share its folder. Every method that takes an
@@ -225,8 +225,7 @@ class ALMA(Additions, Attempts, Around, Observed):
         `since` and `until` limit when what is remembered happened or was last confirmed, or `temporal_filter` does. `as_of` asks from a past
         moment: what was recorded later is left out. Naive times are taken as UTC.
         """
-        return retrieve.retrieve(
-            self._room,
+        request = RetrieveRequest(
             task=query if task is None else task,
             agent=agent,
             top_k=top_k,
@@ -236,13 +235,13 @@ class ALMA(Additions, Attempts, Around, Observed):
             profile=profile,
             weights=weights,
             arms=arms,
-            explain=explain,
             verified=verified,
             since=since,
             until=until,
             as_of=as_of,
             temporal_filter=temporal_filter,
         )
+        return retrieve.retrieve(self._room, request, explain=explain)
 
     @by_place("query")
     def explain_retrieval(
@@ -270,10 +269,8 @@ class ALMA(Additions, Attempts, Around, Observed):
         Its `str()` begins "Selected because: " or "Not selected because: ". Without an `agent`, the reader is the memory's own owner. An
         unknown id is an explanation, not an error. Writes nothing.
         """
-        return explain.explain_retrieval(
-            self._room,
-            query=query,
-            memory_id=memory_id,
+        request = RetrieveRequest(
+            task=query,
             agent=agent,
             user_id=user_id,
             top_k=top_k,
@@ -288,6 +285,7 @@ class ALMA(Additions, Attempts, Around, Observed):
             as_of=as_of,
             temporal_filter=temporal_filter,
         )
+        return explain.explain_retrieval(self._room, request, memory_id=memory_id)
 
     @by_place("task")
     def learn(

@@ -14,6 +14,7 @@ from alma.config import (
     ScoringSettings,
     Settings,
     check_db_name,
+    check_storage,
     resolve_storage_dir,
     settings_block,
 )
@@ -181,6 +182,7 @@ class _Place:
         folder, file = resolve_storage_dir(storage_dir, Path.cwd()), check_db_name(db_name)
         candidates = candidates_named(name)
         if candidates is None:
+            check_storage(name)
             return cls(folder, file, name, given, key, None, {})
         return cls(folder, file, SQLITE, {}, key, candidates, given)  # the records are in SQLite
 
@@ -269,4 +271,6 @@ def _filled(scope: MemoryScope) -> MemoryScope:
     except MissingDependencyError as missing:
         _LOG.warning("agents.%s.domain: %s sets no rules: %s", scope.agent_name, quoted(scope.domain), missing)
         return scope
+    if found is scope and not scope.model_fields_set - {"agent_name", "domain"}:
+        _LOG.warning("agents.%s.domain: there is no schema %s, so it sets no rules", scope.agent_name, quoted(scope.domain))
     return found

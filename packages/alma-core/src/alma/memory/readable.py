@@ -46,8 +46,10 @@ class ReadableScope:
     _always_holds: Flags
 
     @classmethod
-    def of(cls, partitions: Iterable[Partition], known: Mapping[int, Partition], told_of: Iterable[str] = ()) -> "ReadableScope":
-        """Builds the scope of these partitions. `told_of` are agents of whose other users the reader sees counts."""
+    def of(
+        cls, partitions: Iterable[Partition], known: Mapping[int, Partition], counts_of: Iterable[str] = ()
+    ) -> "ReadableScope":
+        """Builds the scope of these partitions. `counts_of` are agents of whose other users the reader sees counts."""
         by_row = {partition.row: partition for partition in partitions}
         kinds = {row: partition.kind for row, partition in by_row.items()}
         numbers = {kind: number for number, kind in enumerate(sorted(set(kinds.values())))}
@@ -60,7 +62,7 @@ class ReadableScope:
             kinds=kinds,
             owners=frozenset(partition.agent for partition in by_row.values() if partition.agent is not None),
             learners=tuple(
-                sorted({one.owner for one in by_row.values() if one.kind == MemoryType.OUTCOME} | {*map(users_of, told_of)})
+                sorted({one.owner for one in by_row.values() if one.kind == MemoryType.OUTCOME} | {*map(users_of, counts_of)})
             ),
             kind_names=frozenset(numbers),
             _kind_numbers=kind_numbers,

@@ -21,7 +21,7 @@ from alma.learning.ledger import Book, Ledger, Owners
 from alma.learning.scale import Scale
 from alma.learning.wording import wording
 from alma.memory.arguments import checked_call
-from alma.memory.books import Books
+from alma.memory.evidence_cache import Books
 from alma.memory.index_cache import IndexCache
 from alma.memory.pending_episodes import Openings
 from alma.memory.pool import Pool

@@ -50,7 +50,7 @@ def readable(
         if row not in former and access_to(room, partition, agent=agent, user_id=user_id, include_shared=include_shared).is_open
     ]
     scope = ReadableScope.of(
-        [*(before or ()), *added], known, _told_of(room, known, agent, user_id, include_shared=include_shared)
+        [*(before or ()), *added], known, _counts_of(room, known, agent, user_id, include_shared=include_shared)
     )
     room.scopes.keep(key, scope)
     return scope
@@ -65,7 +65,7 @@ def counted_owners(room: Room, owner: str, *, has_users: bool) -> Owners:
     return (agent, users_of(agent)) if has_users and room.store.users is not UserWall.ISOLATED else (agent,)
 
 
-def _told_of(
+def _counts_of(
     room: Room, known: Mapping[int, Partition], agent: str, user_id: str | None, *, include_shared: bool
 ) -> frozenset[str]:
     """Returns the agents of whose other users a reader sees counts: those that it may read, unless users are isolated."""
@@ -117,6 +117,11 @@ def nearest_category(room: Room, agent: str, text: str, vectors: Mapping[str, by
     best = int(cosines.argmax())
     needed = NEAR_CATEGORY if best < len(scope.can_learn) else NEAR_FORBIDDEN
     return categories[best] if cosines[best] >= needed else None
+
+
+def hint_of_agent(room: Room, agent: str, text: str) -> str | None:
+    """Returns the hint of `unknown_agent_hint` for an answer that is empty."""
+    return None if agent in room.agents else unknown_agent_hint(room.project.partitions(), agent, text)
 
 
 def unknown_agent_hint(partitions: Mapping[int, Partition], agent: str, task: str) -> str | None:

@@ -129,7 +129,7 @@ def _of(relation: Relation, *events: str) -> NamedEvents | None:
 
 
 def _items(text: str) -> list[str]:
-    """The items of a list: "A, B, and C", "A or B". Commas within items cannot be told from those between them."""
+    """The items of a list: "A, B, and C", "A or B". Commas within items cannot be distinguished from those between them."""
     text = _END_OF_LIST.sub("", text)
     items = [item for item in _NEXT_ITEM.split(text) if item.strip()]
     if not items:

@@ -73,9 +73,9 @@ _UNTELLING = frozenset(
 """Words of times, and words that say of nothing what it was, beside the stop words."""
 
 _JOINTS = ("between", "from", "and", "to", "until")
-_TOLD_BEFORE, _TOLD_AFTER = 1, 6
+_REPORTED_BEFORE, _REPORTED_AFTER = 1, 6
 """Days around a date on which what happened then is reported."""
-_MONTH_TOLD_AFTER = 5
+_MONTH_REPORTED_AFTER = 5
 _QUARTER = timedelta(days=91)
 
 
@@ -156,7 +156,7 @@ def _dated(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
     taken = []
     for match in re.finditer(r"(?<![\w-])(?P<year>(?:19|20)\d\d)-(?P<month>[01]\d)-(?P<day>[0-3]\d)(?![\w-])", text):
         date = datetime(int(match["year"]), int(match["month"]), int(match["day"]), tzinfo=UTC)
-        yield _days(date, -_TOLD_BEFORE, _TOLD_AFTER + 1), match.start()
+        yield _days(date, -_REPORTED_BEFORE, _REPORTED_AFTER + 1), match.start()
         taken.append(match.span())
     for match in _long_spans().finditer(text):
         if not match["last"] and not match["year"]:
@@ -171,12 +171,12 @@ def _dated(text: str, now: datetime) -> Iterator[tuple[Interval, int]]:
         month, day = _FEASTS[match["feast"]]
         last = now.year if (month, day) <= (now.month, now.day) else now.year - 1
         date = datetime(int(match["year"] or last), month, day, tzinfo=UTC)
-        yield _days(date, -_TOLD_BEFORE, _TOLD_AFTER + 1), match.start()
+        yield _days(date, -_REPORTED_BEFORE, _REPORTED_AFTER + 1), match.start()
         taken.append(match.span())
     for match in _dates().finditer(text):
         month = _month(match["month"] or match["month2"])
         day, year = int(match["day"] or match["day2"]), int(match["year"] or _year_of(now, month))
-        yield _days(datetime(year, month, day, tzinfo=UTC), -_TOLD_BEFORE, _TOLD_AFTER + 1), match.start()
+        yield _days(datetime(year, month, day, tzinfo=UTC), -_REPORTED_BEFORE, _REPORTED_AFTER + 1), match.start()
         taken.append(match.span())
     for match in _months().finditer(text):
         is_after = match["before"] and (match["before"].strip() not in _JOINTS or _two_ends().search(text))
@@ -216,7 +216,7 @@ def _months_from(first: datetime, count: int) -> Interval:
     """These months, and the days after them on which what happened then is reported."""
     number = first.month - 1 + count
     after = first.replace(year=first.year + number // 12, month=number % 12 + 1)
-    return Interval(first, after + timedelta(days=_MONTH_TOLD_AFTER))
+    return Interval(first, after + timedelta(days=_MONTH_REPORTED_AFTER))
 
 
 def _is_free(match: re.Match[str], taken: list[tuple[int, int]]) -> bool:

@@ -2,9 +2,8 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from alma.text import one_line, shortened
+from alma.types.value import Value
 
 CONTRADICTED = "contradicted"
 """The metadata key under which a recalled memory says that another contradicts it. Set by `retrieve`, never stored."""
@@ -20,7 +19,7 @@ WHY_PREFERRED = {
 SHORT = 120
 
 
-class Contradiction(BaseModel):
+class Contradiction(Value):
     """Two facts of one agent, or two preferences of one user, that contradict each other: the ids and short forms of both.
 
     `sort` says how: one is a "denial" of the other, they say the "opposite", or state another "value". `preferred_value` and `other_value`
@@ -28,8 +27,6 @@ class Contradiction(BaseModel):
     "uncontradicted" (a better memory contradicts the other one, too). `is_left_out` says that the other one is not in the slice
     (`retrieve(verified=True)`).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     preferred_id: str
     other_id: str

@@ -14,6 +14,7 @@ from alma.errors import ConflictError, ValidationError
 from alma.text import fault_in, quoted, shortened
 from alma.types import shapes
 from alma.types.kinds import MemoryType
+from alma.types.value import Value
 
 DEFINITIONS = "memory_type"
 """Kind of the small records that store definitions; the key is the name."""
@@ -34,7 +35,7 @@ _TAKEN = frozenset(
 """Names that a memory already uses as attributes, so that a field of such a name could not be read."""
 
 
-class CustomMemoryType(BaseModel):
+class CustomMemoryType(Value):
     """Definition of a kind.
 
     `fields` maps names to types (`str`, `int`, `float`, `bool`, `datetime`, `date`, `Any`, `list` and `dict` of them); an optional field
@@ -42,8 +43,6 @@ class CustomMemoryType(BaseModel):
     found by their words. `scoring_weights` weigh the factors similarity (also called relevance), recency, success and confidence for this
     kind. `alma.ValidationError` states what is wrong with a definition.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     fields: dict[str, str] = Field(min_length=1, max_length=MOST_FIELDS)

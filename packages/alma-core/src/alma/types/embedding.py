@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from alma.types.value import Value
 
 
-class Fingerprint(BaseModel):
+class Fingerprint(Value):
     """Identifies a model. Two embedders with equal fingerprints give interchangeable vectors. `token_limit` 0 means none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str
     revision: str

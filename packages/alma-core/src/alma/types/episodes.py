@@ -4,10 +4,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from alma.types.identity import UtcDatetime
 from alma.types.kinds import Verdict, VerdictSource
+from alma.types.value import Value
 
 EPISODE = "episode"
 STEP = "episode_step"
@@ -25,11 +26,7 @@ class EpisodeStatus(StrEnum):
     ABANDONED = "abandoned"
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Exposure(_Value):
+class Exposure(Value):
     """Records that a memory was shown: at which rank (1 is first) with which score, by which policy and with which probability.
 
     `used` is `None` as long as it is unknown: nothing was cited and no list of used memories was given.
@@ -44,7 +41,7 @@ class Exposure(_Value):
     used: bool | None = None
 
 
-class Step(_Value):
+class Step(Value):
     """One action of an attempt. `tool` names what performed it, so that steps which try the same can be recognised.
 
     `ok` is `None` for an unjudged step; `memory_id` names the memory that was made of it, if any.
@@ -61,7 +58,7 @@ class Step(_Value):
     memory_id: str | None = None
 
 
-class Ending(_Value):
+class Ending(Value):
     """The end of an episode; without an outcome it was abandoned.
 
     `source` says who judged. `used` has the ids that were cited or named, `None` if neither happened.
@@ -76,7 +73,7 @@ class Ending(_Value):
     at: UtcDatetime
 
 
-class Forecast(_Value):
+class Forecast(Value):
     """Probability that an attempt is judged a success, forecast from its steps: the `rate`, and its 95 % interval.
 
     `judged` is the number of the agent's judged episodes behind it. A forecast is no verdict: nothing is learned from it.
@@ -88,7 +85,7 @@ class Forecast(_Value):
     judged: Annotated[int, Field(ge=0)]
 
 
-class EpisodeRecord(_Value):
+class EpisodeRecord(Value):
     """A stored episode.
 
     `run_id` and `thread_id` are the caller's own: a run may have several episodes, say one per agent. Both are `None` where none was

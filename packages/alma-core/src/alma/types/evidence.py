@@ -24,7 +24,7 @@ Happening = tuple[str, int, int]
 TaskPlace = tuple[str, str]
 """An owner, and the place of one of its tasks: see `task_place`."""
 
-Told = tuple[str, str | None]
+AntiPatternText = tuple[str, str | None]
 """Text of an anti-pattern: why it is bad, and what to do instead."""
 
 

@@ -3,23 +3,20 @@
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from alma.text import one_line, shortened
 from alma.types.provenance import MemoryProvenance
 from alma.types.reading import read_json
 from alma.types.scope import Access
+from alma.types.value import Value
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 FACTOR_LABELS = {"similarity": "similarity", "recency": "recency", "success": "success_rate", "confidence": "confidence"}
 """Names of the factors, in the order in which they are shown."""
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class FactorPart(_Value):
+class FactorPart(Value):
     """Contribution of one factor to a score: its value in [0, 1] times its weight."""
 
     value: Number
@@ -27,7 +24,7 @@ class FactorPart(_Value):
     product: Number
 
 
-class ArmPart(_Value):
+class ArmPart(Value):
     """Result of one search: its raw score (a cosine, or a share of the best possible BM25), the mean and deviation of the background, `z
     = (score - mean) / deviation`, and the weight of z in the fusion."""
 
@@ -38,7 +35,7 @@ class ArmPart(_Value):
     weight: Number
 
 
-class PassagePart(_Value):
+class PassagePart(Value):
     """The passage of a memory that is nearest to the question, at most 800 characters of it, and its cosine."""
 
     text: str
@@ -47,7 +44,7 @@ class PassagePart(_Value):
     cosine: Number
 
 
-class EvidencePart(_Value):
+class EvidencePart(Value):
     """Explains why a learned rule may be shown for a task. The weight of the task that it began on, from 0 to 1, times the cosine of the
     nearest task that supports it, must be at least `least`. Evidence counts whatever the wording of the rule, so neither search need have
     found the rule."""
@@ -66,14 +63,14 @@ class EvidencePart(_Value):
         return f"weight {self.home:.2f} of the task it began on × cosine {self.nearest:.2f} of the nearest that bears it out = {self.product:.3f}"
 
 
-class Floor(_Value):
+class Floor(Value):
     """Thresholds of relevance: a memory must reach one of the two."""
 
     cosine: Number
     share: Number
 
 
-class Explanation(_Value):
+class Explanation(Value):
     """Every number behind one memory's place in an answer.
 
     `arms` holds the searches that were used ("dense", "text"). `z` is the weighted mean of theirs plus `time`, the gain of a memory that
@@ -155,7 +152,7 @@ class Reason(StrEnum):
     BELOW_LAST = "below_last"
 
 
-class RetrievalExplanation(_Value):
+class RetrievalExplanation(Value):
     """Explains why `retrieve` returns one memory for a question, or why not.
 
     `reason` names the first filter that excluded it; `text` says so with its numbers and with what would include it. `access` is the rule

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from alma.types.embedding import Fingerprint
 from alma.types.identity import UtcDatetime
+from alma.types.value import Value
 
 FORMAT = "alma-export"
 VERSION = 2
@@ -19,11 +20,7 @@ Key = Annotated[str, Field(min_length=1, max_length=1000)]
 Digest = Annotated[str, Field(pattern=r"^([0-9a-f]{2}){1,64}$")]
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ExportedCounts(_Line):
+class ExportedCounts(Value):
     """Counts of the content of a file. `archived` are among the memories."""
 
     memories: Count = 0
@@ -32,7 +29,7 @@ class ExportedCounts(_Line):
     evidence: Count = 0
 
 
-class ExportHeader(_Line):
+class ExportHeader(Value):
     """First line: the format and the source of the file, with the agent or the user whose content it holds, if not all.
 
     `seq` and `head` are the journal's at the time of export.
@@ -52,7 +49,7 @@ class ExportHeader(_Line):
     counts: ExportedCounts
 
 
-class ExportedPassage(_Line):
+class ExportedPassage(Value):
     """A passage. `is_embedded` says that it has a vector; `vector` is that vector, float16 little-endian in base64, where vectors are
     exported."""
 
@@ -66,7 +63,7 @@ class ExportedPassage(_Line):
     vector: str | None = None
 
 
-class ExportedUsage(_Line):
+class ExportedUsage(Value):
     """Usage counts of a memory."""
 
     used: Count
@@ -77,7 +74,7 @@ class ExportedUsage(_Line):
     credited_trials: Credit
 
 
-class ExportedMemory(_Line):
+class ExportedMemory(Value):
     """A memory with its passages and usage. `body` has the fields of its kind."""
 
     type: Literal["memory"] = "memory"
@@ -97,7 +94,7 @@ class ExportedMemory(_Line):
     usage: ExportedUsage | None
 
 
-class ExportedRecord(_Line):
+class ExportedRecord(Value):
     """A small record: the definition of a kind, an episode and the like."""
 
     type: Literal["record"] = "record"
@@ -108,7 +105,7 @@ class ExportedRecord(_Line):
     body: dict[str, Any]
 
 
-class ExportedEvidence(_Line):
+class ExportedEvidence(Value):
     """Counts behind a rule."""
 
     type: Literal["evidence"] = "evidence"
@@ -132,7 +129,7 @@ class ExportedEvidence(_Line):
     task: str | None
 
 
-class ExportedPurge(_Line):
+class ExportedPurge(Value):
     """Digests of what was purged. It can be checked whether a given key was purged, but the keys cannot be listed."""
 
     type: Literal["purge"] = "purge"
@@ -140,7 +137,7 @@ class ExportedPurge(_Line):
     digests: tuple[Digest, ...]
 
 
-class ExportEnd(_Line):
+class ExportEnd(Value):
     """Last line: the number of lines before it, and the SHA-256 of their bytes, line ends included."""
 
     type: Literal["end"] = "end"
@@ -154,7 +151,7 @@ ExportedLine = Annotated[
 """Any line but the first."""
 
 
-class ExportReport(_Line):
+class ExportReport(Value):
     """Result of an export, with the SHA-256 of the last line."""
 
     counts: ExportedCounts
@@ -162,7 +159,7 @@ class ExportReport(_Line):
     sha256: str
 
 
-class ImportReport(_Line):
+class ImportReport(Value):
     """Result of an import: what was stored, and what was skipped because it was there already.
 
     A merge also lists the memories that it changed, and those that it deleted because they were purged where the file comes from.

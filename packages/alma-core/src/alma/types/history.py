@@ -3,21 +3,17 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from alma.types.value import Value
 
 
-class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Revision(_Report):
+class Revision(Value):
     """Values of a column before and after a call; `None` where it held nothing."""
 
     old: Any = None
     new: Any = None
 
 
-class HistoryEntry(_Report):
+class HistoryEntry(Value):
     """The effect of one call on a memory.
 
     `what` is "made", "changed", "used", "archived", "brought back" or "removed". `changed` has the fields by name; those of its usage and
@@ -35,7 +31,7 @@ class HistoryEntry(_Report):
     evidence: str | None = None
 
 
-class UndoReport(_Report):
+class UndoReport(Value):
     """Result of an undo, or of its `dry_run`. `seq` is its own journal record; `None` if there was nothing to undo.
 
     `head` is the newest journal record that was considered. `records` counts the calls that are undone. `brought_back`, `removed` and
@@ -56,7 +52,7 @@ class UndoReport(_Report):
     purged: int
 
 
-class Surface(_Report):
+class Surface(Value):
     """A place that may hold content of a memory: how much was found there (`None`: it cannot be counted), and what was done about it."""
 
     name: str
@@ -64,7 +60,7 @@ class Surface(_Report):
     done: str
 
 
-class PurgeReceipt(_Report):
+class PurgeReceipt(Value):
     """Result of a purge. `left` names rows of other agents or memories that name a purged memory, contain a text of it or count it. Purge
     or change them where needed."""
 
@@ -73,7 +69,7 @@ class PurgeReceipt(_Report):
     left: tuple[str, ...]
 
 
-class ForgetReport(_Report):
+class ForgetReport(Value):
     """Result of `forget`, or of its `dry_run`. `unknown` are ids that name no memory that may be forgotten; nothing was done for them."""
 
     dry_run: bool
@@ -93,7 +89,7 @@ class ForgetReport(_Report):
         return self.total
 
 
-class CompactReport(_Report):
+class CompactReport(Value):
     """Result of compacting. `is_whole` is false where another process was reading at the time, so that the log still has former pages."""
 
     bytes_before: int

@@ -1,8 +1,7 @@
 """Results of `maintain`."""
 
-from pydantic import BaseModel, ConfigDict
-
 from alma.types.identity import UtcDatetime
+from alma.types.value import Value
 
 MAINTENANCE = "maintenance"
 """Kind of the small record that says when it last ran. It belongs to this store only and is never exported."""
@@ -11,11 +10,7 @@ MOST_NAMED = 100
 """Limit on the memories named under one rule; all are counted."""
 
 
-class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class RuleReport(_Report):
+class RuleReport(Value):
     """Memories that one rule of one kind archived, or would archive: their number, their number by owner, and the ids of at most 100.
 
     `rule` is the name of the setting, `limit` its value. Users are listed as `user:` and their name.
@@ -29,7 +24,7 @@ class RuleReport(_Report):
     memory_ids: tuple[str, ...]
 
 
-class MaintenanceReport(_Report):
+class MaintenanceReport(Value):
     """Result of `maintain`, or of its `dry_run`.
 
     `ran` is false where nothing was examined: it was not due, or another process was doing it. `last_run_at` is when it ran before,

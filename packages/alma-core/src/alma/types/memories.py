@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, model_validator
+from pydantic import Discriminator, Field, Tag, TypeAdapter, model_validator
 
 from alma.text import sentences_of, split_passages
 from alma.types import sentences
@@ -17,19 +17,18 @@ from alma.types.custom import CustomMemoryType
 from alma.types.identity import UtcDatetime, new_id, utc_now
 from alma.types.kinds import KINDS, MemoryType, Verdict, VerdictSource
 from alma.types.sentences import brief
+from alma.types.value import Value
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
 
-class Memory(BaseModel, ABC):
+class Memory(Value, ABC):
     """Fields that all kinds share. `id` is a UUIDv7; times are aware UTC; `confidence` is in [0, 1].
 
     What was recorded for a user has their `user_id`, and is read only with it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: str
     id: str = Field(default_factory=new_id)

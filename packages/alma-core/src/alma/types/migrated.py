@@ -1,13 +1,9 @@
 """Results of an import of what another program or another person recorded."""
 
-from pydantic import BaseModel, ConfigDict
+from alma.types.value import Value
 
 
-class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Remark(_Report):
+class Remark(Value):
     """A reason why rows were left out or changed: the number of rows, and the id of the first of them there."""
 
     reason: str
@@ -15,7 +11,7 @@ class Remark(_Report):
     first: str
 
 
-class MigratedKind(_Report):
+class MigratedKind(Value):
     """One kind of memory: `read` rows are those `stored`, those `present` already from an earlier run, and the `skipped` ones.
 
     `changed` lists what was left out of rows that are stored all the same. A row may appear under several remarks.
@@ -29,7 +25,7 @@ class MigratedKind(_Report):
     changed: tuple[Remark, ...] = ()
 
 
-class MigrationReport(_Report):
+class MigrationReport(Value):
     """Result of an import from a database of alma-memory, or of an export whose word is not taken for more.
 
     `source_project` was read into `project`. `rules` counts the rules that were formed again, by kind. `not_read` counts the rows of

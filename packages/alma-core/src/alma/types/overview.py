@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from alma.types.embedding import Fingerprint
 from alma.types.episodes import EpisodeRecord
@@ -11,13 +11,10 @@ from alma.types.memories import AnyMemory
 from alma.types.reports import Stats, VerifyReport
 from alma.types.scope import Access, MemoryScope
 from alma.types.strategies import Range, StrategyRecord
+from alma.types.value import Value
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class DayCount(_Value):
+class DayCount(Value):
     """Count for one day (UTC): memories of a kind, or journal records of an operation."""
 
     day: date
@@ -25,7 +22,7 @@ class DayCount(_Value):
     count: int
 
 
-class KnownMemory(_Value):
+class KnownMemory(Value):
     """A memory with its usage counts. `shown` counts the recent episodes that it was shown in."""
 
     memory: AnyMemory
@@ -36,14 +33,14 @@ class KnownMemory(_Value):
     shown: int
 
 
-class OwnerView(_Value):
+class OwnerView(Value):
     """An agent, or a user (whose memories are preferences): its counts, its rules, and whose memories it reads by which rule."""
 
     name: str
     is_user: bool
     by_kind: dict[str, int]
     rules: MemoryScope | None = None
-    reads: dict[str, Access] = {}
+    reads: dict[str, Access] = Field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -51,7 +48,7 @@ class OwnerView(_Value):
         return sum(self.by_kind.values())
 
 
-class JournalLine(_Value):
+class JournalLine(Value):
     """One journal record, without its changes."""
 
     seq: int
@@ -61,7 +58,7 @@ class JournalLine(_Value):
     is_purged: bool
 
 
-class ClassView(_Value):
+class ClassView(Value):
     """Strategies tried for one class of an agent's tasks, the surest to work first. `strategies` also counts those that are not among the
     `rows`.
 
@@ -77,7 +74,7 @@ class ClassView(_Value):
     rows: tuple[StrategyRecord, ...]
 
 
-class RunsView(_Value):
+class RunsView(Value):
     """Consecutive attempts, oldest first, and their successes; a partial success counts half. The share is in `interval` at 95 %."""
 
     first: UtcDatetime
@@ -92,17 +89,18 @@ class RunsView(_Value):
         return self.successes / self.trials
 
 
-class LearningView(_Value):
+class LearningView(Value):
     """Summary of learning: the classes with the most trials, of `all_classes`; how often rules were "formed", "demoted", "brought back"
-    per day; and the results of the newest attempts, in groups of equal size but for the last."""
+    per day; and the results of the newest attempts, in groups of equal size but for the last. `older_outcomes` are not among these."""
 
     classes: tuple[ClassView, ...] = ()
     all_classes: int = 0
     rules: tuple[DayCount, ...] = ()
     runs: tuple[RunsView, ...] = ()
+    older_outcomes: int = 0
 
 
-class UsageView(_Value):
+class UsageView(Value):
     """Usage over all memories: what was used of what was shown. `ever_used` of them were used at least once."""
 
     memories: int
@@ -113,7 +111,7 @@ class UsageView(_Value):
     ever_used: int
 
 
-class StoreView(_Value):
+class StoreView(Value):
     """State of the store: its embedder, its sizes in bytes, and the result of `verify`, if it was run.
 
     `database_bytes` is of all projects, the rest of this one.
@@ -132,7 +130,7 @@ class StoreView(_Value):
     verified: VerifyReport | None
 
 
-class Overview(_Value):
+class Overview(Value):
     """Summary of a project. Memories are ordered by most evidence first, journal records and episodes newest first."""
 
     project_id: str

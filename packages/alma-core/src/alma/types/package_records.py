@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from alma.types.value import Value
 
 KIND = re.compile(r"[a-z][a-z_]{0,39}\.[a-z][a-z_]{0,39}")
 
@@ -13,10 +13,8 @@ def is_of_package(kind: str) -> bool:
     return "." in kind
 
 
-class Record(BaseModel):
+class Record(Value):
     """A small record as it is stored. Each change raises its version by one; the first is 1."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     key: str
     version: int

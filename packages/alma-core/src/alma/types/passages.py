@@ -3,21 +3,20 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from alma.text import split_passages
 from alma.types.identity import UtcDatetime
 from alma.types.memories import Memory
+from alma.types.value import Value
 
 
-class Passage(BaseModel):
+class Passage(Value):
     """A piece of a memory's text.
 
     `is_own` marks the owner's own words (a user's, the memory's). Words of others (an assistant's, a tool's) weigh less and are not
     embedded beside own ones. `keywords` are only searched by word. `speaker` is never part of the embedded text.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: Annotated[str, Field(min_length=1)]
     keywords: str = ""
@@ -27,10 +26,8 @@ class Passage(BaseModel):
     is_own: bool = True
 
 
-class Draft(BaseModel):
+class Draft(Value):
     """A memory to store with passages that the caller chose, say the turns of a conversation."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     memory: Memory
     passages: Annotated[tuple[Passage, ...], Field(min_length=1)]

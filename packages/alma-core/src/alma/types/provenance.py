@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from alma.text import one_line, shortened
 from alma.types.identity import UtcDatetime
 from alma.types.kinds import VerdictSource
 from alma.types.memories import AntiPattern, AnyMemory, Conversation, DomainKnowledge, Heuristic, Outcome, UserPreference
+from alma.types.value import Value
 
 SESSION, TOOL, DOCUMENT = "session_id", "tool", "document"
 """Keys of the metadata that a caller may give to any memory."""
@@ -32,15 +33,13 @@ _SOURCES = {
 _SHORT = 200
 
 
-class MemoryProvenance(BaseModel):
+class MemoryProvenance(Value):
     """Where a memory comes from. A field is `None`, or empty, where it is not known or does not apply.
 
     `source` is that of a fact or a preference, `verdict_source` says who judged an outcome. `learned_from` counts who judged the newest 100
     outcomes behind a learned rule. `episode_id`, `step` and `run_id` name the attempt. `session_id`, `tool` and `document` are those of the
     attempt or the conversation, or what the metadata of the memory says under these names. `imported_from` has what an import noted.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     memory_id: str
     kind: str
@@ -51,7 +50,7 @@ class MemoryProvenance(BaseModel):
     source: str | None = None
     verdict_source: VerdictSource | None = None
     is_learned: bool = False
-    learned_from: dict[VerdictSource, int] = {}
+    learned_from: dict[VerdictSource, int] = Field(default_factory=dict)
     session_id: str | None = None
     run_id: str | None = None
     episode_id: str | None = None

@@ -2,22 +2,21 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from alma.types.explanation import Explanation
 from alma.types.memories import AnyMemory
 from alma.types.tags import TAG
+from alma.types.value import Value
 
 Factor = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
-class Factors(BaseModel):
+class Factors(Value):
     """The parts of a score, each in [0, 1], their weights, which add up to 1, and the multiplier for measured usefulness.
 
     `score = usefulness * sum(weights[f] * f)` over similarity, recency, success and confidence.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     similarity: Factor
     recency: Factor
@@ -27,14 +26,12 @@ class Factors(BaseModel):
     weights: dict[str, float]
 
 
-class TurnHit(BaseModel):
+class TurnHit(Value):
     """A turn of a recalled conversation that is near to the question.
 
     `position` is its number in `memory.turns`, from 0, `text` the piece of it that is nearest. The scores of all turns of a slice compare: a greater
     one is nearer. Where the caller chose the passages of a conversation, each of these is a turn, and `position` is the passage's.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     memory_id: str
     position: Annotated[int, Field(ge=0)]
@@ -48,7 +45,7 @@ class TurnHit(BaseModel):
         return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
 
-class Recalled(BaseModel):
+class Recalled(Value):
     """One memory of a slice: the tag by which a prompt cites it, its score, the factors behind it, and the number of equal memories that
     it represents.
 
@@ -56,8 +53,6 @@ class Recalled(BaseModel):
     nearest first. `alike` is how many outcomes a prompt leaves out because they differ from this one in the numbers of their task alone; it is known
     in a slice that was fitted to a prompt.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tag: Annotated[str, Field(pattern=f"^{TAG}$")]
     memory: AnyMemory

@@ -3,16 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from alma.types.kinds import KINDS
+from alma.types.value import Value
 
 
-class _Report(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class UsageReport(_Report):
+class UsageReport(Value):
     """Result of `record_usage`. `unknown` are ids of no memory that the agent can see: nothing was counted for them."""
 
     used: tuple[str, ...]
@@ -21,7 +16,7 @@ class UsageReport(_Report):
     unknown: tuple[str, ...]
 
 
-class FeedbackReport(_Report):
+class FeedbackReport(Value):
     """Result of `record_feedback`. `unknown` are ids of no memory that the agent can see: nothing was counted for them."""
 
     counted: tuple[str, ...]
@@ -32,7 +27,7 @@ _COUNTS = {f"{spec.listed_as}_count": kind.value for kind, spec in KINDS.items()
 """Names that alma-memory uses for the counts, each with its kind."""
 
 
-class Stats(_Report):
+class Stats(Value):
     """Content of a project. `by_agent` counts memories by agent and kind; preferences are under their `user:` names."""
 
     project_id: str
@@ -64,7 +59,7 @@ class Stats(_Report):
             return default
 
 
-class ReindexReport(_Report):
+class ReindexReport(Value):
     """Result of `reindex`: from which embedder to which, the number of texts, and how many of them it embedded (the rest was done
     before)."""
 
@@ -75,7 +70,7 @@ class ReindexReport(_Report):
     embedded: int
 
 
-class RedactReport(_Report):
+class RedactReport(Value):
     """Secrets that a project held: in how many rows and records of its journal, and how many distinct ones by kind in the rows. `seq` is that of
     the record that erased them; `None` if nothing was changed."""
 
@@ -86,7 +81,7 @@ class RedactReport(_Report):
     seq: int | None = None
 
 
-class BackupReport(_Report):
+class BackupReport(Value):
     """Content of a backup: its size, and for each project the newest journal record and the content hash as `ALMA.content_hash` returns
     it.
 
@@ -101,7 +96,7 @@ class BackupReport(_Report):
     content_hashes: dict[str, str | None]
 
 
-class MoveReport(_Report):
+class MoveReport(Value):
     """Result of `ALMA.migrate`: for each project the newest journal record and the content hash, equal in both stores.
 
     `rows` were copied in all; `kept` of them had been copied by an earlier call.
@@ -113,7 +108,7 @@ class MoveReport(_Report):
     content_hashes: dict[str, str]
 
 
-class Problem(_Report):
+class Problem(Value):
     """One fault: where it is, what it is, and how to fix it if that is known."""
 
     project_id: str | None
@@ -126,7 +121,7 @@ class Problem(_Report):
         return f"{where}: {self.what}"
 
 
-class VerifyReport(_Report):
+class VerifyReport(Value):
     """Result of `verify`. `heads` has the newest hash of each project's chain: keep it elsewhere to notice a rewritten chain.
 
     `problems` remain; `rebuilt` are those that a rebuild fixed.

@@ -2,16 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from alma.types.episodes import EpisodeRecord, Forecast
+from alma.types.value import Value
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ReviewItem(_Value):
+class ReviewItem(Value):
     """An episode to judge, and the forecast, made without its own verdict; `None` where too few episodes of the agent were judged.
 
     `priority` orders a list, highest first. For an unjudged episode it is the highest probability, within the interval, that its verdict
@@ -23,7 +20,7 @@ class ReviewItem(_Value):
     priority: Annotated[float, Field(ge=0, le=1)]
 
 
-class ReviewReport(_Value):
+class ReviewReport(Value):
     """Episodes that a person should judge first: unjudged ones, and those whose verdict differs from the forecast.
 
     The counts are of all that were found; the lists have at most `limit` each.

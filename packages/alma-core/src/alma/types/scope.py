@@ -4,22 +4,21 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from alma.text import normalised
+from alma.types.value import Value
 
 EVERYONE = "*"
 
 
-class MemoryScope(BaseModel):
+class MemoryScope(Value):
     """Rules of one agent.
 
     `agent_name` may be left out: it is the name under which the rules are configured. An empty `can_learn` is no limit. `share_with`
     names the agents that may read this agent's memories (`*` for all); `None` means that nothing was declared, which lets a reader that
     inherits from this agent read them. `inherit_from` names the agents whose memories this agent wants to read.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     agent_name: str = ""
     domain: str = ""

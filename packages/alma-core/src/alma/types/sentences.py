@@ -22,7 +22,11 @@ MOST_HITS = 3
 CITED = "cited_in_attempts"
 """Key of a heuristic's metadata in a slice: how often it was cited, and the share of success of those attempts."""
 
+EXACT = "successes"
+"""Key of a learned rule's metadata: its successes, where partial ones leave a half that the counts of a memory, whole numbers, do not hold."""
+
 _WELL = 0.75
+_HALF = 0.5
 
 VERDICTS = {
     Verdict.SUCCESS: "Succeeded",
@@ -46,7 +50,15 @@ def worked(successes: int, trials: int, last: datetime, now: datetime | None, me
     """Returns the record of a strategy: "worked 8 of 10 times on 5 tasks, last 3 days ago; likely"."""
     if not trials:
         return f"no record yet{_cited(metadata)}"
-    return f"worked {successes} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
+    return (
+        f"worked {exact(successes, metadata):g} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
+    )
+
+
+def exact(successes: int, metadata: Mapping[str, Any]) -> float:
+    """Returns the successes of a rule with their half, which its metadata has; the count itself where that is of another time."""
+    found = metadata.get(EXACT)
+    return found if isinstance(found, float) and abs(found - successes) <= _HALF else successes
 
 
 def _cited(metadata: Mapping[str, Any]) -> str:
@@ -63,7 +75,8 @@ def failed(failures: int, successes: int, last: datetime, now: datetime | None, 
     """Returns the record of an anti-pattern: failures among trials where it was learned, else how often it was seen."""
     if not metadata.get("learned"):
         return f"seen {_times(failures)}{_last(last, now)}"
-    return f"failed {failures} of {_times(failures + successes)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
+    trials = failures + successes
+    return f"failed {trials - exact(successes, metadata):g} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
 
 
 def of_attempt(metadata: Mapping[str, Any]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from alma.errors import ValidationError
 from alma.flags import checked
@@ -28,6 +28,7 @@ from alma.types.reading import read_json
 from alma.types.recalled import Factors, Recalled, TurnHit
 from alma.types.tags import checked_prefix, cited_of, parts_of, tags_for
 from alma.types.timeline import Timeline
+from alma.types.value import Value
 
 _LISTS = tuple(spec.listed_as for spec in KINDS.values())
 _TOOK = "retrieval_time_ms"
@@ -36,7 +37,7 @@ EVEN = 0.5
 """The relevance below which conversations are more likely about something else."""
 
 
-class MemorySlice(BaseModel):
+class MemorySlice(Value):
     """The memories that matter for one task, best first.
 
     Iterating gives the memories in rank order, `len()` counts them; `recalled` has them with scores. `hint` says what may be wrong when
@@ -53,8 +54,6 @@ class MemorySlice(BaseModel):
 
     `retrieval_time_ms` is the duration of the retrieval, 0.0 for a slice that was not retrieved; it is not part of the slice's content.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: str = ""
     agent: str = ""

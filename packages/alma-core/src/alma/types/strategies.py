@@ -4,20 +4,17 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from alma.types.identity import UtcDatetime
 from alma.types.memories import AntiPattern
+from alma.types.value import Value
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Difference = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 
 
-class _Advice(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Range(_Advice):
+class Range(Value):
     """Interval of a number at 95 %."""
 
     lower: float
@@ -46,7 +43,7 @@ LABELS = {
 """The recommendation for each verdict in the words of alma-memory."""
 
 
-class StrategyRecord(_Advice):
+class StrategyRecord(Value):
     """A strategy's record on tasks like the one asked about, of the same type, or on all.
 
     `successes` of `trials`, on `tasks` tasks, are lifetime counts of near tasks, a partial success half; where no task is near, they are
@@ -86,24 +83,31 @@ class StrategyRecord(_Advice):
     similarity: float | None = None
 
 
-class StrategyTable(_Advice):
-    """Strategies that were tried, best first: for tasks like the one asked about, else for all."""
+class StrategyTable(Value):
+    """Strategies that were tried, best first: for tasks like the one asked about, else for all.
+
+    `hint` says what may be wrong where nothing was tried: an agent with a similar name is known, or agent and task look swapped.
+    """
 
     agent: str
     task: str | None
     rows: tuple[StrategyRecord, ...]
+    hint: str | None = None
 
     def __iter__(self) -> Iterator[StrategyRecord]:  # type: ignore[override] # a table is gone through by row
         return iter(self.rows)
+
+    def __getitem__(self, place: int) -> StrategyRecord:
+        return self.rows[place]
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(row.summary for row in self.rows) or "nothing was tried yet"
+        return "\n".join(row.summary for row in self.rows) or _hinted("nothing was tried yet", self.hint)
 
 
-class ActionWarning(_Advice):
+class ActionWarning(Value):
     """An anti-pattern that an action matches. `similarity` is the cosine of the two."""
 
     anti_pattern: AntiPattern
@@ -112,12 +116,16 @@ class ActionWarning(_Advice):
     shared_from: str | None = None
 
 
-class ActionCheck(_Advice):
-    """Known reasons why an action would fail. Warnings are ordered nearest first."""
+class ActionCheck(Value):
+    """Known reasons why an action would fail. Warnings are ordered nearest first.
+
+    `hint` says what may be wrong where there is none: an agent with a similar name is known.
+    """
 
     agent: str
     action: str
     warnings: tuple[ActionWarning, ...]
+    hint: str | None = None
 
     @property
     def is_clear(self) -> bool:
@@ -125,15 +133,15 @@ class ActionCheck(_Advice):
         return not self.warnings
 
     def __str__(self) -> str:
-        return "\n".join(warning.summary for warning in self.warnings) or "nothing known speaks against it"
+        return "\n".join(warning.summary for warning in self.warnings) or _hinted("no known warning matches it", self.hint)
 
 
-class Assessment(_Advice):
+class Assessment(Value):
     """The expected success of a strategy, or of any attempt, at a task, and how sure that is.
 
     `confidence_score` is the expected rate of success, shrunk towards that of all the agent's tasks where little is known; `interval` is
     its 95 % interval. `trials` and `successes` are of the same strategy and like tasks, weighted by similarity. Where nothing at all is
-    known, the `verdict` is "unknown" and the score a half.
+    known, the `verdict` is "unknown" and the score a half; `hint` then says whether an agent with a similar name is known.
     """
 
     agent: str
@@ -147,6 +155,7 @@ class Assessment(_Advice):
     recommendation: str
     summary: str
     records: tuple[StrategyRecord, ...] = ()
+    hint: str | None = None
 
     @property
     def is_known(self) -> bool:
@@ -154,4 +163,8 @@ class Assessment(_Advice):
         return self.verdict is not Judgement.UNKNOWN
 
     def __str__(self) -> str:
-        return self.summary
+        return _hinted(self.summary, self.hint)
+
+
+def _hinted(summary: str, hint: str | None) -> str:
+    return f"{summary}; {hint}" if hint else summary

@@ -23,6 +23,17 @@ TAG = rf"([a-z0-9]{{0,16}})([{_ANY_LETTER}][0-9]{{1,6}})"
 
 _PREFIX = re.compile("[a-z0-9]{0,16}")
 
+
+def not_an_id(given: str) -> str:
+    """Returns the end of a message about an unknown id: that it is a tag, and where ids are; "" if it is none."""
+    is_tag = re.fullmatch(TAG, given.strip().strip("[]")) is not None
+    return (
+        "; that is a tag, which names an item of one prompt: ids are in what `retrieve` returned, and in `alma list`"
+        if is_tag
+        else ""
+    )
+
+
 _OPENING = "[［﹇【〖〔〘〚︻︗︹﹝⁅❲⟦⟬⦋⦍⦏⦗⹕⹗"
 _CLOSING = "]］﹈】〗〕〙〛︼︘︺﹞⁆❳⟧⟭⦌⦎⦐⦘⹖⹘"
 _LESS = "<＜﹤≮˂ᐸ\u2329〈⟨❬❮❰《⟪︿︽"

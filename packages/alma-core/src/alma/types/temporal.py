@@ -3,10 +3,11 @@
 import re
 from datetime import datetime, timedelta
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from alma.text import quoted
 from alma.types.identity import UtcDatetime
+from alma.types.value import Value
 
 _PAST = {
     "hour": timedelta(hours=1),
@@ -20,14 +21,12 @@ _LAST = re.compile(rf"last_(?:(?P<count>[1-9]\d{{0,3}})_)?(?P<unit>{'|'.join(_PA
 _CALENDAR = ("today", "yesterday", "this_week", "this_month", "this_year")
 
 
-class TemporalFilter(BaseModel):
+class TemporalFilter(Value):
     """A range of times from `start` to `end`, both included; either may be left out. Naive times are taken as UTC.
 
     `relative` counts from now: "last_week" is the past 7 days, "last_3_months" the past 90; likewise hour, day (24 hours), month (30 days),
     quarter (91) and year (365). "today", "yesterday", "this_week" (from Monday), "this_month" and "this_year" are those of the calendar in UTC.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     start: UtcDatetime | None = None
     end: UtcDatetime | None = None

@@ -4,10 +4,9 @@ from collections.abc import Collection
 from enum import StrEnum
 from itertools import pairwise
 
-from pydantic import BaseModel, ConfigDict
-
 from alma.types.identity import UtcDatetime
 from alma.types.kinds import MemoryType
+from alma.types.value import Value
 
 DATED = frozenset({MemoryType.CONVERSATION.value, MemoryType.OUTCOME.value})
 """The kinds that happened at a time. Rules, facts and preferences hold at any."""
@@ -22,23 +21,19 @@ class Relation(StrEnum):
     DATE = "date"
 
 
-class DatedEvent(BaseModel):
+class DatedEvent(Value):
     """An event in the words of the question, the memory of the slice that is nearest to it, and when that was said or happened."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     event: str
     memory_id: str
     at: UtcDatetime
 
 
-class Timeline(BaseModel):
+class Timeline(Value):
     """What a question asks about events, and those of them for which a memory was found, earliest first.
 
     A conversation has the date when it was held, which may be later than what is spoken of.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     relation: Relation
     events: tuple[DatedEvent, ...] = ()

@@ -2,18 +2,17 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from alma.types.identity import UtcDatetime
+from alma.types.value import Value
 
 MAIN = "main"
 """Branch of a checkpoint for which none is named."""
 
 
-class Checkpoint(BaseModel):
+class Checkpoint(Value):
     """The state of a workflow at one moment. `number` counts the checkpoints of the workflow, from 1."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     workflow_id: str
     number: int
@@ -26,10 +25,8 @@ class Checkpoint(BaseModel):
     created_at: UtcDatetime
 
 
-class Artifact(BaseModel):
+class Artifact(Value):
     """A thing that a workflow produced, by reference. `checksum` is `sha256:` and 64 hexadecimal digits, if one is known."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     workflow_id: str
     artifact_type: str

@@ -14,9 +14,9 @@ from alma.vectors.blocks import Comparison, Vector
 from alma.vectors.changes import checked
 from alma.vectors.contents import SCOPES_KEPT, SHARED, Contents
 from alma.vectors.groups import best_of_each
-from alma.vectors.kept import Gathered, KeptVectors
 from alma.vectors.locks import SharedLock
 from alma.vectors.sample import Sample
+from alma.vectors.sample_cache import Gathered, KeptVectors
 from alma.vectors.saved import FetchPassages, SavedPartition
 from alma.vectors.scans import Scans
 from alma.vectors.scopes import Scope

@@ -57,7 +57,7 @@ def check(
     who = calls.access
     checked = calls.alma.check(agent=who.as_agent(agent), action=action, task=task, user_id=who.as_user(user_id))
     warnings = [Warned(id=each.anti_pattern.id, summary=each.summary) for each in checked.warnings]
-    return Checked(clear=checked.is_clear, warnings=warnings)
+    return Checked(clear=checked.is_clear, warnings=warnings, hint=checked.hint or "")
 
 
 def strategies(
@@ -107,7 +107,7 @@ def assess(
         expected=round(found.confidence_score, 3),
         lower=round(found.interval.lower, 3),
         upper=round(found.interval.upper, 3),
-        summary=found.summary,
+        summary=str(found),
     )
 
 

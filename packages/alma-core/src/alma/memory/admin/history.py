@@ -15,6 +15,7 @@ from alma.storage.relational.rows import compared_text
 from alma.text import quoted
 from alma.types.history import HistoryEntry, Revision, UndoReport
 from alma.types.identity import from_micros
+from alma.types.tags import not_an_id
 
 TRIES = 3
 """Attempts to prepare an undo while others may write; after these, other writers wait for it."""
@@ -30,7 +31,7 @@ def history(room: Room, memory_id: object) -> list[HistoryEntry]:
     touching = [(entry, _of_memory(entry, wanted)) for entry in room.project.entries(memory_ids=[wanted])]
     found = [_entry(entry, changes) for entry, changes in touching if changes]
     if not found:
-        fate = "; it was purged" if room.project.was_purged(wanted) else ""
+        fate = "; it was purged" if room.project.was_purged(wanted) else not_an_id(wanted)
         raise MemoryNotFoundError(f"project {room.name!r} never had a memory {quoted(wanted)}{fate}")
     return found
 

@@ -27,7 +27,7 @@ MOST_SHOWN_CLASSES = 8
 MOST_SHOWN_STRATEGIES = 6
 MOST_RULES = 200
 MOST_RUNS = 2_000
-"""Number of newest attempts that are considered."""
+"""Number of newest outcomes that are considered as attempts."""
 
 RUNS_A_GROUP = 10
 MOST_GROUPS = 30
@@ -45,6 +45,7 @@ def taught(room: Room) -> LearningView:
         all_classes=sum(count for _, count in found),
         rules=_rules(room, agents),
         runs=_runs(room),
+        older_outcomes=max(0, _outcomes(room) - MOST_RUNS),
     )
 
 
@@ -97,6 +98,10 @@ def _changes(room: Room, rule: str) -> Iterator[HistoryEntry]:
     except MemoryNotFoundError:  # it was purged
         return
     yield from (entry for entry in entries if entry.what == "made" or (entry.what in _EVENTS and "metadata" in entry.changed))
+
+
+def _outcomes(room: Room) -> int:
+    return sum(one.count for one in room.project.counts() if one.partition.kind == MemoryType.OUTCOME)
 
 
 def _runs(room: Room) -> tuple[RunsView, ...]:

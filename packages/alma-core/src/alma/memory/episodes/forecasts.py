@@ -39,10 +39,10 @@ def with_forecasts(room: Room, found: Sequence[EpisodeRecord]) -> list[EpisodeRe
     if agents:
         with suppress(CorruptStoreError), naming_damage(lambda: room.store.storage):
             judged = judged_of(room, agents)
-    return [_foretold(episode, judged.get(episode.agent, {})) for episode in found]
+    return [_with_forecast(episode, judged.get(episode.agent, {})) for episode in found]
 
 
-def _foretold(episode: EpisodeRecord, judged: Mapping[str, JudgedBag]) -> EpisodeRecord:
+def _with_forecast(episode: EpisodeRecord, judged: Mapping[str, JudgedBag]) -> EpisodeRecord:
     if not judged or not is_unjudged(episode):
         return episode
     return episode.model_copy(update={"forecast": forecast(_bag(episode.steps), list(judged.values()))})

@@ -20,6 +20,7 @@ from alma.memory.learn import record
 from alma.memory.learn.learner import writing
 from alma.memory.learn.request import LearnRequest
 from alma.memory.recall import retrieve
+from alma.memory.recall.request import RetrieveRequest
 from alma.memory.room import Room
 from alma.memory.watching import SEARCH, STEP_METHOD, UPSERT, Operation, reported
 from alma.protocols import Write
@@ -67,11 +68,8 @@ def begin(
         record.outcome_from(room, now, LearnRequest(agent=name, task=asked, task_type=kind, outcome=Verdict.UNVERIFIED))
     user = args.optional_name(user_id, "user_id")
     key = new_id(now) if episode_id is None else args.checked_label(episode_id, "episode_id")
-    if memories is None:
-        with reported(room.store, Operation(SEARCH, "episode", room.name, name, asked)) as operation:
-            operation.result = shown = retrieve.retrieve(room, task=asked, agent=name, top_k=top_k, user_id=user)
-    else:
-        shown = _checked_slice(room, memories, name)
+    request = RetrieveRequest(task=asked, agent=name, top_k=top_k, user_id=user)
+    shown = _retrieved(room, request) if memories is None else _checked_slice(room, memories, name)
     opened = EpisodeRecord(
         id=key,
         project_id=room.name,
@@ -89,6 +87,13 @@ def begin(
         redaction.check_name(named or "", of)
     waits = deferred and episode_id is None  # an episode of a given id might exist already, so its beginning is not deferred
     return Episode(_recorder_of(room, opened, waits=waits), opened, shown)
+
+
+def _retrieved(room: Room, request: RetrieveRequest) -> MemorySlice:
+    """Retrieves for the task of an episode, and reports it."""
+    with reported(room.store, Operation(SEARCH, "episode", room.name, str(request.agent), str(request.task))) as operation:
+        operation.result = shown = retrieve.retrieve(room, request)
+        return shown
 
 
 def _recorder_of(room: Room, opened: EpisodeRecord, *, waits: bool) -> "RoomRecorder":

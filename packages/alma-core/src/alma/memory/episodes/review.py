@@ -46,7 +46,7 @@ def _unjudged(room: Room, owners: Mapping[str, str], endings: Mapping[str, Body]
     judged = judged_of(room, {owners[key] for key in keys})
     bags = bags_of(room, keys)
     found = {key: forecast(bags[key], list(judged[owners[key]].values())) for key in keys}
-    return _sorted(_Due(key, foretold, doubt(foretold)) for key, foretold in found.items())
+    return _sorted(_Due(key, predicted, doubt(predicted)) for key, predicted in found.items())
 
 
 def _surprising(room: Room, owners: Mapping[str, str], endings: Mapping[str, Body]) -> list[_Due]:
@@ -55,8 +55,8 @@ def _surprising(room: Room, owners: Mapping[str, str], endings: Mapping[str, Bod
     found = []
     for judged in judged_of(room, set(owners.values())).values():
         for key, one in judged.items():
-            foretold = forecast(one.bag, [other for other_key, other in judged.items() if other_key != key])
-            found.append(_Due(key, foretold, surprise(foretold, one.worth)))
+            predicted = forecast(one.bag, [other for other_key, other in judged.items() if other_key != key])
+            found.append(_Due(key, predicted, surprise(predicted, one.worth)))
     off = [due for due in found if due.priority > 0]
     open_to_doubt = _not_judged_by_a_person(room, [(due.key, endings[due.key].get("outcome_id")) for due in off])
     return _sorted(due for due in off if due.key in open_to_doubt)
@@ -88,6 +88,6 @@ def _items(room: Room, found: Sequence[_Due]) -> tuple[ReviewItem, ...]:
     )
 
 
-def _as_read(episode: EpisodeRecord, foretold: Forecast | None) -> EpisodeRecord:
+def _as_read(episode: EpisodeRecord, predicted: Forecast | None) -> EpisodeRecord:
     """Returns the episode as `get_episode` returns it: only an unjudged one has a forecast."""
-    return episode.model_copy(update={"forecast": foretold}) if is_unjudged(episode) else episode
+    return episode.model_copy(update={"forecast": predicted}) if is_unjudged(episode) else episode

@@ -15,6 +15,7 @@ from alma.text import quoted
 from alma.types.kinds import FeedbackSignal
 from alma.types.memories import AnyMemory
 from alma.types.reports import FeedbackReport, UsageReport
+from alma.types.tags import not_an_id
 
 _LOG = logging.getLogger("alma")
 
@@ -99,7 +100,9 @@ def get(room: Room, memory_id: object, *, agent: object = None, user_id: object 
     memory = next(iter(as_they_stand(room, stored).values()), None)
     if memory is None:  # also if it was purged just now
         raise MemoryNotFoundError(
-            f"project {room.name!r} has no memory {quoted(wanted)}" + (f" that {quoted(agent)} can see" if agent else "")
+            f"project {room.name!r} has no memory {quoted(wanted)}"
+            + (f" that {quoted(agent)} can see" if agent else "")
+            + not_an_id(wanted)
         )
     return memory
 

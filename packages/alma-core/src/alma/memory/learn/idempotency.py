@@ -28,7 +28,7 @@ def checked_key(room: Room, request: LearnRequest) -> str | None:
 def once(
     room: Room, asked: Sequence[tuple[Outcome, str | None]], learn: Callable[[Sequence[int]], Sequence[Outcome]]
 ) -> list[Outcome]:
-    """Has those outcomes learned, told by their places, of whose key nothing is known, and gives the one that counts for each place.
+    """Learns the outcomes whose key is not stored yet, given by their places, and returns the outcome that counts for each place.
 
     `ConflictError` if a key stands for something else. Another caller may learn under the same key at this moment: then that one counts.
     """
@@ -55,7 +55,7 @@ def notes_of(room: Room, outcome_id: str, key: str | None) -> Iterator[str]:
         yield f"{LEARNED}/{_digest(key)}"
 
 
-def retold(body: Mapping[str, Any], task: str) -> dict[str, Any]:
+def with_task(body: Mapping[str, Any], task: str) -> dict[str, Any]:
     """Returns the body of a note whose outcome has another task now, since a secret in it was replaced."""
     return {**body, "task": _digest(task)}
 

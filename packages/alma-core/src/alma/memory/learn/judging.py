@@ -9,7 +9,6 @@ import numpy as np
 
 from alma.errors import CorruptStoreError
 from alma.learning import rules
-from alma.learning.alone import row_of_advice
 from alma.learning.better_alternative import alternative_to
 from alma.learning.consulting import Consulted, consulted, may_be_rules
 from alma.learning.experience import Question
@@ -18,26 +17,25 @@ from alma.learning.level_words import said_of
 from alma.learning.levels import Level, Row, anti_pattern_level, heuristic_level
 from alma.learning.pooling import NEAR, SAME_WAY
 from alma.learning.proving import proven_rows
-from alma.learning.rules import Setting
+from alma.learning.rules import ARCHIVED_BY, EVIDENCE, Setting
+from alma.learning.single_strategy import row_of_advice
 from alma.learning.standing import Needed, Standing, changed
 from alma.learning.suspicion import FLAGGED
 from alma.memory.room import Room
 from alma.memory.scopes import needed_by
 from alma.protocols import Write
 from alma.text import matched_text, spelt
-from alma.types.evidence import NO_STRATEGY, Evidence, Told, type_of
+from alma.types.evidence import NO_STRATEGY, AntiPatternText, Evidence, type_of
 from alma.types.identity import from_micros, new_id
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic, Memory
 from alma.types.partition import agent_in
 from alma.types.passages import Passage
+from alma.types.sentences import EXACT
 
 Counts = Mapping[str, Any]
 
-ARCHIVED_BY, EVIDENCE = "archived_by", "evidence"
-"""What the metadata of a demoted rule says: that no caller archived it."""
-
 SAID_OF_RULES = frozenset(
-    {"status", "learned", "task", "task_type", "of_users", "tasks", "sure", "said", "caution", FLAGGED, ARCHIVED_BY}
+    {"status", "learned", "task", "task_type", "of_users", "tasks", "sure", "said", "caution", EXACT, FLAGGED, ARCHIVED_BY}
 )
 """The names in the metadata of a rule that follow its evidence."""
 
@@ -248,7 +246,7 @@ class _Judged:
         fails = anti_pattern_level(self.row, needed)
         if seen.anti_pattern and (kept := self._stored(seen.anti_pattern)):
             standing, said = fails.standing if fails else Standing.DEMOTED, self._said(fails, works=False)
-            warning = rules.anti_pattern(pooled, self._setting(), standing, said, self._told(pooled), memory_id=kept.id)
+            warning = rules.anti_pattern(pooled, self._setting(), standing, said, self._text(pooled), memory_id=kept.id)
             self._put_in_place(kept, warning, standing)
             self._believe("anti_pattern_status", standing)
 
@@ -310,16 +308,16 @@ class _Judged:
 
     def _settle_anti_pattern(self, standing: Standing, level: Level | None) -> None:
         seen, pooled = self.entry.evidence, self._pooled()
-        told, before = self._told(pooled), self._told_before()
-        is_retold = before is not None and standing is not Standing.DEMOTED and told != before
+        text, before = self._text(pooled), self._stored_text()
+        is_reworded = before is not None and standing is not Standing.DEMOTED and text != before
         if standing != seen.anti_pattern_status:
             said, memory_id = self._said(level, works=False), seen.anti_pattern or self._new_id()
-            rule = rules.anti_pattern(pooled, self._setting(), standing, said, told, memory_id=memory_id)
+            rule = rules.anti_pattern(pooled, self._setting(), standing, said, text, memory_id=memory_id)
             counts = rules.anti_pattern_counts(pooled)
-            made = self._changed(rule, standing, counts, was=seen.anti_pattern_status, is_retold=is_retold)
+            made = self._changed(rule, standing, counts, was=seen.anti_pattern_status, is_reworded=is_reworded)
             self._rest(anti_pattern=made, anti_pattern_status=standing)
-        elif is_retold:
-            self._retell(pooled, told)
+        elif is_reworded:
+            self._reword(pooled, text)
         elif seen.anti_pattern:
             self.recounted[seen.anti_pattern] = rules.anti_pattern_counts(pooled)
 
@@ -329,19 +327,19 @@ class _Judged:
         self.entry.is_due = True
         self.known.side.change(self.entry, {})
 
-    def _told(self, pooled: Evidence) -> Told:
+    def _text(self, pooled: Evidence) -> AntiPatternText:
         return rules.why_bad(pooled), alternative_to(self.known, self.index)
 
-    def _told_before(self) -> Told | None:
+    def _stored_text(self) -> AntiPatternText | None:
         """Returns what the stored anti-pattern says."""
         kept = self._stored(self.entry.evidence.anti_pattern)
         return (kept.why_bad, kept.better_alternative) if isinstance(kept, AntiPattern) else None
 
-    def _retell(self, pooled: Evidence, told: Told) -> None:
+    def _reword(self, pooled: Evidence, text: AntiPatternText) -> None:
         """Has the stored anti-pattern say why and what instead anew, where there still is one."""
         kept = self._stored(self.entry.evidence.anti_pattern)
         if isinstance(kept, AntiPattern):
-            self._replace(rules.retold(kept, pooled, told, self._setting()))
+            self._replace(rules.reworded(kept, pooled, text, self._setting()))
 
     def _replace(self, rule: Heuristic | AntiPattern, **columns: Any) -> None:
         self.write.replace(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id, **columns)
@@ -353,11 +351,11 @@ class _Judged:
         counts: Mapping[str, Any],
         *,
         was: str | None,
-        is_retold: bool = False,
+        is_reworded: bool = False,
     ) -> str | None:
         """Makes the rule, or changes the stored one to its new standing, and returns its id; `None` for one that was purged, which stays away.
 
-        With `is_retold`, what it says has changed, too. Only what was archived here comes back from there: a rule that a caller forgot stays
+        With `is_reworded`, what it says has changed, too. Only what was archived here comes back from there: a rule that a caller forgot stays
         forgotten.
         """
         kept = None if was is None else self._stored(rule.id)
@@ -367,7 +365,7 @@ class _Judged:
                 columns |= {"archived_at": self.at, "body": {"metadata": {**rule.metadata, ARCHIVED_BY: EVIDENCE}}}
             elif was == Standing.DEMOTED and kept.metadata.get(ARCHIVED_BY) == EVIDENCE:
                 columns["archived_at"] = None
-            if is_retold:
+            if is_reworded:
                 archived = {name: at for name, at in columns.items() if name == "archived_at"}
                 self._replace(rule.model_copy(update={"created_at": kept.created_at}), **archived)
             else:

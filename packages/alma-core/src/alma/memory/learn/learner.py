@@ -11,7 +11,7 @@ from alma.memory.learn.judging import MOST_RULES, Touched, judge
 from alma.memory.quarantine import may_release, needs_quarantine, put_in, release_corroborated, take_out
 from alma.memory.room import Room
 from alma.memory.scopes import counted_owners
-from alma.observing import Observation, blank_evidence, place_of, recounted, retold, until, with_observation
+from alma.observing import Observation, blank_evidence, place_of, rebuilt, recounted, until, with_observation
 from alma.protocols import Learned, StoredEvidence, Write
 from alma.text import matched_text
 from alma.types.evidence import STEP, Evidence, TaskPlace, class_id, class_in, evidence_id, is_of_steps, type_of
@@ -129,7 +129,7 @@ class Learner:
         elif not entry.evidence.observations:  # a rule of several users rests on it, or may
             entry.evidence = replace(entry.evidence, task=task)
             entry.is_due = entry.is_due or bool(others)
-        seen = Observation.of(outcome, told=self.at)
+        seen = Observation.of(outcome, recorded_at=self.at)
         entry.evidence = with_observation(until(entry.evidence, self.at), seen)
         if entry.first[1] is None and outcome.successes is not None and entry.evidence.lifetime.trials == 1:
             entry.first = entry.first[0], outcome.successes
@@ -196,7 +196,7 @@ class Learner:
             entry.evidence = stored.evidence  # it was read after the outcome was replaced
         else:
             recount = entry.evidence if was is outcome.outcome else recounted(entry.evidence, was, outcome.outcome)
-            entry.evidence = retold(recount, self._newest(stored.evidence.id, outcome))
+            entry.evidence = rebuilt(recount, self._newest(stored.evidence.id, outcome))
         entry.first = self.learned.first_outcomes([stored.evidence.id]).get(stored.evidence.id, entry.first)
         side.change(entry, vectors)
         self._spread([entry], owner, vectors)
@@ -209,7 +209,7 @@ class Learner:
         for row in rows:
             outcome = changed if row in kept and kept[row].id == changed.id else kept.get(row)
             if isinstance(outcome, Outcome):
-                yield Observation.of(outcome, told=min(to_micros(outcome.created_at), self.at))
+                yield Observation.of(outcome, recorded_at=min(to_micros(outcome.created_at), self.at))
 
     def settled(self) -> Ledger:
         """Writes the evidence and the rules that follow from it, and returns the ledger as it is when this write has landed."""
@@ -275,7 +275,7 @@ class Learner:
         cell = evidence_id(seen.agent, seen.task_class, seen.strategy_hash)
         entry = side.entry(cell)
         if entry is None:
-            task = others.told_task(seen)
+            task = others.visible_task(seen)
             empty = Evidence(cell, seen.agent, seen.task_class, seen.strategy_hash, seen.strategy, observed_at=self.at, task=task)
             entry = Entry(empty, None, (UNKNOWN_ROW, None))
             side.put(entry, {})

@@ -100,7 +100,7 @@ def _cells(outcomes: Mapping[str, tuple[Outcome, str]], former: Mapping[str, str
     for memory_id, (outcome, task) in outcomes.items():
         place = place_of(outcome, task, is_step=is_of_steps(former[memory_id]))
         blank = blank_evidence(outcome, place, task)
-        seen = Observation.of(outcome, told=to_micros(outcome.created_at))
+        seen = Observation.of(outcome, recorded_at=to_micros(outcome.created_at))
         cells[blank.id] = with_observation(cells.get(blank.id, blank), seen)
         resting[memory_id] = blank.id
     return cells, resting

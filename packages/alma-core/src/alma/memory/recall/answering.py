@@ -22,6 +22,7 @@ from alma.memory.recall.near_rules import NONE, near_rules
 from alma.memory.recall.one_attempt import Folds, any_of_attempt, attempts_folded, refilled, with_attempts
 from alma.memory.recall.own_word import hide_the_rest, no_newer_than_others, rests_on_own_word
 from alma.memory.recall.relevant_rules import RelevantRules, relevant_rules
+from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import ARMS, DENSE, Found, Question
 from alma.memory.recall.times import Times, checked_times, rows_within
 from alma.memory.room import Room
@@ -88,48 +89,37 @@ class Answer:
     nearest: Mapping[str, int]
 
 
-def asked(
-    room: Room,
-    *,
-    task: object,
-    agent: object,
-    top_k: object,
-    user_id: object,
-    task_type: object = None,
-    include_shared: bool = True,
-    profile: str | None = None,
-    weights: Mapping[str, float] | None = None,
-    arms: Collection[str] = ARMS,
-    verified: bool = False,
-    since: object = None,
-    until: object = None,
-    as_of: object = None,
-    temporal_filter: object = None,
-) -> Asked:
+def asked(room: Room, request: RetrieveRequest) -> Asked:
     """The question, checked. `ValidationError` or `ScopeViolationError` says what is wrong with it."""
-    text = room.store.redaction.text(args.checked_text(task, "task"))
-    reader = args.checked_name(agent, "agent")
-    limit = args.checked_count(top_k, "top_k")
-    user = args.optional_name(user_id, "user_id")
+    text = room.store.redaction.text(args.checked_text(request.task, "task"))
+    reader = args.checked_name(request.agent, "agent")
+    limit = args.checked_count(request.top_k, "top_k")
+    user = args.optional_name(request.user_id, "user_id")
     partitions = room.project.partitions()
-    check_order(room, agent, partitions.values())
-    scope = readable(room, agent=reader, user_id=user, include_shared=include_shared, partitions=partitions)
-    weighing = _profile(room, profile, weights, scope)
-    kind = room.store.redaction.value(args.optional_label(task_type, "task_type"))
-    times, now = checked_times(since=since, until=until, as_of=as_of, temporal_filter=temporal_filter, now=room.now())
+    check_order(room, request.agent, partitions.values())
+    scope = readable(room, agent=reader, user_id=user, include_shared=request.include_shared, partitions=partitions)
+    weighing = _profile(room, request.profile, request.weights, scope)
+    kind = room.store.redaction.value(args.optional_label(request.task_type, "task_type"))
+    times, now = checked_times(
+        since=request.since,
+        until=request.until,
+        as_of=request.as_of,
+        temporal_filter=request.temporal_filter,
+        now=room.now(),
+    )
     return Asked(
         text,
         kind,
         reader,
         user,
         limit,
-        include_shared,
+        request.include_shared,
         weighing,
-        _checked_arms(arms),
+        _checked_arms(request.arms),
         now,
         partitions,
         scope,
-        verified=verified,
+        verified=request.verified,
         times=times,
     )
 
@@ -137,7 +127,7 @@ def asked(
 def _checked_arms(arms: object) -> tuple[str, ...]:
     wanted = f"arms must be a list of some of {', '.join(ARMS)}"
     found = () if isinstance(arms, str) or not isinstance(arms, Collection) else tuple(args.checked_items(arms, "arms"))
-    if not found or not all(isinstance(arm, str) and arm in ARMS for arm in found):
+    if not found or [arm for arm in found if not isinstance(arm, str) or arm not in ARMS]:
         raise ValidationError(f"{wanted}, not {quoted(arms)}")
     return found
 

@@ -8,14 +8,14 @@ from alma.evidence import Interval, Tally
 from alma.learning.clusters import ALIKE, design_weights
 from alma.learning.consulting import Consulted
 from alma.learning.pooling import SAME_WAY
-from alma.learning.records import RecordMaker, counted, ranged, verdict_of
+from alma.learning.records import RecordMaker, counted, counts_of, ranged, relative_only, verdict_of
 from alma.learning.standings import Standings
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.recall.knowledge import advised, asking
 from alma.memory.recall.strategies import shown_rows
 from alma.memory.room import Room
-from alma.memory.scopes import needed_by
+from alma.memory.scopes import hint_of_agent, needed_by
 from alma.text import matched_text
 from alma.types.strategies import Assessment, Judgement, StrategyRecord
 
@@ -31,15 +31,13 @@ _ADVICE = {
     Judgement.UNDECIDED: "tried, but on such tasks neither way is clear",
     Judgement.SEEMS_TO_FAIL: "it has failed so far; look for another way",
     Judgement.FAILS: "avoid it",
-    Judgement.UNKNOWN: "unknown: nothing like it was tried",
+    Judgement.UNKNOWN: "unknown: no verdict on anything like it",
 }
 _OUTLOOK = {
     **_ADVICE,
     Judgement.SEEMS_TO_WORK: "such tasks succeed more often than not",
     Judgement.SEEMS_TO_FAIL: "such tasks fail more often than not; look for another way",
 }
-_BEST_OF_BAD = "better than the others, but it fails more often than not"
-_WORST_OF_GOOD = "worse than the others, but it succeeds more often than not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,8 @@ class _Known:
     interval: Interval
     counts: Tally
     judgement: Judgement
+    others: float = 0.0
+    """The trials that a strategy is compared with."""
     records: tuple[StrategyRecord, ...] = ()
 
 
@@ -80,6 +80,7 @@ def assess(
         recommendation=advice,
         summary=_summary(known, advice),
         records=known.records,
+        hint=hint_of_agent(room, reader, task) if known.judgement is Judgement.UNKNOWN else None,
     )
 
 
@@ -117,11 +118,14 @@ def _of_strategy(room: Room, known: Consulted, reader: str, strategy: str) -> _K
     score = float(advice.expected[row])
     if counts.trials < LEAST_TRIALS:
         return _Known(score if known.side.held else EVEN, Interval(0.0, 1.0), counts, Judgement.UNKNOWN)
+    counts = counts_of(known, row)  # those of its row in the table, so that the two agree
     _, works, fails = standings.of(row)
     judgement = verdict_of(works, fails, trials=counts.trials)
     maker = RecordMaker(known, standings, reader=reader)
     records = tuple(maker.record(shown) for shown in shown_rows(known) if known.same[row, shown] >= SAME_WAY)
-    return _Known(score, Interval(float(advice.lower[row]), float(advice.upper[row])), counts, judgement, records)
+    return _Known(
+        score, Interval(float(advice.lower[row]), float(advice.upper[row])), counts, judgement, float(advice.others[row]), records
+    )
 
 
 def _drawn(counts: Tally, towards: float) -> float:
@@ -129,12 +133,8 @@ def _drawn(counts: Tally, towards: float) -> float:
 
 
 def _advice(known: _Known) -> str:
-    """Returns what to do with a strategy: a rule compares it with the others, which need not be any good."""
-    if known.judgement in (Judgement.WORKS, Judgement.SEEMS_TO_WORK) and known.counts.rate < EVEN:
-        return _BEST_OF_BAD
-    if known.judgement in (Judgement.FAILS, Judgement.SEEMS_TO_FAIL) and known.counts.rate > EVEN:
-        return _WORST_OF_GOOD
-    return _ADVICE[known.judgement]
+    """Returns what to do with a strategy."""
+    return relative_only(known.judgement, known.counts.rate, others=known.others) or _ADVICE[known.judgement]
 
 
 def _summary(known: _Known, advice: str) -> str:

@@ -15,11 +15,12 @@ from alma.memory.recall.knowledge import asking
 from alma.memory.recall.near_evidence import holding, near
 from alma.memory.recall.relevant_rules import RelevantRules, is_shared_rule, relevant_rules
 from alma.memory.room import Room
-from alma.memory.scopes import readable
+from alma.memory.scopes import hint_of_agent, readable
 from alma.protocols import StoredEvidence
 from alma.text import matched_text, normalised, one_line, shortened
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
+from alma.types.sentences import EXACT, exact
 from alma.types.strategies import ActionCheck, ActionWarning
 from alma.types.tags import defused
 
@@ -32,7 +33,7 @@ MOST_NAMING = 100
 """How many of the anti-patterns that share most words with the code in an action are looked at."""
 
 MOST = 8
-TOLD_CHARS = 200
+SUMMARY_CHARS = 200
 
 
 def check(
@@ -50,9 +51,11 @@ def check(
     user = args.optional_name(user_id, "user_id")
     matching = _matching(room, reader, user, text)
     behind = room.project.learned.behind(list(matching))
-    told = _told_for(room, reader, user, list(matching), *asked)
+    relevant = _relevant(room, reader, user, list(matching), *asked)
     matching = {
-        row: (told.as_warning(row, pattern), cosine) for row, (pattern, cosine) in matching.items() if row not in told.hidden
+        row: (relevant.as_warning(row, pattern), cosine)
+        for row, (pattern, cosine) in matching.items()
+        if row not in relevant.hidden
     }
 
     def place(row: int) -> tuple[float, bool, bool, tuple[str, str, str], int]:
@@ -62,7 +65,8 @@ def check(
 
     ordered = sorted(matching, key=place)
     warnings = [_warning(*matching[row], reader, _counts(matching[row][0], behind.get(row))) for row in ordered]
-    return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]))
+    hint = None if warnings else hint_of_agent(room, reader, text)
+    return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]), hint=hint)
 
 
 def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int, tuple[AntiPattern, float]]:
@@ -87,7 +91,7 @@ def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int,
     }
 
 
-def _told_for(
+def _relevant(
     room: Room, reader: str, user: str | None, rows: list[int], task: str | None, task_type: str | None
 ) -> RelevantRules:
     """Which of the learned patterns hold for a task. Without one, all of the reader's own do, and of others' those on what it did not try."""
@@ -119,13 +123,13 @@ def _folded(warnings: Iterable[ActionWarning]) -> list[ActionWarning]:
 
 
 def _counts(pattern: AntiPattern, behind: StoredEvidence | None) -> Tally | None:
-    """The counts of a learned pattern; with halves, which a memory rounds, where they are all of the task that it began on."""
+    """The counts of a learned pattern; where a memory rounds the half of a partial success, those of its metadata, or of the evidence it began on."""
     if behind is None:
         return None
-    exact, trials = behind.evidence.lifetime, pattern.occurrence_count + pattern.success_count
-    if (counted(exact.failures), counted(exact.trials)) == (pattern.occurrence_count, trials):
-        return exact
-    return Tally(float(pattern.success_count), float(trials))
+    trials, began = pattern.occurrence_count + pattern.success_count, behind.evidence.lifetime
+    if EXACT not in pattern.metadata and (counted(began.failures), counted(began.trials)) == (pattern.occurrence_count, trials):
+        return began
+    return Tally(float(exact(pattern.success_count, pattern.metadata)), float(trials))
 
 
 def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | None) -> ActionWarning:
@@ -133,9 +137,9 @@ def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | 
     instead = f" Instead: {_short(pattern.better_alternative)}." if pattern.better_alternative else ""
     origin = f" (learned by {_short(shared)})" if shared else ""
     record = f"it failed {learned.failures:g} of {learned.trials:g} times" if learned else "stated, not learned"
-    told = f"{_short(pattern.pattern)}: {_short(pattern.why_bad)}; {record}{origin}.{instead}"
-    return ActionWarning(anti_pattern=pattern, similarity=cosine, summary=defused(told), shared_from=shared)
+    summary = f"{_short(pattern.pattern)}: {_short(pattern.why_bad)}; {record}{origin}.{instead}"
+    return ActionWarning(anti_pattern=pattern, similarity=cosine, summary=defused(summary), shared_from=shared)
 
 
 def _short(text: str) -> str:
-    return shortened(one_line(text), TOLD_CHARS)
+    return shortened(one_line(text), SUMMARY_CHARS)

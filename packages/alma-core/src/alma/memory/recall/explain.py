@@ -1,12 +1,12 @@
 """Why a memory is recalled for a question, or the one filter that keeps it out."""
 
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from alma.errors import MemoryNotFoundError
+from alma.learning.rules import ARCHIVED_BY, EVIDENCE
 from alma.memory import arguments as args
 from alma.memory.quarantine import reason_of
 from alma.memory.recall.answering import (
@@ -23,7 +23,8 @@ from alma.memory.recall.answering import (
 from alma.memory.recall.explanations import equal_ones, explained, explanations, place_in, words_in
 from alma.memory.recall.named_speakers import search_named
 from alma.memory.recall.relevant_rules import FAR
-from alma.memory.recall.search import ARMS, DENSE, TEXT, Evidence, least_cosine
+from alma.memory.recall.request import RetrieveRequest
+from alma.memory.recall.search import DENSE, TEXT, Evidence, least_cosine
 from alma.memory.room import Room
 from alma.memory.scopes import access_to
 from alma.protocols import ListsProjects, Place
@@ -32,53 +33,24 @@ from alma.retrieval.ranking import Contender, Ranked
 from alma.types.explanation import FACTOR_LABELS, Explanation, Floor, Reason, RetrievalExplanation
 from alma.types.memories import AnyMemory, Outcome
 from alma.types.scope import Access
+from alma.types.tags import not_an_id
 
 _BOUNDLESS = 2**31
-_NOBODY = "nobody"
+_NO_READER = "nobody"
 
 
-def explain_retrieval(
-    room: Room,
-    *,
-    query: object,
-    memory_id: object,
-    agent: object = None,
-    user_id: object = None,
-    task_type: object = None,
-    top_k: object = 5,
-    include_shared: bool = True,
-    profile: str | None = None,
-    weights: Mapping[str, float] | None = None,
-    arms: Collection[str] = ARMS,
-    verified: bool = False,
-    since: object = None,
-    until: object = None,
-    as_of: object = None,
-    temporal_filter: object = None,
-) -> RetrievalExplanation:
-    """Returns what `retrieve` with the same arguments does with one memory, and why."""
+def explain_retrieval(room: Room, request: RetrieveRequest, *, memory_id: object) -> RetrievalExplanation:
+    """Returns what `retrieve` with the same request does with one memory, and why. Without an agent, the reader is the memory's own owner."""
     wanted = args.checked_text(memory_id, "memory_id", limit=args.LONGEST_NAME)
     place = room.project.find([wanted]).get(wanted)
-    reader, user = (agent, user_id) if agent is not None else _owner(room, place, user_id)
-    question = asked(
-        room,
-        task=query,
-        agent=reader,
-        top_k=top_k,
-        user_id=user,
-        task_type=task_type,
-        include_shared=include_shared,
-        profile=profile,
-        weights=weights,
-        arms=arms,
-        verified=verified,
-        since=since,
-        until=until,
-        as_of=as_of,
-        temporal_filter=temporal_filter,
-    )
-    named_reader = None if agent is None and place is None else question.reader
-    explainer = _Explainer(question, wanted, named_reader, is_owners_view=agent is None and place is not None)
+    is_owners_view = request.agent is None and place is not None
+    if request.agent is None:
+        reader, user = _owner(room, place, request.user_id)
+        question = asked(room, replace(request, agent=reader, user_id=user))
+    else:
+        question = asked(room, request)
+    named_reader = None if request.agent is None and place is None else question.reader
+    explainer = _Explainer(question, wanted, named_reader, is_owners_view=is_owners_view)
     if place is None:
         return _absent(room, explainer)
     access = access_to(
@@ -90,7 +62,7 @@ def explain_retrieval(
         )
     if place.is_archived:
         doubt = reason_of(room, explainer.memory_id)
-        gone = f"it is in quarantine: it {doubt}" if doubt else "it was forgotten: it is archived, and no search looks at it"
+        gone = f"it is in quarantine: it {doubt}" if doubt else _why_archived(_memory(room, place.memory))
         return explainer.left_out(Reason.ARCHIVED, gone, access=access)
     if question.times is not None and (why := question.times.why_not(_memory(room, place.memory))):
         return explainer.left_out(Reason.OUTSIDE_TIMES, why, access=access)
@@ -100,6 +72,12 @@ def explain_retrieval(
     if why is not None:
         return explainer.left_out(Reason.OVERRULED, why, access=access)
     return _judged(room, question, answer, place.memory, explainer)
+
+
+def _why_archived(memory: AnyMemory) -> str:
+    if memory.metadata.get(ARCHIVED_BY) == EVIDENCE:
+        return "it is demoted: when its evidence last changed, that did not bear it out"
+    return "it was forgotten: it is archived, and no search looks at it"
 
 
 def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | None:
@@ -115,7 +93,7 @@ def _hidden(room: Room, asked: Asked, place: Place, answer: Answer) -> str | Non
 def _owner(room: Room, place: Place | None, user_id: object) -> tuple[str, object]:
     """The reader if none is named: the memory's own owner; for a preference, the agent that stored it, for its user."""
     if place is None:
-        return _NOBODY, user_id
+        return _NO_READER, user_id
     partition = place.partition
     user = partition.user_id if user_id is None else user_id
     return partition.agent or _memory(room, place.memory).agent or partition.owner, user
@@ -175,7 +153,8 @@ def _absent(room: Room, explainer: _Explainer) -> RetrievalExplanation:
     others = [name for name in storage.project_names() if name != room.name] if isinstance(storage, ListsProjects) else []
     if any(storage.project(name).find([explainer.memory_id]) for name in others):
         return explainer.left_out(Reason.OTHER_PROJECT, "it belongs to another project of this store, and a project is a wall")
-    return explainer.left_out(Reason.UNKNOWN, f"no memory of project {room.name!r} has the id {explainer.memory_id!r}")
+    wanted = explainer.memory_id
+    return explainer.left_out(Reason.UNKNOWN, f"no memory of project {room.name!r} has the id {wanted!r}{not_an_id(wanted)}")
 
 
 def _closed(access: Access, owner: str, reader: str) -> str:

@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,45 +88,23 @@ def _compared(
 
 
 def _pieces(row: int, memory: Conversation, passages: Mapping[int, Passage], cosines: Mapping[int, float]) -> Iterator[_Piece]:
-    """The pieces of a conversation; its passages where these are no pieces of it but were chosen by the caller.
-
-    Former versions cut other scripts than Latin at other places: pieces of a turn that holds such passages have the best of their cosines.
-    """
-    pieces, names = memory.pieces(), memory.names
+    """The pieces of a conversation; its passages where these are no pieces of it but were chosen by the caller."""
+    pieces = memory.pieces()
+    if any(_is_chosen(passage, pieces, memory.names) for passage in passages.values()):
+        for position, passage in passages.items():
+            yield _Piece(row, position, passage.speaker, True, passage.text, cosines[position])
+        return
     number_of = {id(turn): number for number, turn in enumerate(memory.turns)}
-    speakers = frozenset(turn.speaker for turn in memory.turns)
-    if any(_is_chosen(passage, pieces, names, speakers) for passage in passages.values()):
-        nearest = _nearest_in_turns(memory, passages, cosines)
-        if nearest is None:
-            for position, passage in passages.items():
-                yield _Piece(row, position, passage.speaker, True, passage.text, cosines[position])
-            return
-        cosines = {position: nearest[number_of[id(turn)]] for position, (turn, _) in enumerate(pieces)}
     for position, (turn, text) in enumerate(pieces):
         yield _Piece(row, number_of[id(turn)], turn.speaker, turn.is_own, text, cosines.get(position, 0.0))
 
 
-def _nearest_in_turns(memory: Conversation, passages: Mapping[int, Passage], cosines: Mapping[int, float]) -> list[float] | None:
-    """Returns the best cosine of the passages in each turn, 0 where there are none; `None` if a passage is in no turn."""
-    texts = ["".join(turn.text.split()) for turn in memory.turns]
-    nearest, turn = [0.0] * len(texts), 0
-    for position, passage in sorted(passages.items()):
-        words = "".join(passage.text.split())
-        places = chain(range(turn, len(texts)), range(turn))  # passages follow each other as turns do
-        found = next((number for number in places if words in texts[number]), None)
-        if found is None:
-            return None
-        turn = found
-        nearest[turn] = max(nearest[turn], cosines[position])
-    return nearest
-
-
-def _is_chosen(passage: Passage, pieces: Sequence[tuple[Turn, str]], names: frozenset[str], speakers: frozenset[str]) -> bool:
-    """Whether a passage is no piece of the conversation. Former versions took roles such as "customer" out of what is embedded, as names are."""
+def _is_chosen(passage: Passage, pieces: Sequence[tuple[Turn, str]], names: frozenset[str]) -> bool:
+    """Whether a passage is no piece of the conversation."""
     if passage.position >= len(pieces):
         return True
     _, piece = pieces[passage.position]
-    return passage.text != piece and all(without_names(piece, out) != passage.text for out in (names, speakers))
+    return passage.text not in (piece, without_names(piece, names))
 
 
 def _turns(answer: Answer, pieces: Sequence[_Piece]) -> tuple[list[_Piece], Turns]:

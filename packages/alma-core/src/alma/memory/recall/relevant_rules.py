@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from alma.learning.better_alternative import alternative_to
 from alma.learning.consulting import Consulted
+from alma.learning.informative_error import most_informative
 from alma.learning.ledger import OTHERS
 from alma.learning.level_words import said_of
 from alma.learning.levels import Level, Row
@@ -16,7 +17,6 @@ from alma.learning.rules import (
     counted,
 )
 from alma.learning.standings import Standings
-from alma.learning.telling import most_telling
 from alma.memory.recall.knowledge import Asking, advised
 from alma.memory.room import Room
 from alma.memory.scopes import needed_by
@@ -27,6 +27,7 @@ from alma.types.explanation import EvidencePart
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern, AnyMemory, Heuristic
 from alma.types.partition import Partition
+from alma.types.sentences import EXACT
 
 RULES = frozenset({MemoryType.HEURISTIC.value, MemoryType.ANTI_PATTERN.value})
 
@@ -116,7 +117,7 @@ class RelevantRules:
             return memory
         lifetime = shown.row.lifetime
         metadata = {
-            **memory.metadata,
+            **{name: value for name, value in memory.metadata.items() if name != EXACT},
             "status": shown.level.standing.value,
             **said_of(shown.row, shown.level, works=row not in self.failing),
         }
@@ -129,7 +130,7 @@ class RelevantRules:
         said = {
             "confidence": confidence_in_failure(shown.row.recent),
             "better_alternative": shown.better_alternative,
-            "why_bad": most_telling(shown.reasons) or memory.why_bad,
+            "why_bad": most_informative(shown.reasons) or memory.why_bad,
         }
         return memory.model_copy(update={**counts, **said, "metadata": metadata})
 

@@ -1,6 +1,5 @@
 """Recalling: what was chosen as a slice. Writes nothing."""
 
-from collections.abc import Collection, Mapping
 from time import perf_counter
 
 from alma.learning.suspicion import FLAGGED
@@ -9,6 +8,7 @@ from alma.memory.recall.answering import Answer, Asked, answered, asked, factors
 from alma.memory.recall.events import timeline
 from alma.memory.recall.explanations import explanations, place_in
 from alma.memory.recall.hits import hits
+from alma.memory.recall.request import RetrieveRequest
 from alma.memory.recall.search import ARMS
 from alma.memory.room import Room
 from alma.memory.scopes import unknown_agent_hint
@@ -27,44 +27,10 @@ SHARED_FROM = "shared_from"
 """The key of the metadata that names the owner of a shared memory. Set here alone, whatever was stored under it."""
 
 
-def retrieve(
-    room: Room,
-    *,
-    task: object,
-    agent: object,
-    top_k: object = 5,
-    user_id: object = None,
-    task_type: object = None,
-    include_shared: bool = True,
-    profile: str | None = None,
-    weights: Mapping[str, float] | None = None,
-    arms: Collection[str] = ARMS,
-    explain: bool = False,
-    verified: bool = False,
-    since: object = None,
-    until: object = None,
-    as_of: object = None,
-    temporal_filter: object = None,
-) -> MemorySlice:
+def retrieve(room: Room, request: RetrieveRequest, *, explain: bool = False) -> MemorySlice:
     """The memories that matter for a task, at most `top_k` of each kind, best first; with every number behind them if `explain`."""
     begun = perf_counter()
-    question = asked(
-        room,
-        task=task,
-        agent=agent,
-        top_k=top_k,
-        user_id=user_id,
-        task_type=task_type,
-        include_shared=include_shared,
-        profile=profile,
-        weights=weights,
-        arms=arms,
-        verified=verified,
-        since=since,
-        until=until,
-        as_of=as_of,
-        temporal_filter=temporal_filter,
-    )
+    question = asked(room, request)
     answer = answered(room, question)
     recalled = _recalled(room, question, answer, explain) if answer else ()
     return MemorySlice(

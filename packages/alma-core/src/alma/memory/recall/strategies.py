@@ -16,7 +16,7 @@ from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.recall.knowledge import Asking, Vector, advised, asking
 from alma.memory.room import Room
-from alma.memory.scopes import needed_by
+from alma.memory.scopes import hint_of_agent, needed_by
 from alma.text import matched_text
 from alma.types.strategies import StrategyRecord, StrategyTable
 
@@ -55,7 +55,9 @@ def strategies(
     also = [(way, _vector(room, way)) for way in given]
     sides = (False, True) if include_steps and not given else (False,)
     rows = [row for is_of_steps in sides for row in _rows(room, asked, is_of_steps, also)]
-    return StrategyTable(agent=reader, task=text, rows=tuple(_ordered(rows, explore=bool(explore), draw=draw)[:most]))
+    ordered = _ordered(rows, explore=bool(explore), draw=draw)[:most]
+    hint = None if any(row.trials for row in ordered) else hint_of_agent(room, reader, text or "")
+    return StrategyTable(agent=reader, task=text, rows=tuple(ordered), hint=hint)
 
 
 def _checked_among(among: object) -> list[str]:

@@ -192,7 +192,8 @@ def _conflict(room: Room, conflicts: list[str]) -> ConflictError:
     named = ", ".join(shortened(conflict, LONGEST_CONFLICT) for conflict in conflicts[:NAMED_CONFLICTS])
     more = f" and {len(conflicts) - NAMED_CONFLICTS:,} more" if len(conflicts) > NAMED_CONFLICTS else ""
     return ConflictError(
-        f"project {room.name!r} has already {named}{more}; nothing was stored. on_conflict='skip' leaves those out and takes the rest"
+        f"project {room.name!r} has already {named}{more}; nothing was stored. "
+        "on_conflict='skip' (`alma import --skip`) leaves those out and takes the rest"
     )
 
 

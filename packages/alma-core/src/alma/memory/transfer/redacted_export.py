@@ -11,7 +11,7 @@ from itertools import chain
 from typing import BinaryIO
 
 from alma.errors import ValidationError
-from alma.memory.learn.idempotency import LEARNED, retold
+from alma.memory.learn.idempotency import LEARNED, with_task
 from alma.memory.redacting import Redaction
 from alma.memory.transfer.import_checks import Contents, Line, line_from, lines_between, lines_of, memory_of
 from alma.observing import blank_evidence, place_of
@@ -117,7 +117,7 @@ class _Moved:
             names = {"id": self.evidence[changed.id], "task_class": place, "strategy_hash": _strategy_key(changed)}
             return changed.model_copy(update=names)
         if changed.kind == LEARNED and (task := self.tasks.get(str(changed.body.get("outcome_id")))):
-            return changed.model_copy(update={"body": retold(changed.body, task)})
+            return changed.model_copy(update={"body": with_task(changed.body, task)})
         return changed
 
 

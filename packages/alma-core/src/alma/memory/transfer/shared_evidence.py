@@ -206,7 +206,7 @@ def _merged(shared: Shared, key: str, outcomes: list[Outcome]) -> Evidence:
     blank = replace(
         subject, lifetime=Tally(), operative=Tally(), unverified=0, observed_at=0, recent=(), reasons=(), **_rules(sides)
     )
-    return reduce(with_observation, (Observation.of(one, told=to_micros(one.created_at)) for one in outcomes), blank)
+    return reduce(with_observation, (Observation.of(one, recorded_at=to_micros(one.created_at)) for one in outcomes), blank)
 
 
 def _without_dead(side: Evidence, dead: Collection[str]) -> Evidence:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from alma.errors import ConflictError
-from alma.memory.learn.judging import ARCHIVED_BY, EVIDENCE
+from alma.learning.rules import ARCHIVED_BY, EVIDENCE
 from alma.memory.transfer.export_links import RULES
 from alma.text import quoted
 from alma.types.custom import stored_type

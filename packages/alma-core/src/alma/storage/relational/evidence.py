@@ -102,11 +102,11 @@ def put(view: View, changed: Iterable[tuple[StoredEvidence | None, Evidence]]) -
     view.session.run_many("evidence_put", [_new(_encoded(view, row)) for change, row in made if change.before is not None])
     for change, row in made:
         if change.before is not None and "task" in change.before:
-            _tell_task(view, row)
+            _add_task(view, row)
     return [change for change, _ in made]
 
 
-def _tell_task(view: View, row: Row) -> None:
+def _add_task(view: View, row: Row) -> None:
     evidence = TABLES["evidence"]
     for raw in view.all("evidence_by_id", id=hidden_id(view.seal, row["id"])):
         evidence.update(view, raw, evidence.encoded(view, row["id"], row))

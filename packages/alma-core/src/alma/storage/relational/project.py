@@ -28,7 +28,7 @@ from alma.protocols import (
     UsageTotals,
     VectorChanges,
 )
-from alma.storage.relational import insight, readback
+from alma.storage.relational import figures, readback
 from alma.storage.relational.evidence import EvidenceReader
 from alma.storage.relational.hidden_names import (
     forget_names,
@@ -98,6 +98,13 @@ class SQLProject(Lookups):
             row = self._find(session)  # not kept: the write that made it may be rolled back
             yield None if row is None else View(session, row, self._seal)
 
+    @contextmanager
+    def _viewing_one_state(self) -> Iterator[View | None]:
+        """The rows in a consistent read; `None` while the project does not exist."""
+        with self._database.snapshot() as session:
+            project = self._find(session)
+            yield None if project is None else View(session, project, self._seal)
+
     def head_at(self, seq: int) -> str:
         """The hash of a journal record in hexadecimal, "" if there is none; in the middle of a moment, that of a later record, too."""
         for reading in (self._database.reading, self._database.snapshot_apart):
@@ -118,8 +125,7 @@ class SQLProject(Lookups):
     def changes(self, *, after: int) -> Iterator[VectorChanges]:
         """Returns the changes after a `seq` for the vector index, in journal order, some thousand passages at a time."""
         with self._database.snapshot() as session:
-            project = self._find(session)
-            upto = 0 if project is None else self._head(session, project)
+            project, upto = self._located(session)
             since = {"project": project, "after": after, "upto": upto}
             gone = [passage for (passage,) in session.all("removed_since", since)] if after else []
             cursor = session.all("vector_changes", since)
@@ -135,8 +141,7 @@ class SQLProject(Lookups):
     def vectors_of(self, memories: Sequence[int]) -> VectorChanges:
         """The live passages of memories with their vectors, as of `upto`."""
         with self._database.snapshot() as session:
-            project = self._find(session)
-            upto = 0 if project is None else self._head(session, project)
+            project, upto = self._located(session)
             return self._vectors.changes(
                 project, list(session.all("vectors_of", {"project": project, "rows": json.dumps(memories)})), upto, ()
             )
@@ -144,8 +149,7 @@ class SQLProject(Lookups):
     def vectors_in(self, partitions: Sequence[int]) -> Iterator[VectorChanges]:
         """All live passages of partitions with their vectors, some thousand at a time, as a consistent view."""
         with self._database.snapshot() as session:
-            project = self._find(session)
-            upto = 0 if project is None else self._head(session, project)
+            project, upto = self._located(session)
             cursor = session.all("vectors_in", {"project": project, "rows": json.dumps(list(partitions))})
             while rows := list(islice(cursor, CHUNK)):
                 yield self._vectors.changes(project, rows, upto, ())
@@ -153,18 +157,14 @@ class SQLProject(Lookups):
     def vectors_at(self, passages: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float16]]:
         """Those of the passages that are there, archived ones too, and their vectors."""
         with self._database.reading() as session:
-            project = self._find(session)
-            if project is not None:
-                self._head(session, project)  # vectors of another embedder than ours would go by a wrong name
+            project, _ = self._located(session)  # vectors of another embedder than ours would go by a wrong name
             rows = list(session.all("vectors_at", {"project": project, "rows": json.dumps(passages)}))
         return integers(row for row, *_ in rows), self._vectors.vectors(project, rows)
 
     def text_lengths(self) -> TextLengths:
         """Returns whose the texts are, and their lengths; nothing if this process has not searched them yet."""
         with self._database.snapshot() as session:
-            if (project := self._find(session)) is not None:
-                self._head(session, project)
-                project = self._find(session)
+            project, _ = self._located(session)
             return self._words.lengths(None if project is None else View(session, project, self._seal))
 
     def hold_text_lengths(self, lengths: TextLengths) -> None:
@@ -192,18 +192,17 @@ class SQLProject(Lookups):
     def touched(self, *, after: int) -> NDArray[np.int64] | None:
         """The memories whose passages changed after a `seq`; `None` if rows were deleted since."""
         with self._database.snapshot() as session:
-            project = self._find(session)
-            since = {"project": project, "after": after, "upto": 0 if project is None else self._head(session, project)}
+            project, upto = self._located(session)
+            since = {"project": project, "after": after, "upto": upto}
             if next(session.all("removed_any", since), None) is not None:
                 return None
             return integers(row for (row,) in session.all("texts_touched", since))
 
     def rows(self) -> Iterator[StoredRow]:
         """Every logical row of the project, archived ones too, in a consistent read, one at a time."""
-        with self._database.snapshot() as session:
-            project = self._find(session)
-            if project is not None:
-                yield from read_rows(View(session, project, self._seal))
+        with self._viewing_one_state() as view:
+            if view is not None:
+                yield from read_rows(view)
 
     def candidates(self, memories: Sequence[int]) -> list[Candidate]:
         """Returns the columns that ranking needs, of the memories that are not archived, in no order."""
@@ -231,56 +230,53 @@ class SQLProject(Lookups):
 
         `under` leaves all but those whose key begins with it and a slash, without looking at others; it is given without `newest`.
         """
-        with self._database.snapshot() as session:
-            project = self._find(session)
-            if project is None:
-                return
-            found = list(small_records(View(session, project, self._seal), kind, newest=newest, under=under))
+        with self._viewing_one_state() as view:
+            found = [] if view is None else list(small_records(view, kind, newest=newest, under=under))
         yield from found
 
     def passages(self, rows: Sequence[int]) -> dict[int, Passage]:
         """Passages by row. Unknown rows are left out."""
         with self._database.reading() as session:
-            return insight.passages(session, rows, self._seal)
+            return figures.passages(session, rows, self._seal)
 
     def growth(self) -> list[PartitionDay]:
         """Returns the number of memories made in each partition on each day, by day; archived ones are left out."""
         with self._database.snapshot() as session:
             project = self._find(session)
             known = self._known if project is None else self._all_partitions(session, project)
-            return insight.growth(session, project, known.by_row)
+            return figures.growth(session, project, known.by_row)
 
     def activity(self) -> list[DayCount]:
         """Returns the number of journal records of each operation on each day, by day."""
         with self._database.reading() as session:
-            return insight.activity(session, self._find(session), self._seal)
+            return figures.activity(session, self._find(session), self._seal)
 
     def newest_records(self, limit: int) -> list[JournalEntry]:
         """The newest journal records, newest first."""
         with self._database.reading() as session:
-            return insight.newest_records(session, self._find(session), limit, self._seal)
+            return figures.newest_records(session, self._find(session), limit, self._seal)
 
     def telling(self, limit: int) -> list[int]:
         """The memories with the most evidence, best first."""
         with self._database.reading() as session:
-            return insight.telling(session, self._find(session), limit)
+            return figures.telling(session, self._find(session), limit)
 
     def usage_totals(self) -> UsageTotals:
         """Sums the usage of what was shown, over all memories that are not archived."""
         with self._database.reading() as session:
-            return insight.usage_totals(session, self._find(session))
+            return figures.usage_totals(session, self._find(session))
 
     def sizes(self) -> Sizes:
         """How much each sort of content takes."""
         with self._database.reading() as session:
-            return insight.sizes(session, self._find(session))
+            return figures.sizes(session, self._find(session))
 
     def text_lists(self, words: Sequence[str], *, partitions: Sequence[int], common: CommonWords) -> TextLists:
         """Where the words of a question stand in the memories of these partitions, and nothing of others. A consistent read.
 
         Words that are `common` there are left out if a rarer one occurs.
         """
-        with self._database.snapshot() as session:
+        with self._database.snapshot() as session:  # not `_viewing_one_state`: each question passes here, and may make few calls
             project = self._find(session)
             if project is None or not words:
                 return NO_LISTS
@@ -288,18 +284,14 @@ class SQLProject(Lookups):
 
     def entries(self, *, after: int = 0, memory_ids: Sequence[str] | None = None) -> Iterator[Entry]:
         """The journal records after a `seq`, oldest first; with memories, those that changed one of them or what hangs on it."""
-        with self._database.snapshot() as session:
-            project = self._find(session)
-            if project is not None:
-                yield from readback.entries(View(session, project, self._seal), after=after, keys=memory_ids)
+        with self._viewing_one_state() as view:
+            if view is not None:
+                yield from readback.entries(view, after=after, keys=memory_ids)
 
     def was_purged(self, memory_id: str) -> bool:
         """Returns True when a memory of this id was purged."""
-        with self._database.snapshot() as session:
-            project = self._find(session)
-            if project is None:
-                return False
-            return any(entombed(memory_id, made) for _, made in readback.purges(View(session, project, self._seal)))
+        with self._viewing_one_state() as view:
+            return view is not None and any(entombed(memory_id, made) for _, made in readback.purges(view))
 
     def stale(self, partitions: Sequence[int], *, seen_before: int | None, below: float | None) -> list[str]:
         """The ids of the memories of these partitions, not archived, that were last seen before a time and are of a confidence below."""
@@ -356,9 +348,7 @@ class SQLProject(Lookups):
     def snapshot(self, *, agent: str | None = None, user: str | None = None) -> Iterator[Snapshot]:
         """All that the project, or one agent or one user in it, holds, in a consistent read. What this thread does meanwhile sees the present."""
         with self._database.snapshot_apart() as session:
-            project = self._find(session)
-            if project is not None:
-                self._head(session, project)  # vectors of another embedder than ours would go by a wrong name
+            project, _ = self._located(session)  # vectors of another embedder than ours would go by a wrong name
             yield Snapshot(View(session, project or 0, self._seal), agent, user)
 
     def listed(self, partitions: Sequence[int], *, since: int | None, limit: int, newest_first: bool) -> list[int]:
@@ -431,6 +421,14 @@ class SQLProject(Lookups):
             raise EmbedderMismatchError(
                 f"{self._database.name} was re-embedded with another embedder since it was opened here (`alma reindex`): open it again"
             )
+
+    def _located(self, session: Session) -> tuple[int | None, int]:
+        """The project's row, if it exists, and its newest record. `EmbedderMismatchError` if the database was re-embedded since."""
+        project = self._find(session)
+        if project is None:
+            return None, 0
+        head = self._head(session, project)
+        return self._row or project, head  # a rebuild may have given it another row
 
     def _find(self, session: Session) -> int | None:
         """The project's row; `None` before the first write has landed."""

@@ -359,10 +359,10 @@ class Write:
 
     def _touch(self) -> None:
         """Notes what the record changed, by which history finds it; of a memory whose row names the record, that is enough."""
-        told_by_row = {change.key: change.after is not None for change in self.changes if change.table == "memory"}
+        names_record = {change.key: change.after is not None for change in self.changes if change.table == "memory"}
         keys = dict.fromkeys(entity(change.table, change.key) for change in self.changes)
         rows = [
-            {"project": self.row, "key": hidden_key(self.seal, key), "seq": self.seq} for key in keys if not told_by_row.get(key)
+            {"project": self.row, "key": hidden_key(self.seal, key), "seq": self.seq} for key in keys if not names_record.get(key)
         ]
         self.session.run_many("touched_insert", [*self.superseded, *rows])
         self.superseded.clear()

@@ -1,4 +1,4 @@
-"""The statements of `insight.py`: what there is, counted."""
+"""The statements of `figures.py`: what there is, counted."""
 
 from sqlalchemy import (
     func,

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alma.learning.growing import GrowingArray
+from alma.learning.growing_array import GrowingArray
 
 
 @given(st.lists(st.integers(0, 40), max_size=12))

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alma.evidence import Tally
-from alma.learning.alone import row_of_advice
 from alma.learning.consulting import Consulted, consulted
 from alma.learning.ledger import Entry, Side
 from alma.learning.levels import Row
+from alma.learning.single_strategy import row_of_advice
 from alma.types.evidence import Evidence, evidence_id, task_place, text_key
 
 Cell = tuple[float, float, float, int, int]

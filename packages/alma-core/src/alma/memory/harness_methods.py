@@ -1,8 +1,9 @@
-"""Methods of `ALMA` for workflows and wake-up, which `alma-harness` provides: one line per method."""
+"""Methods of `ALMA` that `alma-harness` provides: workflows, wake-up, and learning from what others run. One line per method."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from alma.extensions import extension
 from alma.memory.argument_order import by_place
@@ -12,16 +13,17 @@ from alma.types.slice import MemorySlice
 from alma.types.workflows import Artifact, Checkpoint
 
 State = Mapping[str, Any]
+F = TypeVar("F", bound=Callable[..., Any])
 Reducer = str | Callable[[list[Any]], Any]
 
 
-def harness(module: str) -> ModuleType:
+def _harness(module: str) -> ModuleType:
     """Returns a module of `alma_harness`. `MissingDependencyError` if the package is not installed."""
-    return extension(f"alma_harness.{module}", "harness", "workflows and wake-up are")
+    return extension(f"alma_harness.{module}", "harness", "workflows, wake-up, functions and traces are")
 
 
-class Around:
-    """What agents use around a task."""
+class HarnessMethods:
+    """What agents use around a task, and what is learned from functions and from traces."""
 
     def checkpoint(
         self,
@@ -39,7 +41,7 @@ class Around:
         A state equal to the newest one of its branch, at the same node and name, is not stored again. Checkpoints of several processes are
         all kept, in the order in which they were stored. Secrets in a state are replaced, as in every text.
         """
-        found: Checkpoint = harness("workflow").checkpoint(
+        found: Checkpoint = _harness("workflow").checkpoint(
             self, workflow_id, state, metadata, branch=branch, node=node, name=name, user_id=user_id
         )
         return found
@@ -57,7 +59,7 @@ class Around:
 
         The checkpoints of a user are found with that `user_id` alone.
         """
-        found: Checkpoint | None = harness("workflow").resume(
+        found: Checkpoint | None = _harness("workflow").resume(
             self, workflow_id, branch=branch, node=node, name=name, user_id=user_id
         )
         return found
@@ -70,7 +72,7 @@ class Around:
         The `keep` newest of each branch stay, however old. Without `workflow_id` it cleans all workflows, of all users; with it, that
         workflow as the user has it.
         """
-        found: int = harness("workflow").cleanup_checkpoints(
+        found: int = _harness("workflow").cleanup_checkpoints(
             self, older_than_days, workflow_id=workflow_id, keep=keep, user_id=user_id
         )
         return found
@@ -89,7 +91,7 @@ class Around:
         "union" (lists without repetition), "merge_dicts", "sum", "max", "min", a function of the list of values, or a mapping of keys to
         these, in which other keys take the latest. Writes nothing.
         """
-        found: dict[str, Any] = harness("workflow").merge_states(self, workflow_id, states, reducer, user_id=user_id)
+        found: dict[str, Any] = _harness("workflow").merge_states(self, workflow_id, states, reducer, user_id=user_id)
         return found
 
     def link_artifact(
@@ -109,14 +111,14 @@ class Around:
         `ref` is a path, a URL or an id; it is never opened. `content` computes the checksum. The same type and `ref` again replaces the
         record.
         """
-        found: Artifact = harness("workflow").link_artifact(
+        found: Artifact = _harness("workflow").link_artifact(
             self, workflow_id, artifact_type, ref, checksum=checksum, content=content, metadata=metadata, user_id=user_id
         )
         return found
 
     def get_artifacts(self, workflow_id: str, artifact_type: str | None = None, *, user_id: str | None = None) -> list[Artifact]:
         """Returns the artifacts of a workflow, or those of one type, oldest first."""
-        found: list[Artifact] = harness("workflow").get_artifacts(self, workflow_id, artifact_type, user_id=user_id)
+        found: list[Artifact] = _harness("workflow").get_artifacts(self, workflow_id, artifact_type, user_id=user_id)
         return found
 
     def learn_from_workflow(
@@ -140,7 +142,7 @@ class Around:
         `verdict_source` says who judged, as for `learn`.
         The outcome is found again with `retrieve_scoped(…, "workflow_only", workflow_id=…)`.
         """
-        found: Outcome = harness("workflow").learn_from_workflow(
+        found: Outcome = _harness("workflow").learn_from_workflow(
             self,
             workflow_id,
             agent,
@@ -174,7 +176,7 @@ class Around:
         "project_wide" all that the agent may read. At most `top_k` of each kind. The first two are chosen from the 1,000 of each kind that
         match the task best.
         """
-        found: MemorySlice = harness("workflow").retrieve_scoped(
+        found: MemorySlice = _harness("workflow").retrieve_scoped(
             self, query, scope, agent=agent, workflow_id=workflow_id, user_id=user_id, top_k=top_k
         )
         return found
@@ -185,5 +187,47 @@ class Around:
 
         The same bytes while nothing changed. Only what is the agent's own, or this user's with it, is included.
         """
-        found: str = harness("stack").wakeup(self, agent, user_id, max_tokens)
+        found: str = _harness("stack").wakeup(self, agent, user_id, max_tokens)
+        return found
+
+    def remembers(self, agent: Any = None, *, task: str | Callable[..., str] | None = None, **options: Any) -> Callable[[F], F]:
+        """Returns a decorator for a function, a coroutine function or a generator of either kind: each call is recorded as a run.
+
+        `agent` is a name, or a function of the `RunContext`. The task is the argument that `task` names, or what `task` returns for the
+        arguments; by default the argument `task`, else the first text. A parameter `notes` is given what is remembered. A function with
+        further arguments is itself the step that is learned: `deploy(way="rolling")`. Its exception is a failure, and raised again.
+        `options` are those of `alma.integration.Options`. Needs `alma-core[harness]`.
+        """
+        decorator: Callable[[F], F] = _harness("remembering").remembers(self, agent, task=task, **options)
+        return decorator
+
+    def learn_from_spans(self, /, spans: str | bytes | Mapping[str, Any], agent: str | None = None, **options: Any) -> Any:
+        """Records the runs of OpenTelemetry traces: OTLP JSON as a text, a mapping, or one document per line. Returns a `SpansReport`.
+
+        Each `invoke_agent` span is a run of `gen_ai.agent.name`, or of `agent`; the `execute_tool` spans below it are its steps; a span with an
+        error is a failure. Runs that were recorded before are left out. What cannot be read is a `ValidationError`, and nothing is stored.
+        `options` are those of `alma.integration.Options`. Needs `alma-core[harness]`.
+        """
+        return _harness("traces").learn_from_spans(self, spans, agent=agent, **options)
+
+    @by_place("current_context")
+    def get_proactive_suggestions(
+        self,
+        current_context: str,
+        agent: str,
+        *,
+        user_id: str | None = None,
+        threshold: float = 0.5,
+        limit: int = 5,
+        now: datetime | None = None,
+    ) -> list[Any]:
+        """Returns what an agent should hear unasked in a context: `Suggestion`s, nearest first; none where nothing reaches the threshold.
+
+        A "warning" is an anti-pattern, an "open_item" a task that the agent began and did not end, an "expiring_fact" a fact whose metadata has
+        an `expires_at` (ISO 8601) that is past, or within 7 days of `now`. `threshold` is the least similarity, 0 to 1. Writes nothing. Needs
+        `alma-core[harness]`.
+        """
+        found: list[Any] = _harness("proactive").get_proactive_suggestions(
+            self, current_context, agent, user_id=user_id, threshold=threshold, limit=limit, now=now
+        )
         return found

@@ -18,7 +18,7 @@ _SAYING_LITTLE = frozenset(
 """Words that most errors share."""
 
 
-def most_telling(errors: Sequence[Happening]) -> str | None:
+def most_informative(errors: Sequence[Happening]) -> str | None:
     """The error that says most, of such as `alma.types.reasons` keeps, each with how often and when last it was seen.
 
     Of those that say anything the commonest, then the one in more telling words, then the newest. `None` of none.
