@@ -100,7 +100,7 @@ def test_many_runs_at_once_share_one_memory_and_each_is_of_its_user(alma: ALMA, 
     user = ContextVar[str]("user")
     for number in range(4):
         alma.add_user_preference(f"user {number}", "tone", f"the wish of user {number}")
-    memory = ALMAMemory(alma, agent="dev", on_error="raise", user_id=lambda run: user.get())
+    memory = ALMAMemory(alma, agent="dev", on_error="raise", user_id=lambda run: user.get(), lock_timeout=60)
     agent = executor(scripted(call("deploy", way="blue-green"), "As [P1] says."), memory)
     given = [(f"job {number}", f"user {number % 4}") for number in range(32)]
 
