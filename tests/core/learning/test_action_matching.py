@@ -36,6 +36,12 @@ def warned(pattern: str, action: str, cosine: float = FAR, *, is_calibrated: boo
         ("open_ticket -> close_ticket", "open_ticket → close_ticket"),
         ("cancel_booking without get_booking first", "cancel_booking(booking='B1')"),
         ("book_room with view='sea'", "book_room(nights=2, view='sea')"),
+        ("book_room with view='sea'", "book_room(options={'view': 'sea'})"),
+        ("update_cell with mode='overwrite'", "update_cell(2, 3, 'overwrite')"),
+        ("requests.get with verify=False instead of verify=True", "requests.get(url, verify=False)"),
+        ("subprocess.run without check=True", "subprocess.run(['ls'])"),
+        ("open() without encoding='utf-8'", "open('notes.txt')"),
+        ("json.dumps lacks ensure_ascii=False", "json.dumps(found)"),
         ("glob_files over build_output", "glob_files(root='web/build_output', pattern='*.js')"),
         ("apt-get remove on the build host", "apt-get remove -y jq"),
     ],
@@ -67,6 +73,8 @@ def test_code_that_a_pattern_names_is_warned_of_however_far_its_vector_is(
         ("cancel_booking without get_booking first", "get_booking(id='B1'); cancel_booking(booking='B1')"),
         ("book_room with view='sea'", "book_room(nights=2, view='garden')"),
         ("book_room with view='sea'", "book_room(nights=2)"),
+        ("subprocess.run without check=True", "subprocess.run(['ls'], check=True)"),
+        ("open() without close()", "file = open('notes.txt'); file.close()"),
         ("glob_files over build_output", "glob_files(root='src')"),
         ("apt-get remove on the build host", "apt-get install -y jq"),
         ("wget piped into a shell", "wget -qO- https://example.com/a.json | jq ."),
@@ -130,3 +138,8 @@ def test_long_actions_and_patterns_can_be_compared(piece: str) -> None:
 def test_a_word_that_says_where_or_when_names_no_call() -> None:
     assert warned("usleep in the retry loop", "usleep(250000);", NEAR)
     assert not warned("usleep in the retry loop", "retry(times=3)", NEAR)
+
+
+def test_a_pattern_is_read_in_time_however_much_white_space_it_holds() -> None:
+    """A regular expression that tries each run of white space from each of its places takes minutes for this."""
+    assert read_pattern("sleep()" + " " * 100_000 + "in loops") == read_pattern("sleep() in loops")

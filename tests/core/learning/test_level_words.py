@@ -30,7 +30,7 @@ def test_a_candidate_is_told_as_one() -> None:
 
 
 def test_the_half_of_a_partial_success_is_kept_beside_whole_counts() -> None:
-    assert said_of(seen(7.5, 10, 5), Level(Standing.CANDIDATE, Than.OTHERS, 0.85, 5), works=True)["successes"] == 7.5
+    assert said_of(seen(7.5, 10, 5), Level(Standing.CANDIDATE, Than.OTHERS, 0.85, 5), works=True)["successes"] == [7.5, 10]
     assert "successes" not in said_of(EIGHT, Level(Standing.CANDIDATE, Than.OTHERS, 0.85, 5), works=True)
 
 

@@ -128,7 +128,11 @@ def test_a_task_done_twice_in_other_words_is_one_cluster() -> None:
 def test_what_came_later_counts_more_for_what_holds_now() -> None:
     given = asked(experience_of([(f"t{number}", A, float(number < 30), 1) for number in range(40)]))
     assert given.recent[A] < 0.5 < given.successes[A] / given.trials[A]
-    assert given.recent_upper[A] < given.upper[A]
+    assert 0.0 < given.change[A] < 1.0
+    assert given.recent_lower[A] == given.lower[A] <= given.expected[A] <= given.upper[A]
+    given = asked(experience_of([(f"t{number}", A, float(number < 30), 1) for number in range(50)]))
+    assert given.change[A] == 1.0
+    assert given.lower[A] <= given.expected[A] <= given.upper[A] == given.recent_upper[A] < 0.5
 
 
 def test_what_has_clearly_changed_is_expected_as_it_is_now() -> None:
@@ -193,3 +197,20 @@ def test_bounds_are_those_of_jeffreys_prior(trials: float, rate: float) -> None:
     exact = Tally(rate * trials, trials).interval()
     lower, upper = jeffreys(np.array([rate * trials]), np.array([trials]))
     assert (lower[0], upper[0]) == pytest.approx((exact.lower, exact.upper), abs=0.002)
+
+
+def test_a_way_that_never_failed_is_as_good_as_it_was_when_one_that_sounds_alike_fails() -> None:
+    runs = [(f"t{number}", A, 1, 1) for number in range(20)] + [(f"t{number}", B, 0, 1) for number in range(20, 40)]
+    given = asked(experience_of(runs, same=np.array([[1, 0.6], [0.6, 1]])))
+    assert given.change[A] == 0.0
+    assert given.expected[A] > 0.75
+
+
+def test_harder_tasks_that_come_late_are_no_change() -> None:
+    runs = [(f"t{number}", A, float(number < 40), 1) for number in range(60)]
+    experience = experience_of(runs)
+    one, zero = np.ones(60), np.zeros(60, np.intp)
+    for kinds, has_changed in ((zero, True), (np.repeat([0, 1], [40, 20]), False)):
+        near = Nearness(weights=one, cosines=one, is_own=np.zeros(60, bool), types=kinds)
+        given = pooled(experience, near, Usual(0.5, np.full(2, 0.5)))
+        assert bool(given.change[A] > 0) is has_changed

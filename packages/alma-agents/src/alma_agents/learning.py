@@ -199,11 +199,11 @@ def rebuild(alma: ALMA, folder: str, project: str = "") -> None:
 
 
 def coding_outcomes(alma: ALMA, most: int) -> list[Outcome]:
-    """Returns the newest outcomes that were learned from sessions: `most` of each host, and those among as many of all agents. Other agents may
-    learn more in between."""
+    """Returns the newest outcomes that were learned from sessions, at most `most`: of those of each host, and of those among as many of all agents.
+    Other agents may learn more in between."""
     listed = (one for agent in (None, *HOSTS) for one in alma.list_memories("outcome", agent, limit=most))
     found = {one.id: one for one in listed if isinstance(one, Outcome) and CODING in one.metadata}
-    return list(found.values())
+    return sorted(found.values(), key=lambda one: one.timestamp, reverse=True)[:most]
 
 
 def _fix(one: Outcome) -> dict[str, Any]:
@@ -224,8 +224,9 @@ def _briefings(alma: ALMA) -> dict[str, str]:
     for host in HOSTS:
         owners = _owners(alma, host)
         rules |= {owner: rules_of(alma, owner, most=MOST_RULES) for owner in owners if owner not in rules}
-        readable = [rule for owner in owners for rule in rules[owner] if owner == host or _reads(alma, host, rule)]
-        briefings[host] = _briefing(sorted(readable, key=lambda rule: rule.created_at, reverse=True))
+        shared = [rule for owner in owners if owner != host and _reads(alma, host, rules[owner]) for rule in rules[owner]]
+        others = sorted(shared, key=lambda rule: rule.created_at, reverse=True)
+        briefings[host] = _briefing([*rules[host], *others])  # its own first
     return {host: text for host, text in briefings.items() if text}
 
 
@@ -236,12 +237,12 @@ def _owners(alma: ALMA, host: str) -> list[str]:
     return list(dict.fromkeys([host, *inherited, *sharing]))
 
 
-def _reads(alma: ALMA, host: str, rule: Rule) -> bool:
+def _reads(alma: ALMA, host: str, rules: list[Rule]) -> bool:
+    """Returns True if a host may read the rules of one agent: what is shared depends on the agent alone."""
     try:
-        alma.get(rule.id, agent=host)
+        return bool(rules) and alma.get(rules[0].id, agent=host) is not None
     except MemoryNotFoundError:
         return False
-    return True
 
 
 def _briefing(rules: list[Rule]) -> str:

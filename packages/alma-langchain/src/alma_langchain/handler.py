@@ -4,7 +4,7 @@ import asyncio
 import copy
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -274,26 +274,13 @@ class ALMACallbackHandler(Following, GraphCallbackHandler):
         part.set_apart()
 
 
-def _awaitable(hook: Any) -> Any:
-    """Returns a hook that writes nothing as a coroutine function."""
-
-    @wraps(hook)
-    async def called(handler: Any, *given: Any, **named: Any) -> None:
-        hook(handler, *given, **named)
-
-    return called
-
-
 class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
     """`ALMACallbackHandler` for `ainvoke` and `astream`: worker threads do the writing, and are awaited."""
 
     run_inline = True  # runs in the task of the run itself, whose context its inner chains see
-    on_chain_start = _awaitable(ALMACallbackHandler.on_chain_start)
-    on_tool_start = _awaitable(ALMACallbackHandler.on_tool_start)
-    on_chat_model_start = _awaitable(ALMACallbackHandler.on_chat_model_start)
-    on_llm_start = _awaitable(ALMACallbackHandler.on_llm_start)
-    on_llm_end = _awaitable(ALMACallbackHandler.on_llm_end)
-    on_llm_error = _awaitable(ALMACallbackHandler.on_llm_error)
+
+    async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_chain_start(serialized, inputs, run_id=run_id, **kwargs)
 
     async def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         is_whole = self._begin_streamed(run_id, kwargs)
@@ -306,6 +293,9 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
         if (run := self._left(run_id)) is not None:
             await asyncio.shield(asyncio.to_thread(end_by, error, run))
 
+    async def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_tool_start(serialized, input_str, run_id=run_id, **kwargs)
+
     async def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         if run := self._call_over(run_id, self.recorder.returned, output):
             await run.asettle()
@@ -314,6 +304,20 @@ class AsyncALMACallbackHandler(ALMACallbackHandler, AsyncCallbackHandler):
         if run := self._call_over(run_id, self.recorder.raised, error):
             with noted_on(error):
                 await run.asettle()
+
+    async def on_chat_model_start(
+        self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        super().on_chat_model_start(serialized, messages, run_id=run_id, **kwargs)
+
+    async def on_llm_start(self, serialized: Any, prompts: list[str], *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_llm_start(serialized, prompts, run_id=run_id, **kwargs)
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_llm_end(response, run_id=run_id, **kwargs)
+
+    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        super().on_llm_error(error, run_id=run_id, **kwargs)
 
 
 def _has_input(inputs: Any) -> bool:

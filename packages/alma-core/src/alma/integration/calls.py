@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
@@ -68,8 +69,8 @@ def tool_use(name: str, arguments: object, *, schema: Mapping[str, Any] | None =
 
 @lru_cache(MOST_SCHEMAS)
 def schema_of(arguments: type[BaseModel]) -> Mapping[str, Any]:
-    """Returns the JSON schema of a tool's arguments, which pydantic makes slowly: once for all calls and runs."""
-    return arguments.model_json_schema()
+    """Returns the JSON schema of a tool's arguments, which pydantic makes slowly: once for all calls and runs. It is read-only."""
+    return MappingProxyType(arguments.model_json_schema())
 
 
 def choices_of(schema: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -5,7 +5,7 @@ the quoted ones that the pattern gives; other arguments do not matter. All else 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -28,6 +28,7 @@ _RUN = re.compile(rf"\w{{1,100}}\((?:{'|'.join(sorted(INSTRUCTIONS))})\s*=\s*([\
 """A tool that runs something is named by what it runs: `Bash(command="npm start")`."""
 _AROUND = re.compile(r"\b(?:at|during|in|inside|on|within)\b", re.IGNORECASE)
 """What follows such a word in a pattern says where or when: "usleep in the retry loop" names no call of `retry`."""
+_SPACES = re.compile(r"(\s)\s+")
 _ARROW = re.compile(r"\s[-=]+>\s")
 """Names of tools in the order in which they were called: `search -> open_page`, as learned strategies write `search → open_page`."""
 _WORD = re.compile(r"\w+")
@@ -84,6 +85,7 @@ class Action:
 @lru_cache(maxsize=4_096)
 def read_pattern(text: str) -> Pattern:
     """Reads a pattern. The same for the same text, always."""
+    text = _SPACES.sub(r"\1", text)
     plain = matched_text(_RUN.sub(r"\2", _PROHIBITION.sub("", _in_order(text), count=1)))
     named, *excluded = _EXCLUSION.split(plain, maxsplit=1)
     rest = "".join(excluded)
@@ -189,14 +191,34 @@ def _by_calls(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
 
 
 def _is_named(one: Call, pattern: Pattern, part: Part) -> bool:
-    """Returns True if code calls what a pattern names, with the arguments that the pattern names outside of calls, or gives the name to a call."""
-    beside = {argument for argument in pattern.calls.given if argument[0]} if part.calls.has_code else set()
+    """Returns True if code calls what a pattern names, with the arguments that it names outside of calls, or gives the name to a call."""
+    names_missing = pattern.excluded.telling or not _MISSING.isdisjoint(pattern.words)
+    beside = () if names_missing or not part.calls.has_code else {one for one in pattern.calls.given if one[0]}
     for other in part.calls.calls:
-        if is_same_call(one, other, pattern.words) and beside <= other.given | part.calls.given:
+        if is_same_call(one, other, pattern.words) and _gives(other.given | part.calls.given, beside):
             return True
         if not (one.is_made or one.receiver) and any(one.name.lower() in _WORD.findall(value) for _, value in other.given):
             return True
     return False
+
+
+_MISSING = frozenset({"lacks", "lacking", "missing", "omits", "omitting"})
+"""Words by which a pattern says that an argument is not given."""
+
+
+def _gives(given: Collection[tuple[str, str]], wanted: Collection[tuple[str, str]]) -> bool:
+    """Returns True if of each name one of the values is given: by name, by place, or inside of another argument."""
+    said = {name: {value for named, value in wanted if named == name} for name, _ in wanted}
+    return all(
+        ("", name) in given or any((name, value) in given or ("", value) in given for value in values)
+        for name, values in said.items()
+    )
+
+
+def _is_there(missing: Call, call: Call) -> bool:
+    """Returns True if a call is what is said to be missing: of any receiver, if none is named."""
+    is_of_any = not missing.receiver and missing.name == call.name and missing.given <= call.given
+    return is_of_any or names_the_same(missing, call)
 
 
 def _has_excluded(pattern: Pattern, action: Action) -> bool:
@@ -205,7 +227,7 @@ def _has_excluded(pattern: Pattern, action: Action) -> bool:
         return True
     made = (call for part in action.parts for call in part.calls.calls)
     if pattern.calls.withdrawn and pattern.excluded.telling:  # the words of a name are not what is missing
-        return any(names_the_same(missing, call) for call in made for missing in pattern.calls.withdrawn)
+        return any(_is_there(missing, call) for call in made for missing in pattern.calls.withdrawn)
     denied = frozenset[str]().union(*(denial.scope for denial in action.whole.denials))
     return is_contained(pattern.excluded, action.whole) and denied.isdisjoint(pattern.excluded.telling)
 

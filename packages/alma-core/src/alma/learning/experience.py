@@ -54,7 +54,8 @@ class Question:
 class Advice:
     """The estimate relative to one question: arrays over the k strategies.
 
-    `expected` is the rate of success on such tasks, drawn to the agent's rate where little is known.
+    `expected` is the rate of success on such tasks, drawn to the agent's rate where little is known. `change` (0 to 1) is how surely a
+    rate has changed since: so far it moves to the rate of now, and its bounds with it.
     `successes` of `trials` are pooled counts, weighted by nearness; `recent_successes` of `recent_trials` are discounted as well, and `recent` is
     their rate, `base` where there are none.
     `whole_successes` of `whole_trials`, on `whole_tasks` tasks, are the plain counts of near tasks: those whose weight is at least a third.
@@ -66,6 +67,7 @@ class Advice:
     """
 
     expected: Floats
+    change: Floats
     successes: Floats
     trials: Floats
     recent: Floats
@@ -110,7 +112,14 @@ class Advice:
 
     @cached_property
     def _bounds(self) -> tuple[Floats, Floats]:
-        return jeffreys(self.successes, self.trials)
+        lower, upper = jeffreys(self.successes, self.trials)
+        if not self.change.any():
+            return lower, upper
+        recent_lower, recent_upper = self._recent_bounds
+        return (
+            np.select([self.change >= 1.0, self.change > 0.0], [recent_lower, np.minimum(lower, recent_lower)], lower),
+            np.select([self.change >= 1.0, self.change > 0.0], [recent_upper, np.maximum(upper, recent_upper)], upper),
+        )
 
     @cached_property
     def _recent_bounds(self) -> tuple[Floats, Floats]:

@@ -34,9 +34,10 @@ LENT = 0.4
 """How much a trial of another strategy says about the rate of one, if both are the same by their vectors: less than if words say so. Counts are
 summed all the same. But strategies of one list often share their subject, and with it their cosine: their own trials have to decide."""
 
-CHANGED = 1.96
-"""From this number of standard errors between the rate of now and that of all trials on, what is expected is the rate of now. Both grow from the
-same trials, and discounted ones are worth more than their sum, so of strategies that do not change far fewer than 1 in 20 seem to."""
+CHANGED, SURELY_CHANGED = 1.96, 2.58
+"""From the first number of standard errors between the rate of now and that of all trials on, what is expected moves to the rate of now; from the
+second on it is that. Both rates grow from the same trials, and discounted ones are worth more than their sum, so of strategies that do not change far
+fewer than 1 in 20 seem to."""
 
 DISCOUNT = 0.93
 """What a later trial of a strategy on near tasks leaves of the weight of an earlier one."""
@@ -73,6 +74,16 @@ class _Weighed:
         """Weighs the trials of a table whose runs are so much `alike`; those of the question's own task weigh whole."""
         weights = table.weights * design_weights(table.trials, np.where(is_own[table.tasks], 0.0, alike))
         return cls(table, weights, weights * table.trials, weights * table.successes)
+
+    def discounted(self, later: Floats) -> "_Weighed":
+        """The same as of now: a trial weighs `DISCOUNT` to the power of the `later` trials (k × t)."""
+        weights = self.weights * DISCOUNT**later
+        return _Weighed(self.table, weights, weights * self.table.recent_trials, weights * self.table.recent_successes)
+
+    def of_question(self, lent: Floats, strata: Floats) -> tuple[Floats, Floats]:
+        """Successes and trials of each strategy in each stratum (t × h) by how much they say of the question, with those that others lend it."""
+        near = self.table.weights
+        return lent @ ((self.successes * near) @ strata), lent @ ((self.trials * near) @ strata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +125,9 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
     if np.count_nonzero(experience.same) > len(experience.same):
         merged = _Weighed.of(table.merged(experience.same), alike, near.is_own)
     successes, trials = merged.successes.sum(axis=1), merged.trials.sum(axis=1)
-    recent_trials, recent_successes = _recent(merged)
+    later = merged.trials.sum(axis=1, keepdims=True) - np.cumsum(merged.trials, axis=1)
+    recent = merged.discounted(later)
+    recent_successes, recent_trials = recent.successes.sum(axis=1), recent.trials.sum(axis=1)
     versus = compared(
         (merged.successes, merged.trials),
         (alone.successes, alone.trials),
@@ -128,9 +141,12 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         trials=experience.trials,
         same=experience.same,
     )
-    expected = _expected(alone, experience.same, usual)
+    lent, now = _lent(experience.same), alone.discounted(later)
+    strata = _one_hot(near.types[table.tasks])
+    change = _change(alone.of_question(lent, strata), now.of_question(lent, strata))
     return Advice(
-        expected=_as_of_now(expected, (successes, trials), (recent_successes, recent_trials), usual.base),
+        expected=(1.0 - change) * _expected(alone, lent, usual) + change * _expected(now, lent, usual),
+        change=change,
         successes=successes,
         trials=trials,
         recent=np.divide(recent_successes, recent_trials, out=np.full(len(trials), usual.base), where=recent_trials > 0),
@@ -165,22 +181,32 @@ def usual_rates(successes: Floats, trials: Floats, weight: Floats, strategies: I
     return Usual(base, (sums[0] + PRIOR_TRIALS * base) / (sums[1] + PRIOR_TRIALS))
 
 
-def _expected(alone: _Weighed, same: Floats, usual: Usual) -> Floats:
+def _expected(alone: _Weighed, lent: Floats, usual: Usual) -> Floats:
     """The expected rate of each strategy, from evidence that is not summed over others."""
-    lent = _lent(same)
     trials, successes = lent @ alone.trials.sum(axis=1), lent @ alone.successes.sum(axis=1)
     like = lent @ (alone.trials * alone.table.weights).sum(axis=1)
     rates: Floats = (successes - (trials - like) * usual.rates + PRIOR_TRIALS * usual.base) / (like + PRIOR_TRIALS)
     return np.clip(rates, 0.0, 1.0)
 
 
-def _as_of_now(expected: Floats, ever: tuple[Floats, Floats], recent: tuple[Floats, Floats], base: float) -> Floats:
-    """The expected rates, those of now where a rate has clearly changed (score test): a way that worked a hundred times may work no more."""
-    (successes, trials), (recent_successes, recent_trials) = ever, recent
-    rate = (successes + 0.5) / (trials + 1.0)
-    has_changed = np.abs(recent_successes - recent_trials * rate) > CHANGED * np.sqrt(recent_trials * rate * (1.0 - rate))
-    now = (recent_successes + PRIOR_TRIALS * base) / (recent_trials + PRIOR_TRIALS)
-    return np.where(has_changed, now, expected)
+def _change(ever: tuple[Floats, Floats], now: tuple[Floats, Floats]) -> Floats:
+    """How surely the rate of now is not that of all trials, 0 to 1: a way that worked a hundred times may work no more.
+
+    Score test over strata (k × h): harder tasks that came lately are no change.
+    """
+    (successes, trials), (recent_successes, recent_trials) = ever, now
+    rates = (successes + 0.5) / (trials + 1.0)
+    surplus = np.abs((recent_successes - recent_trials * rates).sum(axis=1))
+    error = np.sqrt((recent_trials * rates * (1.0 - rates)).sum(axis=1))
+    errors = np.divide(surplus, error, out=np.zeros(len(error)), where=error > 0)
+    change: Floats = np.clip((errors - CHANGED) / (SURELY_CHANGED - CHANGED), 0.0, 1.0)
+    return change
+
+
+def _one_hot(codes: Indices) -> Floats:
+    """Which of h strata each of t tasks is of (t × h)."""
+    _, place = np.unique(codes, return_inverse=True)
+    return np.eye(max(place.max(initial=0) + 1, 1))[place]
 
 
 def _lent(same: Floats) -> Floats:
@@ -201,13 +227,6 @@ def _table(experience: Experience, weights: Floats) -> _Table:
     for count, values in zip(counts, kept, strict=True):
         count[...] = np.bincount(places, share * values[cells], shape[0] * shape[1]).reshape(shape)
     return _Table(tasks, weights[tasks], *counts)
-
-
-def _recent(found: _Weighed) -> tuple[Floats, Floats]:
-    """Discounted trials and successes: a trial weighs `DISCOUNT` to the power of the pooled trials of the strategy on later tasks."""
-    later = found.trials.sum(axis=1, keepdims=True) - np.cumsum(found.trials, axis=1)
-    kept = found.weights * DISCOUNT**later
-    return (kept * found.table.recent_trials).sum(axis=1), (kept * found.table.recent_successes).sum(axis=1)
 
 
 def _whole(experience: Experience, near: Nearness) -> dict[str, Floats]:

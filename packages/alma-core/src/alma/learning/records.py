@@ -13,6 +13,7 @@ from alma.learning.standing import Standing
 from alma.learning.standings import Standings
 from alma.observing import merged_reasons
 from alma.text import one_line, shortened
+from alma.types import sentences
 from alma.types.evidence import Evidence, type_of
 from alma.types.identity import from_micros
 from alma.types.strategies import Judgement, Range, StrategyRecord
@@ -25,11 +26,11 @@ _BEST_OF_BAD = "better than the others, but it fails more often than not"
 _WORST_OF_GOOD = "worse than the others, but it succeeds more often than not"
 
 
-def verdict_of(works: Level | None, fails: Level | None, *, trials: float) -> Judgement:
-    """Returns what the evidence amounts to."""
-    if works is not None:
+def verdict_of(works: Level | None, fails: Level | None, *, trials: float, lately: float | None = None) -> Judgement:
+    """Returns what the evidence amounts to. `lately` is the rate of now where that has changed: it may speak against what all trials say."""
+    if works is not None and (lately is None or lately >= EVEN):
         return _WORKS[works.standing]
-    if fails is not None:
+    if fails is not None and (lately is None or lately <= EVEN):
         return _FAILS[fails.standing]
     return Judgement.UNDECIDED if trials else Judgement.UNKNOWN
 
@@ -54,7 +55,7 @@ class RecordMaker:
         advice, entries = self.known.advice, [entry.evidence for entry, _ in self.known.entries(row)]
         _, works, fails = self.standings.of(row)
         counts = counts_of(self.known, row)
-        verdict = verdict_of(works, fails, trials=counts.trials)
+        verdict = verdict_of(works, fails, trials=counts.trials, lately=rate_lately(advice, row))
         nearest = self._nearest(row)
         level = works or fails
         owners = {seen.agent for seen in entries} or ({nearest.agent} if nearest else {self.reader})
@@ -112,7 +113,22 @@ def ranged(interval: Interval) -> Range:
 
 def counted(counts: Tally) -> str:
     """Counts in words: "8 of 10"."""
-    return f"{counts.successes:g} of {counts.trials:g}"
+    return f"{sentences.counted(counts.successes)} of {sentences.counted(counts.trials)}"
+
+
+def has_changed(advice: Advice, row: int) -> bool:
+    """Returns True if the rate of a row is another than it was."""
+    return bool(advice.change[row] > 0)
+
+
+def rate_lately(advice: Advice, row: int) -> float | None:
+    """The rate of now of a row, where that has changed."""
+    return float(np.clip(advice.recent[row], 0.0, 1.0)) if has_changed(advice, row) else None
+
+
+def bounds(lower: float, upper: float, *, is_changed: bool) -> str:
+    """The bounds of a rate in words; of one that `is_changed` they are those of now."""
+    return f"{'changed, lately ' if is_changed else ''}{lower:.0%} to {upper:.0%}"
 
 
 def _with_reasons(entries: list[Evidence]) -> Evidence:
@@ -123,7 +139,7 @@ def _summary(text: str, verdict: Judgement, counts: Tally, advice: Advice, row: 
     name = defused(shortened(one_line(text), _NAME_CHARS))
     if not counts.trials:
         return f"{name}: {verdict}"
-    around = f"{advice.lower[row]:.0%} to {advice.upper[row]:.0%}"
+    around = bounds(float(advice.lower[row]), float(advice.upper[row]), is_changed=has_changed(advice, row))
     if not tasks:  # beside counts that look clear, "undecided" alone would read as a contradiction
         return f"{name}: {verdict}, tried only on less similar tasks: {counted(counts)} by weight ({around})"
     on = f" on {tasks} tasks" if tasks > 1 else ""

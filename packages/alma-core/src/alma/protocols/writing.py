@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import EllipsisType
 from typing import Any, Protocol
 
 from alma.protocols.evidence import Learned
@@ -28,7 +29,7 @@ class MemoryWrites(Protocol):
         vectors: Mapping[str, bytes],
         *,
         evidence: str | None = None,
-        **columns: Any,
+        archived_at: int | EllipsisType | None = ...,
     ) -> None:
         """Replaces the memory of the same id, as `add` would store it; its usage stays, and whether it is archived, unless `archived_at` is
         given. `MemoryNotFoundError` if there is none."""

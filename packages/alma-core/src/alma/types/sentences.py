@@ -50,15 +50,20 @@ def worked(successes: int, trials: int, last: datetime, now: datetime | None, me
     """Returns the record of a strategy: "worked 8 of 10 times on 5 tasks, last 3 days ago; likely"."""
     if not trials:
         return f"no record yet{_cited(metadata)}"
-    return (
-        f"worked {exact(successes, metadata):g} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
-    )
+    return f"worked {counted(exact(successes, trials, metadata))} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
 
 
-def exact(successes: int, metadata: Mapping[str, Any]) -> float:
-    """Returns the successes of a rule with their half, which its metadata has; the count itself where that is of another time."""
-    found = metadata.get(EXACT)
-    return found if isinstance(found, float) and abs(found - successes) <= _HALF else successes
+def counted(count: float) -> str:
+    """Returns a count, whole or with one or two digits behind the point."""
+    return f"{count:.0f}" if count == round(count) else f"{count:.2f}".rstrip("0")
+
+
+def exact(successes: int, trials: int, metadata: Mapping[str, Any]) -> float:
+    """Returns the successes of a learned rule with their half, which its metadata has; the count itself where that is of other trials."""
+    found = metadata.get(EXACT) if metadata.get("learned") else None
+    if not isinstance(found, list) or len(found) != 2 or found[1] != trials or not isinstance(found[0], int | float):
+        return successes
+    return found[0] if abs(found[0] - successes) <= _HALF else successes
 
 
 def _cited(metadata: Mapping[str, Any]) -> str:
@@ -76,7 +81,8 @@ def failed(failures: int, successes: int, last: datetime, now: datetime | None, 
     if not metadata.get("learned"):
         return f"seen {_times(failures)}{_last(last, now)}"
     trials = failures + successes
-    return f"failed {trials - exact(successes, metadata):g} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
+    times = counted(trials - exact(successes, trials, metadata))
+    return f"failed {times} of {_times(trials)}{_on_tasks(metadata)}{_last(last, now)}{_standing(metadata)}"
 
 
 def of_attempt(metadata: Mapping[str, Any]) -> Iterator[str]:

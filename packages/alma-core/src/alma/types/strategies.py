@@ -49,7 +49,8 @@ class StrategyRecord(Value):
     `successes` of `trials`, on `tasks` tasks, are lifetime counts of near tasks, a partial success half; where no task is near, they are
     weighted by nearness. `unverified` outcomes are not among them. `rate` is of these counts. `expected` is the rate of success on such
     tasks, shrunk towards the agent's rate where little is known; `interval` bounds the rate at 95 % by `effective_tasks`, the evidence in
-    independent tasks; `recent_rate` with `recent_interval` is discounted. `lift` is the difference to what else was tried on like tasks,
+    independent tasks; `recent_rate` with `recent_interval` is discounted. Of a rate that has clearly changed, `expected` and `interval` are
+    those of now. `lift` is the difference to what else was tried on like tasks,
     `others` trials in all. `sure` is the probability of what the verdict claims. `similarity` is the nearness of the nearest task, from
     −1 to 1, `None` if no task was asked about. `propensity` is the probability with which this row came first, for the first row.
     """
@@ -140,8 +141,9 @@ class Assessment(Value):
     """The expected success of a strategy, or of any attempt, at a task, and how sure that is.
 
     `confidence_score` is the expected rate of success, shrunk towards that of all the agent's tasks where little is known; `interval` is
-    its 95 % interval. `trials` and `successes` are of the same strategy and like tasks, weighted by similarity. Where nothing at all is
-    known, the `verdict` is "unknown" and the score a half; `hint` then says whether an agent with a similar name is known.
+    its 95 % interval, in which what other agents tried weighs less. `trials` and `successes` of a strategy are those of its row in
+    `strategies`; without a strategy they are of like tasks, weighted by similarity. Where nothing at all is known, the `verdict` is
+    "unknown" and the score a half; `hint` then says whether an agent with a similar name is known.
     """
 
     agent: str

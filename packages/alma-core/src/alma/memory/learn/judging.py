@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -261,7 +262,7 @@ class _Judged:
         said = {**rule.metadata, **({ARCHIVED_BY: EVIDENCE} if is_demoted else {})}
         others = {name: value for name, value in kept.metadata.items() if name not in SAID_OF_RULES}
         made = rule.model_copy(update={"created_at": kept.created_at, "metadata": {**others, **said}})
-        self._replace(made, **({} if is_forgotten else {"archived_at": self.at if is_demoted else None}))
+        self._replace(made, archived_at=... if is_forgotten else self.at if is_demoted else None)
 
     def _is_due(self, now: Standing, before: str | None) -> bool:
         """Returns True if a standing has to be settled. Only what was touched is proven anew, so what else is likely now may still be proven."""
@@ -341,8 +342,9 @@ class _Judged:
         if isinstance(kept, AntiPattern):
             self._replace(rules.reworded(kept, pooled, text, self._setting()))
 
-    def _replace(self, rule: Heuristic | AntiPattern, **columns: Any) -> None:
-        self.write.replace(rule, self._passages(rule), self._vectors(), evidence=self.entry.evidence.id, **columns)
+    def _replace(self, rule: Heuristic | AntiPattern, *, archived_at: int | EllipsisType | None = ...) -> None:
+        evidence = self.entry.evidence.id
+        self.write.replace(rule, self._passages(rule), self._vectors(), evidence=evidence, archived_at=archived_at)
 
     def _changed(
         self,
@@ -366,8 +368,8 @@ class _Judged:
             elif was == Standing.DEMOTED and kept.metadata.get(ARCHIVED_BY) == EVIDENCE:
                 columns["archived_at"] = None
             if is_reworded:
-                archived = {name: at for name, at in columns.items() if name == "archived_at"}
-                self._replace(rule.model_copy(update={"created_at": kept.created_at}), **archived)
+                made = rule.model_copy(update={"created_at": kept.created_at})
+                self._replace(made, archived_at=columns.get("archived_at", ...))
             else:
                 self.write.change_memory(rule.id, **columns)
             return rule.id

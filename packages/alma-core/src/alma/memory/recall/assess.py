@@ -8,7 +8,7 @@ from alma.evidence import Interval, Tally
 from alma.learning.clusters import ALIKE, design_weights
 from alma.learning.consulting import Consulted
 from alma.learning.pooling import SAME_WAY
-from alma.learning.records import RecordMaker, counted, counts_of, ranged, relative_only, verdict_of
+from alma.learning.records import RecordMaker, bounds, counted, counts_of, ranged, rate_lately, relative_only, verdict_of
 from alma.learning.standings import Standings
 from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
@@ -51,6 +51,8 @@ class _Known:
     others: float = 0.0
     """The trials that a strategy is compared with."""
     records: tuple[StrategyRecord, ...] = ()
+    lately: float | None = None
+    """The rate of now, where that has changed."""
 
 
 def assess(
@@ -120,12 +122,12 @@ def _of_strategy(room: Room, known: Consulted, reader: str, strategy: str) -> _K
         return _Known(score if known.side.held else EVEN, Interval(0.0, 1.0), counts, Judgement.UNKNOWN)
     counts = counts_of(known, row)  # those of its row in the table, so that the two agree
     _, works, fails = standings.of(row)
-    judgement = verdict_of(works, fails, trials=counts.trials)
+    lately = rate_lately(advice, row)
+    judgement = verdict_of(works, fails, trials=counts.trials, lately=lately)
     maker = RecordMaker(known, standings, reader=reader)
     records = tuple(maker.record(shown) for shown in shown_rows(known) if known.same[row, shown] >= SAME_WAY)
-    return _Known(
-        score, Interval(float(advice.lower[row]), float(advice.upper[row])), counts, judgement, float(advice.others[row]), records
-    )
+    around = Interval(float(advice.lower[row]), float(advice.upper[row]))
+    return _Known(score, around, counts, judgement, float(advice.others[row]), records, lately)
 
 
 def _drawn(counts: Tally, towards: float) -> float:
@@ -141,5 +143,5 @@ def _summary(known: _Known, advice: str) -> str:
     if known.judgement is Judgement.UNKNOWN:
         return advice
     counts = Tally(round(known.counts.successes, 1), round(known.counts.trials, 1))
-    around = f"{known.interval.lower:.0%} to {known.interval.upper:.0%}"
+    around = bounds(known.interval.lower, known.interval.upper, is_changed=known.lately is not None)
     return f"{known.judgement}: {counted(counts)} ({around}), expected {known.score:.0%}; {advice}"

@@ -18,6 +18,7 @@ from alma.memory.room import Room
 from alma.memory.scopes import hint_of_agent, readable
 from alma.protocols import StoredEvidence
 from alma.text import matched_text, normalised, one_line, shortened
+from alma.types import sentences
 from alma.types.kinds import MemoryType
 from alma.types.memories import AntiPattern
 from alma.types.sentences import EXACT, exact
@@ -129,14 +130,18 @@ def _counts(pattern: AntiPattern, behind: StoredEvidence | None) -> Tally | None
     trials, began = pattern.occurrence_count + pattern.success_count, behind.evidence.lifetime
     if EXACT not in pattern.metadata and (counted(began.failures), counted(began.trials)) == (pattern.occurrence_count, trials):
         return began
-    return Tally(float(exact(pattern.success_count, pattern.metadata)), float(trials))
+    return Tally(float(exact(pattern.success_count, trials, pattern.metadata)), float(trials))
 
 
 def _warning(pattern: AntiPattern, cosine: float, reader: str, learned: Tally | None) -> ActionWarning:
     shared = pattern.agent if pattern.agent != reader else None
     instead = f" Instead: {_short(pattern.better_alternative)}." if pattern.better_alternative else ""
     origin = f" (learned by {_short(shared)})" if shared else ""
-    record = f"it failed {learned.failures:g} of {learned.trials:g} times" if learned else "stated, not learned"
+    record = (
+        f"it failed {sentences.counted(learned.failures)} of {sentences.counted(learned.trials)} times"
+        if learned
+        else "stated, not learned"
+    )
     summary = f"{_short(pattern.pattern)}: {_short(pattern.why_bad)}; {record}{origin}.{instead}"
     return ActionWarning(anti_pattern=pattern, similarity=cosine, summary=defused(summary), shared_from=shared)
 

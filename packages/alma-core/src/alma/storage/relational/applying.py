@@ -1,6 +1,6 @@
 """Applies changes to logical rows with all that hangs on a row: full text, vectors, the list of removed passages for vector indexes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from alma.errors import ConflictError, CorruptStoreError, StorageError
 from alma.journal import Change, entity
@@ -18,6 +18,10 @@ _REACHED = frozenset({"archived_at", "kind", "is_user", "owner"})
 """Columns of a memory that its full-text entry depends on."""
 
 
+MOST_ENTRIES = 256
+"""Memories whose full-text entries are made together."""
+
+
 def apply_changes(
     view: View, text: TextIndex, changes: Iterable[Change], vectors: Mapping[str, bytes], *, seq: int
 ) -> list[Change]:
@@ -30,7 +34,8 @@ def apply_changes(
         raise ValueError("a row is changed twice at once")
     given = sorted([*(_with_evidence(view, change) for change in given), *_moved(view, given)], key=_order)
     affected = _searchable(given)
-    text.remove(view.session, view.project, [found for memory_id in affected for found in _entry(view, memory_id)])
+    for entries in _entries(view, affected):
+        text.remove(view.session, view.project, entries)
     embedded: dict[str, bytes | None] = {}
     try:
         for change in given:
@@ -41,7 +46,8 @@ def apply_changes(
     except (ValueError, AttributeError, RecursionError) as error:
         raise CorruptStoreError(f"{change.table} {change.key!r} is damaged: {error}; see `alma verify`") from error
     _hold_vectors(view, embedded)
-    text.put(view.session, view.project, [found for memory_id in affected for found in _entry(view, memory_id)])
+    for entries in _entries(view, affected):
+        text.put(view.session, view.project, entries)
     return given
 
 
@@ -186,6 +192,12 @@ def _check_bare(view: View, change: Change) -> None:
     if left or TABLES["usage"].raw(view, change.key) is not None:
         what = f"passage {left[0]!r}" if left else f"usage {change.key!r}"
         raise ConflictError(f"memory {change.key!r} cannot go while {what} is there")
+
+
+def _entries(view: View, memory_ids: Sequence[str]) -> Iterator[list[Searched]]:
+    """The entries of memories in the full text, for some memories at a time: those of very many need not be held at once."""
+    for start in range(0, len(memory_ids), MOST_ENTRIES):
+        yield [found for memory_id in memory_ids[start : start + MOST_ENTRIES] for found in _entry(view, memory_id)]
 
 
 def _entry(view: View, memory_id: str) -> list[Searched]:

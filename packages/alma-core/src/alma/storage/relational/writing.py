@@ -6,6 +6,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from types import EllipsisType
 from typing import Any
 
 from alma import journal
@@ -270,13 +271,14 @@ class Write:
         vectors: Mapping[str, bytes],
         *,
         evidence: str | None = None,
-        **columns: Any,
+        archived_at: int | EllipsisType | None = ...,
     ) -> None:
         """Puts a memory in place of the one with its id, passages and all, as `add` would store it; it keeps its usage, and stays archived if it
-        was, unless `columns` has `archived_at`. `MemoryNotFoundError` if there is none."""
+        was, unless `archived_at` is given. `MemoryNotFoundError` if there is none."""
         view, row = self._to_change(memory.id)
         view.keep_passages(memory.id)
-        wanted = {**memory_row(memory, evidence=evidence), "archived_at": row["archived_at"], **columns}
+        kept = row["archived_at"] if archived_at is ... else archived_at
+        wanted = {**memory_row(memory, evidence=evidence), "archived_at": kept}
         is_live = wanted["archived_at"] is None
         changes = self._difference(memory.id, row, wanted, keep_time=True)
         stored = passages_of(view, memory.id)

@@ -223,6 +223,19 @@ class StoreWrites(WithStore):
         with project.write(actor="agent", operation="edit", at=AT) as write, pytest.raises(MemoryNotFoundError):
             write.replace(make_outcome(), [Passage(text="Nothing")], {})
 
+    def test_a_replacement_is_archived_or_brought_back_by_the_same_write(self, store: Store, project: Project) -> None:
+        memory = make_outcome(project_id="shop", task_description="Deploy the ledger")
+        add(store, project, memory)
+        for at, found in ((AT, 0), (None, 1)):
+            changed = memory.model_copy(update={"task_description": f"Deploy the website {found}"})
+            with project.write(actor="agent", operation="edit", at=AT) as write:
+                write.replace(changed, passages_of(changed), vectors_for(store, passages_of(changed)), archived_at=at)
+            assert project.find([memory.id])[memory.id].is_archived is (at is not None)
+            assert len(found_by_words(project, "website")) == found
+            assert stored_memories(project, [memory]) == [changed]
+            assert replayed(project) == rows_of(project)
+        assert store.verify().ok
+
     def test_changes_taken_back_and_made_again_give_the_same_rows(self, store: Store, project: Project) -> None:
         old = make_outcome(task_description="Deploy the service")
         add(store, project, old)
