@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from alma import ALMA, MemoryNotFoundError
+from facade import OpenStore
 
 
 @pytest.mark.parametrize("name", ["helen", "Helena", "helana", "HELENA", "heleena"])
@@ -79,3 +80,17 @@ def test_a_tag_in_the_place_of_an_id_is_named_as_one(alma: ALMA, tag: str) -> No
 def test_another_unknown_id_is_named_alone(alma: ALMA) -> None:
     with pytest.raises(MemoryNotFoundError, match=r"has no memory 'nope'$"):
         alma.get("nope")
+
+
+@pytest.mark.parametrize("users", ["separate", "isolated"])
+def test_an_agent_that_recorded_for_another_user_alone_is_not_named(open_store: OpenStore, users: str) -> None:
+    alma = open_store(users=users)
+    alma.learn("assistant-of-maria", "Deploy", "success", "blue-green", user_id="maria")
+    for user in (None, "bob", "maria"):
+        hints = {
+            alma.retrieve("Deploy", "assistant-of-mari", user_id=user).hint,
+            alma.strategies("Deploy", "assistant-of-mari", user_id=user).hint,
+            alma.check("assistant-of-mari", "Deploy", user_id=user).hint,
+            alma.assess("blue-green", "Deploy", "assistant-of-mari", user_id=user).hint,
+        }
+        assert (hints == {None}) is (user != "maria")

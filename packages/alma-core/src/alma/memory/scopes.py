@@ -119,17 +119,18 @@ def nearest_category(room: Room, agent: str, text: str, vectors: Mapping[str, by
     return categories[best] if cosines[best] >= needed else None
 
 
-def hint_of_agent(room: Room, agent: str, text: str) -> str | None:
+def hint_of_agent(room: Room, agent: str, text: str, user_id: str | None) -> str | None:
     """Returns the hint of `unknown_agent_hint` for an answer that is empty."""
-    return None if agent in room.agents else unknown_agent_hint(room.project.partitions(), agent, text)
+    return None if agent in room.agents else unknown_agent_hint(room, room.project.partitions(), agent, text, user_id)
 
 
-def unknown_agent_hint(partitions: Mapping[int, Partition], agent: str, task: str) -> str | None:
+def unknown_agent_hint(room: Room, partitions: Mapping[int, Partition], agent: str, task: str, user_id: str | None) -> str | None:
     """Returns a hint where nothing is stored for an agent: that a known agent has a similar name, or that the task is one. Logs it,
-    too."""
-    known = {partition.agent for partition in partitions.values() if partition.agent is not None}
-    if agent in known:
+    too. Agents that recorded for other users alone are not named."""
+    if any(partition.agent == agent for partition in partitions.values()):
         return None
+    users = {partition.user_id for partition in partitions.values()} if room.store.users is UserWall.SHARED else {None, user_id}
+    known = {each.agent for each in partitions.values() if each.agent is not None and each.user_id in users}
     by_case = {name.casefold(): name for name in known}
     near: Sequence[str] = get_close_matches(agent.casefold(), by_case, n=1, cutoff=0.75)
     if task.casefold() in by_case:

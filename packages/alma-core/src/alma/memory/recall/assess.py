@@ -82,7 +82,7 @@ def assess(
         recommendation=advice,
         summary=_summary(known, advice),
         records=known.records,
-        hint=hint_of_agent(room, reader, task) if known.judgement is Judgement.UNKNOWN else None,
+        hint=hint_of_agent(room, reader, task, user) if known.judgement is Judgement.UNKNOWN else None,
     )
 
 

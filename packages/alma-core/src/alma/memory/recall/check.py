@@ -66,7 +66,7 @@ def check(
 
     ordered = sorted(matching, key=place)
     warnings = [_warning(*matching[row], reader, _counts(matching[row][0], behind.get(row))) for row in ordered]
-    hint = None if warnings else hint_of_agent(room, reader, text)
+    hint = None if warnings else hint_of_agent(room, reader, text, user)
     return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]), hint=hint)
 
 

@@ -42,7 +42,7 @@ def retrieve(room: Room, request: RetrieveRequest, *, explain: bool = False) -> 
         contradictions=tuple(answer.disputed.pairs) if answer else (),
         timeline=_timeline(answer) if answer else None,
         relevance=_relevance(room, answer) if answer else None,
-        hint=None if recalled else unknown_agent_hint(question.partitions, question.reader, question.task),
+        hint=None if recalled else unknown_agent_hint(room, question.partitions, question.reader, question.task, question.user),
         retrieval_time_ms=(perf_counter() - begun) * 1000,
     )
 

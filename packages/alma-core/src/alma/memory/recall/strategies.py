@@ -51,12 +51,13 @@ def strategies(
     most = args.checked_count(limit, "limit")
     given = redacted(_checked_among(among))
     draw = None if seed is None else Random(args.checked_count(seed, "seed"))  # noqa: S311 - it breaks ties
-    asked = asking(room, reader=reader, task=text, task_type=kind, user_id=args.optional_name(user_id, "user_id"))
+    user = args.optional_name(user_id, "user_id")
+    asked = asking(room, reader=reader, task=text, task_type=kind, user_id=user)
     also = [(way, _vector(room, way)) for way in given]
     sides = (False, True) if include_steps and not given else (False,)
     rows = [row for is_of_steps in sides for row in _rows(room, asked, is_of_steps, also)]
     ordered = _ordered(rows, explore=bool(explore), draw=draw)[:most]
-    hint = None if any(row.trials for row in ordered) else hint_of_agent(room, reader, text or "")
+    hint = None if any(row.trials for row in ordered) else hint_of_agent(room, reader, text or "", user)
     return StrategyTable(agent=reader, task=text, rows=tuple(ordered), hint=hint)
 
 
