@@ -1,5 +1,6 @@
 """By how much a strategy does better than what else was tried, among like tasks only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,11 +91,12 @@ def _variance(successes: Floats, trials: Floats) -> Floats:
 def _strata(counts: tuple[Floats, ...], codes: Indices) -> list[Floats]:
     """Counts of k strategies × strata: one for each task with both, and one for each code with the rest of its tasks."""
     is_both = (counts[1] > TRIED) & (counts[3] > TRIED)
+    rest = summed_by_code([np.where(is_both, 0.0, count) for count in counts], codes)
+    return [np.concatenate([np.where(is_both, count, 0.0), sums], axis=1) for count, sums in zip(counts, rest, strict=True)]
+
+
+def summed_by_code(counts: Sequence[Floats], codes: Indices) -> list[Floats]:
+    """Counts of k strategies × t tasks, summed over the tasks of each code."""
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=codes.min(initial=0) - 1))
-    result = []
-    for count in counts:
-        rest = np.where(is_both, 0.0, count)[:, order]
-        sums = np.add.reduceat(rest, starts, axis=1) if len(starts) else rest
-        result.append(np.concatenate([np.where(is_both, count, 0.0), sums], axis=1))
-    return result
+    return [np.add.reduceat(count[:, order], starts, axis=1) if len(starts) else count for count in counts]

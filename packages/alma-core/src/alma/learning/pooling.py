@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alma.learning.clusters import ALIKE, alikeness, design_weights
-from alma.learning.comparing import compared
+from alma.learning.comparing import compared, summed_by_code
 from alma.learning.experience import Advice, Experience, Floats, Indices
 from alma.learning.sums import summed
 
@@ -80,10 +80,11 @@ class _Weighed:
         weights = self.weights * DISCOUNT**later
         return _Weighed(self.table, weights, weights * self.table.recent_trials, weights * self.table.recent_successes)
 
-    def of_question(self, lent: Floats, strata: Floats) -> tuple[Floats, Floats]:
-        """Successes and trials of each strategy in each stratum (t × h) by how much they say of the question, with those that others lend it."""
+    def by_stratum(self, lent: Floats, codes: Indices) -> tuple[Floats, Floats]:
+        """Successes and trials of each strategy over the tasks of each code, by how much they say of the question, with those that others lend it."""
         near = self.table.weights
-        return lent @ ((self.successes * near) @ strata), lent @ ((self.trials * near) @ strata)
+        successes, trials = summed_by_code((self.successes * near, self.trials * near), codes)
+        return lent @ successes, lent @ trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +129,8 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
     later = merged.trials.sum(axis=1, keepdims=True) - np.cumsum(merged.trials, axis=1)
     recent = merged.discounted(later)
     recent_successes, recent_trials = recent.successes.sum(axis=1), recent.trials.sum(axis=1)
-    versus = compared(
-        (merged.successes, merged.trials),
-        (alone.successes, alone.trials),
-        experience.same,
-        strata=near.types[table.tasks],
-    )
+    strata = near.types[table.tasks]
+    versus = compared((merged.successes, merged.trials), (alone.successes, alone.trials), experience.same, strata=strata)
     nearest = nearest_tasks(
         experience.cell_strategy,
         near.cosines[experience.cell_task],
@@ -142,8 +139,7 @@ def pooled(experience: Experience, near: Nearness, usual: Usual) -> Advice:
         same=experience.same,
     )
     lent, now = _lent(experience.same), alone.discounted(later)
-    strata = _one_hot(near.types[table.tasks])
-    change = _change(alone.of_question(lent, strata), now.of_question(lent, strata))
+    change = _change(alone.by_stratum(lent, strata), now.by_stratum(lent, strata))
     return Advice(
         expected=(1.0 - change) * _expected(alone, lent, usual) + change * _expected(now, lent, usual),
         change=change,
@@ -201,12 +197,6 @@ def _change(ever: tuple[Floats, Floats], now: tuple[Floats, Floats]) -> Floats:
     errors = np.divide(surplus, error, out=np.zeros(len(error)), where=error > 0)
     change: Floats = np.clip((errors - CHANGED) / (SURELY_CHANGED - CHANGED), 0.0, 1.0)
     return change
-
-
-def _one_hot(codes: Indices) -> Floats:
-    """Which of h strata each of t tasks is of (t × h)."""
-    _, place = np.unique(codes, return_inverse=True)
-    return np.eye(max(place.max(initial=0) + 1, 1))[place]
 
 
 def _lent(same: Floats) -> Floats:

@@ -36,7 +36,7 @@ from alma.types.scope import Access
 from alma.types.tags import not_an_id
 
 _BOUNDLESS = 2**31
-_NO_READER = "nobody"
+_NO_READER = "unknown"
 
 
 def explain_retrieval(room: Room, request: RetrieveRequest, *, memory_id: object) -> RetrievalExplanation:

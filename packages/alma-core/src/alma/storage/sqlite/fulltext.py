@@ -8,6 +8,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import chain
 
 import numpy as np
 
@@ -94,35 +95,37 @@ def create_anew(connection: sqlite3.Connection, project: int) -> None:
 
 def insert_all(connection: sqlite3.Connection, project: int, memories: Iterable[Searched]) -> None:
     """Makes memories searchable, each with its passages."""
-    connection.executemany(
-        f"INSERT INTO text_{project:d} (rowid, text) VALUES (?, ?)",  # noqa: S608 - a number
-        (document for memory, passages in memories for document in documents_of(memory, passages)),
-    )
+    connection.executemany(_inserting(project, 1), _documents(memories))
 
 
 def insert_together(connection: sqlite3.Connection, project: int, memories: Sequence[Searched]) -> None:
     """As `insert_all`, in one statement. FTS5 writes all that it gathered before and after that, so it is for the few memories of a transaction."""
-    documents = [document for memory, passages in memories for document in documents_of(memory, passages)]
-    rows = ", ".join("(?, ?)" for _ in documents)
-    statement = f"INSERT INTO text_{project:d} (rowid, text) VALUES {rows}"  # noqa: S608 - a number, and marks
-    connection.execute(statement, [value for document in documents for value in document])
+    if documents := [*_documents(memories)]:
+        connection.execute(_inserting(project, len(documents)), [*chain.from_iterable(documents)])
 
 
 def remove_all(connection: sqlite3.Connection, project: int, memories: Iterable[Searched]) -> None:
     """Takes memories out of the index, given with the passages that they were put in with."""
-    connection.executemany(
-        f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES ('delete', ?, ?)",  # noqa: S608 - a number
-        (document for memory, passages in memories for document in documents_of(memory, passages)),
-    )
+    connection.executemany(_deleting(project, 1), _documents(memories))
 
 
 def remove_together(connection: sqlite3.Connection, project: int, memories: Sequence[Searched]) -> None:
     """As `remove_all`, in one statement, for few memories."""
-    documents = [document for memory, passages in memories for document in documents_of(memory, passages)]
-    rows = ", ".join("('delete', ?, ?)" for _ in documents)
-    statement = f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES {rows}"  # noqa: S608 - a number, and marks
-    if documents:
-        connection.execute(statement, [value for document in documents for value in document])
+    if documents := [*_documents(memories)]:
+        connection.execute(_deleting(project, len(documents)), [*chain.from_iterable(documents)])
+
+
+def _documents(memories: Iterable[Searched]) -> Iterator[tuple[int, str]]:
+    return (document for memory, passages in memories for document in documents_of(memory, passages))
+
+
+def _inserting(project: int, count: int) -> str:
+    return f"INSERT INTO text_{project:d} (rowid, text) VALUES {', '.join(['(?, ?)'] * count)}"  # noqa: S608 - a number, and marks
+
+
+def _deleting(project: int, count: int) -> str:
+    rows = ", ".join(["('delete', ?, ?)"] * count)
+    return f"INSERT INTO text_{project:d} (text_{project:d}, rowid, text) VALUES {rows}"  # noqa: S608 - a number, and marks
 
 
 def optimize(connection: sqlite3.Connection, project: int) -> None:
