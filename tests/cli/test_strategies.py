@@ -147,8 +147,15 @@ def test_an_action_that_nothing_speaks_against_is_clear(tried) -> None:
         "agent": "victor",
         "action": "Write the invoice",
         "warnings": [],
+        "elsewhere": [],
         "hint": None,
     }
+
+
+def test_what_fails_on_other_tasks_is_shown_and_is_no_warning(tried) -> None:
+    told = tried("check", "do a rolling update", "-a", "victor", "--task", "Paint the fence").out
+
+    assert told.startswith(f"No known warning for such a task\non other tasks: {BAD}: ImagePullBackOff")
 
 
 def test_a_strategy_is_assessed_with_its_interval_and_what_it_rests_on(tried) -> None:

@@ -173,6 +173,35 @@ def test_a_task_says_nothing_on_what_a_type_was_learned_from_unless_it_is_one_of
     assert alma.check("dev", "rolling update", "Paint the fence").is_clear
 
 
+def test_what_fails_on_other_tasks_is_reported_beside_the_warnings(alma: ALMA) -> None:
+    learn(alma, "dev", "failure", "rolling update", times=2)
+
+    found = alma.check("dev", "rolling update", "Paint the fence")
+
+    assert found.is_clear
+    assert [each.anti_pattern.pattern for each in found.elsewhere] == ["rolling update"]
+    assert str(found).splitlines() == [
+        "no known warning for such a task",
+        "on other tasks: rolling update: broke <number>; it failed 2 of 2 times.",
+    ]
+    assert alma.check("dev", "rolling update", TASK).elsewhere == alma.check("dev", "rolling update").elsewhere == ()
+
+
+@pytest.mark.parametrize("works_on", ["such a task", "most tasks"])
+def test_nothing_is_reported_of_other_tasks_where_the_action_works(alma: ALMA, works_on: str) -> None:
+    learn(alma, "dev", "failure", "rolling update", times=2)
+    if works_on == "such a task":
+        learn(alma, "dev", "success", "rolling update", times=1, task="Paint the fence")
+    else:
+        for number in range(12):
+            learn(alma, "dev", "success", "rolling update", times=1, task=f"{'abcdefghijkl'[number] * 6} job")
+
+    found = alma.check("dev", "rolling update", "Paint the fence")
+
+    assert found.is_clear
+    assert not found.elsewhere
+
+
 @pytest.mark.parametrize("given", [{"task": 3}, {"task_type": 3}, {"task": "a\x00b"}, {"task_type": "x" * 300}])
 def test_a_bad_task_is_an_error(alma: ALMA, given: dict[str, Any]) -> None:
     with refused(alma, ValidationError):

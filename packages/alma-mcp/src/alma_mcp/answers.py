@@ -38,6 +38,7 @@ class Checked(_Answer):
 
     clear: bool
     warnings: list[Warned]
+    elsewhere: list[Warned] = []
     hint: str = ""
 
 

@@ -13,7 +13,8 @@ def check(
     action: Annotated[str, typer.Argument(help="What is about to be done.")],
     agent: AgentOption,
     task: Annotated[
-        str | None, typer.Option("--task", "-t", help="What it is done for: what was learned from other tasks is silent.")
+        str | None,
+        typer.Option("--task", "-t", help="What it is done for: what was learned from other tasks is no warning then."),
     ] = None,
     task_type: TaskTypeOption = None,
     user_id: UserOption = None,
@@ -38,7 +39,8 @@ def check(
     if json:
         print_json({"is_clear": found.is_clear, **found.model_dump(mode="json")})
     elif found.is_clear:
-        console().print("No known warning matches it")
+        said = str(found)
+        console().print(printable(said[:1].upper() + said[1:]), soft_wrap=True)
     else:
         console().print(printable("\n".join(f"Warning: {warning.summary}" for warning in found.warnings)), soft_wrap=True)
     if not found.is_clear:

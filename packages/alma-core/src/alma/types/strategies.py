@@ -120,21 +120,29 @@ class ActionWarning(Value):
 class ActionCheck(Value):
     """Known reasons why an action would fail. Warnings are ordered nearest first.
 
-    `hint` says what may be wrong where there is none: an agent with a similar name is known.
+    `elsewhere` are what the action matches as well, but what was learned on other tasks than the one asked about: to be known, not a warning.
+    `hint` says what may be wrong where there is no warning: an agent with a similar name is known.
     """
 
     agent: str
     action: str
     warnings: tuple[ActionWarning, ...]
+    elsewhere: tuple[ActionWarning, ...] = ()
     hint: str | None = None
 
     @property
     def is_clear(self) -> bool:
-        """True when no known anti-pattern matches."""
+        """True when no known anti-pattern matches that holds for such a task."""
         return not self.warnings
 
     def __str__(self) -> str:
-        return "\n".join(warning.summary for warning in self.warnings) or _hinted("no known warning matches it", self.hint)
+        if self.warnings:
+            return "\n".join(warning.summary for warning in self.warnings)
+        if self.elsewhere:
+            return "\n".join(
+                ["no known warning for such a task", *(f"on other tasks: {each.summary}" for each in self.elsewhere)]
+            )
+        return _hinted("no known warning matches it", self.hint)
 
 
 class Assessment(Value):

@@ -1,6 +1,7 @@
 """Checking an action before it is taken: does it match something that is known to fail?"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from alma.memory import arguments as args
 from alma.memory.argument_order import check_order
 from alma.memory.recall.knowledge import asking
 from alma.memory.recall.near_evidence import holding, near
-from alma.memory.recall.relevant_rules import RelevantRules, is_shared_rule, relevant_rules
+from alma.memory.recall.relevant_rules import ELSEWHERE, WARNED, RelevantRules, is_shared_rule, relevant_rules
 from alma.memory.room import Room
 from alma.memory.scopes import hint_of_agent, readable
 from alma.protocols import StoredEvidence
@@ -42,7 +43,8 @@ def check(
 ) -> ActionCheck:
     """The anti-patterns that an action matches, the nearest first. Writes nothing, and forbids nothing.
 
-    With a task, or its type, those that were learned warn only where they were learned from like tasks; those that were stated always do.
+    With a task, or its type, those that were learned warn only where they were learned from like tasks, the others are `elsewhere`; those that were
+    stated always warn.
     """
     reader = args.checked_name(agent, "agent")
     check_order(room, agent)
@@ -51,23 +53,31 @@ def check(
     asked = redacted(args.optional_text(task, "task")), redacted(args.optional_label(task_type, "task_type"))
     user = args.optional_name(user_id, "user_id")
     matching = _matching(room, reader, user, text)
-    behind = room.project.learned.behind(list(matching))
-    relevant = _relevant(room, reader, user, list(matching), *asked)
-    matching = {
-        row: (relevant.as_warning(row, pattern), cosine)
-        for row, (pattern, cosine) in matching.items()
-        if row not in relevant.hidden
-    }
+    relevant = _relevant(room, reader, user, matching.keys(), *asked)
+    elsewhere = {row for row, why in relevant.hidden.items() if why in ELSEWHERE and asked != (None, None)}
+    anywhere = _judged(room, reader, user, elsewhere)
+    described = partial(_described, room, reader, matching)
+    warnings = described(relevant, matching.keys() - relevant.hidden.keys())
+    others = described(anywhere, elsewhere - anywhere.hidden.keys())
+    hint = None if warnings or others else hint_of_agent(room, reader, text, user)
+    return ActionCheck(agent=reader, action=text, warnings=warnings, elsewhere=others, hint=hint)
+
+
+def _described(
+    room: Room, reader: str, matching: dict[int, tuple[AntiPattern, float]], relevant: RelevantRules, rows: Iterable[int]
+) -> tuple[ActionWarning, ...]:
+    """Warnings of some of the patterns, the nearest first."""
+    behind = room.project.learned.behind(list(rows))
+    patterns = {row: relevant.as_warning(row, matching[row][0]) for row in rows}
 
     def place(row: int) -> tuple[float, bool, bool, tuple[str, str, str], int]:
-        pattern, cosine = matching[row]
+        pattern, (_, cosine) = patterns[row], matching[row]
         content = pattern.pattern, pattern.why_bad, pattern.better_alternative or ""
         return -cosine, row not in behind, pattern.agent != reader, content, -row
 
-    ordered = sorted(matching, key=place)
-    warnings = [_warning(*matching[row], reader, _counts(matching[row][0], behind.get(row))) for row in ordered]
-    hint = None if warnings else hint_of_agent(room, reader, text, user)
-    return ActionCheck(agent=reader, action=text, warnings=tuple(_folded(warnings)[:MOST]), hint=hint)
+    ordered = sorted(patterns, key=place)
+    warnings = [_warning(patterns[row], matching[row][1], reader, _counts(patterns[row], behind.get(row))) for row in ordered]
+    return tuple(_folded(warnings)[:MOST])
 
 
 def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int, tuple[AntiPattern, float]]:
@@ -93,15 +103,22 @@ def _matching(room: Room, reader: str, user: str | None, text: str) -> dict[int,
 
 
 def _relevant(
-    room: Room, reader: str, user: str | None, rows: list[int], task: str | None, task_type: str | None
+    room: Room, reader: str, user: str | None, rows: Collection[int], task: str | None, task_type: str | None
 ) -> RelevantRules:
     """Which of the learned patterns hold for a task. Without one, all of the reader's own do, and of others' those on what it did not try."""
-    kinds = dict.fromkeys(rows, MemoryType.ANTI_PATTERN.value)
     if task is None and task_type is None:
-        found = room.project.candidates(rows)
+        found = room.project.candidates(list(rows))
         partitions = room.project.partitions()
-        kinds = {one.memory: kinds[one.memory] for one in found if is_shared_rule(partitions[one.partition], reader)}
-    return relevant_rules(room, kinds, lambda: asking(room, reader=reader, task=task, task_type=task_type, user_id=user))
+        rows = [one.memory for one in found if is_shared_rule(partitions[one.partition], reader)]
+    return _judged(room, reader, user, rows, task, task_type)
+
+
+def _judged(
+    room: Room, reader: str, user: str | None, rows: Collection[int], task: str | None = None, task_type: str | None = None
+) -> RelevantRules:
+    """Which of the learned patterns hold for a task, or for all tasks together."""
+    about = partial(asking, room, reader=reader, task=task, task_type=task_type, user_id=user)
+    return relevant_rules(room, dict.fromkeys(rows, MemoryType.ANTI_PATTERN.value), about, least=WARNED, is_numbered=True)
 
 
 def _cosines(room: Room, action: str, partitions: Sequence[int], rows: Sequence[int]) -> dict[int, float]:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from alma.learning.consulting import rules_near
 from alma.memory.readable import ReadableScope
 from alma.memory.recall.knowledge import Asking
-from alma.memory.recall.relevant_rules import RELEVANT, RULES
+from alma.memory.recall.relevant_rules import RULES, SHOWN
 from alma.memory.room import Room
 
 MOST_NEAR = 16
@@ -23,7 +23,7 @@ def near_rules(room: Room, asked: Asking, scope: ReadableScope) -> NDArray[np.in
         ids = [
             memory_id
             for is_of_steps in (False, True)
-            for entry in rules_near(book.side(is_of_steps=is_of_steps), asked.question, least=RELEVANT, most=MOST_NEAR)
+            for entry in rules_near(book.side(is_of_steps=is_of_steps), asked.question, least=SHOWN.nearness, most=MOST_NEAR)
             for memory_id in (entry.evidence.heuristic, entry.evidence.anti_pattern)
             if memory_id
         ]

@@ -31,15 +31,29 @@ from alma.types.sentences import EXACT
 
 RULES = frozenset({MemoryType.HEURISTIC.value, MemoryType.ANTI_PATTERN.value})
 
-RELEVANT = 0.25
-"""A rule is shown from this product on: the weight of the task that it began on, times the cosine of the nearest task that bears it out."""
+
+class Least(NamedTuple):
+    """From where on a learned rule speaks about a question.
+
+    `nearness` is the product of the weight of the task that it began on and the cosine of the nearest task that bears it out. `trials` is the pooled
+    evidence: retries of one other task say too little. `of_one_task` is enough where the caller named the type, or where that task is `VERY_NEAR`.
+    What is known of near tasks has to amount to the rule; of less than `judged_from` trials it is enough that most do not contradict it.
+    """
+
+    nearness: float
+    trials: float
+    of_one_task: float
+    judged_from: float = 0.0
+
+
+SHOWN = Least(0.25, 1.5, 0.9)
+"""For rules that are shown for a task."""
+
+WARNED = Least(0.12, 0.8, 0.8, judged_from=6.0)
+"""For warnings of an action: that it is the strategy of the rule is known from the action itself."""
 
 UNKNOWN_HOME = NEAR
 """The weight of the task that a rule began on where that is too old to be in hand: only evidence of much the same tasks speaks for it."""
-
-LEAST_TRIALS, LEAST_OF_ONE_TASK = 1.5, 0.9
-"""With less pooled evidence a rule is not shown: retries of one other task say too little. Where the caller named the type, or where that task is
-`VERY_NEAR`, one is enough."""
 
 VERY_NEAR = 0.6
 
@@ -47,6 +61,9 @@ FAR = "its evidence is on other tasks than this one"
 TOO_LITTLE = "its evidence on tasks like this one is worth too little"
 OTHERWISE = "what is known of tasks like this one no longer bears it out"
 ALREADY_SHOWN = "another rule that is shown is about the same way of doing it"
+
+ELSEWHERE = frozenset({FAR, TOO_LITTLE})
+"""Why a rule is not shown that may hold where it was learned, and that nothing on near tasks contradicts."""
 
 
 class Near(NamedTuple):
@@ -62,7 +79,7 @@ class Near(NamedTuple):
 
     def as_part(self) -> EvidencePart:
         """The same as part of an explanation."""
-        return EvidencePart(home=self.home, nearest=self.nearest, least=RELEVANT)
+        return EvidencePart(home=self.home, nearest=self.nearest, least=SHOWN.nearness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +110,7 @@ class RelevantRules:
     def why_hidden(self, row: int) -> str | None:
         """Why a rule is not shown, `None` if nothing speaks against it."""
         why, near = self.hidden.get(row), self.nearness.get(row)
-        return f"{why}: {near.as_part()}, less than {RELEVANT}" if why == FAR and near else why
+        return f"{why}: {near.as_part()}, less than {SHOWN.nearness}" if why == FAR and near else why
 
     def kept(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
         """The candidates without hidden rules, the shown ones with the counts that hold for the task at hand."""
@@ -146,6 +163,7 @@ def relevant_rules(
     rows: Mapping[int, str],
     about: Callable[[], Asking],
     *,
+    least: Least = SHOWN,
     is_numbered: bool = False,
 ) -> RelevantRules:
     """Which of the rules, kinds by their rows, speak about what is asked. Rules that were stated are always shown, and not among them. `about` is
@@ -160,22 +178,22 @@ def relevant_rules(
         learned = {row: stored for row, stored in behind.items() if stored.evidence.is_of_steps is is_of_steps}
         if not learned:
             continue
-        if not is_numbered and _began_far(room, asked, learned, is_of_steps=is_of_steps):
+        if not is_numbered and _began_far(room, asked, learned, least, is_of_steps=is_of_steps):
             found.hidden.update(dict.fromkeys(learned, FAR))
         else:
             wanted = [stored.evidence.strategy_hash for stored in learned.values()]
             with advised(room, asked, is_of_steps=is_of_steps, wanted=wanted, is_needed=False) as known:
-                _judge(room, known, learned, rows, asked, found)
+                _judge(room, known, learned, rows, asked, least, found)
     return found
 
 
-def _began_far(room: Room, asked: Asking, learned: Mapping[int, StoredEvidence], *, is_of_steps: bool) -> bool:
+def _began_far(room: Room, asked: Asking, learned: Mapping[int, StoredEvidence], least: Least, *, is_of_steps: bool) -> bool:
     """Returns True if all began on tasks so far from the question that none can be shown, whatever else was tried near it."""
     with room.book(asked.owners) as book:
         side = book.side(is_of_steps=is_of_steps)
         weights = side.nearness(asked.question).weights
         cells = [side.cells.get(stored.evidence.id) for stored in learned.values()]
-        return all(cell is not None and weights[side.places.rows[cell, 0]] < RELEVANT for cell in cells)
+        return all(cell is not None and weights[side.places.rows[cell, 0]] < least.nearness for cell in cells)
 
 
 def _judge(
@@ -184,6 +202,7 @@ def _judge(
     learned: Mapping[int, StoredEvidence],
     kinds: Mapping[int, str],
     asked: Asking,
+    least: Least,
     found: RelevantRules,
 ) -> None:
     standings = Standings(known, needed_by(room, asked.reader))
@@ -194,15 +213,15 @@ def _judge(
             found.hidden[row] = FAR
             continue
         near = found.nearness[row] = _nearness(known, place, kind, learned[row])
-        if near.product < RELEVANT:
-            found.hidden[row] = FAR
-            continue
-        if not _is_enough(known, place, near, is_shared=_is_of_others(learned[row], asked.reader)):
-            found.hidden[row] = TOO_LITTLE
+        is_far = near.product < least.nearness
+        if is_far or not _is_enough(known, place, near, least, is_shared=_is_of_others(learned[row], asked.reader)):
+            found.hidden[row] = OTHERWISE if _is_contradicted(known, place, kind) else FAR if is_far else TOO_LITTLE
             continue
         judged = standings.of(place)
         level = judged.heuristic if kind == MemoryType.HEURISTIC else judged.anti_pattern
         if level is None:
+            if known.advice.trials[place] < least.judged_from and not _is_contradicted(known, place, kind):
+                continue
             found.hidden[row] = OTHERWISE
         elif any(known.same[place, other] >= SAME_WAY for other in taken.get(kind, ())):
             found.hidden[row] = ALREADY_SHOWN
@@ -223,11 +242,17 @@ def _nearness(known: Consulted, row: int, kind: str, stored: StoredEvidence) -> 
     return Near(UNKNOWN_HOME if home is None else home, float(nearest))
 
 
-def _is_enough(known: Consulted, row: int, near: Near, *, is_shared: bool) -> bool:
+def _is_enough(known: Consulted, row: int, near: Near, least: Least, *, is_shared: bool) -> bool:
     """Returns True if what was tried on near tasks is worth enough trials."""
     is_named = known.question.task_type is not None or not known.question.task
-    least = LEAST_OF_ONE_TASK if is_named or near.nearest >= VERY_NEAR else LEAST_TRIALS
-    return bool(known.advice.trials[row] >= (least * OTHERS if is_shared else least))
+    trials = least.of_one_task if is_named or near.nearest >= VERY_NEAR else least.trials
+    return bool(known.advice.trials[row] >= (trials * OTHERS if is_shared else trials))
+
+
+def _is_contradicted(known: Consulted, row: int, kind: str) -> bool:
+    """Returns True if at least half of the trials on near tasks speak against a rule; of none, nothing does."""
+    successes, trials = (float(counts[row]) for counts in known.whole_counts)
+    return trials > 0 and 2 * (trials - successes if kind == MemoryType.HEURISTIC else successes) >= trials
 
 
 def _is_of_others(stored: StoredEvidence, reader: str) -> bool:

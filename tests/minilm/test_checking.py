@@ -1,0 +1,43 @@
+"""What is warned of for tasks in other words, with the built-in model."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from alma import ALMA
+
+
+@pytest.fixture
+def alma(tmp_path: Path) -> Iterator[ALMA]:
+    """A memory in which one way failed for four tasks, and another worked."""
+    failed = {"outcome": "failure", "strategy_used": "rolling update", "error_message": "ImagePullBackOff"}
+    with ALMA.open(tmp_path, project_id="p", embedding_provider="minilm") as alma:
+        for service in ("auth", "billing", "search", "mail"):
+            task = f"Deploy the {service} service"
+            alma.learn(agent="dev", task=task, **failed)
+            alma.learn(agent="dev", task=task, outcome="success", strategy_used="blue-green")
+        yield alma
+
+
+@pytest.mark.parametrize("task", ["Deploy the login service", "Ship the new version of checkout to production"])
+def test_an_action_is_warned_of_for_a_like_task_in_other_words(alma: ALMA, task: str) -> None:
+    found = alma.check(agent="dev", action="do a rolling update", task=task)
+
+    assert not found.is_clear
+    assert "it failed 4 of 4 times" in str(found)
+
+
+def test_for_an_unlike_task_it_is_reported_and_no_warning(alma: ALMA) -> None:
+    found = alma.check(agent="dev", action="do a rolling update", task="Water the plants")
+
+    assert found.is_clear
+    assert [each.anti_pattern.pattern for each in found.elsewhere] == ["rolling update"]
+
+
+@pytest.mark.parametrize("task", ["Deploy the login service", "Water the plants"])
+def test_what_works_is_warned_of_for_no_task(alma: ALMA, task: str) -> None:
+    found = alma.check(agent="dev", action="a blue-green deployment", task=task)
+
+    assert not found.warnings
+    assert not found.elsewhere
