@@ -32,6 +32,11 @@ def compared(pattern: str, action: str) -> Likeness:
         ("Using git add . to stage everything", "git add ."),
         ("docker system prune -a", "ssh build01 docker system prune --all"),
         ("rm -rf node_modules before each build", "rm -rf ./node_modules && npm run build"),
+        ("curl -k against the payment API", "curl --insecure https://pay.example.com/v1/charge"),
+        ("curl --insecure", "curl -sk https://pay.example.com"),
+        ("git commit --no-verify", 'git commit -nm "wip"'),
+        ("gradle build -x test", "./gradlew build -x test"),
+        ("python3 -m http.server", "python3.12 -m http.server"),
     ],
 )
 def test_a_command_with_other_arguments_is_the_same(pattern: str, action: str) -> None:
@@ -60,6 +65,9 @@ def test_a_command_with_other_arguments_is_the_same(pattern: str, action: str) -
         ("aws s3 rm --recursive", "rm -r build"),
         ("find / -name", 'find . -name "*.conf"'),
         ("git push --force", "Push the branch"),
+        ("git clean -fdx", "git clean -fdxn"),
+        ("git commit --no-verify", "git log -n 5"),
+        ("pip2 install", "pip3 install ansible"),
     ],
 )
 def test_another_way_to_run_a_program_is_not(pattern: str, action: str) -> None:

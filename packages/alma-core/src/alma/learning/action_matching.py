@@ -186,8 +186,15 @@ def _by_calls(pattern: Pattern, part: Part, *, is_near: bool) -> bool | None:
         return is_made or unless_other_code
     if pattern.calls.given:
         return (is_near and any(pattern.calls.given <= call.given for call in made)) or unless_other_code
-    is_by_word = is_near and any(call.is_made and call.name in pattern.things and not is_generic(call.name) for call in made)
+    is_by_word = any(_is_by_word(call, pattern, is_near=is_near) for call in made)
     return True if is_by_word else None
+
+
+def _is_by_word(call: Call, pattern: Pattern, *, is_near: bool) -> bool:
+    """Returns True if a pattern names a call by a word of its sentence, or by the one word before it says where or when."""
+    is_keyword = any(f" {call.name.upper()} " in phrase for phrase in pattern.keywords)  # "TRUNCATE TABLE" names no function
+    is_word = call.is_made and call.name in pattern.things and not is_generic(call.name) and not is_keyword
+    return is_word and (is_near or pattern.things == {call.name})
 
 
 def _is_named(one: Call, pattern: Pattern, part: Part) -> bool:

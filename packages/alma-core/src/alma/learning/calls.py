@@ -54,6 +54,7 @@ _EXECUTING = frozenset(
 _TOOL_NAMES = ("name", "tool_name", "tool", "function")
 _TOOL_ARGUMENTS = ("arguments", "input", "args", "parameters", "params", "tool_input")
 _QUOTES = "\"'"
+_SORTS = {"number", "string"}
 _RESULT = "()"
 """The receiver of a call that is made on what another one returned."""
 
@@ -73,6 +74,7 @@ _GENERIC = frozenset(
 class Call:
     """A call, or the name of one. `receiver` is what it is called on, part by part.
 
+    `literals` are the sorts of its plain values without a name: "number", "string"; a string that begins with a digit is a number (`"5s"`).
     `is_made` says that it is called, assigned to, or the first word, as in `get_order 17`; `is_value` that it is only given to something, as
     `userText` is in `element.innerHTML = userText`.
     """
@@ -82,6 +84,7 @@ class Call:
     given: frozenset[Argument] = frozenset()
     is_made: bool = True
     is_value: bool = False
+    literals: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,8 @@ def is_same_call(pattern: Call, action: Call, words: frozenset[str] = frozenset(
 def names_the_same(pattern: Call, action: Call, words: frozenset[str] = frozenset()) -> bool:
     """As `is_same_call`, where neither need be called: `response.ok` is only read."""
     is_same_name = pattern.name == action.name or (_is_compound(pattern.name) and _parts(pattern.name) == _parts(action.name))
-    return is_same_name and pattern.given <= action.given and _are_alike(pattern, action, words)
+    is_other = {*pattern.literals, *action.literals} == _SORTS and len(pattern.literals) == len(action.literals) == 1
+    return is_same_name and not is_other and pattern.given <= action.given and _are_alike(pattern, action, words)
 
 
 def _are_alike(pattern: Call, action: Call, words: frozenset[str]) -> bool:
@@ -164,13 +168,14 @@ class _Draft:
     is_value: bool = False
     is_withdrawn: bool = False
     given: set[Argument] = field(default_factory=set)
+    literals: set[str] = field(default_factory=set)
 
     @property
     def is_executing(self) -> bool:
         return self.name.lower() in _EXECUTING
 
     def done(self) -> Call:
-        return Call(self.name, self.receiver, frozenset(self.given), self.is_made, self.is_value)
+        return Call(self.name, self.receiver, frozenset(self.given), self.is_made, self.is_value, frozenset(self.literals))
 
 
 class _Reader:
@@ -186,7 +191,13 @@ class _Reader:
         self._instructions = [quoted[1] for quoted in _BACKTICKS.finditer(text) if not self._is_withdrawn(quoted.start())]
 
     def read(self) -> Calls:
-        takes = {"name": self._take_name, "string": self._take_string, "opening": self._open, "closing": self._close}
+        takes = {
+            "name": self._take_name,
+            "string": self._take_string,
+            "number": self._take_number,
+            "opening": self._open,
+            "closing": self._close,
+        }
         for place, token in enumerate(self._tokens):
             if token.lastgroup in takes:
                 takes[token.lastgroup](place)
@@ -206,7 +217,7 @@ class _Reader:
             if given[0] in INSTRUCTIONS:
                 self._instructions.append(self._piece(place + 2).strip(_QUOTES))
         is_called = self._is_called(token)
-        if is_called or (not given and ("." in token[0][1:] or _is_compound(token[0]))):
+        if is_called or (not given and ("." in token[0][1:] or _is_compound(token[0]) or self._is_chained(token))):
             draft = self._draft(place, is_called=is_called)
             self._drafts.append(draft)
             self._called = draft if is_called else None
@@ -216,8 +227,13 @@ class _Reader:
         if scope is self._outside or self._piece(place - 1) in ("=", ":"):
             return
         scope.given.add(("", text.lower()))
+        scope.literals.add("number" if text[:1].isdigit() else "string")
         if scope.is_executing:
             self._instructions.append(text)
+
+    def _take_number(self, place: int) -> None:
+        if self._piece(place - 1) not in ("=", ":"):
+            self._scopes[-1].literals.add("number")
 
     def _open(self, place: int) -> None:
         self._scopes.append(self._called if self._called and self._piece(place) == "(" else self._scopes[-1])
@@ -259,6 +275,10 @@ class _Reader:
 
     def _is_called(self, token: re.Match[str]) -> bool:
         return self._text[token.end() : token.end() + 1] == "("
+
+    def _is_chained(self, token: re.Match[str]) -> bool:
+        """Returns True if a name is read from what a call returns: `exec` in `Runtime.getRuntime().exec`."""
+        return token[0].startswith(".") and self._text[token.start() - 1 : token.start()] == ")"
 
     def _is_withdrawn(self, start: int) -> bool:
         """Returns True if the words before a place take away what stands there, or only speak of it."""

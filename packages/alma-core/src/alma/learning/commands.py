@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby
 
-from alma.learning.shell import SHELLS, WRAPPERS, Command, Commands, Pipeline, is_flag, is_path, program_of
+from alma.learning.shell import (
+    SHELLS,
+    WRAPPERS,
+    Command,
+    Commands,
+    Pipeline,
+    is_flag,
+    is_path,
+    program_of,
+    version_of,
+    with_long_options,
+)
 from alma.learning.vocabulary import SAYING_LITTLE
 from alma.text import STOPWORDS
 
@@ -37,6 +48,7 @@ class NamedCommand:
     """A command that a pattern may name: the words right after the program, the flags and places anywhere, and the flags that it must not have."""
 
     program: str
+    version: str
     wrapper: str
     words: tuple[str, ...]
     flags: tuple[str, ...]
@@ -125,7 +137,8 @@ def _named(pattern: Sequence[str], place: int) -> NamedCommand:
     """The command that begins with the program at a place."""
     words, marked, excluded = list[str](), list[str](), list[str]()
     is_over = is_excluding = False
-    for word in pattern[place + 1 : place + 1 + REACH]:
+    program = program_of(pattern[place])
+    for word in with_long_options(program, pattern[place + 1 : place + 1 + REACH]):
         if word.lower() in _EXCLUDING:
             is_excluding = True
         elif is_flag(word) or is_path(word) or word == "--":
@@ -136,7 +149,7 @@ def _named(pattern: Sequence[str], place: int) -> NamedCommand:
             (marked if word.isdigit() else words).append(word)
     wrapper = pattern[place - 1] if place and pattern[place - 1] in WRAPPERS else ""
     flags, places = (tuple(word for word in marked if is_flag(word) is wanted) for wanted in (True, False))
-    return NamedCommand(program_of(pattern[place]), wrapper, tuple(words), flags, places, tuple(excluded), is_excluding)
+    return NamedCommand(program, version_of(pattern[place]), wrapper, tuple(words), flags, places, tuple(excluded), is_excluding)
 
 
 def _of_pipeline(pattern: Sequence[NamedStage], pipeline: Pipeline) -> Likeness:
@@ -155,7 +168,8 @@ def _of_stage(pattern: NamedStage, command: Command) -> Likeness:
 def _of_command(named: NamedCommand, command: Command) -> Likeness:
     words = command.words
     is_other = (
-        (named.wrapper and named.wrapper not in command.wrappers)
+        _differ(named.version, command.version)
+        or (named.wrapper and named.wrapper not in command.wrappers)
         or any(_has_flag(words, flag) for flag in named.excluded)
         or not all(_has_flag(words, flag) for flag in named.flags)
         or not all(any(_is_place(word, place) for word in words) for place in named.places)
@@ -165,6 +179,11 @@ def _of_command(named: NamedCommand, command: Command) -> Likeness:
     if is_other:
         return Likeness.OTHER
     return Likeness.PROGRAM if named.is_bare else Likeness.SAME
+
+
+def _differ(one: str, other: str) -> bool:
+    """Returns True for two versions that exclude each other: 2 and 3, but not 3 and 3.12."""
+    return bool(one and other) and not f"{one}.".startswith(f"{other}.") and not f"{other}.".startswith(f"{one}.")
 
 
 def _begins_with(words: Sequence[str], named: Sequence[str]) -> bool:

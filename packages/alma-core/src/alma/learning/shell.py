@@ -36,6 +36,18 @@ _KEYWORDS = frozenset(("do", "else", "if", "then", "while", "!", "$", ">"))
 _PROSE = STOPWORDS - frozenset("all d do down for i if in m more no off on once out s same t up while".split())  # noqa: SIM905
 """Words that do not stand in commands."""
 
+_LONG_OPTIONS = {
+    "curl": {"k": "--insecure"},
+    "git clean": {"n": "--dry-run"},
+    "git commit": {"n": "--no-verify"},
+    "make": {"n": "--dry-run"},
+    "pytest": {"x": "--exitfirst"},
+    "rsync": {"n": "--dry-run"},
+}
+"""Short options whose long ones begin with another letter, or have several words."""
+_WRITTEN_AS = {"gradlew": "gradle", "mvnw": "mvn"}
+"""Scripts in a project that stand for a program."""
+
 _TOKEN = re.compile(
     r"""(?P<space>[^\S\n]+) | (?P<end>&&|\|\||[;&\n]|\$\(|[()]) | (?P<pipe>\|)
       | (?P<quoted>"(?:[^"\\]|\\.?)*(?:"|\Z) | (?<!\w)'[^']*(?:'|\Z))
@@ -46,6 +58,7 @@ _TOKEN = re.compile(
 )
 _PROGRAM = re.compile(r"(?:[\w.~-]*/)*([a-z][\w+.-]*|[A-Z][a-z]+-[A-Z]\w+)")
 _VERSION = re.compile(r"(?<=[a-z])[\d.]+$")
+_BUNDLE = re.compile(r"-[A-Za-z\d]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _FLAG = re.compile(r"--?[A-Za-z\d]")
 _PATH = re.compile(r"^[/~.$*]|/$|/.*[/.]|[<>]")
@@ -56,11 +69,12 @@ _MOST_READINGS, _WRAPPED = 8, 3
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program with what follows it in order, quotes taken away. `wrappers` are the programs that run it."""
+    """A program with what follows it in order, quotes taken away. `wrappers` are the programs that run it, `version` is that in its name."""
 
     program: str
     words: tuple[str, ...]
     wrappers: frozenset[str] = frozenset()
+    version: str = ""
 
 
 Stage = tuple[Command, ...]
@@ -107,7 +121,29 @@ def commands_in(text: str) -> Commands:
 def program_of(word: str) -> str:
     """The program that a word names, without path and version; "" if it cannot name one."""
     found = _PROGRAM.fullmatch(word)
-    return _VERSION.sub("", found[1]) if found else ""
+    name = _VERSION.sub("", found[1]) if found else ""
+    return _WRITTEN_AS.get(name, name)
+
+
+def version_of(word: str) -> str:
+    """Returns the version in the name of a program: "3.12" of `python3.12`."""
+    found = _VERSION.search(word)
+    return found[0] if found else ""
+
+
+def with_long_options(program: str, words: Sequence[str]) -> tuple[str, ...]:
+    """Returns the words after a program, with the short options that `_LONG_OPTIONS` knows written out."""
+    known = next(
+        (_LONG_OPTIONS[name] for name in (program, *(f"{program} {word}" for word in words)) if name in _LONG_OPTIONS), None
+    )
+    if not known:
+        return tuple(words)
+    result: list[str] = []
+    for word in words:
+        letters = [letter for letter in word[1:] if letter in known] if _BUNDLE.fullmatch(word) else []
+        rest = "".join(letter for letter in word if letter not in letters)
+        result += [*([] if letters and rest == "-" else [rest]), *(known[letter] for letter in letters)]
+    return tuple(result)
 
 
 def is_flag(word: str) -> bool:
@@ -181,7 +217,7 @@ def _readings(words: Sequence[_Word]) -> Stage:
         if not program or len(found) >= _MOST_READINGS:
             continue
         wrappers = frozenset(command.program for command in found) & WRAPPERS
-        found.append(Command(program, texts[place + 1 :], wrappers))
+        found.append(Command(program, with_long_options(program, texts[place + 1 :]), wrappers, version_of(texts[place])))
         first, _, second = program.partition("-")
         if second:  # `docker-compose up` is `docker compose up`
             found.append(Command(first, (second, *texts[place + 1 :]), wrappers))
